@@ -1,0 +1,47 @@
+import type { Dialect } from './gateway-error.ts';
+import type { EndpointScope } from './identity.ts';
+
+export type ServiceName = 'text' | 'image' | 'audio';
+
+/** One row of the public surface. A path segment `{id}` stands for one segment of any value. */
+export interface Endpoint {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly service: ServiceName;
+  /** The scope that a key needs for it; null where every valid key may call it. */
+  readonly scope: EndpointScope | null;
+  /** `public` rows carry their own proof (a signed URL) and need no key. */
+  readonly auth: 'key' | 'public';
+  readonly summary: string;
+}
+
+const row = (
+  method: Endpoint['method'],
+  path: string,
+  service: ServiceName,
+  scope: Endpoint['scope'],
+  summary: string,
+  auth: Endpoint['auth'] = 'key',
+): Endpoint => ({ method, path, service, scope, auth, summary });
+
+/** Every path that callers can reach. The edge routes by it, the services mount by it, `/openapi.json` is made from it. */
+export const ENDPOINTS: readonly Endpoint[] = [
+  row('POST', '/v1/responses', 'text', 'responses', 'Generate a response'),
+  row('GET', '/v1/responses/{id}', 'text', 'responses', 'Read a stored response'),
+  row('DELETE', '/v1/responses/{id}', 'text', 'responses', 'Delete a stored response'),
+  row('POST', '/v1/responses/{id}/cancel', 'text', 'responses', 'Cancel a background response'),
+  row('GET', '/v1/responses/{id}/input_items', 'text', 'responses', "List a stored response's input items"),
+  row('POST', '/v1/messages', 'text', 'messages', 'Generate a message'),
+  row('POST', '/v1/messages/count_tokens', 'text', 'messages', "Count a message request's input tokens"),
+  row('POST', '/v1/images/generations', 'image', 'images', 'Generate images from a prompt'),
+  row('POST', '/v1/images/edits', 'image', 'images', 'Edit images by a prompt'),
+  row('GET', '/v1/images/assets/{id}', 'image', null, 'Fetch an image by its signed URL', 'public'),
+  row('POST', '/v1/audio/speech', 'audio', 'speech', 'Turn text into speech'),
+  row('POST', '/v1/audio/transcriptions', 'audio', 'transcriptions', 'Turn speech into text'),
+];
+
+/** The body shape of a path: Anthropic's below `/v1/messages`, OpenAI's everywhere else. */
+export const dialectOf = (path: string): Dialect =>
+  path === '/v1/messages' || path.startsWith('/v1/messages/') || path.startsWith('/v1/messages?')
+    ? 'anthropic'
+    : 'openai';

@@ -1,0 +1,20 @@
+import { defineConfig } from 'vitest/config';
+
+const unit = (folder: string) => ({
+  extends: true as const,
+  test: { name: folder.split('/')[1] ?? folder, root: folder, include: ['src/**/*.test.ts'] },
+});
+
+export default defineConfig({
+  test: {
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    projects: [
+      ...['contracts', 'service-kit', 'upstream', 'metering', 'jobs', 'simulator', 'testkit', 'stack'].map(
+        (name) => unit(`packages/${name}`),
+      ),
+      ...['edge', 'text', 'image', 'audio', 'admin'].map((name) => unit(`apps/${name}`)),
+      { extends: true, test: { name: 'stories', root: 'tests', include: ['**/*.test.ts'] } },
+    ],
+  },
+});
