@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import type { ErrorCode } from './error-codes.ts';
+
+/** The mark that a range check on a decimal leaves in its issue, since clients are told "decimal" or "integer". */
+export const DECIMAL = 'decimal';
+
+/** A number in a closed range, told to callers as a decimal. Use `z.int()` for whole numbers. */
+export const decimal = (min: number, max: number) =>
+  z.number().min(min, { error: DECIMAL }).max(max, { error: DECIMAL });
+
+/** What a rule of our own says when it is broken, beyond what zod's built-in checks can say. */
+export interface Problem {
+  readonly code: ErrorCode;
+  readonly openai: string;
+  readonly anthropic: string;
+}
+
+/** A zod issue that carries a `Problem` to the caller. */
+export const problem = (path: readonly (string | number)[], params: Problem) => ({
+  code: 'custom' as const,
+  path: [...path],
+  params: { problem: params },
+});
+
+/** Length in characters as people count them: code points, not UTF-16 units. */
+export function characterCount(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+/** A string of `min` to `max` characters, counted in code points. */
+export const characters = (min: number, max: number) =>
+  z
+    .string()
+    .min(min)
+    .superRefine((text, context) => {
+      if (text.length <= max) return;
+      const count = characterCount(text);
+      if (count <= max) return;
+      context.addIssue(
+        problem([], {
+          code: 'string_above_max_length',
+          openai: `string too long. Expected a string with maximum length ${max}, but got a string with length ${count} instead.`,
+          anthropic: `String should have at most ${max} characters`,
+        }),
+      );
+    });

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+
+/** A start that cannot succeed, told in words for the person who started it. Ends the process without a stack. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/**
+ * Reads a process's settings from its environment, once. An empty variable counts as absent.
+ *
+ * @throws {ConfigError} naming every variable that is missing or wrong, never its value
+ */
+export function parseConfig<Schema extends z.ZodType>(
+  schema: Schema,
+  env: Record<string, string | undefined>,
+): z.infer<Schema> {
+  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const result = schema.safeParse(present);
+  if (result.success) return result.data;
+  const lines = result.error.issues.map((issue) => {
+    const name = issue.path.join('.');
+    return `  ${name}: ${name in present ? issue.message : 'is not set'}`;
+  });
+  throw new ConfigError(`The environment is not usable:\n${lines.join('\n')}`);
+}
+
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be between ${min} and ${max}`);
+
+/** Builders for the settings that several processes share. */
+export const setting = {
+  /** A TCP port; 0 lets the system choose. */
+  port: (fallback: number) => wholeNumber(0, 65_535).default(fallback),
+  integer: (fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}) =>
+    wholeNumber(min, max).default(fallback),
+  url: () => z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }),
+  redisUrl: () => z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' }),
+  /** The secret that all processes share. */
+  secret: () => z.string().min(32, 'must have at least 32 characters'),
+};
+
+/** What every process reads. */
+export const ProcessSettings = z.object({
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  DRAIN_TIMEOUT_MS: setting.integer(30_000),
+  /** The address to listen on. */
+  HOST: z.string().default('127.0.0.1'),
+});
+export type ProcessSettings = z.infer<typeof ProcessSettings>;

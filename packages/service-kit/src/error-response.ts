@@ -1,0 +1,75 @@
+import { ERRORS } from '@gateway/contracts/error-codes';
+import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
+
+export interface ErrorResponse {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  /** JSON text. */
+  readonly body: string;
+}
+
+/** Anything thrown, as something a caller may see: what is not ours is `internal`, without a word of its cause. */
+export function toGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  return new GatewayError('internal', {
+    message: {
+      openai: 'The gateway had an internal error. Retry, and report the request id if it happens again.',
+      anthropic: 'Internal server error',
+    },
+    cause: error,
+  });
+}
+
+/** `['input', 0, 'content']` as OpenAI writes it: `input[0].content`. */
+export const openaiPath = (path: readonly (string | number)[]): string =>
+  path.reduce<string>(
+    (text, part) => (typeof part === 'number' ? `${text}[${part}]` : text === '' ? part : `${text}.${part}`),
+    '',
+  );
+
+/** The OpenAI error object, which also stands inside events and jobs. */
+export function openaiError(error: GatewayError) {
+  const { type, code } = ERRORS[error.code].openai;
+  const { path } = error.options;
+  return { message: messageFor(error, 'openai'), type, param: path ? openaiPath(path) : null, code };
+}
+
+/** The Anthropic error object; its message begins with the path of what is wrong. */
+export function anthropicError(error: GatewayError) {
+  const { path } = error.options;
+  const message = messageFor(error, 'anthropic');
+  return {
+    type: ERRORS[error.code].anthropic.type,
+    message: path && path.length > 0 ? `${path.join('.')}: ${message}` : message,
+  };
+}
+
+function messageFor(error: GatewayError, dialect: Dialect): string {
+  const { message } = error.options;
+  return typeof message === 'string' ? message : message[dialect];
+}
+
+/** The whole reply for an error, in the caller's dialect. The one place that writes error bodies. */
+export function errorResponse(thrown: unknown, dialect: Dialect, requestId: string): ErrorResponse {
+  const error = toGatewayError(thrown);
+  const { relay, retryAfterSeconds } = error.options;
+  return {
+    status: error.status(dialect),
+    headers: {
+      'content-type': 'application/json',
+      'x-request-id': requestId,
+      'request-id': requestId,
+      'x-should-retry': String(error.retry),
+      'x-gateway-refused-by': error.source,
+      ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterSeconds)) }),
+      ...error.options.headers,
+    },
+    body: relay?.body ?? errorBody(error, dialect, requestId),
+  };
+}
+
+function errorBody(error: GatewayError, dialect: Dialect, requestId: string): string {
+  return dialect === 'openai'
+    ? JSON.stringify({ error: openaiError(error) })
+    : JSON.stringify({ type: 'error', error: anthropicError(error), request_id: requestId });
+}

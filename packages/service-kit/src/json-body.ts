@@ -1,0 +1,101 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { discardRest } from './discard-rest.ts';
+
+/** A JSON request body: the bytes as they came, which may travel on unchanged, and what they say. */
+export interface JsonBody {
+  readonly bytes: Buffer;
+  readonly value: unknown;
+}
+
+/**
+ * Reads a whole JSON body of at most `maxBytes`.
+ *
+ * @throws {GatewayError} for another content type, an encoding, too many bytes, invalid UTF-8, no body, no JSON
+ */
+export async function readJsonBody(
+  request: IncomingMessage,
+  { maxBytes }: { maxBytes: number },
+): Promise<JsonBody> {
+  checkContentType(request.headers['content-type']);
+  refuseEncoding(request);
+  const bytes = await readBytes(request, maxBytes);
+  if (bytes.length === 0) {
+    throw new GatewayError('missing_required_parameter', 'The request body is empty. Send a JSON object.');
+  }
+  if (!isUtf8(bytes)) throw notJson('The body is not valid UTF-8.');
+  try {
+    return { bytes, value: JSON.parse(bytes.toString()) };
+  } catch (error) {
+    throw notJson(positionOf(error));
+  }
+}
+
+/** Compressed bodies are refused on every endpoint: their size cannot be bounded before they are unpacked. */
+export function refuseEncoding(request: IncomingMessage): void {
+  const encoding = request.headers['content-encoding'];
+  if (encoding === undefined || encoding === 'identity') return;
+  throw new GatewayError(
+    'unsupported_content_encoding',
+    `Request bodies with content-encoding '${encoding}' are not accepted. Send the body uncompressed.`,
+  );
+}
+
+function checkContentType(contentType: string | undefined): void {
+  if (contentType === 'application/json') return;
+  const type = contentType?.split(';')[0]?.trim().toLowerCase();
+  if (type !== undefined && (type === 'application/json' || type.endsWith('+json'))) return;
+  throw new GatewayError(
+    'unsupported_content_type',
+    `Unsupported content type: '${type ?? 'none'}'. This endpoint takes 'application/json'.`,
+  );
+}
+
+async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const declared = Number(request.headers['content-length'] ?? 0);
+  if (declared > maxBytes) throw tooLarge(request, maxBytes);
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  return new Promise((resolve, reject) => {
+    request.on('data', (chunk: Buffer) => {
+      sizeBytes += chunk.length;
+      if (sizeBytes > maxBytes) {
+        request.removeAllListeners('data');
+        reject(tooLarge(request, maxBytes));
+      } else chunks.push(chunk);
+    });
+    request.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    request.once('error', () =>
+      reject(
+        new GatewayError(
+          'client_closed_request',
+          'The connection closed before the request body was complete.',
+        ),
+      ),
+    );
+  });
+}
+
+function tooLarge(request: IncomingMessage, maxBytes: number): GatewayError {
+  discardRest(request);
+  return new GatewayError(
+    'request_too_large',
+    `The request body is larger than the ${maxBytes} bytes that are accepted here.`,
+  );
+}
+
+function notJson(hint: string): GatewayError {
+  return new GatewayError('invalid_json', {
+    message: {
+      openai: `We could not parse the JSON body of your request. ${hint} The API expects a JSON payload.`,
+      anthropic: `The request body is not valid JSON: ${hint}`,
+    },
+  });
+}
+
+/** The parser's own message quotes the body; only the place is taken from it. */
+function positionOf(error: unknown): string {
+  const place = error instanceof Error ? /position \d+/.exec(error.message)?.[0] : undefined;
+  return place === undefined ? 'It ends too early.' : `Unexpected character at ${place}.`;
+}

@@ -1,0 +1,134 @@
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ConfigError } from './config.ts';
+import type { Logger } from './logger.ts';
+import { createReadiness, type Readiness } from './readiness.ts';
+
+export interface Life {
+  readonly logger: Logger;
+  readonly readiness: Readiness;
+  /** Aborted when the drain deadline has passed: whatever still runs ends now, with its protocol's error. */
+  readonly deadline: AbortSignal;
+  /** Registers a resource's close beside its opening. The last opened is closed first. */
+  own<T>(resource: T, close: (resource: T) => unknown): T;
+  /** Serves until the process is told to stop, then lets running requests finish. Resolves to the port. */
+  listen(listener: RequestListener, address: ListenAddress): Promise<number>;
+}
+
+export interface ListenAddress {
+  readonly port: number;
+  readonly host: string;
+  /** The setting to name when the port is taken. */
+  readonly portSetting: string;
+  readonly options?: ServerOptions;
+  /** For what only the server itself can be told, such as its `clientError` handler. */
+  readonly configure?: (server: Server) => void;
+}
+
+export interface RunOptions {
+  readonly logger: Logger;
+  readonly drainTimeoutMs: number;
+  /** The process itself; an argument so that a test can send the signals. */
+  readonly process: NodeJS.Process;
+}
+
+/**
+ * A process's life: builds everything, says that it is ready, waits for SIGTERM, SIGINT or the loss of its parent,
+ * turns unready, drains within the deadline, closes what it owns in reverse order and exits. A second signal ends it at once.
+ */
+export async function runService(options: RunOptions, build: (life: Life) => Promise<void>): Promise<void> {
+  const { logger, process } = options;
+  const resources = new AsyncDisposableStack();
+  const servers: Server[] = [];
+  const deadline = new AbortController();
+  const readiness = createReadiness();
+  let port: number | undefined;
+
+  const life: Life = {
+    logger,
+    readiness,
+    deadline: deadline.signal,
+    own: (resource, close) =>
+      resources.adopt(resource, async (owned) => {
+        await close(owned);
+      }),
+    listen: async (listener, address) => {
+      const server = createServer(address.options ?? {}, listener);
+      address.configure?.(server);
+      servers.push(server);
+      const bound = await bind(server, address);
+      port ??= bound;
+      return bound;
+    },
+  };
+
+  const stopping = nextStop(process);
+  try {
+    await build(life);
+  } catch (error) {
+    logger.fatal(error instanceof ConfigError ? { reason: error.message } : { err: error }, 'cannot start');
+    process.stderr.write(`${error instanceof ConfigError ? error.message : String(error)}\n`);
+    await resources.disposeAsync().catch((cause: unknown) => logger.error({ err: cause }, 'close failed'));
+    logger.flush();
+    process.exit(1);
+  }
+  readiness.open();
+  logger.info({ port }, 'ready');
+  process.send?.({ type: 'ready', port });
+
+  const reason = await stopping;
+  logger.info({ reason }, 'stopping');
+  readiness.close();
+  const timer = setTimeout(() => deadline.abort(new Error('drain deadline passed')), options.drainTimeoutMs);
+  await Promise.all(servers.map((server) => drain(server, deadline.signal)));
+  clearTimeout(timer);
+  await resources.disposeAsync().catch((error: unknown) => logger.error({ err: error }, 'close failed'));
+  logger.info('stopped');
+  logger.flush();
+  process.exit(0);
+}
+
+/** How long a request may take to end after the drain deadline has aborted it, before its socket is destroyed. */
+const LAST_WORDS_MS = 1000;
+
+async function drain(server: Server, deadline: AbortSignal): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const force = () => setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS);
+  if (deadline.aborted) force();
+  else deadline.addEventListener('abort', force, { once: true });
+  await closed;
+}
+
+async function bind(server: Server, { port, host, portSetting }: ListenAddress): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new ConfigError(
+              `Port ${port} on ${host} is taken. Stop what uses it, or set ${portSetting} to another port.`,
+            )
+          : error,
+      ),
+    );
+    server.listen(port, host, resolve);
+  });
+  const address: AddressInfo | string | null = server.address();
+  return typeof address === 'object' && address !== null ? address.port : port;
+}
+
+function nextStop(process: NodeJS.Process): Promise<string> {
+  return new Promise((resolve) => {
+    let stopping = false;
+    const stop = (reason: string) => {
+      if (stopping) process.exit(1);
+      stopping = true;
+      resolve(reason);
+    };
+    process.on('SIGTERM', stop);
+    process.on('SIGINT', stop);
+    process.once('disconnect', () => {
+      if (!stopping) stop('parent gone');
+    });
+  });
+}

@@ -1,0 +1,44 @@
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+
+/** A process's Prometheus metrics. Labels come from closed lists; key and request ids never are labels. */
+export interface Metrics {
+  readonly registry: Registry;
+  request(labels: RequestLabels, durationMs: number): void;
+}
+
+export interface RequestLabels {
+  readonly endpoint: string;
+  readonly status: number;
+  /** `ok`, `refused` (4xx), `failed` (5xx or a broken stream) or `left` (the caller went away). */
+  readonly outcome: RequestOutcome;
+}
+export type RequestOutcome = 'ok' | 'refused' | 'failed' | 'left';
+
+/** Seconds; model calls last from milliseconds to minutes. */
+const DURATION_BUCKETS = [0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+
+export function createMetrics(service: string): Metrics {
+  const registry = new Registry();
+  registry.setDefaultLabels({ service });
+  collectDefaultMetrics({ register: registry });
+  const requests = new Counter({
+    name: 'gateway_requests_total',
+    help: 'Requests, by endpoint, status and outcome',
+    labelNames: ['endpoint', 'status', 'outcome'],
+    registers: [registry],
+  });
+  const duration = new Histogram({
+    name: 'gateway_request_duration_seconds',
+    help: 'Time from the first byte received to the last byte sent',
+    labelNames: ['endpoint', 'outcome'],
+    buckets: DURATION_BUCKETS,
+    registers: [registry],
+  });
+  return {
+    registry,
+    request: ({ endpoint, status, outcome }, durationMs) => {
+      requests.inc({ endpoint, status, outcome });
+      duration.observe({ endpoint, outcome }, durationMs / 1000);
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import type { Router } from 'express';
+import type { Metrics } from './metrics.ts';
+import type { Readiness } from './readiness.ts';
+
+/** `/healthz` (the process is alive) and `/readyz` (it can serve, else what is missing). */
+export function mountHealth(
+  router: Router,
+  readiness: Readiness,
+  { tellMissing }: { tellMissing: boolean },
+): void {
+  router.get('/healthz', (_request, response) => {
+    response.json({ status: 'ok' });
+  });
+  router.get('/readyz', async (_request, response) => {
+    const missing = await readiness.missing();
+    const status = missing.length === 0 ? 'ok' : 'unready';
+    response.status(missing.length === 0 ? 200 : 503).json(tellMissing ? { status, missing } : { status });
+  });
+}
+
+/** `/metrics` in Prometheus' text format. */
+export function mountMetrics(router: Router, metrics: Metrics): void {
+  router.get('/metrics', async (_request, response) => {
+    response.type(metrics.registry.contentType).send(await metrics.registry.metrics());
+  });
+}

@@ -1,0 +1,75 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { dialectOf } from '@gateway/contracts/endpoints';
+import type { Dialect, GatewayError } from '@gateway/contracts/gateway-error';
+import type { Identity } from '@gateway/contracts/identity';
+
+/** Fields that a handler adds to the request's one log line. Flat, and never a body, a prompt or a key. */
+export type LogFields = Record<string, string | number | boolean | null | undefined>;
+
+/** What every handler knows of the request at hand. */
+export interface RequestContext {
+  readonly requestId: string;
+  readonly dialect: Dialect;
+  /** Who is calling; null only on public paths. */
+  readonly identity: Identity | null;
+  /** Aborted when the caller has left before the reply was complete, or when the drain deadline has passed. */
+  readonly signal: AbortSignal;
+  readonly line: LogFields;
+  /** What ended the request, where something did: set by the error writer, and by a stream that broke after its start. */
+  failure: GatewayError | undefined;
+}
+
+const contexts = new WeakMap<IncomingMessage, RequestContext>();
+
+interface OpenOptions {
+  readonly requestId: string;
+  readonly identity: Identity | null;
+  readonly deadline: AbortSignal;
+}
+
+export function openContext(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { requestId, identity, deadline }: OpenOptions,
+): RequestContext {
+  const leaving = new AbortController();
+  const end = () => leaving.abort(deadline.reason);
+  deadline.addEventListener('abort', end, { once: true });
+  response.once('close', () => {
+    deadline.removeEventListener('abort', end);
+    if (!response.writableFinished) leaving.abort(new CallerLeft());
+  });
+  const context: RequestContext = {
+    requestId,
+    dialect: dialectOf(request.url ?? '/'),
+    identity,
+    signal: leaving.signal,
+    line: {},
+    failure: undefined,
+  };
+  contexts.set(request, context);
+  return context;
+}
+
+/** The reason of `RequestContext.signal` when the caller went away. */
+export class CallerLeft extends Error {
+  override readonly name = 'CallerLeft';
+  constructor() {
+    super('The caller left before the reply was complete.');
+  }
+}
+
+/** The context of a request that came in through a service's app. */
+export function contextOf(request: IncomingMessage): RequestContext {
+  const context = contexts.get(request);
+  if (context === undefined)
+    throw new Error('request has no context: it did not come through the service app');
+  return context;
+}
+
+/** The caller's identity, on paths that need a key. */
+export function identityOf(request: IncomingMessage): Identity {
+  const { identity } = contextOf(request);
+  if (identity === null) throw new Error('a public path has no identity');
+  return identity;
+}

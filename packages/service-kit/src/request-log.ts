@@ -1,0 +1,60 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Logger } from './logger.ts';
+import type { Metrics, RequestOutcome } from './metrics.ts';
+import type { RequestContext } from './request-context.ts';
+
+export interface RequestLog {
+  /** Writes the request's one line, and counts it, when its reply has ended. */
+  observe(
+    request: IncomingMessage,
+    response: ServerResponse,
+    context: RequestContext,
+    endpoint: string,
+  ): void;
+}
+
+export function createRequestLog({ logger, metrics }: { logger: Logger; metrics: Metrics }): RequestLog {
+  return {
+    observe: (request, response, context, endpoint) => {
+      const startedAt = performance.now();
+      response.once('close', () => {
+        const durationMs = performance.now() - startedAt;
+        const outcome = outcomeOf(response, context.failure);
+        const status = outcome === 'left' ? 499 : response.statusCode;
+        metrics.request({ endpoint, status, outcome }, durationMs);
+        const level = outcome === 'failed' ? 'error' : 'info';
+        logger[level]({
+          method: request.method,
+          path: endpoint,
+          requestId: context.requestId,
+          keyId: context.identity?.keyId,
+          status,
+          outcome,
+          durationMs: Math.round(durationMs * 100) / 100,
+          ...context.line,
+          ...failureFields(context.failure),
+        });
+      });
+    },
+  };
+}
+
+function outcomeOf(response: ServerResponse, failure: GatewayError | undefined): RequestOutcome {
+  if (!response.writableFinished && failure === undefined) return 'left';
+  if (response.statusCode >= 500) return 'failed';
+  if (response.statusCode >= 400) return 'refused';
+  return failure === undefined ? 'ok' : 'failed';
+}
+
+function failureFields(failure: GatewayError | undefined) {
+  if (failure === undefined) return undefined;
+  const { cause } = failure.options;
+  return {
+    'error.code': failure.code,
+    'error.source': failure.source,
+    ...(cause === undefined
+      ? {}
+      : { 'error.cause': cause instanceof Error ? (cause.stack ?? cause.message) : String(cause) }),
+  };
+}

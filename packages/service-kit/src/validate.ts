@@ -1,0 +1,204 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { DECIMAL, type Problem } from '@gateway/contracts/wire-types';
+import type { z } from 'zod';
+import { openaiPath } from './error-response.ts';
+
+type Path = (string | number)[];
+type Issue = z.core.$ZodIssue;
+
+/**
+ * Checks a request against its wire schema, in the words that the official clients' users know.
+ *
+ * @throws {GatewayError} for the first thing that is wrong, with its place
+ */
+export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  if (issue === undefined) throw new Error('a failed parse without an issue');
+  throw toError(issue, [], value);
+}
+
+function toError(issue: Issue, base: Path, root: unknown): GatewayError {
+  const path = [...base, ...issue.path.filter((part) => typeof part !== 'symbol')];
+  if (issue.code === 'invalid_union') {
+    const nearest = nearestBranch(issue.errors);
+    if (nearest !== undefined) return toError(nearest, path, root);
+  }
+  const found = valueAt(root, path);
+  const { code, openai, anthropic, at = path } = describe(issue, path, found);
+  return new GatewayError(code, { path: at, message: { openai, anthropic } });
+}
+
+/** Of a union's branches, the one that got furthest into the value is the one that was meant. */
+function nearestBranch(branches: readonly (readonly Issue[])[]): Issue | undefined {
+  const firsts = branches.flatMap((issues) => (issues[0] === undefined ? [] : [issues[0]]));
+  const depth = (issue: Issue): number =>
+    issue.path.length + (issue.code === 'invalid_type' && issue.path.length === 0 ? -1 : 0);
+  return firsts.toSorted((a, b) => depth(b) - depth(a))[0];
+}
+
+interface Description extends Problem {
+  /** Where, when it is not the issue's own place. */
+  readonly at?: Path;
+}
+
+function describe(issue: Issue, path: Path, found: unknown): Description {
+  const name = openaiPath(path);
+  if (found === undefined && issue.code !== 'custom' && path.length > 0) return missing(name);
+  switch (issue.code) {
+    case 'invalid_type':
+      return wrongType(name, issue.expected, found);
+    case 'invalid_value':
+      return notOneOf(found, issue.values.map(String));
+    case 'invalid_union':
+      return notOneOf(
+        found,
+        'options' in issue && Array.isArray(issue.options) ? issue.options.map(String) : [],
+      );
+    case 'too_big':
+    case 'too_small':
+      return outOfRange(issue, name, found);
+    case 'unrecognized_keys':
+      return unknownParameter(path, issue.keys[0] ?? '');
+    case 'custom':
+      return ownProblem(issue.params, name);
+    default:
+      return {
+        code: 'invalid_value',
+        openai: `Invalid value for '${name}': ${issue.message}.`,
+        anthropic: issue.message,
+      };
+  }
+}
+
+const missing = (name: string): Description => ({
+  code: 'missing_required_parameter',
+  openai: `Missing required parameter: '${name}'.`,
+  anthropic: 'Field required',
+});
+
+/** zod's type names as each dialect says them. */
+const TYPE_NAMES: Record<string, readonly [openai: string, anthropic: string]> = {
+  string: ['a string', 'Input should be a valid string'],
+  number: ['a decimal', 'Input should be a valid number'],
+  int: ['an integer', 'Input should be a valid integer'],
+  boolean: ['a boolean', 'Input should be a valid boolean'],
+  array: ['an array', 'Input should be a valid list'],
+  object: ['an object', 'Input should be an object'],
+  record: ['an object', 'Input should be an object'],
+};
+
+function wrongType(name: string, expected: string, found: unknown): Description {
+  const [openai, anthropic] = TYPE_NAMES[expected] ?? [
+    `a value of type ${expected}`,
+    `Input should be a valid ${expected}`,
+  ];
+  const place = name === '' ? 'the request body' : `'${name}'`;
+  return {
+    code: 'invalid_type',
+    openai: `Invalid type for ${place}: expected ${openai}, but got ${typeNameOf(found)} instead.`,
+    anthropic,
+  };
+}
+
+function typeNameOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a decimal';
+  return TYPE_NAMES[typeof value]?.[0] ?? typeof value;
+}
+
+/** A value is shown back only as far as a person needs it. */
+const MOST_SHOWN = 64;
+
+function notOneOf(found: unknown, values: readonly string[]): Description {
+  const shown = typeof found === 'string' ? found : JSON.stringify(found);
+  const quoted = values.map((value) => `'${value}'`);
+  return {
+    code: 'invalid_value',
+    openai: `Invalid value: '${shown.slice(0, MOST_SHOWN)}'. Supported values are: ${listed(quoted, 'and', ',')}.`,
+    anthropic: `Input should be ${listed(quoted, 'or', '')}`,
+  };
+}
+
+/** `'a', 'b', and 'c'`, with or without the comma before the last. */
+export function listed(items: readonly string[], word: 'and' | 'or', lastComma: ',' | ''): string {
+  const last = items.at(-1) ?? '';
+  if (items.length < 2) return last;
+  const comma = items.length > 2 ? lastComma : '';
+  return `${items.slice(0, -1).join(', ')}${comma} ${word} ${last}`;
+}
+
+function outOfRange(
+  issue: z.core.$ZodIssueTooBig | z.core.$ZodIssueTooSmall,
+  name: string,
+  found: unknown,
+): Description {
+  const above = issue.code === 'too_big';
+  const bound = Number(above ? issue.maximum : issue.minimum);
+  if (issue.origin === 'string')
+    return stringLength(name, above, bound, typeof found === 'string' ? found.length : 0);
+  if (issue.origin === 'array')
+    return arrayLength(name, above, bound, Array.isArray(found) ? found.length : 0);
+  const kind = issue.message === DECIMAL ? 'decimal' : 'integer';
+  const side = above ? 'above maximum' : 'below minimum';
+  const [sign, words] = above ? ['<=', 'less than or equal to'] : ['>=', 'greater than or equal to'];
+  return {
+    code: above ? `${kind}_above_max_value` : `${kind}_below_min_value`,
+    openai: `Invalid '${name}': ${kind} ${side} value. Expected a value ${sign} ${bound}, but got ${String(found)} instead.`,
+    anthropic: `Input should be ${words} ${bound}`,
+  };
+}
+
+function stringLength(name: string, above: boolean, bound: number, length: number): Description {
+  const plural = bound === 1 ? 'character' : 'characters';
+  return above
+    ? {
+        code: 'string_above_max_length',
+        openai: `Invalid '${name}': string too long. Expected a string with maximum length ${bound}, but got a string with length ${length} instead.`,
+        anthropic: `String should have at most ${bound} ${plural}`,
+      }
+    : {
+        code: 'string_below_min_length',
+        openai: `Invalid '${name}': ${length === 0 ? 'empty string' : 'string too short'}. Expected a string with minimum length ${bound}, but got ${length === 0 ? 'an empty string' : `a string with length ${length}`} instead.`,
+        anthropic: `String should have at least ${bound} ${plural}`,
+      };
+}
+
+function arrayLength(name: string, above: boolean, bound: number, length: number): Description {
+  const [limit, most, word] = above ? ['maximum', 'at most', 'long'] : ['minimum', 'at least', 'short'];
+  return {
+    code: above ? 'array_above_max_length' : 'array_below_min_length',
+    openai: `Invalid '${name}': array too ${word}. Expected an array with ${limit} length ${bound}, but got an array with length ${length} instead.`,
+    anthropic: `List should have ${most} ${bound} ${bound === 1 ? 'item' : 'items'} after validation, not ${length}`,
+  };
+}
+
+function unknownParameter(path: Path, key: string): Description {
+  const at = [...path, key];
+  return {
+    code: 'unknown_parameter',
+    openai: `Unknown parameter: '${openaiPath(at)}'.`,
+    anthropic: 'Extra inputs are not permitted',
+    at,
+  };
+}
+
+function ownProblem(params: Record<string, unknown> | undefined, name: string): Description {
+  const own = params?.problem;
+  if (!isProblem(own)) throw new Error('a custom issue without a problem');
+  return { ...own, openai: own.code.startsWith('string_') ? `Invalid '${name}': ${own.openai}` : own.openai };
+}
+
+const isProblem = (value: unknown): value is Problem =>
+  typeof value === 'object' && value !== null && 'code' in value && 'openai' in value && 'anthropic' in value;
+
+function valueAt(root: unknown, path: Path): unknown {
+  let value = root;
+  for (const part of path) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = Reflect.get(value, part);
+  }
+  return value;
+}

@@ -1,0 +1,23 @@
+import type { ServerResponse } from 'node:http';
+import { errorResponse, toGatewayError } from './error-response.ts';
+import type { RequestContext } from './request-context.ts';
+
+/**
+ * Ends a reply with an error in the caller's dialect. Once a reply has begun nothing can be said any more: its
+ * connection is broken off, so that no client takes half a body for a whole one. (Event streams say it themselves.)
+ */
+export function writeError(
+  response: ServerResponse,
+  thrown: unknown,
+  context: Pick<RequestContext, 'dialect' | 'requestId' | 'failure'>,
+): void {
+  const error = toGatewayError(thrown);
+  context.failure = error;
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const { status, headers, body } = errorResponse(error, context.dialect, context.requestId);
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) });
+  response.end(body);
+}
