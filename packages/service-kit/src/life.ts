@@ -4,6 +4,12 @@ import { ConfigError } from './config.ts';
 import type { Logger } from './logger.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 
+/**
+ * How long an idle connection is kept. Longer than any caller of ours keeps one: were the server the first to close,
+ * a request could meet a connection that is just going.
+ */
+const KEEP_ALIVE_MS = 75_000;
+
 export interface Life {
   readonly logger: Logger;
   readonly readiness: Readiness;
@@ -53,7 +59,7 @@ export async function runService(options: RunOptions, build: (life: Life) => Pro
         await close(owned);
       }),
     listen: async (listener, address) => {
-      const server = createServer(address.options ?? {}, listener);
+      const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, ...address.options }, listener);
       address.configure?.(server);
       servers.push(server);
       const bound = await bind(server, address);
@@ -66,10 +72,9 @@ export async function runService(options: RunOptions, build: (life: Life) => Pro
   try {
     await build(life);
   } catch (error) {
-    logger.fatal(error instanceof ConfigError ? { reason: error.message } : { err: error }, 'cannot start');
-    process.stderr.write(`${error instanceof ConfigError ? error.message : String(error)}\n`);
-    await resources.disposeAsync().catch((cause: unknown) => logger.error({ err: cause }, 'close failed'));
-    logger.flush();
+    if (error instanceof ConfigError) process.stderr.write(`${error.message}\n`);
+    else logger.fatal({ err: error }, 'cannot start');
+    await closeAll(resources, logger);
     process.exit(1);
   }
   readiness.open();
@@ -82,10 +87,14 @@ export async function runService(options: RunOptions, build: (life: Life) => Pro
   const timer = setTimeout(() => deadline.abort(new Error('drain deadline passed')), options.drainTimeoutMs);
   await Promise.all(servers.map((server) => drain(server, deadline.signal)));
   clearTimeout(timer);
-  await resources.disposeAsync().catch((error: unknown) => logger.error({ err: error }, 'close failed'));
   logger.info('stopped');
-  logger.flush();
+  await closeAll(resources, logger);
   process.exit(0);
+}
+
+async function closeAll(resources: AsyncDisposableStack, logger: Logger): Promise<void> {
+  await resources.disposeAsync().catch((error: unknown) => logger.error({ err: error }, 'close failed'));
+  await new Promise<void>((resolve) => logger.flush(() => resolve()));
 }
 
 /** How long a request may take to end after the drain deadline has aborted it, before its socket is destroyed. */
