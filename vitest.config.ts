@@ -10,9 +10,17 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     projects: [
-      ...['contracts', 'service-kit', 'upstream', 'metering', 'jobs', 'simulator', 'testkit', 'stack'].map(
-        (name) => unit(`packages/${name}`),
-      ),
+      ...[
+        'contracts',
+        'service-kit',
+        'upstream',
+        'metering',
+        'jobs',
+        'simulator',
+        'testkit',
+        'redis-server',
+        'stack',
+      ].map((name) => unit(`packages/${name}`)),
       ...['edge', 'text', 'image', 'audio', 'admin'].map((name) => unit(`apps/${name}`)),
       { extends: true, test: { name: 'stories', root: 'tests', include: ['**/*.test.ts'] } },
     ],

@@ -1,0 +1,17 @@
+import { createServer } from 'node:net';
+
+/**
+ * A port on 127.0.0.1 that nothing listened on a moment ago. Somebody else may still take it first: prefer listening
+ * on port 0 where the port need not be known beforehand.
+ */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}

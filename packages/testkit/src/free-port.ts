@@ -1,0 +1,1 @@
+export { freePort } from '@gateway/redis-server/free-port';

@@ -1,0 +1,28 @@
+import { ensureRedisServer } from '@gateway/redis-server/ensure-redis-server';
+import { type RedisServer, runRedisServer } from '@gateway/redis-server/run-redis-server';
+import { temporaryFolder } from './temporary-folder.ts';
+
+export interface TestRedis extends RedisServer {
+  /** Stops the server and removes its files. */
+  close(): Promise<void>;
+}
+
+/**
+ * A real Redis of the test's own: nothing in it, nothing kept, gone with the test process. About 50 ms; start one per file.
+ * @param port to bring a server back where an earlier one was; a free one if left out.
+ */
+export async function startRedis({ port }: { port?: number } = {}): Promise<TestRedis> {
+  const { command } = await ensureRedisServer(() => undefined);
+  const folder = await temporaryFolder();
+  const server = await runRedisServer({
+    command,
+    folder: folder.path,
+    durability: 'none',
+    ...(port === undefined ? {} : { port }),
+  });
+  const close = async () => {
+    await server.stop();
+    await folder.close();
+  };
+  return { ...server, close };
+}
