@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { decimal, problem } from '../wire-types.ts';
+import { isLanguageTag } from './language-tag.ts';
+
+export const TRANSCRIPT_FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json'] as const;
+export const TranscriptFormat = z.enum(TRANSCRIPT_FORMATS);
+export type TranscriptFormat = z.infer<typeof TranscriptFormat>;
+
+/** What a caller gets who does not say. */
+export const DEFAULT_TRANSCRIPT_FORMAT: TranscriptFormat = 'json';
+
+/** Endings of the audio files that are taken, in the order in which callers are told. */
+export const AUDIO_EXTENSIONS = [
+  'flac',
+  'm4a',
+  'mp3',
+  'mp4',
+  'mpeg',
+  'mpga',
+  'oga',
+  'ogg',
+  'wav',
+  'webm',
+] as const;
+export type AudioExtension = (typeof AUDIO_EXTENSIONS)[number];
+
+/** Form parts that may be repeated, with or without `[]` behind their names. */
+export const TRANSCRIPTION_LIST_PARTS = [
+  'timestamp_granularities',
+  'include',
+  'languages',
+  'keywords',
+  'known_speaker_names',
+  'known_speaker_references',
+] as const;
+
+const Language = z.string().superRefine((language, context) => {
+  if (isLanguageTag(language)) return;
+  const shown = language.slice(0, 35);
+  context.addIssue(
+    problem([], {
+      code: 'invalid_language_format',
+      openai: `Invalid language '${shown}'. Language parameter must be specified in ISO-639-1 format, such as 'en' (ISO-639-3 and BCP 47 forms are taken too).`,
+      anthropic: `'${shown}' is not a language code`,
+    }),
+  );
+});
+
+const ServerVad = z.looseObject({
+  type: z.literal('server_vad'),
+  threshold: decimal(0, 1).optional(),
+  prefix_padding_ms: z.number().min(0).optional(),
+  silence_duration_ms: z.number().min(0).optional(),
+});
+
+/**
+ * The text parts of `POST /v1/audio/transcriptions`, gathered from the form: list parts as arrays, numbers and booleans
+ * as such, empty parts absent. Only what the gateway checks or acts on; the parts themselves travel as they came.
+ */
+export const TranscriptionRequest = z
+  .looseObject({
+    model: z.string().min(1),
+    language: Language.optional(),
+    languages: z.array(Language).optional(),
+    keywords: z.array(z.string()).optional(),
+    prompt: z.string().optional(),
+    response_format: TranscriptFormat.optional(),
+    temperature: decimal(0, 1).optional(),
+    timestamp_granularities: z.array(z.enum(['word', 'segment'])).optional(),
+    include: z.array(z.string()).optional(),
+    stream: z.boolean().optional(),
+    chunking_strategy: z.union([z.literal('auto'), ServerVad]).optional(),
+    known_speaker_names: z.array(z.string()).max(4).optional(),
+    known_speaker_references: z.array(z.string()).max(4).optional(),
+  })
+  .superRefine((form, context) => {
+    if (form.timestamp_granularities === undefined || form.response_format === 'verbose_json') return;
+    context.addIssue(
+      problem(['timestamp_granularities'], {
+        code: 'invalid_value',
+        openai:
+          "'timestamp_granularities' is only taken with response_format 'verbose_json'. Ask for 'verbose_json', or leave 'timestamp_granularities' out.",
+        anthropic: "only taken with response_format 'verbose_json'",
+      }),
+    );
+  });
+export type TranscriptionRequest = z.infer<typeof TranscriptionRequest>;
+
+/**
+ * A timed piece of a transcript, as `verbose_json` and `diarized_json` have it. Limited to what is read: start and end
+ * in seconds, text.
+ */
+export const TranscriptSegment = z.looseObject({
+  start: z.number().min(0),
+  end: z.number().min(0),
+  text: z.string(),
+});
+export type TranscriptSegment = z.infer<typeof TranscriptSegment>;
+
+/** A transcript that an upstream returned as JSON in whichever format. Limited to what is rendered from. */
+export const Transcript = z.looseObject({
+  text: z.string(),
+  segments: z.array(TranscriptSegment).optional(),
+  duration: z.number().optional(),
+});
+export type Transcript = z.infer<typeof Transcript>;
