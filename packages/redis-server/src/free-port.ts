@@ -1,17 +1,26 @@
 import { createServer } from 'node:net';
 
+/** Below the ranges from which Linux (32768) and macOS (49152) take ports for outgoing connections. */
+const FIRST_PORT = 20_000;
+const LAST_PORT = 32_000;
+const ATTEMPTS = 200;
+
 /**
- * A port on 127.0.0.1 that nothing listened on a moment ago. Somebody else may still take it first: prefer listening
- * on port 0 where the port need not be known beforehand.
+ * A port on 127.0.0.1 that nothing listens on, for what must know its port beforehand. It is chosen at random from a range
+ * that the system gives to nobody by itself, so that it is still free a moment later. Prefer port 0 where that is possible.
  */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT));
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no free port between ${FIRST_PORT} and ${LAST_PORT}`);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }

@@ -1,0 +1,88 @@
+/**
+ * Imports point one way. A package can only import what its package.json declares, because pnpm gives it nothing else;
+ * so the rule is checked on the manifests. `node scripts/import-direction.ts` prints what breaks it.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+interface Manifest {
+  /** Folder from the root: `apps/edge`. */
+  readonly folder: string;
+  readonly name: string;
+  readonly dependencies: readonly string[];
+  readonly devDependencies: readonly string[];
+}
+
+const MIDDLE = ['packages/service-kit', 'packages/upstream', 'packages/metering', 'packages/jobs'];
+
+/** What each folder may use when it runs. A folder that is not named here may use no workspace package at all. */
+const MAY_USE: Readonly<Record<string, readonly string[]>> = {
+  'packages/service-kit': ['packages/contracts'],
+  'packages/upstream': ['packages/contracts'],
+  'packages/metering': ['packages/contracts'],
+  'packages/jobs': ['packages/contracts'],
+  'packages/simulator': ['packages/contracts'],
+  'packages/stack': ['packages/upstream', 'packages/redis-server', 'packages/contracts'],
+  'packages/testkit': ['packages/redis-server', 'packages/contracts'],
+  bench: ['packages/stack', 'packages/simulator', 'packages/redis-server', 'packages/contracts'],
+};
+const APPS_MAY_USE = [...MIDDLE, 'packages/contracts'];
+
+/** What anybody may use in tests only. */
+const TESTS_MAY_USE = [...MIDDLE, 'simulator', 'testkit', 'stack', 'redis-server', 'contracts'].map((name) =>
+  name.includes('/') ? name : `packages/${name}`,
+);
+
+/** Folders that may use nothing but these packages from outside. */
+const OUTSIDE: Readonly<Record<string, readonly string[]>> = { 'packages/contracts': ['zod'] };
+
+/** Every breach, in words. Empty when all is well. */
+export function findBreaches(manifests: readonly Manifest[]): string[] {
+  const folderOf = new Map(manifests.map(({ name, folder }) => [name, folder]));
+  return manifests.flatMap(({ folder, dependencies, devDependencies }) => {
+    const allowed = folder.startsWith('apps/') ? APPS_MAY_USE : (MAY_USE[folder] ?? []);
+    const outside = OUTSIDE[folder];
+    const breaches: string[] = [];
+    for (const name of dependencies) {
+      const target = folderOf.get(name);
+      if (target === undefined ? outside?.includes(name) === false : !allowed.includes(target))
+        breaches.push(`${folder} must not depend on ${target ?? name}`);
+    }
+    for (const name of devDependencies) {
+      const target = folderOf.get(name);
+      if (target !== undefined && !TESTS_MAY_USE.includes(target))
+        breaches.push(`${folder} must not depend on ${target}, not even in tests`);
+    }
+    return breaches;
+  });
+}
+
+const namesIn = (manifest: Record<string, unknown>, field: string): string[] => {
+  const section = manifest[field];
+  return typeof section === 'object' && section !== null ? Object.keys(section) : [];
+};
+
+export function readManifests(root: string): Manifest[] {
+  return globSync(
+    ['apps/*/package.json', 'packages/*/package.json', 'tests/package.json', 'bench/package.json'],
+    {
+      cwd: root,
+    },
+  ).map((file) => {
+    const manifest: Record<string, unknown> = JSON.parse(readFileSync(join(root, file), 'utf8'));
+    return {
+      folder: dirname(file),
+      name: String(manifest.name),
+      dependencies: ['dependencies', 'optionalDependencies', 'peerDependencies'].flatMap((field) =>
+        namesIn(manifest, field),
+      ),
+      devDependencies: namesIn(manifest, 'devDependencies'),
+    };
+  });
+}
+
+if (import.meta.main) {
+  const breaches = findBreaches(readManifests(join(import.meta.dirname, '..')));
+  for (const breach of breaches) console.error(breach);
+  process.exitCode = breaches.length > 0 ? 1 : 0;
+}
