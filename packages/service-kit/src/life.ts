@@ -100,13 +100,21 @@ async function closeAll(resources: AsyncDisposableStack, logger: Logger): Promis
 /** How long a request may take to end after the drain deadline has aborted it, before its socket is destroyed. */
 const LAST_WORDS_MS = 1000;
 
+/** How often connections that have become idle are looked for while draining. */
+const IDLE_CHECK_MS = 50;
+
 async function drain(server: Server, deadline: AbortSignal): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.prependListener('request', (_request, response) => {
+    response.shouldKeepAlive = false;
+  });
   server.closeIdleConnections();
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const force = () => setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS);
   if (deadline.aborted) force();
   else deadline.addEventListener('abort', force, { once: true });
   await closed;
+  clearInterval(idle);
 }
 
 async function bind(server: Server, { port, host, portSetting }: ListenAddress): Promise<number> {

@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { DECIMAL, type Problem } from '@gateway/contracts/wire-types';
+import { DECIMAL, INTEGER, type Problem } from '@gateway/contracts/wire-types';
 import type { z } from 'zod';
 import { openaiPath } from './error-response.ts';
 
@@ -48,7 +48,7 @@ function describe(issue: Issue, path: Path, found: unknown): Description {
   if (found === undefined && issue.code !== 'custom' && path.length > 0) return missing(name);
   switch (issue.code) {
     case 'invalid_type':
-      return wrongType(name, issue.expected, found);
+      return wrongType(name, issue.message === INTEGER ? 'int' : issue.expected, found);
     case 'invalid_value':
       return notOneOf(found, issue.values.map(String));
     case 'invalid_union':

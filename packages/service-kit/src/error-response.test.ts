@@ -1,0 +1,82 @@
+import { ERRORS, type ErrorCode } from '@gateway/contracts/error-codes';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { expect, test } from 'vitest';
+import { errorResponse, openaiPath } from './error-response.ts';
+
+const codes = Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS);
+
+test.for(codes)('%s has a whole body in both dialects', (code) => {
+  const error = new GatewayError(code, { message: 'What to do.', path: ['input', 0, 'content'] });
+  const openai = errorResponse(error, 'openai', 'req_1');
+  expect(JSON.parse(openai.body)).toEqual({
+    error: {
+      message: 'What to do.',
+      type: ERRORS[code].openai.type,
+      param: 'input[0].content',
+      code: ERRORS[code].openai.code,
+    },
+  });
+  const anthropic = errorResponse(error, 'anthropic', 'req_1');
+  expect(JSON.parse(anthropic.body)).toEqual({
+    type: 'error',
+    error: { type: ERRORS[code].anthropic.type, message: 'input.0.content: What to do.' },
+    request_id: 'req_1',
+  });
+  for (const { headers } of [openai, anthropic]) {
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-request-id': 'req_1',
+      'request-id': 'req_1',
+      'x-should-retry': String(ERRORS[code].retry),
+      'x-gateway-refused-by': 'gateway',
+    });
+  }
+});
+
+test('what was not thrown for callers shows nothing of itself', () => {
+  const { status, body } = errorResponse(new Error('redis://:password@host is down'), 'openai', 'req_1');
+  expect(status).toBe(500);
+  expect(body).not.toContain('password');
+});
+
+test("an upstream's own body is relayed byte for byte with its status", () => {
+  const body = '{"type":"error",  "error":{"type":"invalid_request_error","message":"prompt is too long"}}';
+  const error = new GatewayError('upstream_rejected', {
+    message: 'x',
+    source: 'upstream',
+    relay: { status: 413, body },
+  });
+  expect(errorResponse(error, 'anthropic', 'req_1')).toMatchObject({
+    status: 413,
+    body,
+    headers: { 'x-gateway-refused-by': 'upstream' },
+  });
+});
+
+test('a wait is told in whole seconds, never too few', () => {
+  const error = new GatewayError('rate_limited', { message: 'Slow down.', retryAfterSeconds: 1.2 });
+  expect(errorResponse(error, 'openai', 'req_1').headers['retry-after']).toBe('2');
+});
+
+test('an error means the same after it has crossed a process', () => {
+  const error = new GatewayError('upstream_rate_limited', {
+    message: { openai: 'a', anthropic: 'b' },
+    path: ['model'],
+    source: 'upstream',
+    retryAfterSeconds: 3,
+    cause: new Error('stays behind'),
+  });
+  const again = GatewayError.deserialize(JSON.parse(JSON.stringify(error.serialize())));
+  expect(errorResponse(again, 'openai', 'r')).toEqual(errorResponse(error, 'openai', 'r'));
+  expect(errorResponse(again, 'anthropic', 'r')).toEqual(errorResponse(error, 'anthropic', 'r'));
+  expect(again.options.cause).toBeUndefined();
+});
+
+test.for([
+  [['model'], 'model'],
+  [['input', 0, 'content', 1, 'image_url'], 'input[0].content[1].image_url'],
+  [['tools', 2, 'name'], 'tools[2].name'],
+  [[], ''],
+] as const)('%j is written %s', ([path, text]) => {
+  expect(openaiPath(path)).toBe(text);
+});

@@ -1,0 +1,116 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { afterEach, expect, test } from 'vitest';
+
+const ENTRY = new URL('./fixtures/small-service.ts', import.meta.url).pathname;
+const SECRET = 'a secret of more than thirty-two characters';
+
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+
+function start(env: Record<string, string>) {
+  const child = fork(ENTRY, { env, silent: true });
+  children.push(child);
+  let output = '';
+  child.stdout?.on('data', (chunk) => {
+    output += chunk;
+  });
+  child.stderr?.on('data', (chunk) => {
+    output += chunk;
+  });
+  // Not the child's own 'close': it does not come after a disconnect from this side.
+  const quiet = [child.stdout, child.stderr].map((stream) => stream && once(stream, 'close'));
+  const exited = Promise.all([once(child, 'exit'), ...quiet]).then(([[code]]) => ({ code, output }));
+  return { child, exited };
+}
+
+async function ready(env: Record<string, string> = {}) {
+  const { child, exited } = start({ TEST_SECRET: SECRET, ...env });
+  const [message] = await once(child, 'message');
+  return { child, exited, url: `http://127.0.0.1:${message.port}` };
+}
+
+test('SIGTERM lets a running request finish, refuses new ones, closes the last opened first and exits 0', async () => {
+  const { child, exited, url } = await ready();
+  const held = await fetch(`${url}/held`);
+  child.kill('SIGTERM');
+  await expect
+    .poll(
+      () =>
+        fetch(url).then(
+          () => 'served',
+          () => 'refused',
+        ),
+      { timeout: 20_000 },
+    )
+    .toBe('refused');
+  child.send('release');
+  expect(await held.text()).toBe('begun ended');
+  const { code, output } = await exited;
+  expect(code).toBe(0);
+  expect(output.indexOf('closed second')).toBeGreaterThan(-1);
+  expect(output.indexOf('closed first')).toBeGreaterThan(output.indexOf('closed second'));
+});
+
+test('what is still running at the drain deadline is told, and may say its last words', async () => {
+  const { child, exited, url } = await ready({ DRAIN_TIMEOUT_MS: '50' });
+  const endless = await fetch(`${url}/endless`);
+  child.kill('SIGTERM');
+  expect(await endless.text()).toBe('begun cut ended');
+  expect((await exited).code).toBe(0);
+});
+
+test('a second signal ends the process at once', async () => {
+  const { child, exited, url } = await ready();
+  const held = await fetch(`${url}/held`);
+  child.kill('SIGTERM');
+  await expect
+    .poll(
+      () =>
+        fetch(url).then(
+          () => 'served',
+          () => 'refused',
+        ),
+      { timeout: 20_000 },
+    )
+    .toBe('refused');
+  child.kill('SIGTERM');
+  await expect(held.text()).rejects.toThrow();
+  expect((await exited).code).toBe(1);
+});
+
+test('a process whose parent is gone stops', async () => {
+  const { child, exited } = await ready();
+  child.disconnect();
+  expect((await exited).code).toBe(0);
+});
+
+test('settings that are missing or wrong are all named, without their values, before anything starts', async () => {
+  const { exited } = start({ TEST_SECRET: 'short-secret', TEST_PORT: 'eighty' });
+  const { code, output } = await exited;
+  expect(code).toBe(1);
+  expect(output).toBe(
+    'The environment is not usable:\n  TEST_PORT: must be a whole number\n  TEST_SECRET: must have at least 32 characters\n',
+  );
+});
+
+test('a missing setting is called missing', async () => {
+  expect((await start({}).exited).output).toBe('The environment is not usable:\n  TEST_SECRET: is not set\n');
+});
+
+test('a taken port ends the start with its number and the setting to change, and closes what was opened', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const address = other.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  const { code, output } = await start({ TEST_SECRET: SECRET, TEST_PORT: String(port) }).exited;
+  other.close();
+  expect(code).toBe(1);
+  expect(output).toContain(
+    `Port ${port} on 127.0.0.1 is taken. Stop what uses it, or set TEST_PORT to another port.`,
+  );
+  expect(output).toContain('closed first');
+});
