@@ -1,0 +1,64 @@
+import { TRANSCRIPTION_LIST_PARTS } from '@gateway/contracts/openai/transcriptions';
+import type { FormPart } from './read-form.ts';
+
+const LISTS = new Set<string>(TRANSCRIPTION_LIST_PARTS);
+const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, '1': true, false: false, '0': false };
+/** `include[]`, `include[0]`, `chunking_strategy[type]`. */
+const BRACKETED = /^([^[\]]+)\[([^[\]]*)\]$/;
+
+/** Text parts that only say "not given". They are left out of what travels on, too. */
+export const isAbsent = ([name, value]: FormPart): boolean => value === '' && KNOWN.has(baseName(name));
+
+const KNOWN = new Set<string>([
+  ...LISTS,
+  'model',
+  'language',
+  'prompt',
+  'response_format',
+  'temperature',
+  'stream',
+  'chunking_strategy',
+]);
+
+const baseName = (name: string): string => BRACKETED.exec(name)?.[1] ?? name;
+
+/**
+ * The form's text parts as one object, as the request would be in JSON: parts that may be repeated as arrays, numbers and
+ * booleans as such. What is not a number stays a text, so that the schema says so; a part that may not be repeated but
+ * is becomes an array, likewise.
+ */
+export function gatherParts(parts: readonly FormPart[]): Record<string, unknown> {
+  const gathered = new Map<string, unknown>();
+  for (const part of parts) {
+    if (isAbsent(part)) continue;
+    const [name, value] = part;
+    const [, base = name, key] = BRACKETED.exec(name) ?? [];
+    const before = gathered.get(base);
+    if (LISTS.has(base)) gathered.set(base, [...(Array.isArray(before) ? before : []), value]);
+    else if (key !== undefined && key !== '')
+      gathered.set(base, { ...(isObject(before) ? before : {}), [key]: numberIn(value) });
+    else gathered.set(base, before === undefined ? parsedValue(base, value) : [before, value]);
+  }
+  return Object.fromEntries(gathered);
+}
+
+function parsedValue(name: string, value: string): unknown {
+  if (name === 'temperature') return numberIn(value);
+  if (name === 'stream') return BOOLEANS[value.toLowerCase()] ?? value;
+  if (name === 'chunking_strategy' && value.startsWith('{')) return jsonIn(value);
+  return value;
+}
+
+/** Decimal notation only: `Number` alone would take '', ' 1 ' and '0x1'. */
+const numberIn = (value: string): unknown => (/^-?\d*\.?\d+(e-?\d+)?$/i.test(value) ? Number(value) : value);
+
+function jsonIn(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

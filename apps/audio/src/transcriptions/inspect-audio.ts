@@ -1,0 +1,87 @@
+import { extname } from 'node:path';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { AUDIO_EXTENSIONS } from '@gateway/contracts/openai/transcriptions';
+import { fileTypeFromFile } from 'file-type';
+import { type IFormat, parseFile } from 'music-metadata';
+import { AUDIO_TYPES } from './audio-types.ts';
+
+export interface AudioFile {
+  /** The caller's name for it, with an ending that fits its content. */
+  readonly name: string;
+  readonly contentType: string;
+  /** From the file's own headers; null where they do not say. */
+  readonly durationSeconds: number | null;
+}
+
+const SHORTEST_SECONDS = 0.1;
+/** A name is shown to the upstream, whose interest in it ends with its ending. */
+const NAME_MAX_CHARACTERS = 200;
+
+/**
+ * What an uploaded file is, by its bytes. Its name only chooses among the endings that fit them.
+ *
+ * @throws {GatewayError} when it is empty, of no accepted type, has no sound, or lasts less than 0.1 s
+ */
+export async function inspectAudio(file: {
+  path: string;
+  name: string;
+  sizeBytes: number;
+}): Promise<AudioFile> {
+  if (file.sizeBytes === 0) {
+    throw new GatewayError('invalid_value', {
+      path: ['file'],
+      message: 'The audio file is empty. Send a file with content.',
+    });
+  }
+  const found = await fileTypeFromFile(file.path);
+  const type = found && Object.hasOwn(AUDIO_TYPES, found.ext) ? AUDIO_TYPES[found.ext] : undefined;
+  if (type === undefined) {
+    const list = AUDIO_EXTENSIONS.map((extension) => `'${extension}'`).join(', ');
+    throw new GatewayError('unsupported_format', {
+      path: ['file'],
+      message: `Invalid file format. Supported formats: [${list}]`,
+    });
+  }
+  const format = await readHeaders(file.path);
+  if (format?.hasAudio === false) {
+    throw new GatewayError('invalid_value', {
+      path: ['file'],
+      message: 'The audio file could not be decoded or its format is not supported.',
+    });
+  }
+  if (isTooShort(format, file.sizeBytes)) {
+    throw new GatewayError('audio_too_short', {
+      path: ['file'],
+      message: `Audio file is too short. Minimum audio length is ${SHORTEST_SECONDS} seconds.`,
+    });
+  }
+  return {
+    name: fittingName(file.name, type.extensions),
+    contentType: type.contentType,
+    durationSeconds: format?.duration ?? null,
+  };
+}
+
+/** Headers that cannot be read say nothing; whether the file can be decoded is then for the upstream to say. */
+async function readHeaders(path: string): Promise<IFormat | null> {
+  try {
+    const { format } = await parseFile(path, { skipCovers: true, skipPostHeaders: true });
+    return format;
+  } catch {
+    return null;
+  }
+}
+
+/** Writers that do not know the length in advance put 0 there, so the file's size must agree. */
+function isTooShort(format: IFormat | null, sizeBytes: number): boolean {
+  if (format?.duration === undefined || format.duration >= SHORTEST_SECONDS) return false;
+  const { bitrate } = format;
+  return bitrate === undefined || (sizeBytes * 8) / bitrate < 2 * SHORTEST_SECONDS;
+}
+
+function fittingName(name: string, extensions: readonly [string, ...string[]]): string {
+  const extension = extname(name);
+  const stem = name.slice(0, name.length - extension.length).slice(0, NAME_MAX_CHARACTERS);
+  const own = extension.slice(1).toLowerCase();
+  return `${stem === '' ? 'audio' : stem}.${extensions.includes(own) ? own : extensions[0]}`;
+}

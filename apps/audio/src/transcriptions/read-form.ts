@@ -1,0 +1,117 @@
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { discardRest } from '@gateway/service-kit/discard-rest';
+import { refuseEncoding } from '@gateway/service-kit/json-body';
+import type { Request, Response } from 'express';
+import multer from 'multer';
+import { formError } from './form-error.ts';
+import { FORM_LIMITS } from './form-limits.ts';
+
+/** One text part, by the name that it came under. */
+export type FormPart = readonly [name: string, value: string];
+
+export interface UploadedFile {
+  readonly path: string;
+  /** As the caller sent it. */
+  readonly name: string;
+  readonly sizeBytes: number;
+}
+
+export interface UploadedForm {
+  /** In the order in which they came. */
+  readonly parts: readonly FormPart[];
+  readonly file: UploadedFile | undefined;
+}
+
+interface ReadFormOptions {
+  /** Where the file is put. It belongs to the caller of this function once the form has been read. */
+  readonly folder: string;
+  readonly maxFileBytes: number;
+}
+
+/** What busboy tells of a text part; multer's own `body` loses the names' spelling and the order. */
+interface FieldSource extends NodeJS.WritableStream {
+  on(event: 'field', listener: (name: string | undefined, value: string) => void): this;
+}
+
+/**
+ * Reads a multipart form whose parts may come in any order: text into memory, bounded; the file to disk as it arrives.
+ * A form that is refused leaves no file.
+ *
+ * @throws {GatewayError} for another content type, too large a file or form, a file part of another name, a broken form
+ */
+export async function readForm(
+  request: Request,
+  response: Response,
+  { folder, maxFileBytes }: ReadFormOptions,
+): Promise<UploadedForm> {
+  refuseEncoding(request);
+  checkContentType(request.headers['content-type']);
+  const parts: FormPart[] = [];
+  const tooLarge = () => formError({ code: 'LIMIT_FILE_SIZE' }, maxFileBytes);
+  const refused = Promise.withResolvers<never>();
+  const largest = maxFileBytes + FORM_LIMITS.fieldsTotalBytes + FORM_LIMITS.framingBytes;
+  if (Number(request.headers['content-length'] ?? 0) > largest) {
+    discardRest(request);
+    throw tooLarge();
+  }
+  const disk = multer.diskStorage({ destination: folder });
+  const storage: multer.StorageEngine = {
+    _handleFile: (incoming, file, callback) => {
+      // multer itself says so only when the whole request has been read.
+      file.stream.once('limit', () => refused.reject(tooLarge()));
+      disk._handleFile(incoming, file, callback);
+    },
+    _removeFile: (incoming, file, callback) => disk._removeFile(incoming, file, callback),
+  };
+  const options = {
+    storage,
+    defParamCharset: 'utf8',
+    limits: {
+      fileSize: maxFileBytes,
+      files: 1,
+      fields: FORM_LIMITS.fields,
+      fieldNameSize: FORM_LIMITS.fieldNameBytes,
+      fieldSize: FORM_LIMITS.fieldBytes,
+    },
+    streamHandler: (incoming: IncomingMessage, form: FieldSource) => {
+      collectParts(form, parts, () => refused.reject(formError({ code: 'LIMIT_FIELD_VALUE' }, maxFileBytes)));
+      incoming.pipe(form);
+    },
+  };
+  const read = new Promise<void>((resolve, reject) => {
+    multer(options).single('file')(request, response, (error: unknown) =>
+      error === undefined ? resolve() : reject(formError(error, maxFileBytes)),
+    );
+  });
+  try {
+    await Promise.race([read, refused.promise]);
+  } catch (error) {
+    if (!request.readableEnded) discardRest(request);
+    throw error;
+  }
+  const { file } = request;
+  return {
+    parts,
+    file: file && { path: file.path, name: file.originalname, sizeBytes: file.size },
+  };
+}
+
+function checkContentType(contentType: string | undefined): void {
+  const type = contentType?.split(';')[0]?.trim().toLowerCase();
+  if (type === 'multipart/form-data') return;
+  throw new GatewayError(
+    'unsupported_content_type',
+    `Unsupported content type: '${type ?? 'none'}'. This endpoint takes 'multipart/form-data'.`,
+  );
+}
+
+function collectParts(form: FieldSource, parts: FormPart[], tooMuch: () => void): void {
+  let totalBytes = 0;
+  form.on('field', (name, value) => {
+    if (name === undefined) return;
+    totalBytes += value.length;
+    if (totalBytes > FORM_LIMITS.fieldsTotalBytes) tooMuch();
+    else parts.push([name, value]);
+  });
+}

@@ -1,0 +1,24 @@
+import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
+
+interface TranscriptFamily {
+  readonly models: readonly string[];
+  /** The formats that the upstream itself can answer in. */
+  readonly formats: readonly TranscriptFormat[];
+}
+
+/** What OpenAI's transcription models answer in, November 2026. The longer names stand before those that begin them. */
+export const TRANSCRIPT_FAMILIES: Readonly<Record<string, TranscriptFamily>> = {
+  'whisper-1': {
+    models: ['whisper-1'],
+    formats: ['json', 'text', 'srt', 'verbose_json', 'vtt'],
+  },
+  'gpt-4o-transcribe-diarize': {
+    models: ['gpt-4o-transcribe-diarize'],
+    formats: ['json', 'text', 'diarized_json'],
+  },
+  'gpt-4o-transcribe': {
+    models: ['gpt-4o-transcribe', 'gpt-4o-mini-transcribe'],
+    formats: ['json', 'text'],
+  },
+  'gpt-transcribe': { models: ['gpt-transcribe'], formats: ['json'] },
+};
