@@ -1,0 +1,116 @@
+import { z } from 'zod';
+
+/** What kinds of work are queued. */
+export const JobKind = z.enum(['image.generation', 'image.edit', 'audio.transcription']);
+export type JobKind = z.infer<typeof JobKind>;
+
+export const JobStatus = z.enum(['queued', 'in_progress', 'completed', 'failed', 'cancelled']);
+export type JobStatus = z.infer<typeof JobStatus>;
+
+const unixSeconds = z.int().min(0);
+
+/** A job as callers see it. `error` is the error object of the caller's protocol. */
+export const PublicJob = z.strictObject({
+  id: z.string(),
+  object: z.literal('job'),
+  kind: JobKind,
+  status: JobStatus,
+  /** The name that the caller used. */
+  model: z.string(),
+  created_at: unixSeconds,
+  started_at: unixSeconds.nullable(),
+  finished_at: unixSeconds.nullable(),
+  /** When the result is forgotten; null while there is none. */
+  expires_at: unixSeconds.nullable(),
+  /** 0 to 1. */
+  progress: z.number().min(0).max(1),
+  /** How many jobs are before it, from 1; null once it is no longer queued. */
+  position: z.int().min(1).nullable(),
+  error: z.record(z.string(), z.unknown()).nullable(),
+});
+export type PublicJob = z.infer<typeof PublicJob>;
+
+// Payloads are strict: both ends are ours. A queued job outlives a deploy, so a member that is added later is
+// optional at first.
+
+/** A file that a request brought and that waits in the uploads area for its job. */
+export const Upload = z.strictObject({
+  /** Names the file in the uploads area. */
+  uploadId: z.string().min(1),
+  /** As the caller named it; told to the upstream, believed by nobody. */
+  fileName: z.string(),
+  /** By the file's content. */
+  contentType: z.string(),
+  sizeBytes: z.int().min(0),
+});
+export type Upload = z.infer<typeof Upload>;
+
+/** Text parts of a form, in their order; names may repeat. */
+const FormFields = z.array(z.tuple([z.string(), z.string()]));
+
+/** What a caller gets who asked for images: a URL at the gateway, or the bytes. */
+export const ImageResponseFormat = z.enum(['url', 'b64_json']);
+export type ImageResponseFormat = z.infer<typeof ImageResponseFormat>;
+
+export const ImageGenerationInput = z.strictObject({
+  model: z.string(),
+  /** The caller's JSON members, without `model` and `response_format`. */
+  parameters: z.record(z.string(), z.unknown()),
+  responseFormat: ImageResponseFormat,
+});
+export type ImageGenerationInput = z.infer<typeof ImageGenerationInput>;
+
+export const ImageEditInput = z.strictObject({
+  model: z.string(),
+  /** The caller's text parts, without `model` and `response_format`. */
+  fields: FormFields,
+  images: z.array(Upload).min(1),
+  mask: Upload.nullable(),
+  responseFormat: ImageResponseFormat,
+});
+export type ImageEditInput = z.infer<typeof ImageEditInput>;
+
+/** The making of images, done: the bytes lie in the asset store. */
+export const ImageOutput = z.strictObject({
+  /** Unix seconds, as the upstream said. */
+  created: unixSeconds,
+  images: z.array(
+    z.strictObject({
+      assetId: z.string(),
+      contentType: z.string(),
+      revisedPrompt: z.string().nullable(),
+    }),
+  ),
+  /** `usage`, `size`, `quality`, `background`, `output_format` where the upstream said them, and whatever else it said. */
+  members: z.record(z.string(), z.unknown()),
+  /** The channel that did it. */
+  channel: z.string(),
+  /** How many upstream calls it took. */
+  upstreamAttempts: z.int().min(1),
+});
+export type ImageOutput = z.infer<typeof ImageOutput>;
+
+export const TranscriptionInput = z.strictObject({
+  model: z.string(),
+  file: Upload,
+  /** The caller's text parts, without `model`, `response_format` and `stream`. */
+  fields: FormFields,
+  responseFormat: z.string(),
+  /** The caller wants deltas as they come; the worker emits them. */
+  stream: z.boolean(),
+  /** By the file's own headers; null where they do not say. */
+  durationSeconds: z.number().nullable(),
+});
+export type TranscriptionInput = z.infer<typeof TranscriptionInput>;
+
+export const TranscriptionOutput = z.strictObject({
+  /** The reply's body in the format that was asked for. */
+  body: z.string(),
+  contentType: z.string(),
+  /** As the protocol reports it; null where the upstream said nothing. */
+  usage: z.record(z.string(), z.unknown()).nullable(),
+  durationSeconds: z.number().nullable(),
+  channel: z.string(),
+  upstreamAttempts: z.int().min(1),
+});
+export type TranscriptionOutput = z.infer<typeof TranscriptionOutput>;

@@ -1,0 +1,32 @@
+import type { JobKind } from '@gateway/contracts/jobs';
+import type { JobInput, JobOutput } from './catalog.ts';
+
+/** What a running job may know and do. */
+export interface JobContext {
+  readonly jobId: string;
+  readonly requestId: string;
+  readonly keyId: string;
+  /** From 1; counts every begin, those of workers that died included. */
+  readonly attempt: number;
+  /** Aborted when the job is cancelled, has run too long, or the worker must stop. Its reason is thrown for the job. */
+  readonly signal: AbortSignal;
+  /**
+   * Sends a text to the caller who waits, in order. A job that has emitted is not run again.
+   *
+   * @throws {Error} for more than 64 K characters at once or 100,000 texts
+   */
+  emit(text: string): Promise<void>;
+}
+
+/** How a kind of job is done. */
+export interface JobAct<Kind extends JobKind> {
+  /** @throws {GatewayError} what the caller is told; anything else is shown as `internal` */
+  run(input: JobInput<Kind>, context: JobContext): Promise<JobOutput<Kind>>;
+  /**
+   * For paid work that a worker began and did not end: its output, if that was stored before the worker died.
+   * Without one the job ends as `outcome_unknown`.
+   */
+  recover?(input: JobInput<Kind>, jobId: string): Promise<JobOutput<Kind> | undefined>;
+}
+
+export type JobActs<Kinds extends JobKind = JobKind> = { readonly [Kind in Kinds]?: JobAct<Kind> };

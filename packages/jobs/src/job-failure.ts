@@ -1,0 +1,33 @@
+import { GatewayError, SerializedError } from '@gateway/contracts/gateway-error';
+
+/** How a failed job's reason is written into Redis. */
+export const encodeFailure = (error: GatewayError): string => JSON.stringify(error.serialize());
+
+/** Reads a failed job's reason. What BullMQ wrote itself is about workers that died in the middle. */
+export function decodeFailure(reason: string): GatewayError {
+  try {
+    return GatewayError.deserialize(SerializedError.parse(JSON.parse(reason)));
+  } catch {
+    return outcomeUnknown();
+  }
+}
+
+/** For paid work that may have been done although nobody saw its end. */
+export const outcomeUnknown = (cause?: unknown): GatewayError =>
+  new GatewayError('outcome_unknown', {
+    message:
+      'The work was interrupted after it may have begun, so it was not repeated and may have been billed. ' +
+      'Send the request again if you still want it.',
+    retry: false,
+    cause,
+  });
+
+/** Anything thrown while a job ran, as something that its caller may be told. */
+export const toJobError = (error: unknown): GatewayError =>
+  error instanceof GatewayError
+    ? error
+    : new GatewayError('internal', {
+        message: 'The gateway had an internal error. Report the request id if it happens again.',
+        retry: false,
+        cause: error,
+      });

@@ -1,0 +1,16 @@
+import { randomBytes } from 'node:crypto';
+
+/** Before every key of the queues. The braces keep them in one slot of a Redis Cluster, as BullMQ's scripts need. */
+export const QUEUE_PREFIX = 'gateway:{jobs}';
+
+/** Where workers hear which jobs are no longer wanted. Messages are job ids. */
+export const CANCEL_CHANNEL = `${QUEUE_PREFIX}:cancel`;
+
+/** Says that a job is cancelled, for whoever comes to it later; holds its record. */
+export const cancelledKey = (jobId: string): string => `${QUEUE_PREFIX}:cancelled:${jobId}`;
+
+/** The stream in which BullMQ tells what becomes of a queue's jobs. */
+export const eventsKey = (queue: string): string => `${QUEUE_PREFIX}:${queue}:events`;
+
+/** `job_` and 128 random bits. */
+export const newJobId = (): string => `job_${randomBytes(16).toString('hex')}`;

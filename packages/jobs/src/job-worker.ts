@@ -1,0 +1,146 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { JobKind } from '@gateway/contracts/jobs';
+import { type Job, Worker } from 'bullmq';
+import { uploadIds } from './cancel-job.ts';
+import { JOBS } from './catalog.ts';
+import { type FinishedJob, finishedJob } from './finished-job.ts';
+import type { JobActs } from './job-act.ts';
+import { connectPatiently } from './job-connections.ts';
+import { JobEnvelope } from './job-envelope.ts';
+import { CANCEL_CHANNEL, cancelledKey, QUEUE_PREFIX } from './job-keys.ts';
+import { jobCancelled } from './job-listener.ts';
+import { processJob } from './process-job.ts';
+import { retryDelayMs } from './retry-policy.ts';
+import { WorkerStopping } from './running-job.ts';
+import type { UploadStore } from './upload-store.ts';
+
+export interface JobWorkerOptions {
+  readonly redisUrl: string;
+  /** What to do for each kind of one queue; all of the queue's kinds must be here. */
+  readonly acts: JobActs;
+  /** Jobs at a time in this process. */
+  readonly concurrency: number;
+  /** The uploads of a job that has ended are deleted. */
+  readonly uploads: UploadStore;
+  /** For the log line and the metrics. */
+  readonly onFinished: (job: FinishedJob) => void;
+  /** Told of lost connections and the like; they are dealt with here. */
+  readonly onError: (error: unknown) => void;
+  /** How long a silent worker's jobs stay its own, and how often somebody looks for such. */
+  readonly takeover?: { readonly lockMs: number; readonly checkMs: number };
+}
+
+export interface JobWorker {
+  /** Whether Redis answers and jobs are being taken. */
+  isReady(): Promise<boolean>;
+  /** How many jobs are being run. */
+  readonly running: number;
+  /**
+   * Takes no more jobs and lets the running ones finish. Those left when the time is over are stopped: free work goes
+   * back into its queue, paid work ends as `outcome_unknown`.
+   */
+  close(options: { drainTimeoutMs: number }): Promise<void>;
+}
+
+const TAKEOVER = { lockMs: 30_000, checkMs: 15_000 };
+
+/**
+ * Runs the jobs of one queue.
+ *
+ * @throws {Error} when Redis does not answer at the start
+ */
+export async function createJobWorker(options: JobWorkerOptions): Promise<JobWorker> {
+  const { redisUrl, acts, concurrency, uploads, onFinished, onError, takeover = TAKEOVER } = options;
+  const spec = specOfQueue(acts);
+  const redis = await connectPatiently(redisUrl, onError);
+  const running = new Map<string, AbortController>();
+  const subscriber = await listenForCancellation({ redisUrl, running, redis, onError });
+
+  const process = async (job: Job, token = '') => {
+    const jobId = job.id ?? '';
+    const stopper = new AbortController();
+    running.set(jobId, stopper);
+    const shared = { job, jobId, token, redis, stopper };
+    const processAs = <Kind extends JobKind>(kind: Kind) => {
+      const act = acts[kind];
+      if (act === undefined) throw new Error(`this worker does not know how to do ${kind}`);
+      return processJob({ ...shared, kind, act });
+    };
+    try {
+      return await processAs(JobKind.parse(job.name));
+    } finally {
+      running.delete(jobId);
+    }
+  };
+
+  const worker = new Worker(spec.queue, process, {
+    connection: redis,
+    prefix: QUEUE_PREFIX,
+    concurrency,
+    lockDuration: takeover.lockMs,
+    stalledInterval: takeover.checkMs,
+    maxStalledCount: spec.takeovers,
+    settings: {
+      backoffStrategy: (attempt, _type, error) =>
+        (error?.cause instanceof GatewayError ? retryDelayMs(error.cause, attempt, spec) : undefined) ?? -1,
+    },
+  });
+  worker.on('error', onError);
+  const end = (job: Job, thrown: Error | undefined) => {
+    uploads.delete(...uploadIds(JobKind.parse(job.name), JobEnvelope.parse(job.data).input)).catch(onError);
+    onFinished(finishedJob(job, thrown));
+  };
+  worker.on('completed', (job) => end(job, undefined));
+  worker.on('failed', (job, error) => {
+    if (job?.finishedOn !== undefined) end(job, error);
+  });
+  await worker.waitUntilReady();
+
+  return {
+    isReady: async () => worker.isRunning() && (await redis.ping()) === 'PONG',
+    get running() {
+      return running.size;
+    },
+    close: async ({ drainTimeoutMs }) => {
+      const deadline = setTimeout(() => {
+        for (const stopper of running.values()) stopper.abort(new WorkerStopping());
+      }, drainTimeoutMs);
+      await worker.close();
+      clearTimeout(deadline);
+      subscriber.disconnect();
+      redis.disconnect();
+    },
+  };
+}
+
+/** What the kinds of a queue have in common, once it is sure that they are all there. */
+function specOfQueue(acts: JobActs) {
+  const kinds = JobKind.options.filter((kind) => acts[kind] !== undefined);
+  const [first] = kinds;
+  if (first === undefined) throw new Error('a worker needs something to do');
+  const { queue } = JOBS[first];
+  const ofQueue = JobKind.options.filter((kind) => JOBS[kind].queue === queue);
+  if (kinds.length !== ofQueue.length || kinds.some((kind) => JOBS[kind].queue !== queue))
+    throw new Error(`a worker of the queue '${queue}' must do ${ofQueue.join(', ')} and nothing else`);
+  return JOBS[first];
+}
+
+interface ListenOptions {
+  readonly redisUrl: string;
+  readonly running: ReadonlyMap<string, AbortController>;
+  readonly redis: Awaited<ReturnType<typeof connectPatiently>>;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Stops a job when somebody cancels it. After a lost connection the marks tell what was missed. */
+async function listenForCancellation({ redisUrl, running, redis, onError }: ListenOptions) {
+  const subscriber = await connectPatiently(redisUrl, onError);
+  subscriber.on('message', (_channel, jobId) => running.get(jobId)?.abort(jobCancelled()));
+  await subscriber.subscribe(CANCEL_CHANNEL);
+  const lookUp = async () => {
+    for (const [jobId, stopper] of running)
+      if ((await redis.exists(cancelledKey(jobId))) === 1) stopper.abort(jobCancelled());
+  };
+  subscriber.on('ready', () => void lookUp().catch(onError));
+  return subscriber;
+}

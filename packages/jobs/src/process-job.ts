@@ -1,0 +1,78 @@
+import type { JobKind } from '@gateway/contracts/jobs';
+import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { JOBS, type JobOutput } from './catalog.ts';
+import type { JobAct } from './job-act.ts';
+import { createJobEmitter } from './job-emitter.ts';
+import { JobEnvelope } from './job-envelope.ts';
+import { encodeFailure, outcomeUnknown, toJobError } from './job-failure.ts';
+import { cancelledKey } from './job-keys.ts';
+import { jobCancelled } from './job-listener.ts';
+import { retryDelayMs } from './retry-policy.ts';
+import { runStoppable, WorkerStopping } from './running-job.ts';
+
+export interface ProcessOptions<Kind extends JobKind> {
+  readonly kind: Kind;
+  readonly act: JobAct<Kind>;
+  readonly job: Job;
+  readonly jobId: string;
+  /** The worker's claim on the job. */
+  readonly token: string;
+  readonly redis: Redis;
+  /** Aborts the attempt; already registered with those who may do so. */
+  readonly stopper: AbortController;
+}
+
+/**
+ * One attempt at a job, in BullMQ's terms: returns the output, throws `UnrecoverableError` when the job has failed for
+ * good, another error when it is to be tried again, `WaitingError` when it has been put back into the line.
+ */
+export async function processJob<Kind extends JobKind>(
+  options: ProcessOptions<Kind>,
+): Promise<JobOutput<Kind>> {
+  const { kind, job, token, stopper } = options;
+  const spec = JOBS[kind];
+  const emitter = createJobEmitter(job);
+  try {
+    const output = spec.output.parse(await attempt(options, emitter.emit));
+    await emitter.flush();
+    return output;
+  } catch (thrown) {
+    const putBack = spec.work === 'free' && !emitter.hasEmitted;
+    if (stopper.signal.reason instanceof WorkerStopping && putBack) {
+      await job.moveToWait(token);
+      throw new WaitingError();
+    }
+    const error = thrown instanceof WorkerStopping ? outcomeUnknown(thrown) : toJobError(thrown);
+    const again = !emitter.hasEmitted && retryDelayMs(error, job.attemptsMade + 1, spec) !== undefined;
+    const failure = again ? new Error(encodeFailure(error)) : new UnrecoverableError(encodeFailure(error));
+    failure.cause = error;
+    throw failure;
+  }
+}
+
+async function attempt<Kind extends JobKind>(
+  { kind, act, job, jobId, redis, stopper }: ProcessOptions<Kind>,
+  emit: (text: string) => Promise<void>,
+): Promise<JobOutput<Kind>> {
+  const spec = JOBS[kind];
+  const { input: raw, keyId, requestId } = JobEnvelope.parse(job.data);
+  const input = spec.input.parse(raw);
+  // Who cancels sets the mark and then tells the workers; this one has been listening since before it looks.
+  if ((await redis.exists(cancelledKey(jobId))) === 1) throw jobCancelled();
+  if (wasInterrupted(job) && (spec.work === 'paid' || hasEmittedBefore(job))) {
+    const output = await act.recover?.(input, jobId);
+    if (output === undefined) throw outcomeUnknown();
+    return output;
+  }
+  return runStoppable(
+    (signal) => act.run(input, { jobId, requestId, keyId, attempt: job.attemptsStarted, signal, emit }),
+    { stopper, timeLimitMs: spec.timeLimitMs },
+  );
+}
+
+/** An earlier attempt neither ended nor failed: its worker died. */
+const wasInterrupted = (job: Job): boolean => job.attemptsStarted > job.attemptsMade + 1;
+
+/** The progress of a new job is 0; ours are objects. */
+const hasEmittedBefore = (job: Job): boolean => typeof job.progress === 'object';

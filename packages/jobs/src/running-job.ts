@@ -1,0 +1,55 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+
+/** One attempt at a job, as far as it can be stopped from outside. */
+export interface RunningJob {
+  readonly signal: AbortSignal;
+  stop(reason: Error): void;
+}
+
+/** The reason for stopping when the process must end. */
+export class WorkerStopping extends Error {
+  override readonly name = 'WorkerStopping';
+  constructor() {
+    super('The worker is stopping.');
+  }
+}
+
+/** How long a stopped job may take to end by itself. One that ignores its signal is left alone after that. */
+const LAST_WORDS_MS = 2000;
+
+/**
+ * Runs an attempt until it ends, or until it has been stopped and has not ended soon after. What it still returns after
+ * it was stopped counts: a result is never thrown away.
+ */
+export async function runStoppable<Output>(
+  run: (signal: AbortSignal) => Promise<Output>,
+  { stopper, timeLimitMs }: { stopper: AbortController; timeLimitMs: number },
+): Promise<Output> {
+  const { signal } = stopper;
+  const limit = setTimeout(() => stopper.abort(ranTooLong(timeLimitMs)), timeLimitMs);
+  let lastWords: NodeJS.Timeout | undefined;
+  const stopped = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener(
+      'abort',
+      () => {
+        lastWords = setTimeout(() => reject(signal.reason), LAST_WORDS_MS);
+      },
+      { once: true },
+    );
+  });
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([run(signal), stopped]);
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    clearTimeout(limit);
+    clearTimeout(lastWords);
+  }
+}
+
+const ranTooLong = (timeLimitMs: number): GatewayError =>
+  new GatewayError('upstream_timeout', {
+    message: `The work was not done within ${Math.round(timeLimitMs / 1000)} s and has been given up.`,
+    retry: false,
+  });
