@@ -1,0 +1,21 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+
+/** How soon a caller may try again while Redis is away. */
+const RETRY_AFTER_SECONDS = 2;
+
+/**
+ * Waits for Redis' answer.
+ *
+ * @throws {GatewayError} `service_unavailable` when there is none, whatever the reason
+ */
+export async function askRedis<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (cause) {
+    throw new GatewayError('service_unavailable', {
+      message: `The gateway cannot check keys at the moment. Please try again in ${RETRY_AFTER_SECONDS} seconds.`,
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+      cause,
+    });
+  }
+}

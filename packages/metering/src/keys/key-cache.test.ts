@@ -1,0 +1,174 @@
+import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
+import { waitFor } from '@gateway/testkit/wait-for';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createRequestRedis } from '../request-redis.ts';
+import { createKeyCache } from './key-cache.ts';
+import { makeSecret } from './key-secret.ts';
+import { createKeyStore, type KeyStore } from './key-store.ts';
+
+const gatewaySecret = 'a gateway secret of more than 32 characters';
+let server: TestRedis;
+let redis: Redis;
+let nowMs = 0;
+let asked = 0;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = createRequestRedis(server.url);
+  redis.on('error', () => undefined);
+  await redis.connect();
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.close();
+});
+beforeEach(() => {
+  nowMs = Date.parse('2026-11-20T12:00:00Z');
+  asked = 0;
+});
+
+const now = () => nowMs;
+const store = (): KeyStore => createKeyStore({ redis, gatewaySecret, now });
+
+/** What one replica of the edge has: a cache of its own over the shared Redis. */
+function replica() {
+  const { findKey } = store();
+  return createKeyCache({
+    now,
+    findKey: (secret) => {
+      asked += 1;
+      return findKey(secret);
+    },
+  });
+}
+
+test('a key in use is known at once, without a promise and as the same object', async () => {
+  const { record, secret } = await store().createKey({ name: 'search' });
+  const cache = replica();
+  const identity = await cache.identify(secret);
+  expect(identity).toMatchObject({ keyId: record.id });
+  nowMs += 499;
+  expect(cache.identify(secret)).toBe(identity);
+  expect(asked).toBe(1);
+  nowMs += 1;
+  expect(cache.identify(secret)).toBe(identity);
+  await waitFor(() => asked === 2);
+});
+
+test('a revoked key is refused by every replica within one second', async () => {
+  const { record, secret } = await store().createKey({ name: 'search' });
+  const [one, other] = [replica(), replica()];
+  expect(await one.identify(secret)).toBeDefined();
+  expect(await other.identify(secret)).toBeDefined();
+  await store().revokeKey(record.id);
+  nowMs += 1000;
+  expect(await one.identify(secret)).toBeUndefined();
+  expect(await other.identify(secret)).toBeUndefined();
+});
+
+test('a busy key that is revoked is refused by the refresh beside its requests', async () => {
+  const { record, secret } = await store().createKey({ name: 'search' });
+  const cache = replica();
+  await cache.identify(secret);
+  await store().revokeKey(record.id);
+  nowMs += 600;
+  await waitFor(async () => (await cache.identify(secret)) === undefined);
+});
+
+test('a key is refused from the moment it expires, without asking', async () => {
+  const expiresAt = new Date(nowMs + 100).toISOString();
+  const { secret } = await store().createKey({ name: 'guest', expiresAt });
+  const cache = replica();
+  expect(await cache.identify(secret)).toBeDefined();
+  nowMs += 100;
+  expect(await cache.identify(secret)).toBeUndefined();
+});
+
+test('lookups of one key at the same time are one question', async () => {
+  const { secret } = await store().createKey({ name: 'search' });
+  const cache = replica();
+  const identities = await Promise.all(Array.from({ length: 50 }, () => cache.identify(secret)));
+  expect(new Set(identities).size).toBe(1);
+  expect(asked).toBe(1);
+});
+
+test('an unknown key is refused without asking again for a second, and works once it exists', async () => {
+  const secret = 'a-bootstrap-key-that-comes-later';
+  const cache = replica();
+  expect(await cache.identify(secret)).toBeUndefined();
+  expect(cache.identify(secret)).toBeUndefined();
+  expect(asked).toBe(1);
+  await store().ensureBootstrapKey(secret);
+  nowMs += 1000;
+  expect(await cache.identify(secret)).toMatchObject({ keyName: 'bootstrap' });
+});
+
+test('random keys do not push out known ones and are forgotten themselves', async () => {
+  let known = 0;
+  const cache = createKeyCache({
+    now,
+    findKey: async (secret) => {
+      asked += 1;
+      if (secret !== 'known') return undefined;
+      known += 1;
+      return {
+        identity: { keyId: 'key_1', keyName: '', team: null, models: null, endpoints: null },
+        expiresAtMs: Infinity,
+      };
+    },
+  });
+  await cache.identify('known');
+  for (let n = 0; n < 10_001; n += 1) await cache.identify(`unknown ${n}`);
+  expect(cache.identify('known')).toMatchObject({ keyId: 'key_1' });
+  expect(known).toBe(1);
+  asked = 0;
+  await cache.identify('unknown 10000');
+  expect(asked).toBe(0);
+  await cache.identify('unknown 0');
+  expect(asked).toBe(1);
+});
+
+test('while Redis is away a key seen within the last minute goes on, never longer, and all others get a 503', async () => {
+  const { record, secret } = await store().createKey({ name: 'search' });
+  const idle = await store().createKey({ name: 'idle' });
+  const cache = replica();
+  await cache.identify(secret);
+  server.kill('SIGKILL');
+  await waitFor(() => redis.status === 'reconnecting');
+
+  for (const seconds of [1, 30, 59]) {
+    nowMs = Date.parse('2026-11-20T12:00:00Z') + seconds * 1000;
+    expect(await cache.identify(secret)).toMatchObject({ keyId: record.id });
+  }
+  const unavailable = { code: 'service_unavailable', options: { retryAfterSeconds: expect.any(Number) } };
+  await expect(cache.identify(idle.secret)).rejects.toMatchObject(unavailable);
+  nowMs += 1000;
+  await expect(cache.identify(secret)).rejects.toMatchObject(unavailable);
+
+  await server.close();
+  server = await startRedis({ port: server.port });
+  await waitFor(() => redis.status === 'ready');
+  expect(await cache.identify(secret)).toBeUndefined();
+});
+
+test('with Redis frozen a known key is served and an unknown one gets a 503, both without hanging', async () => {
+  const { record, secret } = await store().createKey({ name: 'search' });
+  const cache = replica();
+  await cache.identify(secret);
+  server.kill('SIGSTOP');
+  try {
+    nowMs += 1000;
+    expect(await cache.identify(secret)).toMatchObject({ keyId: record.id });
+    await expect(cache.identify(makeSecret())).rejects.toMatchObject({ code: 'service_unavailable' });
+    expect(await cache.identify(secret)).toMatchObject({ keyId: record.id });
+  } finally {
+    server.kill('SIGCONT');
+  }
+  await waitFor(async () => (await redis.ping()) === 'PONG');
+  await store().revokeKey(record.id);
+  await waitFor(async () => {
+    nowMs += 1000;
+    return (await cache.identify(secret)) === undefined;
+  });
+});

@@ -1,0 +1,134 @@
+import type { Identity } from '@gateway/contracts/identity';
+import type { FoundKey, KeyStore } from './key-store.ts';
+
+/** A key in use is asked for again after this time, beside the request, so that active keys never wait for Redis. */
+const REFRESH_AFTER_MS = 500;
+/** The longest that an answer counts without asking again: a revoked key is refused everywhere within this time. */
+const TRUSTED_MS = 1000;
+/** How long a key goes on while Redis is away. */
+const TOLERATED_MS = 60_000;
+/** While Redis is known to be away, a request with a tolerated key waits no longer than this for it to be back. */
+const PATIENCE_MS = 50;
+/** How long an unknown secret is refused without asking again. */
+const UNKNOWN_MS = 1000;
+const MOST_KNOWN = 50_000;
+const MOST_UNKNOWN = 10_000;
+
+export interface KeyCache {
+  /**
+   * Who has this secret; undefined for nobody. At once for keys in use, else a promise.
+   *
+   * @throws {GatewayError} `service_unavailable` when Redis is away and the key was not seen within the last minute
+   */
+  identify(secret: string): Identity | undefined | Promise<Identity | undefined>;
+}
+
+interface KnownKey extends FoundKey {
+  readonly confirmedAtMs: number;
+}
+
+/**
+ * Remembers keys in the process. Revocation reaches every process by asking again, not by messages: a bound that holds
+ * by itself is worth two small reads per key, process and half second, and no lost message can stretch it.
+ *
+ * Secrets are looked up in a map by their text. That comparison is not constant in time, but it happens only after
+ * equal hashes under V8's random seed, so that its duration tells nothing about secrets that do not match.
+ */
+export function createKeyCache({
+  findKey,
+  now,
+}: {
+  findKey: KeyStore['findKey'];
+  now: () => number;
+}): KeyCache {
+  const known = new Map<string, KnownKey>();
+  const unknown = new Map<string, { untilMs: number }>();
+  const asking = new Map<string, Promise<Identity | undefined>>();
+  let away = false;
+
+  const ask = (secret: string): Promise<Identity | undefined> => {
+    const underway = asking.get(secret);
+    if (underway !== undefined) return underway;
+    const answer = askStore(secret).finally(() => asking.delete(secret));
+    asking.set(secret, answer);
+    return answer;
+  };
+
+  const askStore = async (secret: string): Promise<Identity | undefined> => {
+    const askedAtMs = now();
+    try {
+      const found = await findKey(secret);
+      away = false;
+      return found === undefined ? forget(secret, askedAtMs) : remember(secret, found, askedAtMs);
+    } catch (error) {
+      away = true;
+      throw error;
+    }
+  };
+
+  const remember = (secret: string, found: FoundKey, askedAtMs: number): Identity => {
+    const before = known.get(secret);
+    const identity =
+      before !== undefined && same(before.identity, found.identity) ? before.identity : found.identity;
+    known.delete(secret);
+    known.set(secret, { identity, expiresAtMs: found.expiresAtMs, confirmedAtMs: askedAtMs });
+    dropOldest(known, MOST_KNOWN, (key) => key.confirmedAtMs + TOLERATED_MS <= askedAtMs);
+    unknown.delete(secret);
+    return identity;
+  };
+
+  const forget = (secret: string, askedAtMs: number): undefined => {
+    known.delete(secret);
+    unknown.delete(secret);
+    unknown.set(secret, { untilMs: askedAtMs + UNKNOWN_MS });
+    dropOldest(unknown, MOST_UNKNOWN, ({ untilMs }) => untilMs <= askedAtMs);
+  };
+
+  const tolerated = ({ confirmedAtMs, expiresAtMs }: KnownKey): boolean => {
+    const nowMs = now();
+    return nowMs < expiresAtMs && nowMs - confirmedAtMs < TOLERATED_MS;
+  };
+
+  return {
+    identify: (secret) => {
+      const nowMs = now();
+      const key = known.get(secret);
+      if (key === undefined || nowMs >= key.expiresAtMs) {
+        const refused = unknown.get(secret);
+        return refused !== undefined && nowMs < refused.untilMs ? undefined : ask(secret);
+      }
+      const ageMs = nowMs - key.confirmedAtMs;
+      if (ageMs < REFRESH_AFTER_MS) return key.identity;
+      const answer = ask(secret);
+      if (ageMs < TRUSTED_MS) {
+        answer.catch(() => undefined);
+        return key.identity;
+      }
+      const tolerate = (error: unknown) => {
+        if (tolerated(key)) return key.identity;
+        throw error;
+      };
+      if (away && tolerated(key)) return within(PATIENCE_MS, answer, () => key.identity).catch(tolerate);
+      return answer.catch(tolerate);
+    },
+  };
+}
+
+const same = (a: Identity, b: Identity): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/** Maps remember the order of insertion, so the first entries are the oldest. */
+function dropOldest<T>(entries: Map<string, T>, most: number, isOver: (entry: T) => boolean): void {
+  for (const [secret, entry] of entries) {
+    if (entries.size <= most && !isOver(entry)) return;
+    entries.delete(secret);
+  }
+}
+
+/** The promise's value, or the fallback when it takes longer. */
+async function within<T>(limitMs: number, promise: Promise<T>, fallback: () => T): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<T>((resolve) => {
+    timer = setTimeout(() => resolve(fallback()), limitMs);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
