@@ -23,4 +23,6 @@ export type Identity = z.infer<typeof Identity>;
 export const INTERNAL_HEADERS = {
   identity: 'x-gateway-identity',
   requestId: 'x-request-id',
+  /** `bearer` or `x-api-key`: how the key came. On Messages the header's protocol depends on it. */
+  authScheme: 'x-gateway-auth-scheme',
 } as const;

@@ -4,6 +4,9 @@ import type { ErrorCode } from './error-codes.ts';
 /** The mark that a range check on a decimal leaves in its issue, since clients are told "decimal" or "integer". */
 export const DECIMAL = 'decimal';
 
+/** `z.int({ error: INTEGER })`: the mark by which callers are told "integer" also where the value is no number at all. */
+export const INTEGER = 'integer';
+
 /** A number in a closed range, told to callers as a decimal. Use `z.int()` for whole numbers. */
 export const decimal = (min: number, max: number) =>
   z.number().min(min, { error: DECIMAL }).max(max, { error: DECIMAL });
@@ -46,3 +49,15 @@ export const characters = (min: number, max: number) =>
         }),
       );
     });
+
+/** Checks a part of a request against a schema of its own, and tells what is wrong at that part's place. */
+export function nested(
+  schema: z.ZodType,
+  path: readonly (string | number)[],
+  value: unknown,
+  context: z.RefinementCtx,
+): void {
+  const result = schema.safeParse(value);
+  if (result.success) return;
+  for (const issue of result.error.issues) context.addIssue({ ...issue, path: [...path, ...issue.path] });
+}

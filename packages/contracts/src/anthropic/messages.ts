@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { decimal, INTEGER, type Problem, problem } from '../wire-types.ts';
+
+/** Least thinking budget, in tokens. */
+const MIN_BUDGET_TOKENS = 1024;
+
+const Block = z.looseObject({ type: z.string() });
+const Content = z.union([z.string(), z.array(Block)]);
+
+const ToolChoice = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('auto') }),
+  z.looseObject({ type: z.literal('any') }),
+  z.looseObject({ type: z.literal('tool'), name: z.string() }),
+  z.looseObject({ type: z.literal('none') }),
+]);
+
+const Thinking = z.looseObject({ type: z.enum(['enabled', 'disabled', 'adaptive', 'between_tools']) });
+
+/** What generating a message and counting its tokens have in common. */
+const conversation = {
+  model: z.string().min(1),
+  messages: z.array(z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content: Content })),
+  system: Content.optional(),
+  tools: z.array(z.looseObject({ type: z.string().nullish() })).optional(),
+  tool_choice: ToolChoice.optional(),
+  thinking: Thinking.optional(),
+};
+
+interface Conversation {
+  readonly messages: readonly { readonly role: string }[];
+  readonly thinking?: { readonly type: string; readonly budget_tokens?: unknown } | undefined;
+}
+
+const invalidValue = (path: readonly (string | number)[], text: string) =>
+  problem(path, { code: 'invalid_value', openai: text, anthropic: text });
+
+function checkConversation({ messages, thinking }: Conversation, context: z.RefinementCtx): void {
+  const first = messages[0];
+  if (first === undefined)
+    context.addIssue(
+      problem(['messages'], {
+        code: 'array_below_min_length',
+        openai: 'At least one message is required.',
+        anthropic: 'at least one message is required',
+      }),
+    );
+  else if (first.role !== 'user')
+    context.addIssue(invalidValue(['messages'], 'first message must use the "user" role'));
+  if (thinking?.type === 'enabled') checkBudget(thinking.budget_tokens, context);
+}
+
+/** The protocol names the form of thinking within the path. */
+function checkBudget(budget: unknown, context: z.RefinementCtx): void {
+  const path = ['thinking', 'enabled', 'budget_tokens'];
+  const refuse = (code: Problem['code'], text: string) =>
+    context.addIssue(problem(path, { code, openai: text, anthropic: text }));
+  if (budget === undefined) refuse('missing_required_parameter', 'Field required');
+  else if (!Number.isInteger(budget)) refuse('invalid_type', 'Input should be a valid integer');
+  else if (Number(budget) < MIN_BUDGET_TOKENS)
+    refuse('integer_below_min_value', `Input should be greater than or equal to ${MIN_BUDGET_TOKENS}`);
+}
+
+/** A request of `POST /v1/messages`. Members that are not named here travel untouched. */
+export const MessagesRequest = z
+  .looseObject({
+    ...conversation,
+    // Zero warms the prompt cache and generates nothing.
+    max_tokens: z.int({ error: INTEGER }).min(0),
+    temperature: decimal(0, 1).optional(),
+    top_p: decimal(0, 1).optional(),
+    stream: z.boolean().optional(),
+  })
+  .superRefine((request, context) => {
+    checkConversation(request, context);
+    const { thinking, max_tokens: maxTokens } = request;
+    if (thinking?.type !== 'enabled') return;
+    const budget = thinking.budget_tokens;
+    if (typeof budget === 'number' && budget >= maxTokens)
+      context.addIssue(invalidValue([], '`max_tokens` must be greater than `thinking.budget_tokens`.'));
+  });
+export type MessagesRequest = z.infer<typeof MessagesRequest>;
+
+/** A request of `POST /v1/messages/count_tokens`. */
+export const CountTokensRequest = z.looseObject(conversation).superRefine(checkConversation);
+export type CountTokensRequest = z.infer<typeof CountTokensRequest>;

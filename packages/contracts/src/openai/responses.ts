@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { decimal, INTEGER, nested, problem } from '../wire-types.ts';
+
+/** Depth of reasoning, the protocol's whole list. Which of them a model takes is its provider's to say. */
+export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+
+const MESSAGE_ROLES = ['user', 'assistant', 'system', 'developer'] as const;
+
+/** A message in `input`, in its easy or its output form. */
+const MessageItem = z.looseObject({
+  role: z.enum(MESSAGE_ROLES),
+  content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
+});
+
+const FunctionTool = z.looseObject({ name: z.string().min(1) });
+const FileSearchTool = z.looseObject({ vector_store_ids: z.array(z.string()).min(1) });
+
+/** What a tool must bring, by its type; tools of other types are the provider's to judge. */
+const TOOL_RULES: Readonly<Record<string, z.ZodType>> = {
+  function: FunctionTool,
+  custom: FunctionTool,
+  file_search: FileSearchTool,
+};
+
+/** A `tool_choice` of these types names one tool. */
+const NAMED_CHOICES = new Set(['function', 'custom']);
+
+/** Members that give a response its context, so that `input` may be left out. */
+const CONTEXT_MEMBERS = ['previous_response_id', 'conversation', 'prompt'] as const;
+
+/** A request of `POST /v1/responses`. `null` means absent. Members that are not named here travel untouched. */
+export const ResponsesRequest = z
+  .looseObject({
+    model: z.string().min(1),
+    input: z.union([z.string(), z.array(z.looseObject({ type: z.string().nullish() }))]).nullish(),
+    instructions: z.string().nullish(),
+    max_output_tokens: z.int({ error: INTEGER }).min(1).nullish(),
+    temperature: decimal(0, 2).nullish(),
+    top_p: decimal(0, 1).nullish(),
+    stream: z.boolean().nullish(),
+    store: z.boolean().nullish(),
+    background: z.boolean().nullish(),
+    previous_response_id: z.string().nullish(),
+    tools: z.array(z.looseObject({ type: z.string() })).nullish(),
+    tool_choice: z
+      .union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string() })])
+      .nullish(),
+    reasoning: z.looseObject({ effort: z.enum(REASONING_EFFORTS).nullish() }).nullish(),
+  })
+  .superRefine((request, context) => {
+    const { input, tools, tool_choice: choice } = request;
+    const empty = input === undefined || input === null || (Array.isArray(input) && input.length === 0);
+    if (empty && CONTEXT_MEMBERS.every((name) => (request[name] ?? null) === null)) {
+      context.addIssue(
+        problem(['input'], {
+          code: 'missing_required_parameter',
+          openai: "Missing required parameter: 'input'.",
+          anthropic: 'Field required',
+        }),
+      );
+    }
+    if (Array.isArray(input)) {
+      for (const [index, item] of input.entries()) {
+        if (isMessage(item)) nested(MessageItem, ['input', index], item, context);
+      }
+    }
+    for (const [index, tool] of (tools ?? []).entries()) {
+      const rule = TOOL_RULES[tool.type];
+      if (rule !== undefined) nested(rule, ['tools', index], tool, context);
+    }
+    if (typeof choice === 'object' && choice !== null && NAMED_CHOICES.has(choice.type))
+      nested(FunctionTool, ['tool_choice'], choice, context);
+  });
+export type ResponsesRequest = z.infer<typeof ResponsesRequest>;
+
+/** `type` may be left out of a message; an object with nothing but an `id` is a reference to an item. */
+const isMessage = (item: Readonly<Record<string, unknown>>): boolean =>
+  item.type === 'message' || ((item.type ?? null) === null && ('role' in item || 'content' in item));
