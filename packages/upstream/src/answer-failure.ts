@@ -1,0 +1,77 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dialect, GatewayErrorOptions } from '@gateway/contracts/gateway-error';
+import type { Candidate } from './catalog.ts';
+import { cleanMessage, withoutOwnSecrets, withoutSecrets } from './clean-message.ts';
+import type { Failure } from './failure.ts';
+import { classifyAnswer, failureRule } from './failures.ts';
+import { dialectOfProtocol } from './protocol.ts';
+import { type ProviderError, readProviderError } from './provider-error.ts';
+import { retryAfterSeconds } from './retry-after.ts';
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+interface Context {
+  readonly candidate: Candidate;
+  /** The caller's. */
+  readonly dialect: Dialect;
+  readonly namesObject: boolean;
+}
+
+/** Words for the caller about a refusal that is the caller's to mend. */
+const refusal = (error: ProviderError, status: number, candidate: Candidate): string =>
+  error.message === ''
+    ? `The upstream refused this request (HTTP ${status}).`
+    : cleanMessage(error.message, candidate);
+
+/**
+ * The body that a caller of the provider's own dialect gets. Anthropic's is relayed byte for byte, because its clients
+ * recover by its wording; OpenAI's keeps type, param and code around a cleaned message.
+ */
+const relayBody = (answer: ErrorAnswer, error: ProviderError, message: string, context: Context): string => {
+  if (context.dialect === 'anthropic') {
+    return error.message === ''
+      ? JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } })
+      : withoutOwnSecrets(answer.body, context.candidate);
+  }
+  const { type, param, code } = error;
+  return JSON.stringify({ error: { message, type: type ?? 'invalid_request_error', param, code } });
+};
+
+const rejection = (
+  answer: ErrorAnswer,
+  error: ProviderError,
+  context: Context,
+): Partial<GatewayErrorOptions> => {
+  const message = refusal(error, answer.status, context.candidate);
+  if (dialectOfProtocol(context.candidate.protocol) !== context.dialect) return { message };
+  return { message, relay: { status: answer.status, body: relayBody(answer, error, message, context) } };
+};
+
+/** What a provider's error answer means, and what of it the caller is told. */
+export const answerFailure = (answer: ErrorAnswer, context: Context): Failure => {
+  const { status, headers, body } = answer;
+  const error = readProviderError(body);
+  const codes = [error.code, error.type, error.detail];
+  const kind = classifyAnswer({ status, message: error.message, codes, namesObject: context.namesObject });
+  const wait = retryAfterSeconds(headers, error.message, Date.now());
+  const said = withoutSecrets(error.message, context.candidate).slice(0, 500);
+  const failure = {
+    kind,
+    candidate: context.candidate,
+    status,
+    detail: [`answered ${status}`, error.code ?? error.type, said].filter(Boolean).join(', '),
+  };
+  if (kind === 'rejected') return { ...failure, options: rejection(answer, error, context) };
+  const seconds = wait ?? failureRule(kind).retryAfterSeconds;
+  if (seconds === undefined) return failure;
+  // Codex reads the delay from these words.
+  const message = `${failureRule(kind).message} Please try again in ${seconds}s.`;
+  return {
+    ...failure,
+    options: { retryAfterSeconds: seconds, ...(kind === 'rate-limited' ? { message } : {}) },
+  };
+};

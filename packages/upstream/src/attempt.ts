@@ -1,0 +1,60 @@
+import { Readable } from 'node:stream';
+import type { Dialect } from '@gateway/contracts/gateway-error';
+import type { Candidate } from './catalog.ts';
+import type { ChannelClient } from './channel-client.ts';
+import type { Channel } from './configuration/configuration.ts';
+import { Exchange } from './exchange.ts';
+import type { Failure } from './failure.ts';
+import type { Judge } from './judge-first-output.ts';
+import { upstreamHeaders } from './request-headers.ts';
+import type { StreamedBody, UpstreamRequest } from './upstream-request.ts';
+
+export interface AttemptOptions {
+  readonly candidate: Candidate;
+  readonly client: ChannelClient;
+  readonly request: UpstreamRequest;
+  readonly dialect: Dialect;
+  readonly work: 'free' | 'paid';
+  readonly streamed: boolean;
+  readonly judge: Judge;
+  readonly signal: AbortSignal | undefined;
+}
+
+interface Outcome {
+  readonly exchange: Exchange;
+  /** Null: its reply is accepted. */
+  readonly failure: Failure | null;
+}
+
+const pathOf = (channel: Channel, { operation, subpath, query }: UpstreamRequest): string => {
+  const path = channel.paths[operation];
+  if (path === undefined) throw new Error(`channel ${channel.name} has no path for ${operation}`);
+  return query ? `${path}${subpath ?? ''}?${query}` : `${path}${subpath ?? ''}`;
+};
+
+const isStreamed = (body: UpstreamRequest['body']): body is StreamedBody =>
+  typeof body === 'object' && 'open' in body;
+
+/** Asks one channel, until its first output is accepted or it has failed. Rejects only for faults of our own. */
+export const attempt = (options: AttemptOptions): Promise<Outcome> =>
+  new Promise((resolve, reject) => {
+    const { candidate, client, request } = options;
+    const { channel } = candidate;
+    const path = pathOf(channel, request);
+    const streamed = isStreamed(request.body) ? request.body : null;
+    const length = streamed?.sizeBytes ?? null;
+    const headers = upstreamHeaders(channel, request.headers, request.operation, length);
+    const body = isStreamed(request.body) ? request.body.open() : (request.body ?? null);
+
+    const exchange: Exchange = new Exchange(
+      { ...options, namesObject: request.subpath !== undefined },
+      (failure) => resolve({ exchange, failure }),
+    );
+    if (body instanceof Readable) {
+      body.once('error', (error) => {
+        reject(error);
+        exchange.fail('failed', 'the request body could not be read', error);
+      });
+    }
+    client.dispatch({ path, method: request.method, headers, body }, exchange);
+  });

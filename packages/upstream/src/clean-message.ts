@@ -1,0 +1,44 @@
+import type { Candidate } from './catalog.ts';
+import { literalExpression } from './literal-expression.ts';
+
+/** Keys, whole or masked, and the account names that providers put into their messages. */
+const KEY_LIKE =
+  /\b(?:sk|pk|rk|ak|xai|gsk|hf|pplx)[-_](?:[\w*…-]|\.(?=[\w*.])){6,}|\b(?:key|org|proj|user|asst)[-_][A-Za-z0-9]{16,}|\bAIza[A-Za-z0-9_-]{20,}|\bBearer\s+\S+/g;
+
+/** Everything of the provider's domain: `api.openai.com` also hides `https://platform.openai.com/account`. */
+const hostExpression = (origin: string): RegExp => {
+  const { hostname, host } = new URL(origin);
+  const isName = /[a-z]/i.test(hostname) && hostname.includes('.') && !hostname.includes(':');
+  const domain = isName ? hostname.split('.').slice(-2).join('.') : null;
+  return domain === null
+    ? new RegExp(
+        `(?:https?://)?(?:${literalExpression(host)}|${literalExpression(hostname)}(?![\\w.]))(?:[/?][^\\s"'<>]*)?`,
+        'gi',
+      )
+    : new RegExp(
+        `(?:https?://)?(?:[\\w-]+\\.)*${literalExpression(domain)}(?::\\d+)?(?:[/?][^\\s"'<>]*)?`,
+        'gi',
+      );
+};
+
+/** Takes this channel's own secrets out of a text and leaves everything else as it is. */
+export const withoutOwnSecrets = (text: string, { channel }: Candidate): string => {
+  let clean = text;
+  for (const secret of channel.secrets.values) clean = clean.replaceAll(secret, '[removed]');
+  return clean;
+};
+
+/** Takes out this channel's own secrets and whatever else looks like a key. For our log. */
+export const withoutSecrets = (text: string, candidate: Candidate): string =>
+  withoutOwnSecrets(text, candidate).replace(KEY_LIKE, '[removed]');
+
+/** Makes a provider's message fit for callers: no secrets, no addresses, and the model by the caller's name for it. */
+export const cleanMessage = (text: string, candidate: Candidate): string => {
+  const clean = withoutSecrets(text, candidate).replace(
+    hostExpression(candidate.channel.origin),
+    '[upstream]',
+  );
+  if (candidate.model === candidate.requestedModel || candidate.model === '') return clean;
+  const name = new RegExp(`(?<![\\w.-])${literalExpression(candidate.model)}(?![\\w-])`, 'g');
+  return clean.replace(name, () => candidate.requestedModel);
+};

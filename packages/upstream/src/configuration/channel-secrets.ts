@@ -1,0 +1,30 @@
+/**
+ * What a channel sends with every request and must never show: its key and its configured headers.
+ * Held in private fields, so that neither a logger, JSON nor the console prints them.
+ */
+export class ChannelSecrets {
+  readonly #headers: readonly (readonly [name: string, value: string])[];
+  readonly #values: readonly string[];
+  /** Lower-case names of `headers`; a caller's headers of these names are replaced. */
+  readonly names: ReadonlySet<string>;
+
+  /** `values` are the bare secrets that may not occur in anything shown to people. */
+  constructor(headers: readonly (readonly [string, string])[], values: readonly string[]) {
+    this.#headers = headers;
+    this.#values = values;
+    this.names = new Set(headers.map(([name]) => name));
+  }
+
+  /** Header pairs, lower-case names: the provider's authentication and what the configuration adds. */
+  get headers(): readonly (readonly [name: string, value: string])[] {
+    return this.#headers;
+  }
+
+  get values(): readonly string[] {
+    return this.#values;
+  }
+
+  toJSON(): string {
+    return '[secret]';
+  }
+}

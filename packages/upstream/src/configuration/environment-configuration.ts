@@ -1,0 +1,76 @@
+import { buildChannel } from './build-channel.ts';
+import { buildModel } from './build-model.ts';
+import type { Channel, Configuration } from './configuration.ts';
+import type { ChannelEntry, ModelEntry } from './file-schema.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type ModelFacts = Omit<ModelEntry, 'routes'>;
+
+/** OpenAI's model names, by what the models do. */
+const OPENAI_MODELS: Readonly<Record<string, ModelFacts>> = {
+  'gpt-*': { kind: 'text' },
+  'chatgpt-*': { kind: 'text' },
+  'o1*': { kind: 'text' },
+  'o3*': { kind: 'text' },
+  'o4*': { kind: 'text' },
+  'codex-*': { kind: 'text' },
+  'gpt-image-*': { kind: 'image', family: 'gpt-image' },
+  'chatgpt-image-*': { kind: 'image', family: 'gpt-image' },
+  'dall-e-2': { kind: 'image', family: 'dall-e-2' },
+  'dall-e-3': { kind: 'image', family: 'dall-e-3' },
+  'tts-*': { kind: 'speech', family: 'tts-1' },
+  'gpt-4o-mini-tts*': { kind: 'speech', family: 'gpt-4o-mini-tts' },
+  'whisper-1': { kind: 'transcription', family: 'whisper-1' },
+  'gpt-4o-transcribe*': { kind: 'transcription', family: 'gpt-4o-transcribe' },
+  'gpt-4o-mini-transcribe*': { kind: 'transcription', family: 'gpt-4o-transcribe' },
+  'gpt-4o-transcribe-diarize*': { kind: 'transcription', family: 'gpt-4o-transcribe-diarize' },
+  'gpt-transcribe*': { kind: 'transcription', family: 'gpt-transcribe' },
+};
+
+const ANTHROPIC_MODELS: Readonly<Record<string, ModelFacts>> = { 'claude-*': { kind: 'text' } };
+
+interface Offer {
+  readonly channel: string;
+  readonly entry: ChannelEntry;
+  readonly models: Readonly<Record<string, ModelFacts>>;
+}
+
+const SIMULATOR: readonly Offer[] = [
+  {
+    channel: 'simulator-openai',
+    entry: {
+      provider: 'simulator',
+      speaks: ['responses', 'chat', 'images', 'speech', 'transcriptions'],
+    },
+    models: OPENAI_MODELS,
+  },
+  {
+    channel: 'simulator-anthropic',
+    entry: { provider: 'simulator', speaks: ['messages'] },
+    models: ANTHROPIC_MODELS,
+  },
+];
+
+/** Channels from the provider keys in the environment; without any, the simulator under all of their model names. */
+export const environmentConfiguration = (env: Environment): Configuration => {
+  const offers: Offer[] = [];
+  if (env.OPENAI_API_KEY) {
+    const entry = { provider: 'openai', apiKey: env.OPENAI_API_KEY } as const;
+    offers.push({ channel: 'openai', entry, models: OPENAI_MODELS });
+  }
+  if (env.ANTHROPIC_API_KEY) {
+    const entry = { provider: 'anthropic', apiKey: env.ANTHROPIC_API_KEY } as const;
+    offers.push({ channel: 'anthropic', entry, models: ANTHROPIC_MODELS });
+  }
+  const used = offers.length > 0 ? offers : SIMULATOR;
+
+  const channels = new Map<string, Channel>(
+    used.map(({ channel, entry }) => [channel, buildChannel(channel, entry, env)]),
+  );
+  const models = used.flatMap((offer) =>
+    Object.entries(offer.models).map(([pattern, facts]) =>
+      buildModel(pattern, { ...facts, routes: [{ channel: offer.channel }] }, channels),
+    ),
+  );
+  return { source: offers.length > 0 ? 'environment' : 'simulator', revision: '', channels, models };
+};

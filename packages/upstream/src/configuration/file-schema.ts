@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { MODEL_KINDS, PROTOCOLS } from '../protocol.ts';
+import { ImageFamily } from './image-family-schema.ts';
+import { PRESETS, type Provider } from './presets.ts';
+import { Price } from './price-schema.ts';
+
+// Each `error` completes the sentence "found …, expected …".
+
+const milliseconds = z.int().min(1).max(86_400_000);
+const words = z.array(z.string().min(1)).max(100);
+const providers = Object.keys(PRESETS).filter((name): name is Provider => name in PRESETS);
+
+/** A name that is safe in a header and as a metric's label. */
+export const ChannelName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+
+const HeaderName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, { error: 'a header name' });
+const HeaderValue = z
+  .string()
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, { error: 'a text on one line, without control characters' });
+
+const ApiKey = z.string().regex(/^[\x21-\x7e]+$/, { error: 'a key: letters, digits and signs, no spaces' });
+
+export const ChannelEntry = z.strictObject({
+  provider: z.enum(providers),
+  baseUrl: z.string().optional(),
+  apiKey: ApiKey.optional(),
+  speaks: z.array(z.enum(PROTOCOLS)).min(1).optional(),
+  headers: z.record(HeaderName, HeaderValue).optional(),
+  timeouts: z
+    .strictObject({
+      connectMs: milliseconds.optional(),
+      firstOutputMs: milliseconds.optional(),
+      idleMs: milliseconds.optional(),
+      totalMs: milliseconds.optional(),
+    })
+    .optional(),
+  maxConcurrent: z.int().min(1).max(100_000).optional(),
+  onDisconnect: z.enum(['cancel', 'drain']).optional(),
+  drainMs: milliseconds.optional(),
+});
+export type ChannelEntry = z.infer<typeof ChannelEntry>;
+
+/** What a route may say for itself, and a model for all of its routes. */
+const abilities = {
+  builtInTools: words.optional(),
+  formats: words.min(1).optional(),
+  voices: words.min(1).optional(),
+  maskTransparent: z.enum(['edit', 'preserve']).optional(),
+};
+
+export const RouteEntry = z.strictObject({
+  channel: z.string().min(1),
+  model: z
+    .string()
+    .regex(/^[^*]+$/, { error: "one name without *, or nothing: the caller's name is then passed on" })
+    .optional(),
+  priority: z.int().min(0).max(1000).optional(),
+  weight: z.number().positive().max(1_000_000).optional(),
+  ...abilities,
+});
+export type RouteEntry = z.infer<typeof RouteEntry>;
+
+export const ModelEntry = z.strictObject({
+  kind: z.enum(MODEL_KINDS),
+  routes: z.array(RouteEntry).min(1).max(100),
+  family: z
+    .union([z.string().min(1), ImageFamily], { error: "a family's name, or a mapping of its rules" })
+    .optional(),
+  ...abilities,
+  dropUnavailableTools: z.boolean().optional(),
+  contextWindow: z.int().min(1).optional(),
+  maxOutputTokens: z.int().min(1).optional(),
+  price: Price.optional(),
+});
+export type ModelEntry = z.infer<typeof ModelEntry>;
+
+/** The file's outline. Each entry is checked by itself, so that one mistake does not hide the others. */
+export const FileOutline = z.strictObject({
+  channels: z.record(z.string(), z.unknown()),
+  models: z.record(z.string(), z.unknown()),
+});

@@ -1,0 +1,49 @@
+import { readFile as readFromDisk } from 'node:fs/promises';
+import type { Configuration } from './configuration.ts';
+import { ConfigurationError } from './configuration-error.ts';
+import { environmentConfiguration } from './environment-configuration.ts';
+import { parseConfiguration } from './parse-configuration.ts';
+
+export interface ConfigurationSource {
+  /** Where the file is looked for. */
+  readonly path: string;
+  /** Values for `${NAME}`. A set `GATEWAY_CONFIG` means that the file must exist. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Throws an error with the code `ENOENT` where there is no file. */
+  readonly readFile?: (path: string) => Promise<string>;
+}
+
+const MAX_CHARS = 4_000_000;
+
+const wholeFile = (path: string, found: string, expected: string): ConfigurationError =>
+  new ConfigurationError(path, [{ line: null, column: null, path: '', found, expected }]);
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
+
+/** The file's text; null if there is none and none was asked for. */
+export const readConfigurationText = async (source: ConfigurationSource): Promise<string | null> => {
+  const readFile = source.readFile ?? ((path: string) => readFromDisk(path, 'utf8'));
+  try {
+    const text = await readFile(source.path);
+    if (text.length > MAX_CHARS)
+      throw wholeFile(source.path, 'a file of this size', `at most ${MAX_CHARS} characters`);
+    return text;
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw error;
+    const code = codeOf(error);
+    if (code === 'ENOENT' && !source.env.GATEWAY_CONFIG) return null;
+    const found = code === 'ENOENT' ? 'no such file' : `a file that cannot be read (${code})`;
+    throw wholeFile(source.path, found, 'the configuration that GATEWAY_CONFIG names');
+  }
+};
+
+export const configurationFromText = (text: string | null, source: ConfigurationSource): Configuration =>
+  text === null ? environmentConfiguration(source.env) : parseConfiguration(text, source.path, source.env);
+
+/**
+ * The configuration: the file, or without one what the environment offers, or the simulator; `source` says which.
+ * Throws a `ConfigurationError` that names every mistake.
+ */
+export const loadConfiguration = async (source: ConfigurationSource): Promise<Configuration> =>
+  configurationFromText(await readConfigurationText(source), source);

@@ -1,0 +1,69 @@
+/** Which of a channel's time limits ran out. */
+export type Limit = 'sending' | 'first output' | 'idle' | 'total' | 'drain';
+
+/**
+ * The time limits of one exchange on a single timer. Activity only notes the time; when the timer fires too early it
+ * is set again for the rest. So a short exchange costs one timer, however many chunks it has.
+ */
+export class Deadline {
+  readonly #onExpire: (limit: Limit) => void;
+  #timer: NodeJS.Timeout | null = null;
+  #limit: Limit = 'sending';
+  #limitMs = 0;
+  #since: number;
+  #endsAt: number;
+  #endsBy: Limit = 'total';
+  #armedFor = Number.POSITIVE_INFINITY;
+  #stopped = false;
+
+  constructor(startedAt: number, totalMs: number, onExpire: (limit: Limit) => void) {
+    this.#since = startedAt;
+    this.#endsAt = startedAt + totalMs;
+    this.#limitMs = totalMs;
+    this.#onExpire = onExpire;
+  }
+
+  /** From now on this limit counts, anew. */
+  begin(limit: Limit, limitMs: number): void {
+    this.#limit = limit;
+    this.#limitMs = limitMs;
+    this.#since = performance.now();
+    this.#arm(this.#since);
+  }
+
+  /** Something moved: the current limit counts anew. */
+  touch(): void {
+    this.#since = performance.now();
+  }
+
+  /** Whatever else happens, it ends after this time. */
+  endWithin(limit: Limit, limitMs: number): void {
+    const now = performance.now();
+    this.#endsAt = now + limitMs;
+    this.#endsBy = limit;
+    this.#arm(now);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #arm(now: number): void {
+    const due = Math.min(this.#since + this.#limitMs, this.#endsAt);
+    if (this.#stopped || due >= this.#armedFor) return;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#armedFor = due;
+    this.#timer = setTimeout(() => this.#fire(), Math.max(1, Math.ceil(due - now)));
+  }
+
+  #fire(): void {
+    this.#armedFor = Number.POSITIVE_INFINITY;
+    this.#timer = null;
+    const now = performance.now();
+    if (now >= this.#endsAt) this.#onExpire(this.#endsBy);
+    else if (now >= this.#since + this.#limitMs) this.#onExpire(this.#limit);
+    else this.#arm(now);
+  }
+}

@@ -1,0 +1,143 @@
+import type { ErrorCode } from '@gateway/contracts/error-codes';
+
+interface FailureRule {
+  readonly code: ErrorCode;
+  /** Whether another channel may do better. */
+  readonly elsewhere: boolean;
+  /** Of several channels' failures the one with the highest rank is told: what is worth a retry before what is not. */
+  readonly rank: number;
+  /** For callers. */
+  readonly message: string;
+  /** Said in `retry-after` where the provider did not say. */
+  readonly retryAfterSeconds?: number;
+}
+
+/** Every way in which one attempt at one channel can fail, and what follows (protocols' error table). */
+export const FAILURES = {
+  'rate-limited': {
+    code: 'upstream_rate_limited',
+    elsewhere: true,
+    rank: 7,
+    message: "The upstream's rate limit for this model is reached.",
+    retryAfterSeconds: 5,
+  },
+  overloaded: {
+    code: 'upstream_overloaded',
+    elsewhere: true,
+    rank: 6,
+    message: 'The upstream is overloaded at the moment. Please try again shortly.',
+    retryAfterSeconds: 5,
+  },
+  timeout: {
+    code: 'upstream_timeout',
+    elsewhere: true,
+    rank: 5,
+    message: 'The upstream did not answer in time.',
+  },
+  failed: {
+    code: 'upstream_failed',
+    elsewhere: true,
+    rank: 4,
+    message: 'The upstream failed to answer this request.',
+  },
+  unreachable: {
+    code: 'upstream_unreachable',
+    elsewhere: true,
+    rank: 3,
+    message: 'The upstream cannot be reached at the moment.',
+  },
+  'quota-exhausted': {
+    code: 'upstream_quota_exhausted',
+    elsewhere: true,
+    rank: 2,
+    message: "The gateway's account at the upstream has no quota left. Its operator has to renew it.",
+    retryAfterSeconds: 60,
+  },
+  misconfigured: {
+    code: 'upstream_misconfigured',
+    elsewhere: true,
+    rank: 1,
+    message: "The gateway's access to this model is not set up correctly. Its operator has to correct it.",
+  },
+  rejected: {
+    code: 'upstream_rejected',
+    elsewhere: false,
+    rank: 8,
+    message: 'The upstream refused this request.',
+  },
+  'outcome-unknown': {
+    code: 'outcome_unknown',
+    elsewhere: false,
+    rank: 8,
+    message:
+      'The connection to the upstream broke after the request was sent. It may have been carried out and charged; repeat it only if that is acceptable.',
+  },
+  left: {
+    code: 'client_closed_request',
+    elsewhere: false,
+    rank: 8,
+    message: 'The caller closed the request.',
+  },
+} as const satisfies Record<string, FailureRule>;
+
+export type FailureKind = keyof typeof FAILURES;
+
+export const failureRule = (kind: FailureKind): FailureRule => FAILURES[kind];
+
+/** What a provider's status means. Others: 4xx is the caller's fault, everything else the provider's. */
+const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
+  401: 'misconfigured',
+  402: 'quota-exhausted',
+  403: 'misconfigured',
+  404: 'misconfigured',
+  405: 'misconfigured',
+  407: 'misconfigured',
+  408: 'failed',
+  425: 'failed',
+  429: 'rate-limited',
+  503: 'overloaded',
+  504: 'timeout',
+  524: 'timeout',
+  529: 'overloaded',
+};
+
+/** What a provider's error code or type means, whatever the status. */
+const CODE_KINDS: Readonly<Record<string, FailureKind>> = {
+  insufficient_quota: 'quota-exhausted',
+  credit_balance_exhausted: 'quota-exhausted',
+  billing_hard_limit_reached: 'quota-exhausted',
+  billing_error: 'quota-exhausted',
+  enforced_spend_limit_reached: 'quota-exhausted',
+  contract_spend_limit_reached: 'quota-exhausted',
+  model_not_found: 'misconfigured',
+  invalid_api_key: 'misconfigured',
+  DeploymentNotFound: 'misconfigured',
+  organization_on_hold: 'misconfigured',
+  server_is_overloaded: 'overloaded',
+  slow_down: 'overloaded',
+  previous_response_not_found: 'rejected',
+};
+
+/** Anthropic reports an account without credit as an ordinary 400; only the text tells. */
+const NO_CREDIT = /credit balance is too low/i;
+
+export interface AnswerFacts {
+  readonly status: number;
+  readonly message: string;
+  readonly codes: readonly (string | null)[];
+  /** The request named an object of the provider's, so that a 404 means that object and not the model. */
+  readonly namesObject: boolean;
+}
+
+export const classifyAnswer = ({ status, message, codes, namesObject }: AnswerFacts): FailureKind => {
+  for (const code of codes) {
+    const kind = code === null ? undefined : CODE_KINDS[code];
+    if (kind !== undefined) return kind;
+  }
+  if (status === 400 && NO_CREDIT.test(message)) return 'quota-exhausted';
+  if (status === 404 && namesObject) return 'rejected';
+  const kind = STATUS_KINDS[status];
+  if (kind !== undefined) return kind;
+  if (status >= 300 && status < 400) return 'misconfigured';
+  return status >= 400 && status < 500 ? 'rejected' : 'failed';
+};

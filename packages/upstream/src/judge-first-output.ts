@@ -1,0 +1,83 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { readProviderError } from './provider-error.ts';
+
+/** The beginning of a 2xx reply, before anything of it has reached the caller. */
+export interface FirstOutput {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Everything received so far. */
+  readonly bytes: Buffer;
+  /** Whether that is the whole body. */
+  readonly ended: boolean;
+}
+
+/** An error in the disguise of a success: treated as if the provider had answered with this status and body. */
+export interface Disguised {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** `wait` asks again when more has come, or when the body has ended. */
+export type Verdict = 'accept' | 'wait' | Disguised;
+export type Judge = (first: FirstOutput) => Verdict;
+
+/** The status that an error type or code would have had outside a stream. */
+const STATUS_OF: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  invalid_prompt: 400,
+  context_length_exceeded: 400,
+  image_generation_user_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  insufficient_quota: 429,
+  requests: 429,
+  tokens: 429,
+  timeout_error: 504,
+  overloaded_error: 529,
+  server_is_overloaded: 503,
+  slow_down: 503,
+  service_unavailable_error: 503,
+};
+
+const disguised = (body: string): Disguised => {
+  const { code, type } = readProviderError(body);
+  return { status: STATUS_OF[code ?? ''] ?? STATUS_OF[type ?? ''] ?? 502, body };
+};
+
+/** The first error event's data, once it has come whole. */
+const errorEvent = (text: string, ended: boolean): Verdict => {
+  const end = /\r?\n\r?\n/.exec(text);
+  if (end === null && !ended) return 'wait';
+  const event = end === null ? text : text.slice(0, end.index);
+  const data = event
+    .split(/\r?\n/)
+    .filter((line) => line.startsWith('data:'))
+    .map((line) => line.slice(5).trimStart());
+  return disguised(data.join('\n'));
+};
+
+const LOOKED_AT_BYTES = 64;
+const ERROR_EVENT = /^(?:\s|:[^\n]*\n)*(?:event: ?error\b|data: ?\{"(?:type":"error"|error":))/;
+const ERROR_BODY = /^\s*\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error")/;
+
+/**
+ * Finds the error that some providers send with a 200: an error object for a body, an error event before any other,
+ * a page of HTML, or something that is not the JSON it says it is. Looks at a few bytes only.
+ */
+export const judgeFirstOutput: Judge = ({ headers, bytes, ended }) => {
+  const type = headers['content-type'] ?? '';
+  const start = bytes.toString('latin1', 0, LOOKED_AT_BYTES);
+  if (type.startsWith('text/event-stream')) {
+    return ERROR_EVENT.test(start) ? errorEvent(bytes.toString('utf8'), ended) : 'accept';
+  }
+  if (type.startsWith('application/json')) {
+    if (ERROR_BODY.test(start)) return ended ? disguised(bytes.toString('utf8')) : 'wait';
+    return /^\s*(?:[[{"]|$)/.test(start) ? 'accept' : { status: 502, body: '' };
+  }
+  return type.startsWith('text/html') ? { status: 502, body: '' } : 'accept';
+};

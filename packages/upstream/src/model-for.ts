@@ -1,0 +1,71 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Identity } from '@gateway/contracts/identity';
+import type { Catalog, ResolvedModel } from './catalog.ts';
+import { type ModelKind, PROTOCOLS_OF_KIND, type Protocol } from './protocol.ts';
+
+interface ModelQuery {
+  /** The name that the caller used. */
+  readonly name: string;
+  /** The protocols that the endpoint can be served by: any one of them will do. */
+  readonly protocols: readonly Protocol[];
+  readonly identity: Pick<Identity, 'models'>;
+}
+
+const KIND_WORDS: Readonly<Record<ModelKind, string>> = {
+  text: 'a text model',
+  image: 'an image model',
+  speech: 'a speech model',
+  transcription: 'a transcription model',
+};
+
+/**
+ * The model that a request names, if this key may use it and this endpoint can serve it.
+ *
+ * @throws {GatewayError} `model_not_found` for a model that does not exist or that the key may not use, which must look
+ * the same; `unsupported_model` for one of another kind, or one that no channel offers by these protocols
+ */
+export function modelFor(
+  catalog: Pick<Catalog, 'resolveModel'>,
+  { name, protocols, identity }: ModelQuery,
+): ResolvedModel {
+  const model = mayUse(identity, name) ? catalog.resolveModel(name) : null;
+  if (model === null) {
+    throw new GatewayError('model_not_found', {
+      path: ['model'],
+      message: {
+        openai: `The model '${name}' does not exist or you do not have access to it.`,
+        anthropic: name,
+      },
+    });
+  }
+  if (!protocols.some((protocol) => PROTOCOLS_OF_KIND[model.kind].includes(protocol))) {
+    throw unsupported(
+      `The model '${name}' is ${KIND_WORDS[model.kind]} and cannot be used with this endpoint.`,
+    );
+  }
+  const isSpoken = protocols.some((protocol) =>
+    model.routes.some(({ channel }) => channel.speaks.includes(protocol)),
+  );
+  if (!isSpoken) throw unsupported(`The model '${name}' is not available through this endpoint.`);
+  return model;
+}
+
+const unsupported = (message: string) => new GatewayError('unsupported_model', { path: ['model'], message });
+
+/** Whether a key's model patterns (`gpt-*`) take in a name. */
+export const mayUse = ({ models }: Pick<Identity, 'models'>, name: string): boolean =>
+  models === null || models.some((pattern) => matches(pattern.split('*'), name));
+
+/** The pieces of a pattern, between its `*`, occur in order; the first begins the name and the last ends it. */
+function matches([first = '', ...rest]: readonly string[], name: string): boolean {
+  const last = rest.pop();
+  if (last === undefined) return name === first;
+  if (!name.startsWith(first)) return false;
+  let position = first.length;
+  for (const piece of rest) {
+    const found = name.indexOf(piece, position);
+    if (found < 0) return false;
+    position = found + piece.length;
+  }
+  return name.length - last.length >= position && name.endsWith(last);
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+
+/** What a provider said about its refusal, from any of the error bodies in use. */
+export interface ProviderError {
+  /** Empty where the body was no error object. */
+  readonly message: string;
+  readonly type: string | null;
+  readonly code: string | null;
+  readonly param: string | null;
+  /** Anthropic's `error.details.error_code`. */
+  readonly detail: string | null;
+}
+
+const text = z.string().nullish().catch(null);
+const ErrorObject = z.object({
+  message: z.string().catch(''),
+  type: text,
+  code: z
+    .union([z.string(), z.number().transform(String)])
+    .nullish()
+    .catch(null),
+  param: text,
+  details: z.object({ error_code: text }).nullish().catch(null),
+});
+/** OpenAI and Anthropic put an object below `error`; smaller servers put a text there, or nothing around it. */
+const Body = z.union([
+  z.object({ error: ErrorObject }).transform(({ error }) => error),
+  z.object({ error: z.string() }).transform(({ error }) => ({ message: error })),
+  z.object({ response: z.object({ error: ErrorObject }) }).transform(({ response }) => response.error),
+  z.object({ message: z.string() }).pipe(ErrorObject),
+  z.object({ detail: z.string() }).transform(({ detail }) => ({ message: detail })),
+]);
+
+const NOTHING: ProviderError = { message: '', type: null, code: null, param: null, detail: null };
+
+const parseJson = (body: string): unknown => {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return null;
+  }
+};
+
+export const readProviderError = (body: string): ProviderError => {
+  const result = Body.safeParse(parseJson(body));
+  if (!result.success) return NOTHING;
+  const error: z.infer<typeof ErrorObject> = ErrorObject.parse(result.data);
+  return {
+    message: error.message,
+    type: error.type ?? null,
+    code: error.code ?? null,
+    param: error.param ?? null,
+    detail: error.details?.error_code ?? null,
+  };
+};

@@ -1,0 +1,112 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import type { ReplySink } from './reply.ts';
+
+/** How much may wait for a consumer before the provider is asked to pause. */
+const MAX_WAITING_BYTES = 262_144;
+
+/** The provider's side of a body: asked to stop and to go on. */
+interface Source {
+  pause(): void;
+  resume(): void;
+}
+
+/** A reply's body on its way from the provider to a sink: in order, with backpressure, ended exactly once. */
+export class ReplyBody {
+  readonly #source: Source;
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #sink: ReplySink | null = null;
+  #paused = false;
+  #ended = false;
+  #error: GatewayError | null = null;
+  /** A sink that is not interested any more cannot hold the rest up. */
+  neverPause = false;
+
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  /** Whether everything is here. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Whether the sink asked for a pause. */
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
+  /** What is waiting, as one piece. */
+  peek(): Buffer {
+    const [first] = this.#waiting;
+    if (this.#waiting.length !== 1 || first === undefined) this.#waiting = [Buffer.concat(this.#waiting)];
+    return this.#waiting[0] ?? Buffer.alloc(0);
+  }
+
+  push(chunk: Buffer): void {
+    if (this.#sink !== null && !this.#paused && this.#waiting.length === 0) {
+      this.#pass(this.#sink, chunk);
+      return;
+    }
+    this.#waiting.push(chunk);
+    this.#waitingBytes += chunk.length;
+    if (this.#waitingBytes > MAX_WAITING_BYTES) this.#source.pause();
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#flush();
+  }
+
+  /** Ends the body with an error: after what is waiting has been read, or at once. */
+  fail(error: GatewayError, when: 'after what is waiting' | 'at once'): void {
+    this.#error = error;
+    if (when === 'at once') {
+      this.#waiting = [];
+      this.#paused = false;
+    }
+    this.#flush();
+  }
+
+  consume(sink: ReplySink): void {
+    if (this.#sink !== null) throw new Error('a reply can be consumed once');
+    this.#sink = sink;
+    this.#flush();
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#flush();
+  }
+
+  #pass(sink: ReplySink, chunk: Buffer): void {
+    if (sink.onChunk(chunk) || this.neverPause) return;
+    this.#paused = true;
+    this.#source.pause();
+  }
+
+  #flush(): void {
+    const sink = this.#sink;
+    if (sink === null || this.#paused) return;
+    const waiting = this.#waiting;
+    let next = 0;
+    while (next < waiting.length && !this.#paused) {
+      const chunk = waiting[next];
+      next += 1;
+      if (chunk !== undefined && chunk.length > 0) {
+        this.#waitingBytes -= chunk.length;
+        this.#pass(sink, chunk);
+      }
+    }
+    this.#waiting = next < waiting.length ? waiting.slice(next) : [];
+    if (this.#paused) return;
+    if (this.#error !== null) sink.onError(this.#error);
+    else if (this.#ended) sink.onEnd();
+    else this.#source.resume();
+  }
+}

@@ -1,0 +1,53 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+const LONGEST_SECONDS = 86_400;
+const UNIT_SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600 };
+
+const bounded = (seconds: number): number | null =>
+  Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds, LONGEST_SECONDS) : null;
+
+const headerText = (value: string | string[] | undefined): string | undefined =>
+  Array.isArray(value) ? value[0] : value;
+
+/** `1.898s`, `120ms`, `6m0s`, `20 seconds`. */
+const duration = (text: string): number | null => {
+  let seconds = 0;
+  let seen = false;
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)\s*(ms|s|m|h)/g)) {
+    seconds += Number(amount) * (UNIT_SECONDS[unit ?? 's'] ?? 1);
+    seen = true;
+  }
+  return seen ? bounded(seconds) : null;
+};
+
+/**
+ * When a provider wants to be asked again, in seconds: from `retry-after-ms`, `retry-after` (seconds or a date), or
+ * the words "try again in …" of its message. Null if it does not say.
+ */
+export const retryAfterSeconds = (
+  headers: IncomingHttpHeaders,
+  message: string,
+  nowMs: number,
+): number | null => {
+  const milliseconds = headerText(headers['retry-after-ms']);
+  if (milliseconds !== undefined && /^\d+(\.\d+)?$/.test(milliseconds))
+    return bounded(Number(milliseconds) / 1000);
+  const header = headerText(headers['retry-after']);
+  if (header !== undefined) {
+    if (/^\d+(\.\d+)?$/.test(header)) return bounded(Number(header));
+    const date = Date.parse(header);
+    if (!Number.isNaN(date)) return bounded(Math.max(0, (date - nowMs) / 1000));
+  }
+  const said =
+    /try again in ((?:\s*\d+(?:\.\d+)?\s*(?:milliseconds?|ms|seconds?|s|minutes?|m|hours?|h)\b)+|[\dhms.]+)/i.exec(
+      message,
+    );
+  return said?.[1] === undefined
+    ? null
+    : duration(
+        said[1]
+          .replace(/milliseconds?/gi, 'ms')
+          .replace(/seconds?/gi, 's')
+          .replace(/minutes?/gi, 'm'),
+      );
+};

@@ -1,0 +1,102 @@
+import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
+import { attempt } from './attempt.ts';
+import type { Candidate } from './catalog.ts';
+import type { ChannelClients } from './channel-clients.ts';
+import type { Channel } from './configuration/configuration.ts';
+import { type Failure, failureError } from './failure.ts';
+import { failureRule } from './failures.ts';
+import { type Judge, judgeFirstOutput } from './judge-first-output.ts';
+import type { Attempt, Reply } from './reply.ts';
+import { UpstreamReply } from './upstream-reply.ts';
+import type { UpstreamRequest } from './upstream-request.ts';
+
+export interface SendOptions {
+  /** Best first. */
+  readonly candidates: readonly Candidate[];
+  /** The request for one candidate; its body names `candidate.model`. What this throws is thrown. */
+  readonly request: (candidate: Candidate) => UpstreamRequest | Promise<UpstreamRequest>;
+  /** The caller's, for error bodies. */
+  readonly dialect: Dialect;
+  /** `paid`: repeated only where the provider certainly did not begin. */
+  readonly work: 'free' | 'paid';
+  /** Whether the caller asked for a stream. Decides the first output's time limit where the channel has none. */
+  readonly streamed: boolean;
+  /** Fires when the caller leaves. */
+  readonly signal?: AbortSignal;
+  /** Replaces `judgeFirstOutput`. */
+  readonly judge?: Judge;
+  /** Told of every attempt as soon as it has brought its first output or failed. */
+  readonly onAttempt?: (attempt: Attempt) => void;
+}
+
+const BUSY_RETRY_AFTER_SECONDS = 1;
+
+const noChannel = (candidates: readonly Candidate[]): GatewayError => {
+  const [first] = candidates;
+  const what = first
+    ? `All channels for the model '${first.requestedModel}' are`
+    : 'No channel for this model is';
+  return new GatewayError('no_available_channel', {
+    message: `${what} ${first ? 'busy' : 'available'} at the moment. Please try again shortly.`,
+    retryAfterSeconds: BUSY_RETRY_AFTER_SECONDS,
+  });
+};
+
+const left = (): GatewayError => new GatewayError('client_closed_request', failureRule('left').message);
+
+const busyAttempt = ({ name }: Channel): Attempt => ({
+  channel: name,
+  outcome: 'busy',
+  status: null,
+  durationMs: 0,
+  detail: null,
+});
+
+/**
+ * Asks the candidates one after the other until one of them begins to answer. Throws the `GatewayError` that helps the
+ * caller most, when none does or when another must not be tried.
+ */
+export const send = async (clients: ChannelClients, options: SendOptions): Promise<Reply> => {
+  const { candidates, signal, onAttempt, dialect, work, streamed, judge = judgeFirstOutput } = options;
+  const attempts: Attempt[] = [];
+  const record = (one: Attempt): void => {
+    attempts.push(one);
+    onAttempt?.(one);
+  };
+  let worst: Failure | null = null;
+
+  for (const candidate of candidates) {
+    const { channel } = candidate;
+    const client = clients.of(channel);
+    if (client.inFlight >= channel.maxConcurrent) {
+      record(busyAttempt(channel));
+      continue;
+    }
+    const made = options.request(candidate);
+    const request = made instanceof Promise ? await made : made;
+    if (signal?.aborted) throw left();
+
+    const { exchange, failure } = await attempt({
+      candidate,
+      client,
+      request,
+      dialect,
+      work,
+      streamed,
+      judge,
+      signal,
+    });
+    record({
+      channel: channel.name,
+      outcome: failure?.kind ?? 'ok',
+      status: exchange.status || null,
+      durationMs: performance.now() - exchange.startedAt,
+      detail: failure?.detail ?? null,
+    });
+    if (failure === null) return new UpstreamReply(exchange, candidate, attempts);
+    if (exchange.draining) throw left();
+    if (!failureRule(failure.kind).elsewhere) throw failureError(failure);
+    if (worst === null || failureRule(failure.kind).rank > failureRule(worst.kind).rank) worst = failure;
+  }
+  throw worst === null ? noChannel(candidates) : failureError(worst);
+};

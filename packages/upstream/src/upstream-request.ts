@@ -1,0 +1,23 @@
+import type { Readable } from 'node:stream';
+import type { Operation } from './protocol.ts';
+import type { RequestHeaders } from './request-headers.ts';
+
+/** A body that is not in memory, opened anew for every attempt. */
+export interface StreamedBody {
+  /** Null: sent in chunks. */
+  readonly sizeBytes: number | null;
+  open(): Readable;
+}
+
+/** What is asked of one channel. */
+export interface UpstreamRequest {
+  readonly operation: Operation;
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Behind the operation's path, for an object of the provider's: `/resp_1/cancel`, already encoded. */
+  readonly subpath?: string;
+  /** Without `?`. */
+  readonly query?: string;
+  /** As Node gave them; what is not for providers is left out. */
+  readonly headers: RequestHeaders;
+  readonly body?: Buffer | string | StreamedBody;
+}
