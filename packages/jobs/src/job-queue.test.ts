@@ -1,82 +1,269 @@
-import type { ImageGenerationInput, ImageOutput } from '@gateway/contracts/jobs';
-import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
-import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { access, writeFile } from 'node:fs/promises';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { startRedis } from '@gateway/testkit/start-redis';
+import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { FinishedJob } from './finished-job.ts';
-import type { JobActs } from './job-act.ts';
-import { createJobQueue, type JobQueue } from './job-queue.ts';
-import { createJobWorker, type JobWorker, type JobWorkerOptions } from './job-worker.ts';
-import { openUploadStore, type UploadStore } from './upload-store.ts';
+import {
+  edit,
+  generation,
+  images,
+  type JobStage,
+  openJobStage,
+  owner,
+  staying,
+  transcript,
+  transcription,
+} from './fixtures/job-stage.ts';
+import type { JobContext } from './job-act.ts';
 
-const input: ImageGenerationInput = {
-  model: 'dall-e-3',
-  parameters: { prompt: 'a cat' },
-  responseFormat: 'url',
-};
-const output: ImageOutput = {
-  created: 1,
-  images: [{ assetId: 'job_x-0.png', contentType: 'image/png', revisedPrompt: null }],
-  members: {},
-  channel: 'openai',
-  upstreamAttempts: 1,
-};
-const owner = { keyId: 'key_1', requestId: 'req_1' };
-const never = new AbortController().signal;
-
-let redis: TestRedis;
-let folder: TemporaryFolder;
-let uploads: UploadStore;
-const opened: (() => Promise<void>)[] = [];
-
+let stage: JobStage;
 beforeAll(async () => {
-  redis = await startRedis();
-  folder = await temporaryFolder();
-  uploads = await openUploadStore(folder.path);
+  stage = await openJobStage();
 });
-afterEach(async () => {
-  for (const close of opened.splice(0).reverse()) await close();
-});
-afterAll(async () => {
-  await redis.close();
-  await folder.close();
+afterEach(() => stage.clear());
+afterAll(() => stage.close());
+
+const imageActs = (run: (context: JobContext) => Promise<typeof images>) => ({
+  'image.generation': { run: (_input: unknown, context: JobContext) => run(context) },
+  'image.edit': { run: (_input: unknown, context: JobContext) => run(context) },
 });
 
-async function openQueue(): Promise<JobQueue<'image.generation' | 'image.edit' | 'audio.transcription'>> {
-  const queue = await createJobQueue({
-    redisUrl: redis.url,
-    kinds: ['image.generation', 'image.edit', 'audio.transcription'],
-    maxWaiting: 2,
-    uploads,
-    now: Date.now,
-    onError: () => undefined,
+/** An act that begins, tells so, and ends when it is stopped. */
+const endless = (began: (context: JobContext) => void) => (context: JobContext) =>
+  new Promise<never>((_resolve, reject) => {
+    context.signal.addEventListener('abort', () => reject(context.signal.reason));
+    began(context);
   });
-  opened.push(() => queue.close());
-  return queue;
-}
 
-async function openWorker(acts: JobActs, more: Partial<JobWorkerOptions> = {}): Promise<JobWorker> {
-  const finished: FinishedJob[] = [];
-  const worker = await createJobWorker({
-    redisUrl: redis.url,
-    acts,
-    concurrency: 4,
-    uploads,
-    onFinished: (job) => finished.push(job),
-    onError: () => undefined,
-    ...more,
-  });
-  opened.push(() => worker.close({ drainTimeoutMs: 0 }));
-  return worker;
+async function upload(): Promise<string> {
+  const uploadId = stage.uploads.newId();
+  await writeFile(stage.uploads.pathOf(uploadId), 'abc');
+  return uploadId;
 }
 
 test('a job is done by a worker and its output reaches whoever waits', async () => {
-  const queue = await openQueue();
-  const handle = await queue.enqueue('image.generation', input, owner);
-  await openWorker({
-    'image.generation': { run: async () => output },
-    'image.edit': { run: async () => output },
-  });
-  expect(await handle.result(never)).toEqual(output);
-  expect(await queue.find(handle.id, 'key_1')).toMatchObject({ status: 'completed', model: 'dall-e-3' });
-  expect(await queue.find(handle.id, 'key_2')).toBeUndefined();
+  const queue = await stage.openQueue();
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  await stage.openWorker(imageActs(async () => images));
+  expect(await handle.result(staying)).toEqual(images);
 });
+
+test('a job is known to its own key and to no other', async () => {
+  const queue = await stage.openQueue();
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  expect(await queue.find(handle.id, 'key_1')).toMatchObject({ status: 'queued', startedAtMs: null });
+  await stage.openWorker(imageActs(async () => images));
+  await handle.result(staying);
+  expect(await queue.find(handle.id, 'key_1')).toMatchObject({
+    id: handle.id,
+    kind: 'image.generation',
+    status: 'completed',
+    model: 'dall-e-3',
+    error: null,
+  });
+  expect(await queue.find(handle.id, 'key_2')).toBeUndefined();
+  expect(await queue.find('job_0', 'key_1')).toBeUndefined();
+});
+
+test('two processes that wait each get their own results', async () => {
+  const [first, second] = [await stage.openQueue(), await stage.openQueue()];
+  await stage.openWorker(imageActs(async ({ requestId }) => ({ ...images, channel: requestId })));
+  const handles = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      (index % 2 === 0 ? first : second).enqueue('image.generation', generation, {
+        keyId: 'key_1',
+        requestId: `req_${index}`,
+      }),
+    ),
+  );
+  const outputs = await Promise.all(handles.map((handle) => handle.result(staying)));
+  expect(outputs.map(({ channel }) => channel)).toEqual(handles.map((_, index) => `req_${index}`));
+});
+
+test('what a job emits arrives in order, all of it before the end', async () => {
+  const queue = await stage.openQueue();
+  await stage.openWorker({
+    'audio.transcription': {
+      run: async (_input, { emit }) => {
+        for (let index = 0; index < 200; index += 1) void emit(`delta ${index}`);
+        return transcript;
+      },
+    },
+  });
+  const handle = await queue.enqueue('audio.transcription', transcription(await upload()), owner);
+  const texts: string[] = [];
+  for await (const text of handle.events) texts.push(text);
+  expect(texts).toEqual(Array.from({ length: 200 }, (_, index) => `delta ${index}`));
+  expect(await handle.result(staying)).toEqual(transcript);
+});
+
+test("a job's failure reaches its caller with everything that the worker knew, but its cause", async () => {
+  const queue = await stage.openQueue();
+  await stage.openWorker(
+    imageActs(async () => {
+      throw new GatewayError('upstream_rejected', {
+        message: 'too many fingers',
+        path: ['prompt'],
+        source: 'upstream',
+        relay: { status: 400, body: '{"error":{}}' },
+        cause: new Error('secret'),
+      });
+    }),
+  );
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  const error = await handle.result(staying).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({
+    code: 'upstream_rejected',
+    message: 'too many fingers',
+    source: 'upstream',
+    options: { path: ['prompt'], relay: { status: 400, body: '{"error":{}}' } },
+  });
+  await waitFor(() => stage.finished.length === 1);
+  expect(stage.finished).toMatchObject([
+    {
+      jobId: handle.id,
+      outcome: 'failed',
+      attempts: 1,
+      requestId: 'req_1',
+      error: { code: 'upstream_rejected' },
+    },
+  ]);
+  expect(await queue.find(handle.id, 'key_1')).toMatchObject({
+    status: 'failed',
+    error: { code: 'upstream_rejected' },
+  });
+});
+
+test('a bug in a worker is told as an internal error, without a word of it', async () => {
+  const queue = await stage.openQueue();
+  await stage.openWorker(
+    imageActs(async () => {
+      throw new TypeError('x is not a function');
+    }),
+  );
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  const error = await handle.result(staying).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'internal', message: expect.not.stringContaining('function') });
+  await waitFor(() => stage.finished.length === 1);
+  expect(stage.finished[0]?.error?.options.cause).toBeInstanceOf(TypeError);
+});
+
+test('a full queue refuses before anything is stored, and says when to come back', async () => {
+  const queue = await stage.openQueue({ maxWaiting: 2 });
+  const handles = [
+    await queue.enqueue('image.generation', generation, owner),
+    await queue.enqueue('image.edit', edit(await upload()), owner),
+  ];
+  const error = await queue.enqueue('image.generation', generation, owner).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'queue_full', options: { retryAfterSeconds: 5 } });
+  await expect(queue.ensureRoom('image.edit')).rejects.toMatchObject({ code: 'queue_full' });
+  // Another queue has its own room.
+  await queue.ensureRoom('audio.transcription');
+  await stage.openWorker(imageActs(async () => images));
+  await Promise.all(handles.map((handle) => handle.result(staying)));
+  await queue.ensureRoom('image.edit');
+});
+
+test('a caller who leaves takes its queued job out of the line, with its uploads', async () => {
+  const queue = await stage.openQueue();
+  const uploadId = await upload();
+  const handle = await queue.enqueue('image.edit', edit(uploadId), owner);
+  const caller = new AbortController();
+  const result = handle.result(caller.signal);
+  caller.abort();
+  await expect(result).rejects.toMatchObject({ code: 'client_closed_request' });
+  await waitFor(async () => (await queue.find(handle.id, 'key_1'))?.status === 'cancelled');
+  await waitFor(async () => !(await exists(uploadId)));
+  const done: string[] = [];
+  await stage.openWorker(
+    imageActs(async ({ jobId }) => {
+      done.push(jobId);
+      return images;
+    }),
+  );
+  const next = await queue.enqueue('image.generation', generation, owner);
+  await next.result(staying);
+  expect(done).toEqual([next.id]);
+});
+
+test('a caller who leaves stops its running job, and its uploads are deleted', async () => {
+  const queue = await stage.openQueue();
+  const began = Promise.withResolvers<JobContext>();
+  await stage.openWorker(imageActs(endless(began.resolve)));
+  const uploadId = await upload();
+  const handle = await queue.enqueue('image.edit', edit(uploadId), owner);
+  const caller = new AbortController();
+  const result = handle.result(caller.signal);
+  const { signal } = await began.promise;
+  caller.abort(new GatewayError('shutting_down', 'bye'));
+  await expect(result).rejects.toMatchObject({ code: 'shutting_down' });
+  await waitFor(() => signal.aborted);
+  await waitFor(() =>
+    stage.finished.some(({ jobId, outcome }) => jobId === handle.id && outcome === 'cancelled'),
+  );
+  await waitFor(async () => !(await exists(uploadId)));
+  expect(await queue.find(handle.id, 'key_1')).toMatchObject({ status: 'cancelled' });
+});
+
+test('a job cancelled elsewhere ends the waiting of whoever waits for it', async () => {
+  const queue = await stage.openQueue();
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  const result = handle.result(staying);
+  await handle.cancel();
+  await expect(result).rejects.toMatchObject({ code: 'job_cancelled' });
+});
+
+test('cancelling a job that has ended changes nothing', async () => {
+  const queue = await stage.openQueue();
+  await stage.openWorker(imageActs(async () => images));
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  await handle.result(staying);
+  await handle.cancel();
+  expect(await queue.find(handle.id, 'key_1')).toMatchObject({ status: 'completed' });
+});
+
+test('a result that comes although the job was cancelled is kept', async () => {
+  const queue = await stage.openQueue();
+  const began = Promise.withResolvers<JobContext>();
+  await stage.openWorker(
+    imageActs(async (context) => {
+      began.resolve(context);
+      await new Promise((resolve) => context.signal.addEventListener('abort', resolve));
+      return images;
+    }),
+  );
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  await began.promise;
+  await handle.cancel();
+  expect(await handle.result(staying)).toEqual(images);
+});
+
+test('while Redis is away a request is refused at once, and afterwards all goes on', async () => {
+  const own = await openJobStage();
+  const queue = await own.openQueue();
+  const { port } = new URL(own.redis.url);
+  const worker = await own.openWorker(imageActs(async () => images));
+  await own.redis.stop();
+  await waitFor(async () => {
+    const error = await queue
+      .enqueue('image.generation', generation, owner)
+      .catch((thrown: unknown) => thrown);
+    return error instanceof GatewayError && error.code === 'service_unavailable';
+  });
+  expect(await queue.isReady().catch(() => false)).toBe(false);
+  const again = await startRedis({ port: Number(port) });
+  await waitFor(() => queue.isReady().catch(() => false));
+  await waitFor(() => worker.isReady().catch(() => false));
+  const handle = await waitFor(() => queue.enqueue('image.generation', generation, owner));
+  expect(await handle.result(staying)).toEqual(images);
+  await own.clear();
+  await again.close();
+  await own.close();
+});
+
+async function exists(uploadId: string): Promise<boolean> {
+  return access(stage.uploads.pathOf(uploadId)).then(
+    () => true,
+    () => false,
+  );
+}

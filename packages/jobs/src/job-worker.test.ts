@@ -1,0 +1,225 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { access, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import {
+  generation,
+  images,
+  type JobStage,
+  openJobStage,
+  owner,
+  staying,
+  transcript,
+  transcription,
+} from './fixtures/job-stage.ts';
+import type { JobContext } from './job-act.ts';
+
+let stage: JobStage;
+const children: ChildProcess[] = [];
+beforeAll(async () => {
+  stage = await openJobStage();
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  await stage.clear();
+});
+afterAll(() => stage.close());
+
+type ImageRun = (context: JobContext) => Promise<typeof images>;
+const imageActs = (run: ImageRun, recover = async (): Promise<typeof images | undefined> => undefined) => ({
+  'image.generation': { run: (_input: unknown, context: JobContext) => run(context), recover },
+  'image.edit': { run: (_input: unknown, context: JobContext) => run(context), recover },
+});
+const audioActs = (run: (context: JobContext) => Promise<typeof transcript>) => ({
+  'audio.transcription': { run: (_input: unknown, context: JobContext) => run(context) },
+});
+
+async function upload(): Promise<string> {
+  const uploadId = stage.uploads.newId();
+  await writeFile(stage.uploads.pathOf(uploadId), 'abc');
+  return uploadId;
+}
+
+/** A worker in a process of its own that has begun the one job there is; killed without a chance to say anything. */
+async function killWorkerInTheMiddle(queue: 'image' | 'transcription', first: 'begin' | 'emit' = 'begin') {
+  const path = fileURLToPath(new URL('fixtures/silent-worker.ts', import.meta.url));
+  const child = fork(path, [stage.redis.url, stage.dataDir, queue, first], { stdio: 'inherit' });
+  children.push(child);
+  await once(child, 'message');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+test('paid work of a worker that was killed is not repeated: it ends as outcome_unknown', async () => {
+  const queue = await stage.openQueue();
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  await killWorkerInTheMiddle('image');
+  let runs = 0;
+  await stage.openWorker(
+    imageActs(async () => {
+      runs += 1;
+      return images;
+    }),
+  );
+  const error = await handle.result(staying).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'outcome_unknown', retry: false });
+  expect(runs).toBe(0);
+});
+
+test('paid work of a worker that was killed after it had stored the result is completed from there', async () => {
+  const queue = await stage.openQueue();
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  await killWorkerInTheMiddle('image');
+  await stage.openWorker(
+    imageActs(
+      () => Promise.reject(new Error('repeated')),
+      async () => ({ ...images, channel: 'recovered' }),
+    ),
+  );
+  expect(await handle.result(staying)).toMatchObject({ channel: 'recovered' });
+});
+
+test('free work of a worker that was killed is taken over by another, with its upload', async () => {
+  const queue = await stage.openQueue();
+  const uploadId = await upload();
+  const handle = await queue.enqueue('audio.transcription', transcription(uploadId), owner);
+  await killWorkerInTheMiddle('transcription');
+  const seen: number[] = [];
+  await stage.openWorker(
+    audioActs(async ({ attempt }) => {
+      await access(stage.uploads.pathOf(uploadId));
+      seen.push(attempt);
+      return transcript;
+    }),
+  );
+  expect(await handle.result(staying)).toEqual(transcript);
+  expect(seen).toEqual([2]);
+  await waitFor(() =>
+    access(stage.uploads.pathOf(uploadId)).then(
+      () => false,
+      () => true,
+    ),
+  );
+});
+
+test('free work whose output had begun to reach the caller is not begun again', async () => {
+  const queue = await stage.openQueue();
+  const handle = await queue.enqueue('audio.transcription', transcription(await upload()), owner);
+  await killWorkerInTheMiddle('transcription', 'emit');
+  await stage.openWorker(audioActs(() => Promise.reject(new Error('repeated'))));
+  await expect(handle.result(staying)).rejects.toMatchObject({ code: 'outcome_unknown' });
+});
+
+test('an upstream that did not begin is asked again, even for paid work', async () => {
+  const queue = await stage.openQueue();
+  await stage.openWorker(
+    imageActs(async ({ attempt }) => {
+      if (attempt === 1) throw new GatewayError('upstream_overloaded', 'busy');
+      return images;
+    }),
+  );
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  expect(await handle.result(staying)).toEqual(images);
+  await waitFor(() => stage.finished.length === 1);
+  expect(stage.finished).toMatchObject([{ outcome: 'completed', attempts: 2 }]);
+});
+
+test('what is tried again and fails each time ends with the last failure', async () => {
+  const queue = await stage.openQueue();
+  await stage.openWorker(
+    imageActs(async ({ attempt }) => {
+      throw new GatewayError('upstream_overloaded', `busy ${attempt}`);
+    }),
+  );
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  await expect(handle.result(staying)).rejects.toMatchObject({ message: 'busy 2' });
+});
+
+test('a worker that closes lets a running job finish', async () => {
+  const queue = await stage.openQueue();
+  const began = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  const worker = await stage.openWorker(
+    imageActs(async () => {
+      began.resolve();
+      await finish.promise;
+      return images;
+    }),
+  );
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  await began.promise;
+  const closed = worker.close({ drainTimeoutMs: 60_000 });
+  const later = await queue.enqueue('image.generation', generation, owner);
+  finish.resolve();
+  expect(await handle.result(staying)).toEqual(images);
+  await closed;
+  expect(await queue.find(later.id, 'key_1')).toMatchObject({ status: 'queued' });
+  await later.cancel();
+});
+
+const untilStopped = ({ signal }: JobContext) =>
+  new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('stopped')));
+  });
+
+test('free work that is not done when a worker must stop goes back into the line', async () => {
+  const queue = await stage.openQueue();
+  const began = Promise.withResolvers<void>();
+  const worker = await stage.openWorker(
+    audioActs((context) => {
+      began.resolve();
+      return untilStopped(context);
+    }),
+  );
+  const handle = await queue.enqueue('audio.transcription', transcription(await upload()), owner);
+  await began.promise;
+  await worker.close({ drainTimeoutMs: 0 });
+  await stage.openWorker(audioActs(async () => transcript));
+  expect(await handle.result(staying)).toEqual(transcript);
+});
+
+test('paid work that is not done when a worker must stop ends as outcome_unknown', async () => {
+  const queue = await stage.openQueue();
+  const began = Promise.withResolvers<void>();
+  const worker = await stage.openWorker(
+    imageActs((context) => {
+      began.resolve();
+      return untilStopped(context);
+    }),
+  );
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  await began.promise;
+  await worker.close({ drainTimeoutMs: 0 });
+  await expect(handle.result(staying)).rejects.toMatchObject({ code: 'outcome_unknown' });
+});
+
+test('no more jobs run at a time than the worker has places', async () => {
+  const queue = await stage.openQueue();
+  let running = 0;
+  let most = 0;
+  await stage.openWorker(
+    imageActs(async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running -= 1;
+      return images;
+    }),
+    { concurrency: 3 },
+  );
+  const handles = await Promise.all(
+    Array.from({ length: 30 }, () => queue.enqueue('image.generation', generation, owner)),
+  );
+  await Promise.all(handles.map((handle) => handle.result(staying)));
+  expect(most).toBeLessThanOrEqual(3);
+});
+
+test('a worker must do all kinds of its queue and no others', async () => {
+  await expect(stage.openWorker({ 'image.edit': { run: async () => images } })).rejects.toThrow(
+    /image.generation/,
+  );
+  await expect(stage.openWorker({})).rejects.toThrow(/something to do/);
+});

@@ -1,0 +1,44 @@
+import type { ErrorCode } from '@gateway/contracts/error-codes';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { expect, test } from 'vitest';
+import { retryDelayMs } from './retry-policy.ts';
+
+const free = { work: 'free', attempts: 3 } as const;
+const paid = { work: 'paid', attempts: 3 } as const;
+const delay = (code: ErrorCode, spec: typeof free | typeof paid, more = {}, attempt = 1) =>
+  retryDelayMs(new GatewayError(code, { message: 'x', ...more }), attempt, spec);
+
+test("a caller's mistake and a bug are never tried again", () => {
+  for (const code of [
+    'upstream_rejected',
+    'invalid_value',
+    'internal',
+    'storage_full',
+    'job_cancelled',
+  ] as const)
+    expect(delay(code, free)).toBeUndefined();
+});
+
+test('work that may have been done is tried again only where it is free', () => {
+  for (const code of ['outcome_unknown', 'upstream_timeout'] as const) {
+    expect(delay(code, free)).toBeGreaterThan(0);
+    expect(delay(code, paid)).toBeUndefined();
+  }
+});
+
+test('work that certainly did not begin is tried again, ever later, until the attempts are used up', () => {
+  expect([1, 2, 3].map((attempt) => delay('upstream_unreachable', paid, {}, attempt))).toEqual([
+    500,
+    1000,
+    undefined,
+  ]);
+});
+
+test('an upstream that asks for a short pause gets it; for a long one the caller is told instead', () => {
+  expect(delay('upstream_rate_limited', paid, { retryAfterSeconds: 3 })).toBe(3000);
+  expect(delay('upstream_rate_limited', paid, { retryAfterSeconds: 30 })).toBeUndefined();
+});
+
+test('an error that says itself that it must not be repeated is not', () => {
+  expect(delay('upstream_failed', paid, { retry: false })).toBeUndefined();
+});
