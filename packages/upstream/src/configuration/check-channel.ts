@@ -1,15 +1,8 @@
 import { OPERATIONS, PROTOCOLS, type Protocol } from '../protocol.ts';
 import { type ChannelEntry, ChannelName } from './file-schema.ts';
+import type { Complaint } from './mistake-list.ts';
 import { type Preset, presetOf } from './presets.ts';
 import { listed } from './suggest.ts';
-
-/** Something that the schema cannot see: where below the channel, and what was expected there. */
-interface Complaint {
-  readonly path: readonly (string | number)[];
-  readonly expected: string;
-  readonly at?: 'key';
-  readonly found?: string;
-}
 
 /** The protocols that a preset has paths for. */
 const possibleProtocols = (preset: Preset): readonly Protocol[] =>

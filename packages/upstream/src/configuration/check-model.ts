@@ -1,14 +1,8 @@
 import { type ModelKind, PROTOCOLS_OF_KIND, type Protocol } from '../protocol.ts';
 import { FAMILIES } from './families.ts';
 import type { ModelEntry } from './file-schema.ts';
+import type { Complaint } from './mistake-list.ts';
 import { listed, nearest } from './suggest.ts';
-
-interface Complaint {
-  readonly path: readonly (string | number)[];
-  readonly expected: string;
-  readonly at?: 'key';
-  readonly found?: string;
-}
 
 /** What is known about the channels when models are checked; null for a channel with mistakes of its own. */
 export type KnownChannels = ReadonlyMap<string, { readonly speaks: readonly Protocol[] } | null>;

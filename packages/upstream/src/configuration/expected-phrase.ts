@@ -11,7 +11,15 @@ const TYPES: Readonly<Record<string, string>> = {
   record: 'a mapping',
 };
 
-const UNITS: Readonly<Record<string, string>> = { string: ' characters', array: ' entries' };
+const UNITS: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  string: ['character', 'characters'],
+  array: ['entry', 'entries'],
+};
+
+const amount = (count: number | bigint, origin: string): string => {
+  const unit = UNITS[origin];
+  return unit === undefined ? String(count) : `${count} ${unit[Number(count) === 1 ? 0 : 1]}`;
+};
 
 const shapeOf = (inst: unknown): readonly string[] =>
   inst instanceof z.ZodObject ? Object.keys(inst.shape) : [];
@@ -32,9 +40,9 @@ export const expectedPhrase = (issue: z.core.$ZodRawIssue): string => {
     }
     case 'too_small':
       if (issue.inclusive === false) return `more than ${issue.minimum}`;
-      return `at least ${issue.minimum}${UNITS[issue.origin] ?? ''}`;
+      return `at least ${amount(issue.minimum, issue.origin)}`;
     case 'too_big':
-      return `at most ${issue.maximum}${UNITS[issue.origin] ?? ''}`;
+      return `at most ${amount(issue.maximum, issue.origin)}`;
     default:
       return 'something else';
   }

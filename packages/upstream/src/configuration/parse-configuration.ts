@@ -3,11 +3,12 @@ import type { Protocol } from '../protocol.ts';
 import { buildChannel } from './build-channel.ts';
 import { buildModel } from './build-model.ts';
 import { checkChannel } from './check-channel.ts';
-import { checkEntry, mistakeAt } from './check-entry.ts';
+import { checkEntry } from './check-entry.ts';
 import { checkModel } from './check-model.ts';
 import type { Channel, Configuration, Model } from './configuration.ts';
-import { ConfigurationError, type Mistake } from './configuration-error.ts';
+import { ConfigurationError } from './configuration-error.ts';
 import { ChannelEntry, FileOutline, ModelEntry } from './file-schema.ts';
+import { MistakeList } from './mistake-list.ts';
 import { presetOf } from './presets.ts';
 import { readYaml } from './yaml-document.ts';
 
@@ -22,42 +23,30 @@ export const parseConfiguration = (
   env: Readonly<Record<string, string | undefined>>,
 ): Configuration => {
   const document = readYaml(text, env);
-  const mistakes: Mistake[] = [...document.mistakes];
-  const outline =
-    document.value === null && mistakes.length > 0
-      ? null
-      : checkEntry(FileOutline, document.value, [], document, mistakes);
+  const mistakes = new MistakeList(document);
+  const outline = document.isReadable ? checkEntry(FileOutline, document.value, [], mistakes) : null;
 
   const channels = new Map<string, Channel>();
   const known = new Map<string, { speaks: readonly Protocol[] } | null>();
   for (const [name, value] of Object.entries(outline?.channels ?? {})) {
     const path = ['channels', name];
-    const entry = checkEntry(ChannelEntry, value, path, document, mistakes);
+    const entry = checkEntry(ChannelEntry, value, path, mistakes);
     known.set(name, entry && { speaks: entry.speaks ?? presetOf(entry.provider).speaks });
     if (entry === null) continue;
     const complaints = checkChannel(name, entry);
-    for (const complaint of complaints) {
-      mistakes.push(mistakeAt(document, [...path, ...complaint.path], complaint.expected, complaint));
-    }
+    for (const complaint of complaints) mistakes.add(path, complaint);
     if (complaints.length === 0) channels.set(name, buildChannel(name, entry, env));
   }
 
   const models: Model[] = [];
   for (const [name, value] of Object.entries(outline?.models ?? {})) {
     const path = ['models', name];
-    const entry = checkEntry(ModelEntry, value, path, document, mistakes);
+    const entry = checkEntry(ModelEntry, value, path, mistakes);
     if (entry === null) continue;
-    for (const complaint of checkModel(name, entry, known)) {
-      mistakes.push(mistakeAt(document, [...path, ...complaint.path], complaint.expected, complaint));
-    }
+    for (const complaint of checkModel(name, entry, known)) mistakes.add(path, complaint);
     models.push(buildModel(name, entry, channels));
   }
 
-  if (mistakes.length > 0) {
-    throw new ConfigurationError(
-      file,
-      mistakes.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)),
-    );
-  }
+  if (mistakes.sorted.length > 0) throw new ConfigurationError(file, mistakes.sorted);
   return { source: 'file', revision: revisionOf(text), channels, models };
 };

@@ -3,7 +3,6 @@ import type { ErrorCode, YAMLError } from 'yaml';
 /** The parser's own words quote the file, and so might a key; these do not. */
 const WORDS: Readonly<Partial<Record<ErrorCode, readonly [found: string, expected: string]>>> = {
   BAD_INDENT: ['a line that is indented by the wrong number of spaces', 'the indentation of its neighbours'],
-  DUPLICATE_KEY: ['a name that stands here for the second time', 'each name once'],
   TAB_AS_INDENT: ['a tab', 'spaces: YAML is indented by spaces only'],
   MISSING_CHAR: ['an end that is missing', 'a closing quote or bracket, or a comma'],
   BLOCK_AS_IMPLICIT_KEY: [
@@ -24,6 +23,11 @@ interface SyntaxMistake {
   readonly expected: string;
 }
 
+const twice = (text: string, offset: number): readonly [found: string, expected: string] => {
+  const name = /^["']?([^\s:"']{1,80})/.exec(text.slice(offset, offset + 90))?.[1] ?? 'a name';
+  return [`"${name}" for the second time`, 'each name once'];
+};
+
 const isUnquotedVariable = (text: string, offset: number): boolean =>
   /[{[,][^\n"']*\$$/.test(text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset)) && text[offset] === '{';
 
@@ -33,9 +37,12 @@ export const syntaxMistakes = (errors: readonly YAMLError[], text: string): read
   return errors
     .filter((error) => error === first || error.code === 'DUPLICATE_KEY')
     .map(({ code, pos: [offset] }) => {
-      const [found, expected] = isUnquotedVariable(text, offset)
-        ? UNQUOTED_VARIABLE
-        : (WORDS[code] ?? OTHERWISE);
+      if (code === 'DUPLICATE_KEY') {
+        const [found, expected] = twice(text, offset);
+        return { offset, found, expected };
+      }
+      const words = isUnquotedVariable(text, offset) ? UNQUOTED_VARIABLE : WORDS[code];
+      const [found, expected] = words ?? OTHERWISE;
       return { offset, found, expected };
     });
 };

@@ -3,6 +3,7 @@ import {
   isAlias,
   isMap,
   isNode,
+  isPair,
   isScalar,
   isSeq,
   LineCounter,
@@ -24,6 +25,8 @@ interface Place {
 /** A configuration file, read: its value, and where in the text each part of it stands. */
 export interface YamlDocument {
   readonly value: unknown;
+  /** False where the text is no YAML; `value` is then null. */
+  readonly isReadable: boolean;
   /** Syntax errors and variables that are not set. */
   readonly mistakes: readonly Mistake[];
   /** The place of a value, or of its name in the mapping around it; else of the nearest thing around it. */
@@ -56,6 +59,15 @@ const offsetOf = (document: Document, path: Path, at: 'key' | 'value'): number |
   return offset;
 };
 
+/** The path of a node that `visit` has come to by these parents. */
+const pathOf = (parents: readonly unknown[], node: unknown): Path => {
+  const line = [...parents, node];
+  return line.flatMap((parent, index): (string | number)[] => {
+    if (isPair(parent)) return isScalar(parent.key) ? [String(parent.key.value)] : [];
+    return isSeq(parent) ? [parent.items.indexOf(line[index + 1])] : [];
+  });
+};
+
 /** Reads YAML 1.2 and replaces `${NAME}` in its texts by the environment's values. */
 export const readYaml = (text: string, env: Readonly<Record<string, string | undefined>>): YamlDocument => {
   const lines = new LineCounter();
@@ -73,25 +85,25 @@ export const readYaml = (text: string, env: Readonly<Record<string, string | und
     expected: mistake.expected,
   }));
   const expanded = new Set<Scalar>();
-  if (mistakes.length === 0) {
+  const isReadable = mistakes.length === 0;
+  if (isReadable) {
     visit(document, {
       Scalar(key, node, parents) {
         if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) return;
         const result = expandVariables(node.value, env);
         node.value = result.text;
         expanded.add(node);
-        const pair = parents.at(-1);
-        const name = pair && 'key' in pair && isScalar(pair.key) ? String(pair.key.value) : '';
+        const path = pathText(pathOf(parents, node));
         for (const { found, expected } of result.mistakes) {
-          mistakes.push({ ...placeAt(node.range?.[0] ?? null), path: name, found, expected });
+          mistakes.push({ ...placeAt(node.range?.[0] ?? null), path, found, expected });
         }
       },
     });
   }
 
   return {
-    value:
-      mistakes.length === 0 || document.errors.length === 0 ? document.toJS({ maxAliasCount: 100 }) : null,
+    value: isReadable ? document.toJS({ maxAliasCount: 100 }) : null,
+    isReadable,
     mistakes,
     place: (path, at = 'value') => placeAt(offsetOf(document, path, at)),
     fromEnvironment: (path) => {

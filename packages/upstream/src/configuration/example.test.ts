@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { ChannelEntry, ModelEntry, RouteEntry } from './file-schema.ts';
+import { ImageFamily } from './image-family-schema.ts';
+import { loadConfiguration } from './load-configuration.ts';
+import { Price } from './price-schema.ts';
+
+const path = fileURLToPath(new URL('../../../../gateway.example.yaml', import.meta.url));
+const env = {
+  OPENAI_API_KEY: 'sk-openai-0000',
+  OPENAI_PROJECT: 'proj_0000',
+  ANTHROPIC_API_KEY: 'sk-ant-0000',
+  AZURE_OPENAI_API_KEY: 'azure-0000',
+};
+
+test('the example is a valid configuration', async () => {
+  const configuration = await loadConfiguration({ path, env });
+  expect(configuration.source).toBe('file');
+  expect([...configuration.channels.keys()]).toContain('azure');
+  expect(configuration.channels.get('azure')?.paths.responses).toBe('/openai/v1/responses');
+  expect(configuration.models.map(({ pattern }) => pattern)).toContain('claude-*');
+});
+
+test('the example shows every setting that exists', async () => {
+  const text = await readFile(path, 'utf8');
+  const settings = [
+    ChannelEntry,
+    ChannelEntry.shape.timeouts.unwrap(),
+    ModelEntry,
+    RouteEntry,
+    Price,
+    ImageFamily,
+  ];
+  for (const name of settings.flatMap(({ shape }) => Object.keys(shape))) {
+    // perMinute and the like stand within braces
+    expect(text, name).toMatch(new RegExp(`\\b${name}: `.replace(/ $/, '(?: |\\n)')));
+  }
+});
