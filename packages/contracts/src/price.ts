@@ -1,0 +1,38 @@
+import { z } from 'zod';
+
+const usd = z.number().min(0);
+
+/** US dollars by size, by quality, or by both: `{ 1024x1024: 0.04 }`, `{ hd: 0.08 }`, `{ 1024x1024: { hd: 0.08 } }`. */
+const ImagePrices = z.record(z.string().min(1), z.union([usd, z.record(z.string().min(1), usd)]));
+
+const tokenPrices = {
+  inputPerMTok: usd.optional(),
+  /** Input read from the provider's prompt cache. Absent: as `inputPerMTok`. */
+  cachedInputPerMTok: usd.optional(),
+  /** Input written to the provider's prompt cache. Absent: as `inputPerMTok`. */
+  cacheWritePerMTok: usd.optional(),
+  outputPerMTok: usd.optional(),
+  /** Output spent on reasoning. Absent: as `outputPerMTok`. */
+  reasoningPerMTok: usd.optional(),
+};
+const TokenPrices = z.strictObject(tokenPrices);
+
+/** What a model costs, in US dollars. MTok is a million tokens. Members that are absent cost nothing of their own. */
+export const Price = z.strictObject({
+  ...tokenPrices,
+  /** Other token prices for requests whose input is larger than this many tokens. */
+  longContext: TokenPrices.extend({ aboveInputTokens: z.int().min(1) }).optional(),
+  /** Other token prices by the service tier that the provider says it used, such as `flex` or `priority`. */
+  serviceTiers: z.record(z.string().min(1), TokenPrices).optional(),
+  perImage: z
+    .union([usd, ImagePrices], {
+      error: 'a price in US dollars, or a table of prices by size, by quality, or by size and then quality',
+    })
+    .optional(),
+  /** Per minute of audio. */
+  perMinute: usd.optional(),
+  /** Per million characters of speech input. */
+  perMillionChars: usd.optional(),
+  perRequest: usd.optional(),
+});
+export type Price = z.infer<typeof Price>;

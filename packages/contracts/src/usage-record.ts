@@ -1,0 +1,67 @@
+import { z } from 'zod';
+
+const count = z.int().min(0);
+
+/** What one request consumed. Counts that do not apply are 0. */
+export const Consumption = z.object({
+  /** All input, cached and cache-writing tokens included. */
+  inputTokens: count,
+  cachedInputTokens: count,
+  cacheWriteTokens: count,
+  /** All output, reasoning included. */
+  outputTokens: count,
+  reasoningTokens: count,
+  images: count,
+  characters: count,
+  audioMs: count,
+});
+export type Consumption = z.infer<typeof Consumption>;
+
+export const NOTHING_CONSUMED: Consumption = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  images: 0,
+  characters: 0,
+  audioMs: 0,
+};
+
+/** How a request ended, for those who read usage. `abandoned`: the process that had it is gone; charged as estimated. */
+export const UsageOutcome = z.enum(['ok', 'failed', 'cut', 'left', 'cancelled', 'abandoned']);
+export type UsageOutcome = z.infer<typeof UsageOutcome>;
+
+/** Who asked for what: known before the upstream is called. */
+export const UsageSubject = z.object({
+  /** The request's or the job's id; a record with this id is appended once. */
+  id: z.string().min(1),
+  keyId: z.string().min(1),
+  team: z.string().nullable(),
+  endpoint: z.string().min(1),
+  /** The caller's name for it. */
+  model: z.string().min(1),
+  /** Unix milliseconds. */
+  startedAtMs: z.number(),
+});
+export type UsageSubject = z.infer<typeof UsageSubject>;
+
+/** How it went: known when it has ended. */
+export const UsageResult = z.object({
+  outcome: UsageOutcome,
+  /** Null when no channel was reached. */
+  channel: z.string().nullable(),
+  attempts: count,
+  durationMs: z.number().min(0),
+  firstByteMs: z.number().min(0).nullable(),
+  consumption: Consumption,
+  /** The consumption is our estimate, because the upstream did not say. */
+  estimated: z.boolean(),
+  /** Null: the model has no price. */
+  costMicroUsd: count.nullable(),
+});
+export type UsageResult = z.infer<typeof UsageResult>;
+
+/** One line of the ledger: one request, job or background response. */
+export const UsageRecord = UsageSubject.extend(UsageResult.shape);
+export type UsageRecord = z.infer<typeof UsageRecord>;

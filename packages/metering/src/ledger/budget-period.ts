@@ -1,0 +1,38 @@
+export type BudgetPeriod = 'day' | 'week' | 'month' | 'total';
+
+/** Formatters are dear to make; there are as many as there are zones in the configuration. */
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+/** The calendar date of a moment in a time zone, as `YYYY-MM-DD`. */
+function dateIn(timeZone: string, atMs: number): string {
+  let formatter = formatters.get(timeZone);
+  if (formatter === undefined) {
+    formatter = new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' });
+    formatters.set(timeZone, formatter);
+  }
+  return formatter.format(atMs);
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Names the calendar period that a moment falls into: `2026-11-20`, `2026-W47` (ISO 8601, weeks begin on Monday),
+ * `2026-11` or `total`. Periods change at midnight of the time zone, also on days that have 23 or 25 hours.
+ */
+export function periodOf(period: BudgetPeriod, timeZone: string, atMs: number): string {
+  if (period === 'total') return 'total';
+  const date = dateIn(timeZone, atMs);
+  if (period === 'day') return date;
+  if (period === 'month') return date.slice(0, 7);
+  return isoWeek(date);
+}
+
+/** ISO 8601: a week belongs to the year that its Thursday lies in. */
+function isoWeek(date: string): string {
+  const dayMs = Date.parse(`${date}T00:00:00Z`);
+  const weekday = (new Date(dayMs).getUTCDay() + 6) % 7;
+  const thursday = new Date(dayMs + (3 - weekday) * DAY_MS);
+  const year = thursday.getUTCFullYear();
+  const week = Math.floor((thursday.getTime() - Date.UTC(year, 0, 1)) / (7 * DAY_MS)) + 1;
+  return `${year}-W${String(week).padStart(2, '0')}`;
+}

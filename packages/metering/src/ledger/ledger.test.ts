@@ -1,0 +1,291 @@
+import {
+  NOTHING_CONSUMED,
+  UsageRecord,
+  type UsageResult,
+  type UsageSubject,
+} from '@gateway/contracts/usage-record';
+import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { redisNames } from '../redis-names.ts';
+import { parseSumField } from '../usage/sums.ts';
+import type { Charge } from './charge.ts';
+import { createLedger, type Ledger } from './ledger.ts';
+
+let server: TestRedis;
+let redis: Redis;
+let ledger: Ledger;
+/** A second replica, with connections of its own. */
+let otherRedis: Redis;
+let otherLedger: Ledger;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+  otherRedis = new Redis(server.url);
+  const options = { now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 };
+  ledger = createLedger({ redis, ...options });
+  otherLedger = createLedger({ redis: otherRedis, ...options });
+});
+afterAll(async () => {
+  redis.disconnect();
+  otherRedis.disconnect();
+  await server.close();
+});
+beforeEach(async () => {
+  await redis.flushall();
+});
+
+const LEASE_MS = 60_000;
+let nextId = 0;
+const subject = (): UsageSubject => ({
+  id: `req_${++nextId}`,
+  keyId: 'key_1',
+  team: 'search',
+  endpoint: 'responses',
+  model: 'gpt-5',
+  startedAtMs: Date.now(),
+});
+
+const result = (
+  costMicroUsd: number | null,
+  tokens = 0,
+  outcome: UsageResult['outcome'] = 'ok',
+): UsageResult => ({
+  outcome,
+  channel: 'openai',
+  attempts: 1,
+  durationMs: 5,
+  firstByteMs: 2,
+  consumption: { ...NOTHING_CONSUMED, outputTokens: tokens },
+  estimated: false,
+  costMicroUsd,
+});
+
+const budget = (limit: number, owner = 'key_1'): Charge => ({
+  kind: 'budget',
+  owner,
+  dimension: 'microUsd',
+  period: 'total',
+  timeZone: 'UTC',
+  limit,
+});
+const tokensPerMinute = (limit: number, owner = 'key_1'): Charge => ({
+  kind: 'rate',
+  owner,
+  dimension: 'tokens',
+  model: null,
+  limit,
+});
+
+const account = async (owner = 'key_1') => {
+  const { spent = '0', reserved = '0' } = await redis.hgetall(redisNames.account(owner, 'total'));
+  return { spent: Number(spent), reserved: Number(reserved) };
+};
+const records = async (): Promise<UsageRecord[]> => {
+  const entries = await redis.xrange(redisNames.records(new Date().toISOString().slice(0, 10)), '-', '+');
+  return entries.map(([, fields]) => UsageRecord.parse(JSON.parse(fields[1] ?? '')));
+};
+
+test('fifty requests at once against a budget for ten, on two replicas: ten pass', async () => {
+  const charges = [budget(10 * 1000)];
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, index) =>
+      (index % 2 === 0 ? ledger : otherLedger).reserve({
+        subject: subject(),
+        estimate: result(1000),
+        charges,
+        leaseMs: LEASE_MS,
+      }),
+    ),
+  );
+  expect(answers.filter(({ ok }) => ok)).toHaveLength(10);
+  expect(await account()).toEqual({ spent: 0, reserved: 10_000 });
+});
+
+test.for([1, 3, 7, 60, 999])(
+  'exactly %i of 1.5 times as many token requests pass a limit for them',
+  async (count) => {
+    const tokens = 10_000;
+    const charges = [tokensPerMinute(count * tokens)];
+    const answers = await Promise.all(
+      Array.from({ length: Math.ceil(count * 1.5) }, () =>
+        ledger.reserve({ subject: subject(), estimate: result(null, tokens), charges, leaseMs: LEASE_MS }),
+      ),
+    );
+    expect(answers.filter(({ ok }) => ok)).toHaveLength(count);
+  },
+);
+
+test('a refusal says which charge, how long to wait, and reserves nothing anywhere', async () => {
+  const charges = [budget(5000), tokensPerMinute(100)];
+  const first = await ledger.reserve({
+    subject: subject(),
+    estimate: result(1000, 100),
+    charges,
+    leaseMs: LEASE_MS,
+  });
+  expect(first).toEqual({ ok: true, remaining: [4000, 0] });
+  const second = await ledger.reserve({
+    subject: subject(),
+    estimate: result(1000, 50),
+    charges,
+    leaseMs: LEASE_MS,
+  });
+  expect(second).toMatchObject({ ok: false, charge: charges[1], remaining: 0 });
+  const waitMs = second.ok ? null : second.waitMs;
+  expect(waitMs).toBeGreaterThan(0);
+  expect(waitMs).toBeLessThanOrEqual(30_000);
+  expect(await account()).toEqual({ spent: 0, reserved: 1000 });
+});
+
+test('a request that alone is larger than the limit is told that waiting does not help', async () => {
+  const answer = await ledger.reserve({
+    subject: subject(),
+    estimate: result(null, 101),
+    charges: [tokensPerMinute(100)],
+    leaseMs: LEASE_MS,
+  });
+  expect(answer).toMatchObject({ ok: false, waitMs: null });
+});
+
+test('settling gives back what was reserved too much, of money and of tokens', async () => {
+  const charges = [budget(5000), tokensPerMinute(100)];
+  const about = subject();
+  await ledger.reserve({ subject: about, estimate: result(5000, 100), charges, leaseMs: LEASE_MS });
+  expect(await ledger.settle(about, result(700, 40))).toBe(true);
+  expect(await account()).toEqual({ spent: 700, reserved: 0 });
+  const next = await ledger.reserve({
+    subject: subject(),
+    estimate: result(4300, 60),
+    charges,
+    leaseMs: LEASE_MS,
+  });
+  expect(next).toMatchObject({ ok: true });
+});
+
+test('what cost more than was reserved is taken in full', async () => {
+  const about = subject();
+  await ledger.reserve({ subject: about, estimate: result(100), charges: [budget(1000)], leaseMs: LEASE_MS });
+  await ledger.settle(about, result(1500));
+  expect(await account()).toEqual({ spent: 1500, reserved: 0 });
+  const next = await ledger.reserve({
+    subject: subject(),
+    estimate: result(1),
+    charges: [budget(1000)],
+    leaseMs: LEASE_MS,
+  });
+  expect(next).toMatchObject({ ok: false, waitMs: null, remaining: 0 });
+});
+
+test('a request is settled and recorded once, however often and from wherever it is tried', async () => {
+  const about = subject();
+  await ledger.reserve({ subject: about, estimate: result(100), charges: [budget(1000)], leaseMs: LEASE_MS });
+  const tries = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => (index % 2 ? ledger : otherLedger).settle(about, result(60))),
+  );
+  expect(tries.filter(Boolean)).toHaveLength(1);
+  expect(await account()).toEqual({ spent: 60, reserved: 0 });
+  expect(await records()).toEqual([{ ...about, ...result(60) }]);
+});
+
+test('what reserved nothing because Redis was away is recorded once too', async () => {
+  const about = subject();
+  expect(await ledger.settleUnreserved(about, result(60))).toBe(true);
+  expect(await otherLedger.settleUnreserved(about, result(60))).toBe(false);
+  expect(await records()).toHaveLength(1);
+});
+
+test('a reservation whose process is gone is charged as estimated when its lease runs out, once', async () => {
+  const about = subject();
+  await ledger.reserve({ subject: about, estimate: result(100, 7), charges: [budget(1000)], leaseMs: 0 });
+  const kept = subject();
+  await ledger.reserve({ subject: kept, estimate: result(200), charges: [budget(1000)], leaseMs: LEASE_MS });
+  const settled = await Promise.all([ledger.settleAbandoned(), otherLedger.settleAbandoned()]);
+  expect(settled.reduce((sum, count) => sum + count)).toBe(1);
+  expect(await account()).toEqual({ spent: 100, reserved: 200 });
+  expect(await records()).toEqual([{ ...about, ...result(100, 7, 'abandoned'), estimated: true }]);
+  expect(await ledger.settle(about, result(60))).toBe(false);
+});
+
+test('a renewed reservation is not abandoned', async () => {
+  const about = subject();
+  await ledger.reserve({ subject: about, estimate: result(100), charges: [], leaseMs: 0 });
+  await ledger.renew([about.id, 'req_of_nobody'], LEASE_MS);
+  expect(await ledger.settleAbandoned()).toBe(0);
+  expect(await ledger.settle(about, result(60))).toBe(true);
+});
+
+test("an hour's sums are the sums of its records", async () => {
+  for (const [cost, tokens] of [
+    [100, 10],
+    [250, 20],
+    [null, 5],
+  ] as const) {
+    const about = subject();
+    await ledger.reserve({ subject: about, estimate: result(1000), charges: [], leaseMs: LEASE_MS });
+    await ledger.settle(about, result(cost, tokens));
+  }
+  const sums = await redis.hgetall(redisNames.sums(new Date().toISOString().slice(0, 13)));
+  const groups = {
+    keyId: 'key_1',
+    team: 'search',
+    model: 'gpt-5',
+    channel: 'openai',
+    endpoint: 'responses',
+    outcome: 'ok',
+  };
+  const parsed = Object.entries(sums).map(([field, value]) => ({
+    ...parseSumField(field),
+    value: Number(value),
+  }));
+  expect(parsed.toSorted((a, b) => String(a.measure).localeCompare(String(b.measure)))).toEqual([
+    { groups, measure: 'costMicroUsd', value: 350 },
+    { groups, measure: 'outputTokens', value: 35 },
+    { groups, measure: 'requests', value: 3 },
+    { groups, measure: 'unpricedRequests', value: 1 },
+  ]);
+});
+
+test('whatever the order of reserving, settling, dying and trying again: never overspent, nothing lost, nothing doubled', async () => {
+  const act = fc.record({
+    estimate: fc.integer({ min: 1, max: 400 }),
+    share: fc.double({ min: 0, max: 1, noNaN: true }),
+    end: fc.constantFrom('settle', 'settle twice', 'die'),
+    replica: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(act, { minLength: 1, maxLength: 30 }),
+      fc.scheduler(),
+      async (acts, scheduler) => {
+        await redis.flushall();
+        const limit = 1000;
+        let expected = 0;
+        const run = async ({ estimate, share, end, replica }: (typeof acts)[number]) => {
+          const mine = replica ? ledger : otherLedger;
+          const about = subject();
+          const leaseMs = end === 'die' ? 0 : LEASE_MS;
+          const { ok } = await scheduler.schedule(
+            mine.reserve({ subject: about, estimate: result(estimate), charges: [budget(limit)], leaseMs }),
+          );
+          if (!ok) return;
+          const { spent, reserved } = await account();
+          expect(spent + reserved).toBeLessThanOrEqual(limit);
+          const cost = Math.floor(estimate * share);
+          expected += end === 'die' ? estimate : cost;
+          if (end === 'die') return;
+          await scheduler.schedule(mine.settle(about, result(cost)));
+          if (end === 'settle twice') await scheduler.schedule(mine.settle(about, result(cost)));
+        };
+        await scheduler.waitFor(Promise.all(acts.map(run)));
+        await ledger.settleAbandoned();
+        expect(await account()).toEqual({ spent: expected, reserved: 0 });
+        const total = (await records()).reduce((sum, record) => sum + (record.costMicroUsd ?? 0), 0);
+        expect(total).toBe(expected);
+      },
+    ),
+    { numRuns: 40 },
+  );
+});

@@ -1,0 +1,95 @@
+import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { redisNames } from '../redis-names.ts';
+import { type Admission, type Check, createAdmission } from './admission.ts';
+
+let server: TestRedis;
+const connections: Redis[] = [];
+const replicas: Admission[] = [];
+
+beforeAll(async () => {
+  server = await startRedis();
+  for (let n = 0; n < 2; n += 1) {
+    const redis = new Redis(server.url);
+    connections.push(redis);
+    replicas.push(createAdmission({ redis }));
+  }
+});
+afterAll(async () => {
+  for (const replica of replicas) replica.close();
+  for (const connection of connections) connection.disconnect();
+  await server.close();
+});
+beforeEach(async () => {
+  await connections[0]?.flushall();
+});
+
+const replica = (index: number): Admission => {
+  const found = replicas[index % replicas.length];
+  if (found === undefined) throw new Error('no replica');
+  return found;
+};
+const rate = (limit: number, owner = 'key_1'): Check => ({ kind: 'rate', owner, limit });
+const places = (limit: number, owner = 'key_1'): Check => ({ kind: 'places', owner, limit });
+
+const admitMany = (count: number, checks: readonly Check[]) =>
+  Promise.all(Array.from({ length: count }, (_, index) => replica(index).admit(`req_${index}`, checks)));
+
+test.for([1, 2, 7, 30, 500])(
+  'exactly %i of 20 more concurrent requests pass that limit on two replicas',
+  async (limit) => {
+    const answers = await admitMany(limit + 20, [rate(limit)]);
+    expect(answers.filter(({ ok }) => ok)).toHaveLength(limit);
+  },
+);
+
+test('a refused request is told a wait after which one passes', async () => {
+  await admitMany(60, [rate(60)]);
+  const refused = await replica(0).admit('req_x', [rate(60)]);
+  if (refused.ok) throw new Error('was let in');
+  expect(refused.waitMs).toBeGreaterThan(0);
+  expect(refused.waitMs).toBeLessThanOrEqual(1000);
+});
+
+test('as many run at once as there are places, and a place that is freed is free for every replica', async () => {
+  const checks = [places(3)];
+  const answers = await admitMany(10, checks);
+  const inside = answers.flatMap(({ ok }, index) => (ok ? [index] : []));
+  expect(inside).toHaveLength(3);
+  expect(await replica(0).admit('req_x', checks)).toMatchObject({ ok: false, waitMs: null });
+  const [first = 0] = inside;
+  replica(first).release(`req_${first}`, checks);
+  await expect.poll(() => connections[0]?.zcard(redisNames.places('key_1'))).toBe(2);
+  expect(await replica(first + 1).admit('req_y', checks)).toMatchObject({ ok: true, remaining: [0] });
+});
+
+test("a crashed replica's places run out by themselves", async () => {
+  const nowMs = Date.now();
+  await connections[0]?.zadd(
+    redisNames.places('key_1'),
+    nowMs - 1,
+    'req_of_the_dead',
+    nowMs + 60_000,
+    'req_alive',
+  );
+  expect(await replica(0).admit('req_x', [places(2)])).toMatchObject({ ok: true, remaining: [0] });
+});
+
+test('a request that one check refuses takes nothing from the others', async () => {
+  await replica(0).admit('req_1', [places(1, 'team_1')]);
+  const checks = [rate(5), places(5), places(1, 'team_1')];
+  const refused = await replica(0).admit('req_2', checks);
+  expect(refused).toMatchObject({ ok: false, check: checks[2] });
+  expect(await replica(0).admit('req_3', [rate(5), places(5)])).toEqual({ ok: true, remaining: [4, 4] });
+});
+
+test('a clock that was ahead blocks nobody for longer than a minute', async () => {
+  await connections[0]?.set(
+    redisNames.rate('key_1', 'requests', null),
+    String((Date.now() + 3_600_000) * 1000),
+  );
+  const refused = await replica(0).admit('req_1', [rate(60)]);
+  if (refused.ok) throw new Error('was let in');
+  expect(refused.waitMs).toBeLessThanOrEqual(1000);
+});

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import type { Redis, Result } from 'ioredis';
+import { redisNames } from '../redis-names.ts';
+
+/** A check that a request passes at the edge, before its body is read. */
+export type Check =
+  | { readonly kind: 'rate'; readonly owner: string /** Requests per minute. */; readonly limit: number }
+  | { readonly kind: 'places'; readonly owner: string /** Requests at once. */; readonly limit: number };
+
+export type Admitted =
+  | {
+      readonly ok: true /** What is left of each check, in its order. */;
+      readonly remaining: readonly number[];
+    }
+  | {
+      readonly ok: false;
+      readonly check: Check;
+      /** Null where only another request's end helps. */
+      readonly waitMs: number | null;
+    };
+
+export interface Admission {
+  /** Lets a request in or not, in one round trip for all checks, exactly on any number of replicas. */
+  admit(requestId: string, checks: readonly Check[]): Promise<Admitted>;
+  /** Frees the request's places. Never throws: a place that could not be freed frees itself when its lease runs out. */
+  release(requestId: string, checks: readonly Check[]): void;
+  /** Stops renewing. */
+  close(): void;
+}
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    gatewayAdmit(keyCount: number, ...args: (string | number)[]): Result<number[], Context>;
+    gatewayRenewPlaces(keyCount: number, ...args: (string | number)[]): Result<number, Context>;
+  }
+}
+
+const ADMIT = readFileSync(new URL('./admit.lua', import.meta.url), 'utf8');
+const RENEW = readFileSync(new URL('./renew.lua', import.meta.url), 'utf8');
+
+/** A crashed replica's places are free again after this time at the latest. */
+const LEASE_MS = 60_000;
+const RENEW_EVERY_MS = 20_000;
+
+const checkKey = ({ kind, owner }: Check): string =>
+  kind === 'rate' ? redisNames.rate(owner, 'requests', null) : redisNames.places(owner);
+
+export function createAdmission({ redis }: { redis: Redis }): Admission {
+  redis.defineCommand('gatewayAdmit', { lua: ADMIT });
+  redis.defineCommand('gatewayRenewPlaces', { lua: RENEW });
+  /** Ids of the running requests that hold a place, by the key that they hold it on. */
+  const held = new Map<string, Set<string>>();
+
+  const places = (checks: readonly Check[]) => checks.filter(({ kind }) => kind === 'places').map(checkKey);
+
+  const renewing = setInterval(() => {
+    for (const [key, ids] of held) redis.gatewayRenewPlaces(1, key, LEASE_MS, ...ids).catch(() => undefined);
+  }, RENEW_EVERY_MS).unref();
+
+  return {
+    admit: async (requestId, checks) => {
+      const [failed = 0, ...rest] = await redis.gatewayAdmit(
+        checks.length,
+        ...checks.map(checkKey),
+        requestId,
+        LEASE_MS,
+        ...checks.flatMap(({ kind, limit }) => [kind, limit]),
+      );
+      const check = failed > 0 ? checks[failed - 1] : undefined;
+      if (check !== undefined) {
+        const [waitMs = -1] = rest;
+        return { ok: false, check, waitMs: waitMs < 0 ? null : waitMs };
+      }
+      for (const key of places(checks)) held.set(key, (held.get(key) ?? new Set()).add(requestId));
+      return { ok: true, remaining: rest };
+    },
+    release: (requestId, checks) => {
+      for (const key of places(checks)) {
+        const ids = held.get(key);
+        ids?.delete(requestId);
+        if (ids?.size === 0) held.delete(key);
+        redis.zrem(key, requestId).catch(() => undefined);
+      }
+    },
+    close: () => clearInterval(renewing),
+  };
+}

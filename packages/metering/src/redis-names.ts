@@ -1,0 +1,22 @@
+/**
+ * Every name that metering uses in Redis. What one script touches shares the hash tag `{meter}`, so that it would
+ * also lie together in a cluster.
+ */
+const METER = 'gateway:{meter}';
+
+export const redisNames = {
+  reservation: (id: string) => `${METER}:reservation:${id}`,
+  openReservations: `${METER}:open-reservations`,
+  settledMark: (id: string) => `${METER}:settled:${id}`,
+  /** When a rate's bucket will be full again. `owner` is a key's or a team's id. */
+  rate: (owner: string, dimension: string, model: string | null) =>
+    `${METER}:rate:${owner}:${dimension}${model === null ? '' : `:${model}`}`,
+  /** An owner's running requests. */
+  places: (owner: string) => `${METER}:places:${owner}`,
+  /** What an owner has spent and reserved in a period. */
+  account: (owner: string, period: string) => `${METER}:account:${owner}:${period}`,
+  /** One day's usage records, in UTC. */
+  records: (day: string) => `${METER}:records:${day}`,
+  /** One hour's sums, in UTC: `2026-11-20T11`. */
+  sums: (hour: string) => `${METER}:sums:${hour}`,
+};

@@ -1,0 +1,73 @@
+import type { UsageRecord } from '@gateway/contracts/usage-record';
+
+/** What usage can be grouped by, in the order in which it stands in a sum's field. */
+export const GROUPS = ['keyId', 'team', 'model', 'channel', 'endpoint', 'outcome'] as const;
+export type Group = (typeof GROUPS)[number];
+
+/** What is summed. All are whole numbers. */
+export const MEASURES = [
+  'requests',
+  'failed',
+  'refused',
+  'inputTokens',
+  'cachedInputTokens',
+  'outputTokens',
+  'reasoningTokens',
+  'images',
+  'characters',
+  'audioMs',
+  'costMicroUsd',
+  'unpricedRequests',
+] as const;
+export type Measure = (typeof MEASURES)[number];
+
+/** Separates the parts of a field; no id, name or model may hold it. */
+const SEPARATOR = '\u001f';
+
+export type Groups = Record<Group, string>;
+
+export const sumField = (groups: Groups, measure: Measure): string =>
+  [...GROUPS.map((group) => groups[group].replaceAll(SEPARATOR, ' ')), measure].join(SEPARATOR);
+
+/** The parts of a field that `sumField` made; undefined for anything else. */
+export function parseSumField(field: string): { groups: Groups; measure: Measure } | undefined {
+  const parts = field.split(SEPARATOR);
+  const measure = MEASURES.find((name) => name === parts.at(-1));
+  const [keyId, team, model, channel, endpoint, outcome] = parts;
+  if (measure === undefined || parts.length !== GROUPS.length + 1) return undefined;
+  if (keyId === undefined || team === undefined || model === undefined) return undefined;
+  if (channel === undefined || endpoint === undefined || outcome === undefined) return undefined;
+  return { groups: { keyId, team, model, channel, endpoint, outcome }, measure };
+}
+
+const SUCCEEDED = 'ok';
+
+/** What a record adds to its hour's sums: pairs of field and increment, without zeros. */
+export function sumsOf(record: UsageRecord): (string | number)[] {
+  const groups: Groups = {
+    keyId: record.keyId,
+    team: record.team ?? '',
+    model: record.model,
+    channel: record.channel ?? '',
+    endpoint: record.endpoint,
+    outcome: record.outcome,
+  };
+  const { consumption } = record;
+  const amounts: Record<Measure, number> = {
+    requests: 1,
+    failed: record.outcome === SUCCEEDED ? 0 : 1,
+    refused: 0,
+    inputTokens: consumption.inputTokens,
+    cachedInputTokens: consumption.cachedInputTokens,
+    outputTokens: consumption.outputTokens,
+    reasoningTokens: consumption.reasoningTokens,
+    images: consumption.images,
+    characters: consumption.characters,
+    audioMs: consumption.audioMs,
+    costMicroUsd: record.costMicroUsd ?? 0,
+    unpricedRequests: record.costMicroUsd === null ? 1 : 0,
+  };
+  return MEASURES.flatMap((measure) =>
+    amounts[measure] === 0 ? [] : [sumField(groups, measure), amounts[measure]],
+  );
+}
