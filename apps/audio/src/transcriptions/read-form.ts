@@ -1,5 +1,7 @@
+import { rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { UploadStore } from '@gateway/jobs/upload-store';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { refuseEncoding } from '@gateway/service-kit/json-body';
 import type { Request, Response } from 'express';
@@ -11,7 +13,8 @@ import { FORM_LIMITS } from './form-limits.ts';
 export type FormPart = readonly [name: string, value: string];
 
 export interface UploadedFile {
-  readonly path: string;
+  /** Names it in the uploads area. It belongs to the caller of `readForm` once the form has been read. */
+  readonly uploadId: string;
   /** As the caller sent it. */
   readonly name: string;
   readonly sizeBytes: number;
@@ -24,8 +27,7 @@ export interface UploadedForm {
 }
 
 interface ReadFormOptions {
-  /** Where the file is put. It belongs to the caller of this function once the form has been read. */
-  readonly folder: string;
+  readonly uploads: Pick<UploadStore, 'folder' | 'newId'>;
   readonly maxFileBytes: number;
 }
 
@@ -43,7 +45,7 @@ interface FieldSource extends NodeJS.WritableStream {
 export async function readForm(
   request: Request,
   response: Response,
-  { folder, maxFileBytes }: ReadFormOptions,
+  { uploads, maxFileBytes }: ReadFormOptions,
 ): Promise<UploadedForm> {
   refuseEncoding(request);
   checkContentType(request.headers['content-type']);
@@ -55,7 +57,10 @@ export async function readForm(
     discardRest(request);
     throw tooLarge();
   }
-  const disk = multer.diskStorage({ destination: folder });
+  const disk = multer.diskStorage({
+    destination: uploads.folder,
+    filename: (_request, _file, callback) => callback(null, uploads.newId()),
+  });
   const storage: multer.StorageEngine = {
     _handleFile: (incoming, file, callback) => {
       // multer itself says so only when the whole request has been read.
@@ -88,14 +93,20 @@ export async function readForm(
     await Promise.race([read, refused.promise]);
   } catch (error) {
     if (!request.readableEnded) discardRest(request);
+    // Refused for its text parts, but its file may still arrive whole.
+    read.then(() => removeFile(request)).catch(() => undefined);
     throw error;
   }
   const { file } = request;
   return {
     parts,
-    file: file && { path: file.path, name: file.originalname, sizeBytes: file.size },
+    file: file && { uploadId: file.filename, name: file.originalname, sizeBytes: file.size },
   };
 }
+
+const removeFile = async ({ file }: Request): Promise<void> => {
+  if (file) await rm(file.path, { force: true });
+};
 
 function checkContentType(contentType: string | undefined): void {
   const type = contentType?.split(';')[0]?.trim().toLowerCase();

@@ -6,6 +6,19 @@ export const TRANSCRIPT_FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt',
 export const TranscriptFormat = z.enum(TRANSCRIPT_FORMATS);
 export type TranscriptFormat = z.infer<typeof TranscriptFormat>;
 
+/** Client libraries hand out a text only where the type is not JSON. */
+const PLAIN_TEXT = 'text/plain; charset=utf-8';
+
+/** The content type of each format's reply. */
+export const TRANSCRIPT_CONTENT_TYPES: Readonly<Record<TranscriptFormat, string>> = {
+  json: 'application/json',
+  verbose_json: 'application/json',
+  diarized_json: 'application/json',
+  text: PLAIN_TEXT,
+  srt: PLAIN_TEXT,
+  vtt: PLAIN_TEXT,
+};
+
 /** What a caller gets who does not say. */
 export const DEFAULT_TRANSCRIPT_FORMAT: TranscriptFormat = 'json';
 
@@ -100,7 +113,17 @@ export type TranscriptSegment = z.infer<typeof TranscriptSegment>;
 /** A transcript that an upstream returned as JSON in whichever format. Limited to what is rendered from. */
 export const Transcript = z.looseObject({
   text: z.string(),
-  segments: z.array(TranscriptSegment).optional(),
-  duration: z.number().optional(),
+  segments: z.array(TranscriptSegment).nullish(),
+  duration: z.number().nullish(),
+  /** In tokens, or `{ type: 'duration', seconds }`. */
+  usage: z.looseObject({ seconds: z.number().optional() }).nullish(),
 });
 export type Transcript = z.infer<typeof Transcript>;
+
+/** The event that ends a streamed transcript. Limited to what is kept of it. */
+export const TranscriptDone = z.looseObject({
+  type: z.literal('transcript.text.done'),
+  text: z.string(),
+  usage: z.looseObject({}).nullish(),
+});
+export type TranscriptDone = z.infer<typeof TranscriptDone>;

@@ -25,7 +25,7 @@ export function renderTranscript({ body, from, to, incompatible }: RenderOptions
     case 'text':
       return `${transcript.text.trim()}\n`;
     default: {
-      if (transcript.segments === undefined) throw incompatible();
+      if (!transcript.segments) throw incompatible();
       return to === 'srt' ? toSrt(transcript.segments) : toVtt(transcript.segments);
     }
   }
@@ -37,7 +37,8 @@ const extrasOf = (transcript: Transcript) =>
     ['usage', 'languages'].flatMap((name) => (name in transcript ? [[name, transcript[name]]] : [])),
   );
 
-function parseTranscript(body: string): Transcript {
+/** @throws {GatewayError} `upstream_failed` for what is no transcript in JSON */
+export function parseTranscript(body: string): Transcript {
   try {
     return Transcript.parse(JSON.parse(body));
   } catch (cause) {

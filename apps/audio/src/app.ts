@@ -1,0 +1,26 @@
+import type { JobQueue } from '@gateway/jobs/job-queue';
+import type { UploadStore } from '@gateway/jobs/upload-store';
+import { createServiceApp, type ServiceAppOptions } from '@gateway/service-kit/service-app';
+import type { Upstream } from '@gateway/upstream/upstream';
+import type { Express } from 'express';
+import { speechHandler } from './speech/speech-handler.ts';
+import { transcriptionsHandler } from './transcriptions/transcriptions-handler.ts';
+
+interface AudioAppOptions extends Omit<ServiceAppOptions, 'service' | 'handlers'> {
+  readonly upstream: Upstream;
+  readonly queue: JobQueue<'audio.transcription'>;
+  readonly uploads: UploadStore;
+  readonly jsonMaxBytes: number;
+  readonly fileMaxBytes: number;
+}
+
+/** The audio service: speech is streamed straight through, transcriptions go through the queue. */
+export const createAudioApp = (options: AudioAppOptions): Express =>
+  createServiceApp({
+    ...options,
+    service: 'audio',
+    handlers: {
+      'POST /v1/audio/speech': speechHandler(options),
+      'POST /v1/audio/transcriptions': transcriptionsHandler(options),
+    },
+  });

@@ -1,0 +1,40 @@
+import { createJobQueue } from '@gateway/jobs/job-queue';
+import { openUploadStore } from '@gateway/jobs/upload-store';
+import { createIdentityVerifier } from '@gateway/service-kit/identity-token';
+import { createRequestLog } from '@gateway/service-kit/request-log';
+import { startService } from '@gateway/service-kit/start-service';
+import { createAudioApp } from './app.ts';
+import { AudioConfig } from './config.ts';
+import { openUpstream } from './open-upstream.ts';
+
+const options = { service: 'audio', settings: AudioConfig, process };
+
+await startService(options, async ({ config, life, logger, metrics }) => {
+  const upstream = await openUpstream({ life, path: config.GATEWAY_CONFIG, env: process.env });
+  const uploads = await openUploadStore(config.GATEWAY_DATA_DIR);
+  const queue = life.own(
+    await createJobQueue({
+      redisUrl: config.REDIS_URL,
+      kinds: ['audio.transcription'],
+      maxWaiting: config.QUEUE_MAX_WAITING,
+      uploads,
+      now: Date.now,
+      onError: (error) => logger.warn({ err: error }, 'the queue'),
+    }),
+    (open) => open.close(),
+  );
+  life.readiness.check('redis', () => queue.isReady());
+  const app = createAudioApp({
+    readiness: life.readiness,
+    metrics,
+    requestLog: createRequestLog({ logger, metrics }),
+    verifyIdentity: createIdentityVerifier({ secret: config.GATEWAY_SECRET, now: Date.now }),
+    deadline: life.deadline,
+    upstream,
+    queue,
+    uploads,
+    jsonMaxBytes: config.JSON_MAX_BYTES,
+    fileMaxBytes: config.AUDIO_FILE_MAX_BYTES,
+  });
+  await life.listen(app, { port: config.AUDIO_PORT, host: config.HOST, portSetting: 'AUDIO_PORT' });
+});

@@ -1,0 +1,17 @@
+import { type Judge, judgeFirstOutput } from '@gateway/upstream/judge-first-output';
+import { isEventStream } from '../event-stream/is-event-stream.ts';
+
+/** What calls itself text or JSON is not audio; audio itself often comes under a wrong type. */
+const NOT_AUDIO = /^(?:text\/|application\/(?:json|problem|xml))/;
+const BROKEN = { status: 502, body: '' };
+
+/** Finds replies that are no speech before any of it is passed on, so that another channel can be asked. */
+export const judgeAudio =
+  (takesEvents: boolean): Judge =>
+  (first) => {
+    const verdict = judgeFirstOutput(first);
+    if (verdict !== 'accept') return verdict;
+    if (first.ended && first.bytes.length === 0) return BROKEN;
+    if (isEventStream(first.headers)) return takesEvents ? 'accept' : BROKEN;
+    return NOT_AUDIO.test(first.headers['content-type'] ?? '') ? BROKEN : 'accept';
+  };

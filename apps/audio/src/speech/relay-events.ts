@@ -1,0 +1,69 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { toGatewayError } from '@gateway/service-kit/error-response';
+import { writeError } from '@gateway/service-kit/write-error';
+import { endedRequest } from '../ended-request.ts';
+import { errorFrame } from '../event-stream/error-frame.ts';
+import { FrameSplitter } from '../event-stream/frame-splitter.ts';
+import type { RelayOptions } from './relay-audio.ts';
+
+/** The last event of a complete answer. */
+const DONE = 'speech.audio.done';
+/** How an upstream itself says that it broke. */
+const ERROR_EVENT = /^event: ?error\b|^data: ?\{"(?:type": ?"error"|error":)/m;
+
+/**
+ * Passes the upstream's events on, whole ones only. A stream that breaks, or ends without its last event, ends with
+ * an error event. Resolves when the reply is over, however it ended.
+ */
+export function relayEvents({ reply, response, context, headers }: RelayOptions): Promise<void> {
+  const splitter = new FrameSplitter();
+  let state: 'open' | 'done' | 'failed' = 'open';
+
+  const send = (block: Buffer): boolean => {
+    if (response.destroyed) return true;
+    if (!response.headersSent) response.writeHead(200, headers);
+    if (block.includes(DONE)) state = 'done';
+    else if (state === 'open' && block.includes('error') && ERROR_EVENT.test(block.toString())) {
+      state = 'failed';
+      context.failure = broken('The upstream ended its answer with an error.');
+    }
+    return response.write(block);
+  };
+  const fail = (thrown: unknown): void => {
+    if (!response.headersSent) {
+      writeError(response, thrown, context);
+      return;
+    }
+    const error = toGatewayError(thrown);
+    context.failure ??= error;
+    response.end(state === 'failed' ? undefined : errorFrame(error));
+    state = 'failed';
+  };
+
+  return new Promise((resolve) => {
+    response.once('close', resolve);
+    response.on('drain', () => reply.resume());
+    reply.consume({
+      onChunk: (chunk) => {
+        try {
+          const block = splitter.push(chunk);
+          return block === null || send(block);
+        } catch (error) {
+          fail(error);
+          reply.cancel();
+          return false;
+        }
+      },
+      onEnd: () => {
+        if (splitter.rest.includes(DONE)) send(Buffer.concat([splitter.rest, Buffer.from('\n\n')]));
+        if (state === 'open') fail(broken('The upstream ended its answer too early.'));
+        else response.end();
+      },
+      onError: (error) => {
+        if (!response.destroyed && !response.writableEnded) fail(endedRequest(context) ?? error);
+      },
+    });
+  });
+}
+
+const broken = (message: string) => new GatewayError('upstream_failed', { message, source: 'upstream' });

@@ -1,0 +1,74 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { SpeechRequest } from '@gateway/contracts/openai/speech';
+import { listed } from '@gateway/service-kit/validate';
+import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import type { Route } from '@gateway/upstream/configuration/configuration';
+import type { Upstream } from '@gateway/upstream/upstream';
+import { familyOf } from '../model-family.ts';
+import { SPEECH_FAMILIES } from './speech-families.ts';
+
+interface RouteAbilities {
+  /** Null: nothing is known, so every name passes. */
+  readonly voices: readonly string[] | null;
+  readonly streamFormats: readonly string[] | null;
+}
+
+/** What a route takes: by its family, and what the configuration lists for it. */
+function abilitiesOf(route: Route, model: ResolvedModel): RouteAbilities {
+  const family = familyOf(SPEECH_FAMILIES, {
+    configured: model.family,
+    model: route.model ?? model.name,
+  });
+  const voices = [...(family?.voices ?? []), ...(route.voices ?? [])];
+  return {
+    voices: voices.length === 0 ? null : [...new Set(voices)],
+    streamFormats: family?.streamFormats ?? null,
+  };
+}
+
+/** A voice that the provider made for the caller is the provider's to know. */
+const hasVoice = ({ voices }: RouteAbilities, { voice }: SpeechRequest): boolean =>
+  typeof voice !== 'string' || voices === null || voices.includes(voice);
+
+const hasStreamFormat = ({ streamFormats }: RouteAbilities, { stream_format: format }: SpeechRequest) =>
+  typeof format !== 'string' || streamFormats === null || streamFormats.includes(format);
+
+/**
+ * The channels that can say this, best first.
+ *
+ * @throws {GatewayError} `invalid_value` for a voice, `unsupported_value` for a way of streaming, that no route has
+ */
+export function speechCandidates(
+  upstream: Pick<Upstream, 'candidates'>,
+  model: ResolvedModel,
+  speech: SpeechRequest,
+): readonly Candidate[] {
+  const abilities = new Map(model.routes.map((route) => [route, abilitiesOf(route, model)]));
+  const all = [...abilities.values()];
+  if (!all.some((one) => hasVoice(one, speech))) throw unknownVoice(speech.voice, all);
+  const fits = (one: RouteAbilities) => hasVoice(one, speech) && hasStreamFormat(one, speech);
+  const candidates = upstream.candidates({
+    model,
+    protocol: 'speech',
+    requires: (route) => fits(abilities.get(route) ?? abilitiesOf(route, model)),
+  });
+  if (candidates.length > 0) return candidates;
+  throw new GatewayError('unsupported_value', {
+    path: ['stream_format'],
+    message: `stream_format '${speech.stream_format ?? ''}' is not compatible with model '${model.name}'. Use 'audio' instead.`,
+  });
+}
+
+function unknownVoice(voice: SpeechRequest['voice'], abilities: readonly RouteAbilities[]): GatewayError {
+  const known = [...new Set(abilities.flatMap(({ voices }) => voices ?? []))];
+  const shown = typeof voice === 'string' ? voice.slice(0, 64) : '';
+  const values = listed(
+    known.map((name) => `'${name}'`),
+    'and',
+    ',',
+  );
+  return new GatewayError('invalid_value', {
+    path: ['voice'],
+    message: `Invalid value: '${shown}'. Supported values are: ${values}.`,
+  });
+}

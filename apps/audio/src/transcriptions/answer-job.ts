@@ -1,0 +1,76 @@
+import type { ServerResponse } from 'node:http';
+import type { TranscriptionOutput } from '@gateway/contracts/jobs';
+import type { JobHandle } from '@gateway/jobs/job-queue';
+import { toGatewayError } from '@gateway/service-kit/error-response';
+import type { RequestContext } from '@gateway/service-kit/request-context';
+import { endedRequest } from '../ended-request.ts';
+import { errorFrame } from '../event-stream/error-frame.ts';
+import { StreamHead } from './stream-message.ts';
+
+interface AnswerOptions {
+  readonly handle: JobHandle<TranscriptionOutput>;
+  readonly response: ServerResponse;
+  readonly context: RequestContext;
+}
+
+/**
+ * Waits for a transcription and answers with it. What the job emits is passed on as it comes; so the first event
+ * decides whether the answer is an event stream, and until then an error is an HTTP error. A caller who leaves cancels
+ * the job.
+ *
+ * @throws {GatewayError} the job's own, as long as nothing has been sent
+ */
+export async function answerJob({ handle, response, context }: AnswerOptions): Promise<void> {
+  const startedAt = performance.now();
+  const result = handle.result(context.signal);
+  // Awaited only after the events, of which there may be many.
+  result.catch(() => undefined);
+
+  let streaming = false;
+  for await (const text of handle.events) {
+    if (response.destroyed) continue;
+    if (!streaming) {
+      streaming = true;
+      beginStream(StreamHead.parse(JSON.parse(text)), response, context);
+      context.line.firstByteMs = Math.round(performance.now() - startedAt);
+    } else response.write(text);
+  }
+  try {
+    const output = await result;
+    const { durationSeconds, channel } = output;
+    context.line.channel = channel;
+    if (durationSeconds !== null) context.line.audioSeconds = durationSeconds;
+    if (streaming) response.end();
+    else sendWhole(output, response, context);
+  } catch (thrown) {
+    const error = endedRequest(context) ?? toGatewayError(thrown);
+    if (!streaming) throw error;
+    context.failure = error;
+    if (!response.destroyed) response.end(errorFrame(error));
+  }
+}
+
+function beginStream({ channel }: StreamHead, response: ServerResponse, context: RequestContext): void {
+  context.line.channel = channel;
+  response.writeHead(200, {
+    ...headersOf(channel, context),
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+  });
+  response.flushHeaders();
+}
+
+function sendWhole(output: TranscriptionOutput, response: ServerResponse, context: RequestContext): void {
+  response.writeHead(200, {
+    ...headersOf(output.channel, context),
+    'content-type': output.contentType,
+    'content-length': Buffer.byteLength(output.body),
+  });
+  response.end(output.body);
+}
+
+const headersOf = (channel: string, { requestId }: RequestContext) => ({
+  'x-request-id': requestId,
+  'request-id': requestId,
+  'x-gateway-channel': channel,
+});

@@ -1,0 +1,103 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { TranscriptionOutput } from '@gateway/contracts/jobs';
+import {
+  TRANSCRIPT_CONTENT_TYPES,
+  type TranscriptDone,
+  TranscriptFormat,
+} from '@gateway/contracts/openai/transcriptions';
+import type { JobAct } from '@gateway/jobs/job-act';
+import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
+import type { Reply } from '@gateway/upstream/reply';
+import type { Upstream } from '@gateway/upstream/upstream';
+import { isEventStream } from '../event-stream/is-event-stream.ts';
+import { relayDeltas } from './relay-deltas.ts';
+import { parseTranscript, renderTranscript } from './render/render-transcript.ts';
+import { incompatibleFormat, transcriptPlans } from './transcript-plans.ts';
+import { upstreamForm } from './upstream-form.ts';
+
+interface TranscribeOptions {
+  readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates' | 'send'>;
+  readonly uploads: Pick<UploadStore, 'pathOf'>;
+}
+
+/** A day of speech is about a million characters; word times multiply that. */
+const TRANSCRIPT_MAX_BYTES = 32 * 1024 * 1024;
+
+/** How a transcription is done: the same whether its caller waits, listens to its deltas, or comes back later. */
+export const transcribe = ({ upstream, uploads }: TranscribeOptions): JobAct<'audio.transcription'> => ({
+  run: async (input, { signal, emit }) => {
+    const model = upstream.resolveModel(input.model);
+    if (model === null) throw modelGone(input.model);
+    const wanted = TranscriptFormat.parse(input.responseFormat);
+    const plans = transcriptPlans(upstream, model, wanted);
+    const path = uploads.pathOf(input.file.uploadId);
+
+    const reply = await upstream.send({
+      candidates: plans.candidates,
+      request: (candidate) => {
+        const plan = plans.of(candidate);
+        const form = upstreamForm({ input, path, model: candidate.model, plan });
+        return {
+          operation: 'transcriptions',
+          method: 'POST',
+          headers: { 'content-type': form.contentType },
+          body: form,
+        };
+      },
+      dialect: 'openai',
+      work: 'free',
+      streamed: input.stream,
+      signal,
+    });
+    const answer = isEventStream(reply.headers)
+      ? streamedAnswer(await relayDeltas(reply, emit), wanted)
+      : await wholeAnswer(reply, model, { ask: plans.of(reply.candidate).ask, wanted });
+    return {
+      ...answer,
+      durationSeconds: input.durationSeconds ?? answer.durationSeconds,
+      channel: reply.candidate.channel.name,
+      upstreamAttempts: reply.attempts.length,
+    };
+  },
+});
+
+type Answer = Pick<TranscriptionOutput, 'body' | 'contentType' | 'usage' | 'durationSeconds'>;
+
+/** The deltas have been emitted; what is kept is the transcript that they make. */
+function streamedAnswer({ text, usage }: TranscriptDone, wanted: TranscriptFormat): Answer {
+  const isText = wanted === 'text';
+  return {
+    body: isText ? `${text.trim()}\n` : JSON.stringify({ text, ...(usage && { usage }) }),
+    contentType: TRANSCRIPT_CONTENT_TYPES[isText ? 'text' : 'json'],
+    usage: usage ?? null,
+    durationSeconds: null,
+  };
+}
+
+async function wholeAnswer(
+  reply: Reply,
+  model: ResolvedModel,
+  { ask, wanted }: { ask: TranscriptFormat; wanted: TranscriptFormat },
+): Promise<Answer> {
+  const body = (await reply.bytes(TRANSCRIPT_MAX_BYTES)).toString();
+  const isJson = TRANSCRIPT_CONTENT_TYPES[ask] === 'application/json';
+  const transcript = isJson ? parseTranscript(body) : null;
+  return {
+    body: renderTranscript({
+      body,
+      from: ask,
+      to: wanted,
+      incompatible: () => incompatibleFormat(model, wanted),
+    }),
+    contentType: TRANSCRIPT_CONTENT_TYPES[wanted],
+    usage: transcript?.usage ?? null,
+    durationSeconds: transcript?.duration ?? transcript?.usage?.seconds ?? null,
+  };
+}
+
+const modelGone = (name: string) =>
+  new GatewayError('model_not_found', {
+    path: ['model'],
+    message: `The model '${name}' does not exist or you do not have access to it.`,
+  });

@@ -1,0 +1,93 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { TranscriptionInput } from '@gateway/contracts/jobs';
+import { DEFAULT_TRANSCRIPT_FORMAT, TranscriptionRequest } from '@gateway/contracts/openai/transcriptions';
+import type { JobQueue } from '@gateway/jobs/job-queue';
+import type { UploadStore } from '@gateway/jobs/upload-store';
+import { discardRest } from '@gateway/service-kit/discard-rest';
+import { contextOf, identityOf } from '@gateway/service-kit/request-context';
+import { validate } from '@gateway/service-kit/validate';
+import { modelFor } from '@gateway/upstream/model-for';
+import type { Upstream } from '@gateway/upstream/upstream';
+import type { Request, RequestHandler } from 'express';
+import { endedRequest } from '../ended-request.ts';
+import { answerJob } from './answer-job.ts';
+import { gatherParts, isAbsent } from './gather-parts.ts';
+import { inspectAudio } from './inspect-audio.ts';
+import { readForm, type UploadedForm } from './read-form.ts';
+import { transcriptPlans } from './transcript-plans.ts';
+
+interface TranscriptionsOptions {
+  readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates'>;
+  readonly queue: Pick<JobQueue<'audio.transcription'>, 'ensureRoom' | 'enqueue'>;
+  readonly uploads: UploadStore;
+  readonly fileMaxBytes: number;
+}
+
+const KIND = 'audio.transcription';
+
+/** `POST /v1/audio/transcriptions`: checks the form, queues the work, and answers when it is done. */
+export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHandler => {
+  const { queue, uploads, fileMaxBytes } = options;
+  return async (request, response) => {
+    const context = contextOf(request);
+    const owner = { keyId: identityOf(request).keyId, requestId: context.requestId };
+    await queue.ensureRoom(KIND).catch((error: unknown) => {
+      discardRest(request);
+      throw error;
+    });
+    const form = await readForm(request, response, { uploads, maxFileBytes: fileMaxBytes });
+    let handle: Awaited<ReturnType<typeof queue.enqueue<typeof KIND>>>;
+    try {
+      const input = await toInput(request, form, options);
+      const ended = endedRequest(context);
+      if (ended) throw ended;
+      handle = await queue.enqueue(KIND, input, owner);
+    } catch (error) {
+      if (form.file) await uploads.delete(form.file.uploadId);
+      throw error;
+    }
+    // From here on the file belongs to the job.
+    context.line.jobId = handle.id;
+    response.setHeader('x-gateway-job', handle.id);
+    await answerJob({ handle, response, context });
+  };
+};
+
+/** The form as a job's input, once everything about it has been checked. */
+async function toInput(
+  request: Request,
+  form: UploadedForm,
+  { upstream, uploads }: TranscriptionsOptions,
+): Promise<TranscriptionInput> {
+  const { line } = contextOf(request);
+  const asked = validate(TranscriptionRequest, gatherParts(form.parts));
+  const model = modelFor(upstream, {
+    name: asked.model,
+    protocols: ['transcriptions'],
+    identity: identityOf(request),
+  });
+  const responseFormat = asked.response_format ?? DEFAULT_TRANSCRIPT_FORMAT;
+  Object.assign(line, { model: model.name, format: responseFormat });
+  transcriptPlans(upstream, model, responseFormat);
+  if (form.file === undefined) throw noFile();
+  const { uploadId, name, sizeBytes } = form.file;
+  const audio = await inspectAudio({ path: uploads.pathOf(uploadId), name, sizeBytes });
+  if (audio.durationSeconds !== null) line.audioSeconds = audio.durationSeconds;
+  return {
+    model: model.name,
+    file: { uploadId, fileName: audio.name, contentType: audio.contentType, sizeBytes },
+    fields: form.parts.filter((part) => !REPLACED.has(part[0]) && !isAbsent(part)).map(([n, v]) => [n, v]),
+    responseFormat,
+    stream: asked.stream ?? false,
+    durationSeconds: audio.durationSeconds,
+  };
+}
+
+/** Parts that each channel is sent in its own way. */
+const REPLACED = new Set(['model', 'response_format', 'stream']);
+
+const noFile = () =>
+  new GatewayError('missing_required_parameter', {
+    path: ['file'],
+    message: "Missing required parameter: 'file'.",
+  });

@@ -1,0 +1,36 @@
+import { createJobWorker } from '@gateway/jobs/job-worker';
+import { openUploadStore } from '@gateway/jobs/upload-store';
+import { mountHealth, mountMetrics } from '@gateway/service-kit/ops';
+import { startService } from '@gateway/service-kit/start-service';
+import express from 'express';
+import { AudioWorkerConfig } from './config.ts';
+import { logJob } from './log-job.ts';
+import { openUpstream } from './open-upstream.ts';
+import { transcribe } from './transcriptions/transcribe.ts';
+
+const options = { service: 'audio-worker', settings: AudioWorkerConfig, process };
+
+await startService(options, async ({ config, life, logger, metrics }) => {
+  const upstream = await openUpstream({ life, path: config.GATEWAY_CONFIG, env: process.env });
+  const uploads = await openUploadStore(config.GATEWAY_DATA_DIR);
+  const worker = life.own(
+    await createJobWorker({
+      redisUrl: config.REDIS_URL,
+      acts: { 'audio.transcription': transcribe({ upstream, uploads }) },
+      concurrency: config.WORKER_CONCURRENCY,
+      uploads,
+      onFinished: (job) => logJob(job, logger),
+      onError: (error) => logger.warn({ err: error }, 'the queue'),
+    }),
+    (open) => open.close({ drainTimeoutMs: config.DRAIN_TIMEOUT_MS }),
+  );
+  life.readiness.check('queue', () => worker.isReady());
+  const ops = express();
+  mountHealth(ops, life.readiness, { tellMissing: true });
+  mountMetrics(ops, metrics);
+  await life.listen(ops, {
+    port: config.AUDIO_WORKER_METRICS_PORT,
+    host: config.HOST,
+    portSetting: 'AUDIO_WORKER_METRICS_PORT',
+  });
+});
