@@ -23,8 +23,8 @@ export interface RedisServer {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** Resolves when the process has ended, for whatever reason. */
-  readonly ended: Promise<void>;
+  /** Resolves with how it ended, in words, when the process is gone. */
+  readonly ended: Promise<string>;
   /** Sends a signal: SIGSTOP and SIGCONT to freeze it, SIGKILL to crash it. */
   kill(signal: NodeJS.Signals): void;
   /** Ends it in order (append-only: with everything on disk) and waits until it is gone. */
@@ -61,9 +61,9 @@ async function start(
   await rm(configFile, { force: true });
   await writeFile(configFile, configText(options, port), { mode: 0o600 });
   const child = spawn(options.command, [configFile], { detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-  const ended = new Promise<void>((resolve) => {
-    child.once('error', () => resolve());
-    child.once('close', () => resolve());
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('close', (code, signal) => resolve(signal ? `signal ${signal}` : `exit code ${code}`));
   });
   const release = child.pid === undefined ? () => undefined : endWithStarter(child.pid);
   void ended.then(release);
@@ -124,8 +124,7 @@ async function readiness(child: ChildProcess): Promise<string> {
   });
 }
 
-async function stop(child: ChildProcess, ended: Promise<void>): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return ended;
+async function stop(child: ChildProcess, ended: Promise<string>): Promise<void> {
   // A frozen process takes no SIGTERM.
   child.kill('SIGCONT');
   child.kill('SIGTERM');

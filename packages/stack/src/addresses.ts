@@ -1,0 +1,32 @@
+import type { Environment } from './environment.ts';
+import { knownPort, type PortChoice } from './ports.ts';
+import { EDGE_METRICS_PORT, EDGE_PORT, SIMULATOR_PORT } from './process-table.ts';
+
+/** What other processes must know before its owner runs. */
+export interface KnownAddresses {
+  /** By the variable that configures them. */
+  readonly ports: Readonly<Record<string, number>>;
+  readonly edgeUrl: string;
+  readonly edgeMetricsUrl: string;
+  /** The environment's own, or where ours will be. */
+  readonly simulatorUrl: string;
+}
+
+/** The edge's address is in the URLs that the gateway hands out; the simulator's is in the configuration's channels. */
+export async function chooseAddresses(choice: PortChoice, env: Environment): Promise<KnownAddresses> {
+  const edge = await knownPort(EDGE_PORT, choice, env);
+  const edgeMetrics = await knownPort(EDGE_METRICS_PORT, choice, env);
+  const simulator = await knownPort(SIMULATOR_PORT, choice, env);
+  return {
+    ports: {
+      [EDGE_PORT.variable]: edge,
+      [EDGE_METRICS_PORT.variable]: edgeMetrics,
+      [SIMULATOR_PORT.variable]: simulator,
+    },
+    edgeUrl: localUrl(edge),
+    edgeMetricsUrl: localUrl(edgeMetrics),
+    simulatorUrl: env.SIMULATOR_URL || localUrl(simulator),
+  };
+}
+
+export const localUrl = (port: number): string => `http://127.0.0.1:${port}`;

@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openDataFolder } from './data-folder.ts';
+import { startTimeOf } from './process-identity.ts';
+import { loadSecrets } from './secrets.ts';
+
+let folder: TemporaryFolder;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+afterEach(() => folder.close());
+
+const lock = (content: string) => writeFile(join(folder.path, 'running.pid'), content);
+
+test('a folder is held by one process until it lets go', async () => {
+  const held = await openDataFolder(folder.path);
+  await expect(openDataFolder(folder.path)).rejects.toThrow(
+    `already runs in ${folder.path} (process ${process.pid})`,
+  );
+  await held.release();
+  await (await openDataFolder(folder.path)).release();
+});
+
+test('the lock of a process that is gone does not count', async () => {
+  const child = spawn('true');
+  await once(child, 'exit');
+  await lock(`${child.pid} 12345`);
+  await (await openDataFolder(folder.path)).release();
+});
+
+test('the lock of an earlier process with the same id does not count', async () => {
+  expect(await startTimeOf(process.pid)).toMatch(/^\d*$/);
+  await lock(`${process.pid} 12345`);
+  await (await openDataFolder(folder.path)).release();
+});
+
+test('a lock that was never written whole does not count', async () => {
+  await lock('');
+  await (await openDataFolder(folder.path)).release();
+});
+
+test('a folder that cannot be made is one clear sentence', async () => {
+  await writeFile(join(folder.path, 'file'), '');
+  await expect(openDataFolder(join(folder.path, 'file/data'))).rejects.toThrow(
+    /data folder .* cannot be used .*GATEWAY_DATA_DIR/,
+  );
+});
+
+test('secrets are made once, readable by us only, and the environment goes before them', async () => {
+  const first = await loadSecrets(folder.path, {});
+  expect(first.bootstrapKey).toMatch(/^gwk_[\w-]{43}$/);
+  expect(new Set(Object.values(first)).size).toBe(4);
+  expect(await loadSecrets(folder.path, {})).toEqual(first);
+  expect((await stat(join(folder.path, 'secrets/gateway-secret'))).mode & 0o777).toBe(0o600);
+  const given = await loadSecrets(folder.path, { GATEWAY_ADMIN_TOKEN: 'given', GATEWAY_SECRET: '' });
+  expect(given).toEqual({ ...first, adminToken: 'given' });
+});

@@ -1,0 +1,97 @@
+import type { PortSetting } from './ports.ts';
+
+/** When a process starts, relative to the others: the simulator's address is known to all, the services' to the edge. */
+export type Stage = 'upstream' | 'service' | 'edge';
+
+export const STAGES: readonly Stage[] = ['upstream', 'service', 'edge'];
+
+export interface ProcessRow {
+  readonly name: string;
+  /** From the root of the repository. */
+  readonly entry: string;
+  readonly stage: Stage;
+  /** Null for a worker: it listens nowhere. */
+  readonly port: PortSetting | null;
+  /** The variable by which other processes find it. */
+  readonly urlVariable: string | null;
+  /** Secrets beside `GATEWAY_SECRET`, which all share. Nobody else gets them. */
+  readonly secrets: readonly SecretVariable[];
+}
+
+export const SECRET_VARIABLES = ['GATEWAY_BOOTSTRAP_KEY', 'GATEWAY_ADMIN_TOKEN'] as const;
+type SecretVariable = (typeof SECRET_VARIABLES)[number];
+
+export const EDGE_PORT = { variable: 'PORT', fallback: 8080 };
+export const SIMULATOR_PORT = { variable: 'SIMULATOR_PORT', fallback: 8089 };
+/** The edge's second port, for `/metrics`. */
+export const EDGE_METRICS_PORT = { variable: 'EDGE_METRICS_PORT', fallback: 9080 };
+
+/** Every process of the gateway beside Redis. */
+export const PROCESSES = [
+  {
+    name: 'simulator',
+    entry: 'packages/simulator/src/main.ts',
+    stage: 'upstream',
+    port: SIMULATOR_PORT,
+    urlVariable: 'SIMULATOR_URL',
+    secrets: [],
+  },
+  {
+    name: 'text',
+    entry: 'apps/text/src/main.ts',
+    stage: 'service',
+    port: { variable: 'TEXT_PORT', fallback: 8081 },
+    urlVariable: 'TEXT_URL',
+    secrets: [],
+  },
+  {
+    name: 'image',
+    entry: 'apps/image/src/main.ts',
+    stage: 'service',
+    port: { variable: 'IMAGE_PORT', fallback: 8082 },
+    urlVariable: 'IMAGE_URL',
+    secrets: [],
+  },
+  {
+    name: 'image-worker',
+    entry: 'apps/image/src/worker.ts',
+    stage: 'service',
+    port: null,
+    urlVariable: null,
+    secrets: [],
+  },
+  {
+    name: 'audio',
+    entry: 'apps/audio/src/main.ts',
+    stage: 'service',
+    port: { variable: 'AUDIO_PORT', fallback: 8083 },
+    urlVariable: 'AUDIO_URL',
+    secrets: [],
+  },
+  {
+    name: 'audio-worker',
+    entry: 'apps/audio/src/worker.ts',
+    stage: 'service',
+    port: null,
+    urlVariable: null,
+    secrets: [],
+  },
+  {
+    name: 'admin',
+    entry: 'apps/admin/src/main.ts',
+    stage: 'service',
+    port: { variable: 'ADMIN_PORT', fallback: 8090 },
+    urlVariable: 'ADMIN_URL',
+    secrets: ['GATEWAY_ADMIN_TOKEN', 'GATEWAY_BOOTSTRAP_KEY'],
+  },
+  {
+    name: 'edge',
+    entry: 'apps/edge/src/main.ts',
+    stage: 'edge',
+    port: EDGE_PORT,
+    urlVariable: null,
+    secrets: ['GATEWAY_BOOTSTRAP_KEY'],
+  },
+] as const satisfies readonly ProcessRow[];
+
+export type ProcessName = (typeof PROCESSES)[number]['name'];

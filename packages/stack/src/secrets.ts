@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Environment } from './environment.ts';
+
+const random = () => randomBytes(32).toString('base64url');
+
+/** Each in a file of its own below `secrets/` in the data folder, so that it stays the same from start to start. */
+const SECRETS = {
+  secret: { file: 'gateway-secret', variable: 'GATEWAY_SECRET', make: random },
+  bootstrapKey: { file: 'bootstrap-key', variable: 'GATEWAY_BOOTSTRAP_KEY', make: () => `gwk_${random()}` },
+  adminToken: { file: 'admin-token', variable: 'GATEWAY_ADMIN_TOKEN', make: () => `gwa_${random()}` },
+  redisPassword: { file: 'redis-password', variable: null, make: random },
+} as const;
+
+type SecretName = keyof typeof SECRETS;
+export type Secrets = Readonly<Record<SecretName, string>>;
+
+/** Secrets come from the environment, else from the data folder, else they are made and kept there (mode 600). */
+export async function loadSecrets(dataFolder: string, env: Environment): Promise<Secrets> {
+  const folder = join(dataFolder, 'secrets');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const load = async (name: SecretName): Promise<string> => {
+    const { file, variable, make } = SECRETS[name];
+    const given = variable === null ? undefined : env[variable];
+    return given ? given : await kept(join(folder, file), make);
+  };
+  return {
+    secret: await load('secret'),
+    bootstrapKey: await load('bootstrapKey'),
+    adminToken: await load('adminToken'),
+    redisPassword: await load('redisPassword'),
+  };
+}
+
+async function kept(file: string, make: () => string): Promise<string> {
+  const old = (await readFile(file, 'utf8').catch(() => '')).trim();
+  if (old) return old;
+  const value = make();
+  // Never half a secret: written beside, then moved.
+  await writeFile(`${file}.new`, `${value}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+  return value;
+}

@@ -1,0 +1,110 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+import type { Environment } from './environment.ts';
+import { reasonOf } from './reason-of.ts';
+import { StartError } from './start-error.ts';
+import type { Running } from './supervise.ts';
+
+export interface ChildOptions {
+  readonly name: string;
+  /** Absolute path of the file to run. */
+  readonly entry: string;
+  readonly env: Environment;
+  readonly workingFolder: string;
+  readonly onLine: (line: string) => void;
+}
+
+export interface RunningChild extends Running {
+  /** Where it listens; null for a process that does not. */
+  readonly port: number | null;
+}
+
+/** What a process says over IPC once it serves. */
+const ReadyMessage = z.object({ type: z.literal('ready'), port: z.number().int().optional() });
+
+const READY_TIMEOUT_MS = 60_000;
+const MAX_ERROR_TEXT = 4_000;
+
+/**
+ * Starts one Node process and waits until it says that it serves. It has a process group of its own: a terminal's Ctrl-C does
+ * not reach it. It notices the loss of its starter by the end of the IPC channel.
+ * @throws StartError with its own reason if it ends first, takes longer than a minute, or `signal` is aborted; it is gone then.
+ */
+export async function startChild(options: ChildOptions, signal: AbortSignal): Promise<RunningChild> {
+  const child = fork(options.entry, [], {
+    cwd: options.workingFolder,
+    env: { ...options.env },
+    execArgv: [],
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  let errorText = '';
+  let lastError = '';
+  readLines(child.stdout, (line) => {
+    lastError = reasonOf(line) ?? lastError;
+    options.onLine(line);
+  });
+  readLines(child.stderr, (line) => {
+    errorText = `${errorText}${line}\n`.slice(-MAX_ERROR_TEXT);
+    options.onLine(line);
+  });
+  const ended = endOf(child);
+  const timeout = AbortSignal.timeout(READY_TIMEOUT_MS);
+  const port = await Promise.race([readyPort(child), ended.then(() => undefined), aborted(signal, timeout)]);
+  if (port !== undefined) return { pid: child.pid ?? 0, port, ended, kill: (name) => killChild(child, name) };
+
+  killChild(child, 'SIGKILL');
+  const how = await ended;
+  const reason = signal.aborted
+    ? 'the start was called off'
+    : timeout.aborted
+      ? `it was not ready within ${READY_TIMEOUT_MS / 1000} s`
+      : errorText.trim() || lastError || how;
+  throw new StartError(`${options.name} did not start: ${reason}`);
+}
+
+function readLines(stream: NodeJS.ReadableStream | null, onLine: (line: string) => void): void {
+  if (stream) createInterface({ input: stream }).on('line', onLine);
+}
+
+/** The port that it serves on, or null if it serves on none. */
+function readyPort(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve) => {
+    child.on('message', (message) => {
+      const ready = ReadyMessage.safeParse(message);
+      if (ready.success) resolve(ready.data.port ?? null);
+    });
+  });
+}
+
+/** Resolves when it is gone and all that it wrote has been read. What it started itself goes with it. */
+function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', () => killGroup(child));
+    child.once('close', (code, signal) => resolve(signal ? `signal ${signal}` : `exit code ${code}`));
+  });
+}
+
+function aborted(...signals: AbortSignal[]): Promise<undefined> {
+  const any = AbortSignal.any(signals);
+  return new Promise((resolve) => {
+    if (any.aborted) resolve(undefined);
+    else any.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}
+
+function killChild(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (signal === 'SIGKILL') killGroup(child);
+  child.kill(signal);
+}
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // Nobody is left in the group.
+  }
+}

@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import { localUrl } from './addresses.ts';
+import type { Environment } from './environment.ts';
+import { createLineLog } from './line-log.ts';
+import type { ProcessRow } from './process-table.ts';
+import { type RunningChild, startChild } from './start-child.ts';
+import { type Supervised, supervise } from './supervise.ts';
+
+export interface StackProcess {
+  /** The table's name; of the second replica `text-2`, and so on. */
+  readonly name: string;
+  /** The variable by which others find it. */
+  readonly urlVariable: string | null;
+  /** Null for a worker. */
+  readonly url: string | null;
+  /** Of the process that runs now, or ran last. */
+  readonly pid: number;
+  /** The latest lines that it wrote. */
+  logs(): string[];
+  /** It is started again when that ends it, unless the stack was started without restarts. */
+  kill(signal: NodeJS.Signals): void;
+  /** Resolves with how the process that runs now ended. */
+  readonly ended: Promise<string>;
+}
+
+export interface ProcessOptions {
+  readonly row: ProcessRow;
+  /** From 0. */
+  readonly replica: number;
+  /** Where it shall listen; 0: anywhere. */
+  readonly port: number;
+  /** All but its port. */
+  readonly env: Environment;
+  /** The folder that entries are named from. */
+  readonly root: string;
+  readonly workingFolder: string;
+  readonly signal: AbortSignal;
+  readonly restarts: boolean;
+  readonly report: (line: string) => void;
+  readonly onLine: (process: string, line: string) => void;
+}
+
+/** Starts one row of the table and keeps it running, on the port that it got first. */
+export async function startProcess(
+  options: ProcessOptions,
+): Promise<{ process: StackProcess; supervised: Supervised<RunningChild> }> {
+  const { row, replica, signal, restarts, report } = options;
+  const name = replica === 0 ? row.name : `${row.name}-${replica + 1}`;
+  const log = createLineLog();
+  const start = (startSignal: AbortSignal, previous: RunningChild | null): Promise<RunningChild> => {
+    const port = previous?.port ?? options.port;
+    return startChild(
+      {
+        name,
+        entry: join(options.root, row.entry),
+        env: row.port ? { ...options.env, [row.port.variable]: String(port) } : options.env,
+        workingFolder: options.workingFolder,
+        onLine: (line) => {
+          log.add(line);
+          options.onLine(name, line);
+        },
+      },
+      startSignal,
+    );
+  };
+  const supervised = await supervise({ name, start, signal, restarts, report });
+  const { port } = supervised.current();
+  const process: StackProcess = {
+    name,
+    urlVariable: row.urlVariable,
+    url: port === null ? null : localUrl(port),
+    logs: () => log.lines(),
+    kill: (kind) => supervised.current().kill(kind),
+    get pid() {
+      return supervised.current().pid;
+    },
+    get ended() {
+      return supervised.current().ended;
+    },
+  };
+  return { process, supervised };
+}

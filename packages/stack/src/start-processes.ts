@@ -1,0 +1,67 @@
+import type { Environment } from './environment.ts';
+import { type ProcessRow, SECRET_VARIABLES, STAGES } from './process-table.ts';
+import type { RunningChild } from './start-child.ts';
+import { type ProcessOptions, type StackProcess, startProcess } from './start-process.ts';
+import type { Supervised } from './supervise.ts';
+
+interface ProcessesOptions extends Omit<ProcessOptions, 'row' | 'replica' | 'port'> {
+  readonly rows: readonly ProcessRow[];
+  readonly replicas: Readonly<Record<string, number | undefined>>;
+  /** Where the first replica of a row shall listen; 0: anywhere. */
+  readonly portOf: (row: ProcessRow) => number;
+  /** Told of each one as soon as it runs. */
+  readonly onStarted: (row: ProcessRow, supervised: Supervised<RunningChild>) => void;
+}
+
+/**
+ * Starts the rows stage by stage, those of one stage together; later stages learn the addresses of earlier ones.
+ * @throws the first StartError; those still starting are gone then, those already running are the caller's to stop
+ */
+export async function startProcesses(options: ProcessesOptions): Promise<StackProcess[]> {
+  const failed = new AbortController();
+  const signal = AbortSignal.any([options.signal, failed.signal]);
+  const processes: StackProcess[] = [];
+  for (const stage of STAGES) {
+    const env = { ...options.env, ...addressesOf(processes) };
+    const starting = options.rows
+      .filter((row) => row.stage === stage)
+      .flatMap((row) =>
+        Array.from({ length: options.replicas[row.name] ?? 1 }, (_, replica) => ({ row, replica })),
+      )
+      .map(async ({ row, replica }) => {
+        const port = replica === 0 ? options.portOf(row) : 0;
+        const started = await startProcess({ ...options, row, replica, port, signal, env: envFor(row, env) });
+        options.onStarted(row, started.supervised);
+        return started.process;
+      });
+    let firstError: unknown;
+    for (const start of starting) {
+      start.catch((error: unknown) => {
+        firstError ??= error;
+        failed.abort();
+      });
+    }
+    const outcomes = await Promise.allSettled(starting);
+    if (outcomes.some(({ status }) => status === 'rejected')) throw firstError;
+    processes.push(...outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : [])));
+  }
+  return processes;
+}
+
+/** Several replicas of one service are several addresses, separated by commas. */
+function addressesOf(processes: readonly StackProcess[]): Record<string, string> {
+  const urls: Record<string, string> = {};
+  for (const { urlVariable, url } of processes) {
+    if (urlVariable === null || url === null) continue;
+    const before = urls[urlVariable];
+    urls[urlVariable] = before === undefined ? url : `${before},${url}`;
+  }
+  return urls;
+}
+
+const envFor = (row: ProcessRow, env: Environment): Environment =>
+  Object.fromEntries(
+    Object.entries(env).filter(
+      ([name]) => !SECRET_VARIABLES.some((secret) => secret === name && !row.secrets.includes(secret)),
+    ),
+  );

@@ -1,0 +1,213 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { freePort } from '@gateway/testkit/free-port';
+import { startRedis } from '@gateway/testkit/start-redis';
+import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { Redis } from 'ioredis';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { isAlive } from './process-identity.ts';
+import type { ProcessRow } from './process-table.ts';
+import { type Stack, type StackOptions, startStack } from './start-stack.ts';
+
+const FIXTURES = join(import.meta.dirname, '../fixtures');
+
+const row = (name: string, changes: Partial<ProcessRow> = {}): ProcessRow => ({
+  name,
+  entry: 'serving.ts',
+  stage: 'service',
+  port: { variable: 'PORT', fallback: 0 },
+  urlVariable: null,
+  secrets: [],
+  ...changes,
+});
+const EDGE = row('edge', { stage: 'edge', secrets: ['GATEWAY_BOOTSTRAP_KEY'] });
+const TEXT = row('text', { port: { variable: 'TEXT_PORT', fallback: 0 }, urlVariable: 'TEXT_URL' });
+
+let folder: TemporaryFolder;
+const stacks: Stack[] = [];
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+afterEach(async () => {
+  await Promise.all(stacks.splice(0).map((stack) => stack.end()));
+  await folder.close();
+});
+
+async function start(options: Partial<StackOptions> = {}): Promise<Stack> {
+  const stack = await startStack({
+    dataDir: join(folder.path, 'data'),
+    env: {},
+    processes: [EDGE],
+    root: FIXTURES,
+    ...options,
+  });
+  stacks.push(stack);
+  return stack;
+}
+
+interface Answer {
+  readonly pid: number;
+  readonly env: Record<string, string | undefined>;
+}
+
+async function ask(url: string | null): Promise<Answer> {
+  const response = await fetch(url ?? 'no url');
+  return JSON.parse(await response.text());
+}
+
+test('a process gets what all share, and no secret that is not its own', async () => {
+  const stack = await start({ processes: [TEXT], env: { FIXTURE_PORT_VARIABLE: 'TEXT_PORT' } });
+  const { env } = await ask(stack.process('text').url);
+  expect(env).toMatchObject({ REDIS_URL: stack.redisUrl, PUBLIC_URL: stack.edgeUrl });
+  expect(env.GATEWAY_SECRET).toMatch(/^.{43}$/);
+  expect(env).not.toHaveProperty('GATEWAY_BOOTSTRAP_KEY');
+  expect(env).not.toHaveProperty('GATEWAY_ADMIN_TOKEN');
+});
+
+test('the edge learns where the services are; replicas are several addresses', async () => {
+  const text = row('text', { port: null, entry: 'serving.ts', urlVariable: 'TEXT_URL' });
+  const stack = await start({ processes: [text, EDGE], replicas: { text: 2 } });
+  const edge = await ask(stack.edgeUrl);
+  const urls = [stack.process('text').url, stack.process('text-2').url];
+  expect(new Set(edge.env.TEXT_URL?.split(','))).toEqual(new Set(urls));
+  expect(edge.env.GATEWAY_BOOTSTRAP_KEY).toBe(stack.key);
+});
+
+test('a process that dies is reported and started again on its port', async () => {
+  const reports: string[] = [];
+  const stack = await start({ report: (line) => reports.push(line) });
+  const before = await ask(stack.edgeUrl);
+  stack.process('edge').kill('SIGKILL');
+  const after = await waitFor(async () => {
+    const answer = await ask(stack.edgeUrl);
+    return answer.pid !== before.pid && answer;
+  });
+  expect(after.pid).toBe(stack.process('edge').pid);
+  expect(reports).toEqual([expect.stringMatching(/^edge ended \(signal SIGKILL\)/), 'edge runs again']);
+});
+
+test('a Redis that dies comes back where it was, with its data', async () => {
+  const stack = await start();
+  const redis = new Redis(stack.redisUrl);
+  redis.on('error', () => undefined);
+  await redis.set('kept', 'yes');
+  const { pid } = stack.process('redis');
+  stack.process('redis').kill('SIGTERM');
+  await waitFor(() => stack.process('redis').pid !== pid);
+  expect(await redis.get('kept')).toBe('yes');
+  redis.disconnect();
+});
+
+test('without restarts, what ends stays ended', async () => {
+  const stack = await start({ restarts: false });
+  const edge = stack.process('edge');
+  edge.kill('SIGTERM');
+  expect(await edge.ended).toBe('exit code 0');
+  expect(edge.logs().at(-1)).toContain('stopping');
+});
+
+test('a process that cannot start ends the start with its reason, and nothing is left running', async () => {
+  const failing = row('text', { entry: 'failing.ts' });
+  const waiting = row('image', { entry: 'waiting.ts' });
+  await expect(start({ processes: [failing, waiting] })).rejects.toThrow(
+    'text did not start: SOME_KEY is not set.',
+  );
+  const data = join(folder.path, 'data');
+  expect(isAlive(Number(await readFile(join(data, 'waiting.pid'), 'utf8')))).toBe(false);
+  const redisPort = Number(/^port (\d+)$/m.exec(await readFile(join(data, 'redis/redis.conf'), 'utf8'))?.[1]);
+  await expect(once(connect(redisPort, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED');
+});
+
+test('a taken port names its variable', async () => {
+  const port = await freePort();
+  const occupant = createServer().listen(port, '127.0.0.1');
+  await once(occupant, 'listening');
+  const starting = start({
+    ports: 'fixed',
+    env: { PORT: String(port), EDGE_METRICS_PORT: '0', SIMULATOR_PORT: '0' },
+  });
+  await expect(starting).rejects.toThrow(`Port ${port} is taken. Set PORT to another port.`);
+  occupant.close();
+});
+
+test('a second stack in the same data folder is refused, and the first goes on', async () => {
+  const first = await start();
+  await expect(start()).rejects.toThrow(/already runs in .*data \(process \d+\)/);
+  expect((await ask(first.edgeUrl)).pid).toBe(first.process('edge').pid);
+});
+
+test('stop ends everything, and the next start has the same key and data', async () => {
+  const first = await start();
+  const redis = new Redis(first.redisUrl);
+  await redis.set('kept', 'yes');
+  redis.disconnect();
+  const pids = first.processes.map(({ pid }) => pid);
+  expect(pids.every(isAlive)).toBe(true);
+  await first.stop();
+  expect(pids.filter(isAlive)).toEqual([]);
+  const second = await start();
+  expect([second.key, second.adminToken]).toEqual([first.key, first.adminToken]);
+  const again = new Redis(second.redisUrl);
+  expect(await again.get('kept')).toBe('yes');
+  again.disconnect();
+});
+
+test('a process that does not listen to SIGTERM is made to end', async () => {
+  const stack = await start({ env: { IGNORE_SIGTERM: 'yes' } });
+  const { pid } = stack.process('edge');
+  const stopping = stack.stop();
+  await waitFor(() => stack.process('edge').logs().at(-1)?.includes('stopping'));
+  await stack.end();
+  await stopping;
+  expect(isAlive(pid)).toBe(false);
+});
+
+test('a start that is called off leaves nothing running', async () => {
+  const calledOff = new AbortController();
+  const starting = start({
+    processes: [row('text', { entry: 'waiting.ts' })],
+    signal: calledOff.signal,
+  });
+  calledOff.abort();
+  await expect(starting).rejects.toThrow();
+  await start();
+});
+
+test('the Redis that REDIS_URL names is used, and left alone at the end', async () => {
+  const redis = await startRedis();
+  const stack = await start({ env: { REDIS_URL: redis.url } });
+  expect(stack.processes.map(({ name }) => name)).toEqual(['edge']);
+  expect((await ask(stack.edgeUrl)).env.REDIS_URL).toBe(redis.url);
+  await stack.stop();
+  expect(isAlive(redis.pid)).toBe(true);
+  await redis.close();
+});
+
+test('a Redis that does not answer is one clear sentence without its password', async () => {
+  const port = await freePort();
+  const starting = start({ env: { REDIS_URL: `redis://:hush@127.0.0.1:${port}` } });
+  await expect(starting).rejects.toThrow(
+    /^The Redis at 127\.0\.0\.1:\d+ \(REDIS_URL\) does not answer: .*ECONNREFUSED/,
+  );
+});
+
+test('a mistake in the configuration ends the start with its own message', async () => {
+  const configurationPath = join(folder.path, 'missing.yaml');
+  await expect(start({ configurationPath })).rejects.toThrow('missing.yaml has one mistake');
+});
+
+test('a starter that is killed outright leaves no process behind, and its folder can be used', async () => {
+  const dataDir = join(folder.path, 'data');
+  const starter = fork(join(FIXTURES, 'start-stack.ts'), [dataDir], { execArgv: [] });
+  const [pids] = await once(starter, 'message');
+  expect(pids).toHaveLength(2);
+  expect(pids.every(isAlive)).toBe(true);
+  starter.kill('SIGKILL');
+  await waitFor(() => !pids.some(isAlive));
+  await start({ dataDir });
+});

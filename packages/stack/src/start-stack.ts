@@ -1,0 +1,174 @@
+import { join } from 'node:path';
+import type { Configuration } from '@gateway/upstream/configuration/configuration';
+import { loadConfiguration } from '@gateway/upstream/configuration/load-configuration';
+import { chooseAddresses } from './addresses.ts';
+import { checkRedis } from './check-redis.ts';
+import { openDataFolder } from './data-folder.ts';
+import type { Environment } from './environment.ts';
+import { createFleet, type Fleet } from './fleet.ts';
+import { configuredPort, type PortChoice } from './ports.ts';
+import { PROCESSES, type ProcessName, type ProcessRow } from './process-table.ts';
+import { loadSecrets } from './secrets.ts';
+import type { StackProcess } from './start-process.ts';
+import { startProcesses } from './start-processes.ts';
+import { startRedis } from './start-redis.ts';
+
+export interface StackOptions {
+  /** Where Redis, secrets, assets and spools are kept; one stack at a time. */
+  readonly dataDir: string;
+  /** The environment that the configuration is read with and the processes get, as a whole: nothing is added from ours. */
+  readonly env: Environment;
+  /** `gateway.yaml`; without one, what `env` offers. */
+  readonly configurationPath?: string;
+  /** The processes' working directory, where a `gateway.yaml` is looked for when none is named. Default: the data folder. */
+  readonly workingFolder?: string;
+  /** Default: `free`. */
+  readonly ports?: PortChoice;
+  /** Which processes to run. Default: all. The simulator runs only if a channel leads to it. */
+  readonly services?: readonly ProcessName[];
+  /** How many of each. Default: 1. */
+  readonly replicas?: Partial<Record<ProcessName, number>>;
+  /** Whether what ends is started again. Default: true. */
+  readonly restarts?: boolean;
+  /** Every line that a process writes. */
+  readonly onLine?: (process: string, line: string) => void;
+  /** What happens to the processes, in words. */
+  readonly report?: (line: string) => void;
+  /** Calls the start off; nothing is left running. */
+  readonly signal?: AbortSignal;
+  /** Another set of processes, with entries below `root`, for tests of the stack itself. */
+  readonly processes?: readonly ProcessRow[];
+  readonly root?: string;
+}
+
+export interface Stack {
+  /** The base URL of Messages clients; all others take `/v1` behind it. */
+  readonly edgeUrl: string;
+  /** The edge's own `/metrics` is here. */
+  readonly edgeMetricsUrl: string;
+  /** Null where it does not run. */
+  readonly adminUrl: string | null;
+  /** The bootstrap key: a caller's key that works. */
+  readonly key: string;
+  readonly adminToken: string;
+  readonly redisUrl: string;
+  readonly configuration: Configuration;
+  /** Redis is the first, unless `REDIS_URL` named another one. */
+  readonly processes: readonly StackProcess[];
+  /** The process of this name; replicas are `text`, `text-2`, … */
+  process(name: string): StackProcess;
+  /** Stops all in order: services, simulator, Redis; within the environment's `DRAIN_TIMEOUT_MS` and a little. */
+  stop(): Promise<void>;
+  /** Ends all at once. */
+  end(): Promise<void>;
+}
+
+const ROOT = join(import.meta.dirname, '../../..');
+const DRAIN_TIMEOUT_MS = 30_000;
+/** What a process may take beyond its own deadline before it is made to end. */
+const GRACE_MS = 3_000;
+const WAVES = { service: 0, edge: 0, upstream: 1, redis: 2 } as const;
+
+/**
+ * Runs the gateway's processes and, unless `REDIS_URL` is set, a Redis as children on this machine.
+ * Resolves when all of them serve. Where one cannot start, nothing is left running.
+ * @throws StartError, or the configuration's ConfigurationError
+ */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const fleet = createFleet();
+  try {
+    return await start(options, fleet);
+  } catch (error) {
+    await fleet.stop();
+    throw error;
+  }
+}
+
+async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
+  const { ports = 'free', restarts = true, report = () => undefined } = options;
+  const signal = options.signal ?? new AbortController().signal;
+  const dataFolder = await openDataFolder(options.dataDir);
+  fleet.last(dataFolder.release);
+  const workingFolder = options.workingFolder ?? dataFolder.path;
+
+  const addresses = await chooseAddresses(ports, options.env);
+  const env: Environment = {
+    ...options.env,
+    SIMULATOR_URL: addresses.simulatorUrl,
+    ...(options.configurationPath ? { GATEWAY_CONFIG: options.configurationPath } : {}),
+  };
+  const path = env.GATEWAY_CONFIG || join(workingFolder, 'gateway.yaml');
+  const configuration = await loadConfiguration({ path, env });
+
+  const secrets = await loadSecrets(dataFolder.path, env);
+  const drainTimeoutMs = Number(env.DRAIN_TIMEOUT_MS || DRAIN_TIMEOUT_MS);
+  if (env.REDIS_URL) await checkRedis(env.REDIS_URL, report);
+  const redis = env.REDIS_URL
+    ? null
+    : await startRedis({
+        dataFolder: dataFolder.path,
+        password: secrets.redisPassword,
+        signal,
+        restarts,
+        report,
+      });
+  if (redis) fleet.add(WAVES.redis, redis.supervised, GRACE_MS);
+  const redisUrl = redis?.supervised.current().url ?? env.REDIS_URL ?? '';
+
+  const processes = await startProcesses({
+    rows: (options.processes ?? PROCESSES).filter(isWanted(options, configuration, addresses.simulatorUrl)),
+    replicas: options.replicas ?? {},
+    portOf: ({ port }) =>
+      port === null
+        ? 0
+        : (addresses.ports[port.variable] ?? (ports === 'free' ? 0 : configuredPort(port, env))),
+    env: {
+      ...env,
+      NODE_ENV: env.NODE_ENV || 'production',
+      EDGE_METRICS_PORT: String(addresses.ports.EDGE_METRICS_PORT),
+      PUBLIC_URL: env.PUBLIC_URL || addresses.edgeUrl,
+      REDIS_URL: redisUrl,
+      GATEWAY_DATA_DIR: dataFolder.path,
+      GATEWAY_SECRET: secrets.secret,
+      GATEWAY_BOOTSTRAP_KEY: secrets.bootstrapKey,
+      GATEWAY_ADMIN_TOKEN: secrets.adminToken,
+    },
+    root: options.root ?? ROOT,
+    workingFolder,
+    signal,
+    restarts,
+    report,
+    onLine: options.onLine ?? (() => undefined),
+    onStarted: ({ stage }, supervised) => fleet.add(WAVES[stage], supervised, drainTimeoutMs + GRACE_MS),
+  });
+
+  const all = redis ? [redis.process, ...processes] : processes;
+  const find = (name: string) => all.find((process) => process.name === name);
+  return {
+    edgeUrl: addresses.edgeUrl,
+    edgeMetricsUrl: addresses.edgeMetricsUrl,
+    adminUrl: find('admin')?.url ?? null,
+    key: secrets.bootstrapKey,
+    adminToken: secrets.adminToken,
+    redisUrl,
+    configuration,
+    processes: all,
+    process: (name) => {
+      const found = find(name);
+      if (!found) throw new Error(`no process ${name} in ${all.map((each) => each.name).join(', ')}`);
+      return found;
+    },
+    stop: fleet.stop,
+    end: fleet.end,
+  };
+}
+
+/** Of the simulator: whether a channel leads to where ours would be. Of the others: whether they were asked for. */
+function isWanted({ services, env }: StackOptions, { channels }: Configuration, simulatorUrl: string) {
+  const isSimulated = [...channels.values()].some(
+    ({ provider, origin }) => provider === 'simulator' && origin === simulatorUrl,
+  );
+  return ({ name, stage }: ProcessRow): boolean =>
+    (services === undefined || services.some((service) => service === name)) &&
+    (stage !== 'upstream' || (isSimulated && !env.SIMULATOR_URL));
+}

@@ -1,0 +1,91 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A process that has started. */
+export interface Running {
+  readonly pid: number;
+  /** Resolves with how it ended, in words, once it is gone. */
+  readonly ended: Promise<string>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+export interface SuperviseOptions<R extends Running> {
+  readonly name: string;
+  /** Starts it; `previous` is the one that ended, whose address the next one takes over. Rejects if it cannot start. */
+  readonly start: (signal: AbortSignal, previous: R | null) => Promise<R>;
+  /** Calls the start off, and the restarts. */
+  readonly signal: AbortSignal;
+  /** False: what ends stays ended. */
+  readonly restarts: boolean;
+  readonly report: (line: string) => void;
+  readonly firstDelayMs?: number;
+}
+
+export interface Supervised<R extends Running> {
+  /** The process that runs now, or ran last. */
+  current(): R;
+  /** Asks it to end, and makes it end when `timeoutMs` has passed. Resolves when it is gone for good. */
+  stop(timeoutMs: number): Promise<void>;
+  /** Ends it at once, for good. */
+  end(): void;
+}
+
+const FIRST_DELAY_MS = 200;
+const LONGEST_DELAY_MS = 10_000;
+/** Who has run that long is started again without a longer delay. */
+const GOOD_RUN_MS = 60_000;
+
+/**
+ * Starts a process and starts it again whenever it ends, each time after twice the delay.
+ * The first start must succeed: its error is the caller's. Later ones are tried for ever.
+ */
+export async function supervise<R extends Running>(options: SuperviseOptions<R>): Promise<Supervised<R>> {
+  const stopping = new AbortController();
+  const signal = AbortSignal.any([options.signal, stopping.signal]);
+  let current = await options.start(signal, null);
+  const firstDelayMs = options.firstDelayMs ?? FIRST_DELAY_MS;
+  let delayMs = firstDelayMs;
+
+  const again = async (how: string): Promise<void> => {
+    for (let reason = how; ; ) {
+      options.report(`${options.name} ended (${reason}); it is started again in ${delayMs / 1000} s`);
+      await delay(delayMs, undefined, { signal });
+      delayMs = Math.min(delayMs * 2, LONGEST_DELAY_MS);
+      try {
+        current = await options.start(signal, current);
+        options.report(`${options.name} runs again`);
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        reason = error instanceof Error ? error.message : String(error);
+      }
+    }
+  };
+  const keep = async (): Promise<void> => {
+    for (;;) {
+      const startedAtMs = performance.now();
+      const how = await current.ended;
+      if (signal.aborted) return;
+      if (!options.restarts) return options.report(`${options.name} ended (${how})`);
+      if (performance.now() - startedAtMs > GOOD_RUN_MS) delayMs = firstDelayMs;
+      await again(how);
+    }
+  };
+  // Rejects only when it is called off while it waits or starts; nothing runs then.
+  const kept = keep().catch(() => undefined);
+
+  return {
+    current: () => current,
+    end: () => {
+      stopping.abort();
+      current.kill('SIGKILL');
+    },
+    stop: async (timeoutMs) => {
+      stopping.abort();
+      current.kill('SIGTERM');
+      const timer = setTimeout(() => current.kill('SIGKILL'), timeoutMs);
+      await current.ended;
+      await kept;
+      clearTimeout(timer);
+    },
+  };
+}
