@@ -1,0 +1,28 @@
+import { createHash } from 'node:crypto';
+
+const digest = (text: string, secret: string): string =>
+  createHash('sha256').update(secret).update('\0').update(text).digest('base64');
+
+/** Begins like Anthropic's, so that nobody mistakes it for a marker of their own. */
+const SIGNATURE_PREFIX = 'EqQBCgIYAhIM';
+
+/** Signs a thinking block's text. */
+export const signThinking = (text: string, secret: string): string =>
+  `${SIGNATURE_PREFIX}${digest(text, secret)}`;
+
+export const isOwnSignature = (text: string, signature: unknown, secret: string): boolean =>
+  signature === signThinking(text, secret);
+
+/** Packs text so that only this provider accepts it back: `PREFIX`, the text, and its digest. */
+export const seal = (prefix: string, text: string, secret: string): string =>
+  prefix + Buffer.from(`${digest(text, secret)}${text}`).toString('base64');
+
+export const isOwnSeal = (prefix: string, sealed: string, secret: string): boolean => {
+  if (!sealed.startsWith(prefix)) return false;
+  const unpacked = Buffer.from(sealed.slice(prefix.length), 'base64').toString();
+  const digestLength = digest('', secret).length;
+  return unpacked.slice(0, digestLength) === digest(unpacked.slice(digestLength), secret);
+};
+
+export const ENCRYPTED_REASONING_PREFIX = 'gAAAAAB';
+export const REDACTED_THINKING_PREFIX = 'EmwK';

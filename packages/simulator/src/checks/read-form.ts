@@ -1,0 +1,39 @@
+import type { Call } from '../call.ts';
+import type { JsonObject } from '../json-value.ts';
+import { invalidRequest } from '../provider-error.ts';
+
+/**
+ * The body as a form.
+ * @throws ProviderError 400 when it is none
+ */
+export const readForm = async ({ request }: Call): Promise<FormData> => {
+  const contentType = request.headers['content-type'] ?? '';
+  if (!contentType.startsWith('multipart/form-data')) {
+    throw invalidRequest(
+      `Unsupported content type: '${contentType}'. This API method only accepts 'multipart/form-data' requests.`,
+      'unsupported_content_type',
+      null,
+    );
+  }
+  try {
+    return await request.form();
+  } catch {
+    throw invalidRequest('Could not parse multipart form', null, null);
+  }
+};
+
+export type FieldTypes = Readonly<Record<string, 'number' | 'boolean'>>;
+
+const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, false: false };
+
+/** A form's text fields as JSON has them; empty ones are absent, and what is not of its type stays text. */
+export const typedFields = (form: FormData, types: FieldTypes): JsonObject => {
+  const fields: Record<string, unknown> = {};
+  for (const [name, value] of form) {
+    if (typeof value !== 'string' || value === '') continue;
+    const number = Number(value);
+    if (types[name] === 'number' && Number.isFinite(number)) fields[name] = number;
+    else fields[name] = types[name] === 'boolean' ? (BOOLEANS[value] ?? value) : value;
+  }
+  return fields;
+};

@@ -1,0 +1,13 @@
+import type { Handler } from '../call.ts';
+import { readJson } from '../checks/read-json.ts';
+import { asText } from '../json-value.ts';
+import { readImageOrder } from './families.ts';
+import { imageReply } from './image-reply.ts';
+
+/** `POST /v1/images/generations` */
+export const createImage: Handler = (call) => {
+  const body = readJson(call);
+  call.ask(asText(body.prompt), asText(body.model));
+  const order = readImageOrder(body, false);
+  return imageReply({ call, order, kind: 'image_generation', inputImages: 0 });
+};

@@ -1,0 +1,94 @@
+import type { Answer, Finish } from '../answer/answer.ts';
+import { composeAnswer } from '../answer/compose-answer.ts';
+import type { Call, Handler } from '../call.ts';
+import { readJson } from '../checks/read-json.ts';
+import { asList, asObject, asText, type JsonObject } from '../json-value.ts';
+import { tokenLedgerEntry } from '../ledger-entry.ts';
+import { invalidMessages } from '../provider-error.ts';
+import { jsonReply, streamReply } from '../reply.ts';
+import { eventFrame } from '../sse.ts';
+import { checkMessagesRequest } from './check-request.ts';
+import { checkSignatures } from './check-signatures.ts';
+import { contentBlocks, cumulativeUsage, messageUsage, usageAtStart } from './content-blocks.ts';
+import { messageFrames } from './message-stream.ts';
+import { lastUserText, readMessagesPrompt } from './read-prompt.ts';
+
+const VERSIONS = ['2023-06-01', '2026-10-21'];
+
+const STOP_REASONS: Readonly<Record<Finish, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  'tool-calls': 'tool_use',
+  refusal: 'refusal',
+  'stop-sequence': 'stop_sequence',
+};
+
+const REFUSED = { type: 'refusal', category: 'cyber', explanation: null };
+
+/** @throws ProviderError 400 without `anthropic-version`, or with one that does not exist */
+const versionOf = ({ request }: Call): string => {
+  const version = request.headers['anthropic-version'];
+  if (typeof version !== 'string') throw invalidMessages('anthropic-version: header is required');
+  if (VERSIONS.includes(version)) return version;
+  throw invalidMessages(`anthropic-version: "${version}" is not a valid version`);
+};
+
+const readChecked = (call: Call, counts: boolean): JsonObject => {
+  const body = readJson(call);
+  call.ask(lastUserText(body.messages), asText(body.model));
+  const version = versionOf(call);
+  checkMessagesRequest(body, { version, refusesUnknown: call.provider.refusesUnknown, counts });
+  checkSignatures(asList(body.messages), call.provider.signatureSecret);
+  return body;
+};
+
+const endingOf = ({ finish, stopSequence }: Answer) => ({
+  stop_reason: STOP_REASONS[finish],
+  stop_sequence: stopSequence,
+  stop_details: finish === 'refusal' ? REFUSED : null,
+  container: null,
+});
+
+/** `POST /v1/messages` */
+export const createMessage: Handler = (call) => {
+  const { provider } = call;
+  const body = readChecked(call, false);
+  const prompt = readMessagesPrompt(body);
+  const answer = composeAnswer(prompt, call.wish());
+  const blocks = contentBlocks(answer, {
+    provider,
+    omitsThinking: asObject(body.thinking).display === 'omitted',
+    redactsThinking: call.wish().redactedThinking === true,
+  });
+  const id = provider.ids.next('msg_');
+  const message = (content: readonly JsonObject[], ending: JsonObject, usage: JsonObject): JsonObject => ({
+    id,
+    type: 'message',
+    role: 'assistant',
+    model: prompt.model,
+    content,
+    ...ending,
+    diagnostics: null,
+    usage,
+  });
+  const ending = endingOf(answer);
+  const ledger = tokenLedgerEntry(prompt.model, answer.usage);
+  if (body.stream !== true) return jsonReply(message(blocks, ending, messageUsage(answer)), ledger);
+
+  const unended = { stop_reason: null, stop_sequence: null, stop_details: null, container: null };
+  const frames = messageFrames({
+    started: message([], unended, usageAtStart(answer)),
+    blocks,
+    ending,
+    usage: cumulativeUsage(answer),
+  });
+  const error = { type: 'overloaded_error', message: 'Overloaded' };
+  const errorFrames = () => [eventFrame('error', { type: 'error', error, request_id: call.requestId })];
+  return streamReply(frames, { ledger, errorFrames });
+};
+
+/** `POST /v1/messages/count_tokens` */
+export const countMessageTokens: Handler = (call) => {
+  const body = readChecked(call, true);
+  return jsonReply({ input_tokens: readMessagesPrompt(body).inputTokens });
+};

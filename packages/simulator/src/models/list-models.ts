@@ -1,0 +1,58 @@
+import type { Handler } from '../call.ts';
+import { isKnownModel } from '../checks/read-json.ts';
+import { ProviderError } from '../provider-error.ts';
+import { jsonReply } from '../reply.ts';
+
+/** The models that the list shows; every other name is served as well. */
+const MODEL_IDS = [
+  'gpt-5.6-sol',
+  'gpt-5.2',
+  'gpt-5-mini',
+  'gpt-4o-mini',
+  'claude-sonnet-5-5',
+  'claude-haiku-4-5',
+  'dall-e-2',
+  'dall-e-3',
+  'gpt-image-1',
+  'gpt-image-2',
+  'tts-1',
+  'gpt-4o-mini-tts',
+  'whisper-1',
+  'gpt-4o-transcribe',
+  'gpt-4o-transcribe-diarize',
+  'gpt-transcribe',
+];
+
+const CREATED_SECONDS = 1_760_000_000;
+
+/** One entry that clients of both protocols read. */
+const entry = (id: string) => ({
+  id,
+  object: 'model',
+  created: CREATED_SECONDS,
+  owned_by: 'simulator',
+  type: 'model',
+  display_name: id,
+  created_at: new Date(CREATED_SECONDS * 1000).toISOString(),
+});
+
+/** `GET /v1/models`, in both protocols' shapes at once. */
+export const listModels: Handler = () =>
+  jsonReply({
+    object: 'list',
+    data: MODEL_IDS.map(entry),
+    has_more: false,
+    first_id: MODEL_IDS[0],
+    last_id: MODEL_IDS.at(-1),
+  });
+
+/** `GET /v1/models/{id}` */
+export const getModel: Handler = ({ params: [id = ''] }) => {
+  if (isKnownModel(id)) return jsonReply(entry(id));
+  throw new ProviderError({
+    status: 404,
+    message: `The model '${id}' does not exist`,
+    code: 'model_not_found',
+    param: 'model',
+  });
+};

@@ -1,0 +1,21 @@
+import type { Ids } from './ids.ts';
+import type { FileStore } from './images/file-store.ts';
+import type { Ledger } from './ledger.ts';
+import type { ResponseStore } from './responses/response-store.ts';
+
+/** What the endpoints of one simulated provider share. */
+export interface Provider {
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  readonly responses: ResponseStore;
+  readonly files: FileStore;
+  /** Keys that are accepted; null accepts every key. */
+  readonly apiKeys: readonly string[] | null;
+  /** Refuses members that the protocol does not have, as the real providers do. */
+  readonly refusesUnknown: boolean;
+  /** Two providers with different secrets refuse each other's signatures. */
+  readonly signatureSecret: string;
+  /** Root of the URLs that it hands out, without `/v1`. */
+  url(): string;
+  nowSeconds(): number;
+}

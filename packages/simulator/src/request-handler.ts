@@ -1,0 +1,94 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { type Call, createCall, type Dialect, type RepeatCounter } from './call.ts';
+import { checkKey } from './check-key.ts';
+import { errorReply } from './error-reply.ts';
+import type { Provider } from './provider.ts';
+import { ProviderError } from './provider-error.ts';
+import { RecordedRequest } from './recorded-request.ts';
+import type { Reply } from './reply.ts';
+import { replyHeaders } from './reply-headers.ts';
+import type { RequestLog } from './request-log.ts';
+import { findRoute } from './routes.ts';
+import type { ScriptQueue } from './script-queue.ts';
+import { scriptedReply } from './scripted-reply.ts';
+import { sendReply } from './send-reply.ts';
+
+export interface RequestHandlerOptions {
+  readonly provider: Provider;
+  readonly log: RequestLog | null;
+  readonly scripts: ScriptQueue;
+  readonly repeats: RepeatCounter;
+}
+
+const MAX_BODY_BYTES = 256 * 1024 * 1024;
+
+const dialectOf = (path: string): Dialect =>
+  path === '/v1/messages' || path.startsWith('/v1/messages/') ? 'anthropic' : 'openai';
+
+const readBody = (message: IncomingMessage, done: (body: Buffer | null) => void): void => {
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  message.on('data', (chunk: Buffer) => {
+    sizeBytes += chunk.length;
+    if (sizeBytes <= MAX_BODY_BYTES) chunks.push(chunk);
+  });
+  message.on('end', () => {
+    if (sizeBytes > MAX_BODY_BYTES) done(null);
+    else done(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+  });
+};
+
+const answer = async (call: Call): Promise<Reply> => {
+  try {
+    const scripted = call.scripted && scriptedReply(call.scripted);
+    if (scripted) return scripted;
+    const route = findRoute(call.request.method, call.request.path);
+    if (route.needsKey) checkKey(call);
+    return await route.handler({ ...call, params: route.params });
+  } catch (error) {
+    if (error instanceof ProviderError) return errorReply(error, call);
+    throw error;
+  }
+};
+
+/** Reads each request whole, records it, answers it. */
+export const createRequestHandler = (options: RequestHandlerOptions): RequestListener => {
+  const { provider, log, scripts, repeats } = options;
+
+  const serve = async (request: RecordedRequest, response: ServerResponse): Promise<void> => {
+    const dialect = dialectOf(request.path);
+    const scripted = scripts.take(request);
+    const requestId = provider.ids.next('req_');
+    const call = createCall({ provider, request, requestId, dialect, params: [], scripted, repeats });
+    const reply = await answer(call);
+    let complete = false;
+    response.once('close', () => {
+      if (!complete && reply.ledger) provider.ledger.addBroken(reply.ledger.model);
+      reply.onEnd?.(complete);
+    });
+    await sendReply({
+      response,
+      reply,
+      directives: call.wish(),
+      headers: replyHeaders(call, reply),
+      gate: scripted?.gate,
+      resume: scripted?.resume,
+      onComplete: () => {
+        complete = true;
+        if (reply.ledger) provider.ledger.add(reply.ledger);
+      },
+    });
+  };
+
+  return (message, response) => {
+    const request = new RecordedRequest(message);
+    log?.add(request);
+    response.once('close', () => request.markClosed(response.writableFinished ? 'complete' : 'aborted'));
+    readBody(message, (body) => {
+      request.markReceived(body ?? Buffer.alloc(0));
+      serve(request, response).catch((error: unknown) =>
+        response.destroy(error instanceof Error ? error : undefined),
+      );
+    });
+  };
+};

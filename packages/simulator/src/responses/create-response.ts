@@ -1,0 +1,115 @@
+import { composeAnswer } from '../answer/compose-answer.ts';
+import type { Call, Handler } from '../call.ts';
+import { readJson } from '../checks/read-json.ts';
+import { asList, asObject, asText, isGiven, type JsonObject } from '../json-value.ts';
+import { tokenLedgerEntry } from '../ledger-entry.ts';
+import { jsonReply, type Reply, streamReply } from '../reply.ts';
+import { checkResponsesRequest } from './check-request.ts';
+import { checkEncryptedReasoning, checkPairing, ownItems, previousContext } from './effective-input.ts';
+import { outputItems } from './output-items.ts';
+import { lastUserText, readResponsesPrompt } from './read-prompt.ts';
+import { finishedResponse, startedResponse } from './response-object.ts';
+import type { StoredResponse } from './response-store.ts';
+import { createResponseStream } from './response-stream.ts';
+
+const DEFAULT_BACKGROUND_MS = 200;
+
+/** A response in the making: how it starts, how it ends, and the stream between. */
+const prepare = (call: Call, body: JsonObject) => {
+  const { provider } = call;
+  const items = ownItems(body.input, provider);
+  const context = [...previousContext(body.previous_response_id, provider), ...items];
+  checkPairing(context);
+  checkEncryptedReasoning(items, provider.signatureSecret);
+
+  const prompt = readResponsesPrompt(body, context);
+  const answer = composeAnswer(prompt, call.wish());
+  const output = outputItems(answer, {
+    provider,
+    include: asList(body.include),
+    summarises: isGiven(asObject(body.reasoning).summary),
+    rawReasoning: call.wish().rawReasoning === true,
+  });
+  const echoed = startedResponse(body, provider.ids.next('resp_'), provider.nowSeconds());
+  const started = body.background === true ? { ...echoed, status: 'queued' } : echoed;
+  const outputs = output.map(({ item }) => item);
+  const final = finishedResponse(echoed, answer, outputs, provider.nowSeconds());
+  return { items, context, output, started, final, ledger: tokenLedgerEntry(prompt.model, answer.usage) };
+};
+
+type Prepared = ReturnType<typeof prepare>;
+
+const stored = ({ items, context, output, started, final }: Prepared): StoredResponse => {
+  const done = Promise.withResolvers<void>();
+  let isDone = false;
+  const response: StoredResponse = {
+    id: asText(started.id),
+    current: started,
+    isBackground: started.background === true,
+    inputItems: items,
+    context,
+    done: done.promise,
+    finish: (ending) => {
+      if (isDone) return;
+      isDone = true;
+      response.current = ending;
+      done.resolve();
+    },
+    frames: () => {
+      const ending = isDone ? response.current : final;
+      const shown = ending.status === 'cancelled' ? [] : output;
+      return createResponseStream({ started, final: ending, items: shown, onTerminal: () => {} }).frames;
+    },
+  };
+  return response;
+};
+
+/** Lets a background response run by itself, caller or no caller. */
+const runInBackground = (call: Call, response: StoredResponse, { final, ledger }: Prepared): void => {
+  const totalMs = call.wish().backgroundMs ?? DEFAULT_BACKGROUND_MS;
+  const { provider, scripted } = call;
+  const end = (): void => {
+    if (response.current.status === 'cancelled') return;
+    provider.ledger.add(ledger);
+    response.finish({ ...final, completed_at: final.completed_at === null ? null : provider.nowSeconds() });
+  };
+  provider.responses.later(totalMs / 2, () => {
+    if (response.current.status === 'queued')
+      response.current = { ...response.current, status: 'in_progress' };
+  });
+  if (scripted?.resume) void scripted.resume.then(end);
+  else provider.responses.later(totalMs, end);
+};
+
+/** `POST /v1/responses` */
+export const createResponse: Handler = (call): Reply => {
+  const { provider } = call;
+  const body = readJson(call);
+  call.ask(lastUserText(body.input), asText(body.model));
+  checkResponsesRequest(body, provider.refusesUnknown);
+  const prepared = prepare(call, body);
+  const isStored = body.store !== false;
+  const isBackground = body.background === true;
+  const response = stored(prepared);
+  if (isStored) provider.responses.put(response);
+  if (isBackground) runInBackground(call, response, prepared);
+
+  if (body.stream !== true) {
+    if (isBackground) return jsonReply(prepared.started);
+    response.finish(prepared.final);
+    return jsonReply(prepared.final, prepared.ledger);
+  }
+  const stream = createResponseStream({
+    started: prepared.started,
+    final: prepared.final,
+    items: prepared.output,
+    onTerminal: () => isBackground || response.finish(prepared.final),
+  });
+  return streamReply(stream.frames, {
+    errorFrames: stream.errorFrames,
+    ...(!isBackground && { ledger: prepared.ledger }),
+    onEnd: (complete) => {
+      if (!complete && !isBackground) response.finish({ ...prepared.started, status: 'failed' });
+    },
+  });
+};

@@ -1,0 +1,143 @@
+import type { ServerResponse } from 'node:http';
+import type { Directives } from './directives.ts';
+import { createPatience } from './patience.ts';
+import type { Chunk, Reply } from './reply.ts';
+
+export interface Sending {
+  readonly response: ServerResponse;
+  readonly reply: Reply;
+  readonly directives: Directives;
+  readonly headers: Record<string, string>;
+  readonly gate: Promise<void> | undefined;
+  /** Ends a stall. */
+  readonly resume: Promise<void> | undefined;
+  /** Called just before the end of the reply is handed over, so that who has read it finds the books done. */
+  readonly onComplete: () => void;
+}
+
+const GARBAGE_FRAME = 'event: message\ndata: {"broken": \n\n';
+const GARBAGE_BODY = 'this is {not} of the protocol';
+const HTML_BODY = '<html><body><h1>502 Bad Gateway</h1></body></html>';
+
+/** Ends the connection, without ending the reply, when what was written has left this process. */
+const cut = async (response: ServerResponse): Promise<void> => {
+  if (!response.headersSent) response.flushHeaders();
+  const { socket } = response;
+  if (!socket) return;
+  await new Promise<void>((resolve) => {
+    socket.once('close', resolve);
+    socket.write('', () => resolve());
+  });
+  socket.destroy();
+};
+
+const halves = (body: Chunk): Chunk[] => {
+  const bytes = Buffer.from(body);
+  const middle = Math.floor(bytes.length / 2);
+  return [bytes.subarray(0, middle), bytes.subarray(middle)];
+};
+
+const sendWhole = ({ response, reply, headers, onComplete }: Sending, body: Chunk): void => {
+  response.writeHead(reply.status, { ...headers, 'content-length': Buffer.byteLength(body) });
+  onComplete();
+  response.end(body);
+};
+
+/** Sends what replaces the reply altogether, if a directive asks for that. */
+const sendReplacement = ({ response, reply, directives, headers }: Sending): boolean => {
+  const send = (status: number, contentType: string, body: string): true => {
+    response.writeHead(status, { ...headers, 'content-type': contentType });
+    response.end(body);
+    return true;
+  };
+  if (directives.html) return send(502, 'text/html', HTML_BODY);
+  if (directives.empty) return send(200, 'application/json', '');
+  if (directives.garbageAfter !== undefined && !reply.isStream)
+    return send(200, 'application/json', GARBAGE_BODY);
+  return false;
+};
+
+type Break = 'stall' | 'cut' | 'end' | 'error-event' | 'garbage';
+
+/** Tells what happens after so many events. A whole body breaks at its middle only. */
+const breakPoints = (directives: Directives, isStream: boolean): ((sent: number) => Break | null) => {
+  const { stallAfter, cutAfter, endAfter, errorEventAfter, garbageAfter } = directives;
+  const breaks = new Map<number, Break>();
+  const put = (after: number | undefined, what: Break): void => {
+    if (after !== undefined) breaks.set(isStream ? after : Math.min(after, 1), what);
+  };
+  put(endAfter, 'end');
+  put(garbageAfter, 'garbage');
+  put(errorEventAfter, 'error-event');
+  put(cutAfter, 'cut');
+  put(stallAfter, 'stall');
+  return (sent) => breaks.get(sent) ?? null;
+};
+
+/** Writes the chunks at their pace, up to where they break. */
+const sendChunks = async (sending: Sending, chunks: Iterable<Chunk>): Promise<void> => {
+  const { response, reply, directives } = sending;
+  const patience = createPatience(response);
+  const breakAt = breakPoints(directives, reply.isStream);
+  if (directives.slowFirstEventMs) {
+    response.flushHeaders();
+    if (!(await patience.wait(directives.slowFirstEventMs))) return;
+  }
+  /** False where the reply is over. */
+  const passes = async (sent: number): Promise<boolean> => {
+    const what = breakAt(sent);
+    if (what === 'stall') {
+      response.flushHeaders();
+      return patience.wait(sending.resume);
+    }
+    if (what === 'cut') {
+      await cut(response);
+      return false;
+    }
+    if (what === 'error-event') for (const frame of reply.errorFrames?.() ?? []) response.write(frame);
+    if (what === 'garbage') response.write(GARBAGE_FRAME);
+    response.end();
+    return false;
+  };
+
+  let sent = 0;
+  let takesMore = true;
+  for (const chunk of chunks) {
+    if (breakAt(sent) && !(await passes(sent))) return;
+    if (sent > 0 && directives.paceMs && !(await patience.wait(directives.paceMs))) return;
+    if (!takesMore && !(await patience.drained())) return;
+    takesMore = response.write(chunk);
+    sent += 1;
+  }
+  if (breakAt(sent) && !(await passes(sent))) return;
+  sending.onComplete();
+  response.end();
+};
+
+/** Sends a reply with the faults and the pace that were asked for. Resolves when nothing more will be written. */
+export const sendReply = async (sending: Sending): Promise<void> => {
+  const { response, reply, directives, headers, gate } = sending;
+  if (directives.closeBeforeResponse) {
+    response.socket?.destroy();
+    return;
+  }
+  if (gate ?? directives.slowFirstByteMs) {
+    const patience = createPatience(response);
+    if (gate && !(await patience.wait(gate))) return;
+    if (directives.slowFirstByteMs && !(await patience.wait(directives.slowFirstByteMs))) return;
+  }
+  if (sendReplacement(sending)) return;
+
+  if (reply.isStream) {
+    response.writeHead(reply.status, headers);
+    await sendChunks(sending, reply.chunks);
+    return;
+  }
+  const [body = ''] = reply.chunks;
+  if (directives.stallAfter === undefined && directives.cutAfter === undefined) {
+    sendWhole(sending, body);
+    return;
+  }
+  response.writeHead(reply.status, { ...headers, 'content-length': Buffer.byteLength(body) });
+  await sendChunks(sending, halves(body));
+};

@@ -1,0 +1,120 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { RepeatCounter } from './call.ts';
+import { createIds } from './ids.ts';
+import { createFileStore } from './images/file-store.ts';
+import { createLedger, type LedgerRow } from './ledger.ts';
+import type { Provider } from './provider.ts';
+import type { RecordedRequest } from './recorded-request.ts';
+import { createRequestHandler } from './request-handler.ts';
+import { createRequestLog, type RequestPredicate } from './request-log.ts';
+import { createResponseStore } from './responses/response-store.ts';
+import { createScriptQueue, type Matcher, type ScriptedReply } from './script-queue.ts';
+
+export interface SimulatorOptions {
+  /** Default 0: any free port. */
+  readonly port?: number;
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Keeps the received requests in memory, bounded. Default true; benchmarks say false. */
+  readonly records?: boolean;
+  /** Keys that are accepted. Default: every key that is not empty and does not begin with `sk-invalid`. */
+  readonly apiKeys?: readonly string[];
+  /** Refuses members that the protocol does not have, as the real providers do. Default false. */
+  readonly refusesUnknown?: boolean;
+  /** Makes the ids of two runs equal. */
+  readonly idSeed?: string;
+  /** Providers with different secrets refuse each other's signatures and encrypted reasoning. */
+  readonly signatureSecret?: string;
+}
+
+export interface Simulator extends AsyncDisposable {
+  /** `http://127.0.0.1:PORT`: the base URL of a Messages client. */
+  readonly url: string;
+  /** The same with `/v1`: the base URL of all others. */
+  readonly baseUrl: string;
+  readonly port: number;
+  /** What was received, oldest first; at most the last thousand. */
+  readonly requests: readonly RecordedRequest[];
+  /** The first request, not returned before, that matches; waits until it has been received whole. */
+  nextRequest(predicate?: RequestPredicate): Promise<RecordedRequest>;
+  /** Lays down one reply for the next request that matches (every request when no matcher is given). */
+  script(matcher: Matcher, reply: ScriptedReply): void;
+  script(reply: ScriptedReply): void;
+  /** How many scripted replies have not been used. */
+  readonly scriptsWaiting: number;
+  ledger(): Readonly<Record<string, LedgerRow>>;
+  /** Forgets requests, scripts, ledger, stored responses and files. */
+  reset(): void;
+  /** Stops listening and cuts what is open. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_SIGNATURE_SECRET = 'simulated provider';
+const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+
+/** Starts the stand-in provider in this process. Rejects when the port cannot be had. */
+export const startSimulator = async (options: SimulatorOptions = {}): Promise<Simulator> => {
+  const { port = 0, host = '127.0.0.1', records = true } = options;
+  const log = createRequestLog();
+  const scripts = createScriptQueue();
+  const repeats = new RepeatCounter();
+  const provider: Provider = {
+    ids: createIds(options.idSeed),
+    ledger: createLedger(),
+    responses: createResponseStore(),
+    files: createFileStore(),
+    apiKeys: options.apiKeys ?? null,
+    refusesUnknown: options.refusesUnknown ?? false,
+    signatureSecret: options.signatureSecret ?? DEFAULT_SIGNATURE_SECRET,
+    url: () => url,
+    nowSeconds: () => Math.floor(Date.now() / 1000),
+  };
+  const server = createServer(
+    { keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS, requestTimeout: 0 },
+    createRequestHandler({ provider, log: records ? log : null, scripts, repeats }),
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  const address = server.address() as AddressInfo;
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
+
+  const close = async (): Promise<void> => {
+    provider.responses.clear();
+    if (!server.listening) return;
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  };
+  return {
+    url,
+    baseUrl: `${url}/v1`,
+    port: address.port,
+    requests: log.requests,
+    nextRequest: (predicate) => log.next(predicate),
+    script: (first: Matcher | ScriptedReply, reply?: ScriptedReply) => {
+      if (reply) scripts.add(first as Matcher, reply);
+      else scripts.add(undefined, first as ScriptedReply);
+    },
+    get scriptsWaiting() {
+      return scripts.waiting;
+    },
+    ledger: () => provider.ledger.rows(),
+    reset: () => {
+      log.clear();
+      scripts.clear();
+      repeats.clear();
+      provider.ledger.clear();
+      provider.responses.clear();
+      provider.files.clear();
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+};
