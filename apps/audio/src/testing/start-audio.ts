@@ -1,0 +1,166 @@
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { Identity } from '@gateway/contracts/identity';
+import type { FinishedJob } from '@gateway/jobs/finished-job';
+import { createJobQueue } from '@gateway/jobs/job-queue';
+import { createJobWorker } from '@gateway/jobs/job-worker';
+import { openUploadStore } from '@gateway/jobs/upload-store';
+import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity-token';
+import { createMetrics } from '@gateway/service-kit/metrics';
+import { createReadiness } from '@gateway/service-kit/readiness';
+import type { LogFields } from '@gateway/service-kit/request-context';
+import type { RequestLog } from '@gateway/service-kit/request-log';
+import { startSimulator } from '@gateway/simulator/start-simulator';
+import { startRedis } from '@gateway/testkit/start-redis';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
+import { createUpstream } from '@gateway/upstream/upstream';
+import OpenAI from 'openai';
+import { createAudioApp } from '../app.ts';
+import { transcribe } from '../transcriptions/transcribe.ts';
+
+const SECRET = 'a secret that only these tests know of';
+const IDENTITY: Identity = { keyId: 'key_1', keyName: 'test', team: null, models: null, endpoints: null };
+
+/** Two channels to the stand-in provider, under keys of their own. */
+const CONFIGURATION = (url: string) => `
+channels:
+  one: { provider: simulator, baseUrl: "${url}", apiKey: sk-one }
+  two: { provider: simulator, baseUrl: "${url}", apiKey: sk-two }
+models:
+  tts-1: { kind: speech, routes: [{ channel: one }] }
+  gpt-4o-mini-tts: { kind: speech, routes: [{ channel: one }, { channel: two, priority: 1 }] }
+  renamed-tts: { kind: speech, routes: [{ channel: one, model: gpt-4o-mini-tts }] }
+  own-voices: { kind: speech, routes: [{ channel: one, model: parler, voices: [anna, ben] }] }
+  more-voices: { kind: speech, routes: [{ channel: one, model: tts-1, voices: [anna] }] }
+  kokoro: { kind: speech, routes: [{ channel: one }] }
+  whisper-1: { kind: transcription, routes: [{ channel: one }, { channel: two, priority: 1 }] }
+  gpt-4o-transcribe: { kind: transcription, routes: [{ channel: one }] }
+  gpt-transcribe: { kind: transcription, routes: [{ channel: one }] }
+  gpt-4o-transcribe-diarize: { kind: transcription, routes: [{ channel: one }] }
+  any-whisper: { kind: transcription, routes: [{ channel: one }] }
+  verbose-only: { kind: transcription, routes: [{ channel: one, model: whisper-1, formats: [verbose_json] }] }
+  chat-model: { kind: text, routes: [{ channel: one }] }
+`;
+
+export interface LoggedLine extends LogFields {
+  readonly status: number;
+  readonly left: boolean;
+}
+
+export type TestAudio = Awaited<ReturnType<typeof startAudio>>;
+
+/** The audio service and, if wanted, its worker, in this process, before a stand-in provider and a real Redis. */
+export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 } = {}) {
+  const resources = new AsyncDisposableStack();
+  const own = <T extends { close(): unknown }>(resource: T): T =>
+    resources.adopt(resource, async (owned) => {
+      await owned.close();
+    });
+  const redis = own(await startRedis());
+  const folder = own(await temporaryFolder());
+  const simulator = own(await startSimulator());
+  const upstream = own(
+    createUpstream({ configuration: parseConfiguration(CONFIGURATION(simulator.url), 'gateway.yaml', {}) }),
+  );
+  const uploads = await openUploadStore(folder.path);
+  const troubles: unknown[] = [];
+  const onError = (error: unknown) => void troubles.push(error);
+  const queue = own(
+    await createJobQueue({
+      redisUrl: redis.url,
+      kinds: ['audio.transcription'],
+      maxWaiting,
+      uploads,
+      now: Date.now,
+      onError,
+    }),
+  );
+  const jobs: FinishedJob[] = [];
+  const startWorker = async () => {
+    const worker = await createJobWorker({
+      redisUrl: redis.url,
+      acts: { 'audio.transcription': transcribe({ upstream, uploads }) },
+      concurrency: 4,
+      uploads,
+      onFinished: (job) => jobs.push(job),
+      onError,
+    });
+    resources.adopt(worker, (owned) => owned.close({ drainTimeoutMs: 0 }));
+    return worker;
+  };
+
+  const lines: LoggedLine[] = [];
+  const requestLog: RequestLog = {
+    observe: (_request, response, context) => {
+      response.once('close', () =>
+        lines.push({
+          ...context.line,
+          status: response.statusCode,
+          error: context.failure?.code,
+          left: !response.writableFinished && context.failure === undefined,
+        }),
+      );
+    },
+  };
+  const deadline = new AbortController();
+  const app = createAudioApp({
+    readiness: createReadiness(),
+    metrics: createMetrics('audio'),
+    requestLog,
+    verifyIdentity: createIdentityVerifier({ secret: SECRET, now: Date.now }),
+    deadline: deadline.signal,
+    upstream,
+    queue,
+    uploads,
+    jsonMaxBytes: 1_000_000,
+    fileMaxBytes,
+  });
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  resources.defer(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const address = server.address();
+  const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+  const sign = createIdentitySigner({ secret: SECRET, now: Date.now });
+  const headersFor = (identity: Partial<Identity> = {}) => ({
+    'x-gateway-identity': sign({ ...IDENTITY, ...identity }),
+  });
+
+  return {
+    url,
+    redis,
+    simulator,
+    queue,
+    jobs,
+    lines,
+    troubles,
+    deadline,
+    server,
+    startWorker,
+    headersFor,
+    /** The official client, as the edge would pass its requests on. */
+    openai: new OpenAI({
+      apiKey: 'sk-unused',
+      baseURL: `${url}/v1`,
+      maxRetries: 0,
+      defaultHeaders: headersFor(),
+    }),
+    /** What lies in the uploads area. */
+    uploaded: () => readdir(uploads.folder),
+    /** Uploads are deleted when the job has ended, a moment after the caller has heard. */
+    nothingLeft: () =>
+      waitFor(async () => (await readdir(uploads.folder)).length === 0, { what: 'an empty uploads area' }),
+    lastLine: (count = 1) => waitFor(() => lines.length >= count && lines.at(-1)),
+    reset: () => {
+      simulator.reset();
+      lines.length = 0;
+      jobs.length = 0;
+    },
+    close: () => resources.disposeAsync(),
+  };
+}
