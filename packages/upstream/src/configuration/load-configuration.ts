@@ -18,6 +18,9 @@ const MAX_CHARS = 4_000_000;
 const wholeFile = (path: string, found: string, expected: string): ConfigurationError =>
   new ConfigurationError(path, [{ line: null, column: null, path: '', found, expected }]);
 
+export const noSuchFile = (path: string): ConfigurationError =>
+  wholeFile(path, 'no such file', 'the configuration that GATEWAY_CONFIG names, or that was there before');
+
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
 
@@ -33,8 +36,8 @@ export const readConfigurationText = async (source: ConfigurationSource): Promis
     if (error instanceof ConfigurationError) throw error;
     const code = codeOf(error);
     if (code === 'ENOENT' && !source.env.GATEWAY_CONFIG) return null;
-    const found = code === 'ENOENT' ? 'no such file' : `a file that cannot be read (${code})`;
-    throw wholeFile(source.path, found, 'the configuration that GATEWAY_CONFIG names');
+    if (code === 'ENOENT') throw noSuchFile(source.path);
+    throw wholeFile(source.path, `a file that cannot be read (${code})`, 'a file that this process may read');
   }
 };
 

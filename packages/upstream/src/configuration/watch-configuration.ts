@@ -3,6 +3,7 @@ import type { Configuration } from './configuration.ts';
 import {
   type ConfigurationSource,
   configurationFromText,
+  noSuchFile,
   readConfigurationText,
 } from './load-configuration.ts';
 import { revisionOf } from './parse-configuration.ts';
@@ -28,6 +29,7 @@ export interface ConfigurationWatch {
  */
 export const watchConfiguration = (options: WatchOptions): ConfigurationWatch => {
   let seen = options.current.revision;
+  let hadFile = options.current.source === 'file';
   let closed = false;
   let reading = Promise.resolve();
 
@@ -35,6 +37,8 @@ export const watchConfiguration = (options: WatchOptions): ConfigurationWatch =>
     if (closed) return;
     try {
       const text = await readConfigurationText(options);
+      if (text === null && hadFile) throw noSuchFile(options.path);
+      hadFile ||= text !== null;
       const revision = text === null ? '' : revisionOf(text);
       if (closed || revision === seen) return;
       seen = revision;

@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { ConfigurationError } from './configuration-error.ts';
+import { parseConfiguration } from './parse-configuration.ts';
+
+const env = { OPENAI_API_KEY: 'sk-from-the-environment', EMPTY: '' };
+
+const fixture = (name: string): string => readFileSync(new URL(`fixtures/${name}`, import.meta.url), 'utf8');
+const GOOD = fixture('good.yaml');
+
+const mistakesIn = (text: string): ConfigurationError => {
+  try {
+    parseConfiguration(text, 'gateway.yaml', env);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error;
+    throw error;
+  }
+  throw new Error('no mistake was found');
+};
+
+/** Changes of the good file, and the line of the message that each leads to. */
+const MISTAKES = z
+  .array(z.strictObject({ what: z.string(), from: z.string(), to: z.string(), told: z.string() }))
+  .parse(parse(fixture('mistakes.yaml')));
+
+test.for(MISTAKES)(
+  '$what is reported with its place, what was found and what was expected',
+  ({ from, to, told }) => {
+    expect(GOOD).toContain(from);
+    expect(mistakesIn(GOOD.replace(from, () => to)).message).toContain(told);
+  },
+);
+
+test('an empty file is reported', () => {
+  expect(mistakesIn('').message).toContain('found nothing (null), expected a mapping');
+});
+
+test('all mistakes are reported at once, in the order of the file, and each one once', () => {
+  const { mistakes } = mistakesIn(`
+channels:
+  one: { provider: openai, apiKey: "\${NOT_SET}", maxConcurrent: many }
+  two: { provider: nobody }
+models:
+  a: { kind: text, routes: [{ channel: three, weight: -1 }, { channel: one }] }
+  b: 4
+extra: 1
+`);
+  expect(mistakes.map(({ path }) => path)).toEqual([
+    'channels.one.apiKey',
+    'channels.one.maxConcurrent',
+    'channels.two.provider',
+    'models.a.routes[0].channel',
+    'models.a.routes[0].weight',
+    'models.b',
+    'extra',
+  ]);
+});
+
+test.for([
+  ['from the environment', `provider: "\${OPENAI_API_KEY}"`, 'sk-from-the-environment'],
+  ['of a literal key', 'apiKey: "sk literal with spaces"', 'literal'],
+  ['of a header', 'headers: { x-key: "sk-literal\\nnext" }', 'sk-literal'],
+  ['of a base URL with a password', 'baseUrl: "http://user:pa55word@host/"', 'pa55word'],
+  ['of broken YAML', 'apiKey: sk-literal: sk-literal', 'sk-literal'],
+])('a mistake never repeats a value %s', ([, member, secret]) => {
+  const { message } = mistakesIn(GOOD.replace('provider: openai-compatible', member ?? ''));
+  expect(message).toContain('line 4');
+  expect(message).not.toContain(secret);
+});
+
+test('what the file leaves out is filled in from the preset and the defaults', () => {
+  const { channels, models } = parseConfiguration(GOOD, 'gateway.yaml', env);
+  expect(channels.get('openai')).toMatchObject({
+    origin: 'https://api.openai.com',
+    speaks: ['responses', 'chat', 'images', 'speech', 'transcriptions'],
+    timeouts: { connectMs: 5000, firstOutputMs: null, idleMs: 60000, totalMs: 600000 },
+    onDisconnect: 'cancel',
+  });
+  expect(channels.get('openai')?.paths['images.edits']).toBe('/v1/images/edits');
+  expect(channels.get('vllm')?.paths.chat).toBe('/v1/chat/completions');
+  expect(models[0]?.routes[0]).toMatchObject({ priority: 0, weight: 1, model: null, builtInTools: 'any' });
+});
+
+test.for([
+  ['https://x.openai.azure.com', '/openai/v1/responses'],
+  ['https://x.openai.azure.com/openai/v1', '/openai/v1/responses'],
+  ['https://gateway.example/azure/v1/', '/azure/v1/responses'],
+])('an Azure channel at %s is called at %s', ([baseUrl, path]) => {
+  const text = GOOD.replace('provider: openai,', `provider: azure-openai, baseUrl: "${baseUrl}",`);
+  const channel = parseConfiguration(text, 'gateway.yaml', env).channels.get('openai');
+  expect(channel?.paths.responses).toBe(path);
+  expect(channel?.secrets.headers).toContainEqual(['api-key', env.OPENAI_API_KEY]);
+});
+
+test('a channel can be logged without showing its key', () => {
+  const channel = parseConfiguration(GOOD, 'gateway.yaml', env).channels.get('openai');
+  expect(inspect(channel, { depth: 9, showHidden: true }) + JSON.stringify(channel)).not.toContain('sk-from');
+  expect(channel?.secrets.headers).toContainEqual(['authorization', `Bearer ${env.OPENAI_API_KEY}`]);
+});
+
+test('anchors and merge keys can share settings', () => {
+  const { channels } = parseConfiguration(
+    `
+channels:
+  one: &base { provider: openai-compatible, baseUrl: http://a/v1, timeouts: { idleMs: 7 } }
+  two: { <<: *base, baseUrl: http://b/v1 }
+models: {}
+`,
+    'gateway.yaml',
+    {},
+  );
+  expect(channels.get('two')).toMatchObject({ origin: 'http://b', timeouts: { idleMs: 7 } });
+});
+
+test('a doubled dollar stands for a plain one, and a variable can stand inside a text', () => {
+  const quoted = `"http://10.0.0.5/\${OPENAI_API_KEY}/$\${x}"`;
+  const text = GOOD.replace('http://10.0.0.5:8000/v1/', () => quoted);
+  const path = parseConfiguration(text, 'gateway.yaml', env).channels.get('vllm')?.paths.chat ?? '';
+  expect(decodeURI(path)).toBe(`/sk-from-the-environment/\${x}/chat/completions`);
+});

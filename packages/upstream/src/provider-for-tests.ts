@@ -1,0 +1,96 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+import { loadConfiguration } from './configuration/load-configuration.ts';
+import type { Protocol } from './protocol.ts';
+import { createUpstream, type Upstream } from './upstream.ts';
+
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+type Answer = (response: ServerResponse, request: ReceivedRequest) => unknown;
+
+export interface ProviderForTests {
+  readonly origin: string;
+  readonly requests: ReceivedRequest[];
+  /** How it answers from now on; at first with `{"ok":true}`. */
+  answer: Answer;
+  /** Resolves when the connection of an answer that has not ended is closed from the other side. */
+  readonly left: Promise<void>;
+}
+
+/** A real HTTP server whose every answer a test writes. Closed when the test ends. */
+export const startProvider = async (answer?: Answer): Promise<ProviderForTests> => {
+  const left = Promise.withResolvers<void>();
+  const provider = {
+    origin: '',
+    requests: [] as ReceivedRequest[],
+    answer: answer ?? ((response: ServerResponse) => json(response, { ok: true })),
+    left: left.promise,
+  };
+  const server = createServer(async (request, response) => {
+    response.once('close', () => {
+      if (!response.writableFinished) left.resolve();
+    });
+    const body = await text(request).catch(() => '');
+    const { method = '', url = '', headers } = request;
+    const received = { method, url, headers, body };
+    provider.requests.push(received);
+    await provider.answer(response, received);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  provider.origin = `http://127.0.0.1:${address.port}`;
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return provider;
+};
+
+export const json = (response: ServerResponse, body: unknown, status = 200, headers = {}): void => {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify(body));
+};
+
+/** Such as `error(401, {...})`: an answer for `startProvider`. */
+export const error =
+  (status: number, body: unknown, headers = {}): Answer =>
+  (response) =>
+    json(response, body, status, headers);
+
+export interface ChannelForTests {
+  readonly origin: string;
+  readonly speaks?: readonly Protocol[];
+  /** YAML flow members, such as `timeouts: { idleMs: 50 }`. */
+  readonly settings?: string;
+}
+
+/** An upstream whose model `small` is served by these channels, in this order; the model is called `large` there. */
+export const startUpstream = async (
+  channels: Readonly<Record<string, ChannelForTests>>,
+  onAttempt?: Parameters<typeof createUpstream>[0]['onAttempt'],
+): Promise<Upstream> => {
+  const entries = Object.entries(channels);
+  const channelLines = entries.map(([name, { origin, speaks = ['responses', 'chat'], settings = '' }]) => {
+    const provider = speaks.includes('messages') ? 'anthropic' : 'openai';
+    const base = provider === 'openai' ? `${origin}/v1` : origin;
+    const key = `sk-secret-of-${name}-0123456789`;
+    return `  ${name}: { provider: ${provider}, baseUrl: "${base}", apiKey: ${key}, speaks: [${speaks}], ${settings} }`;
+  });
+  const routes = entries.map(([name], index) => `{ channel: ${name}, model: large, priority: ${index} }`);
+  const file = ['channels:', ...channelLines, 'models:', `  small: { kind: text, routes: [${routes}] }`];
+  const configuration = await loadConfiguration({
+    path: 'gateway.yaml',
+    env: {},
+    readFile: async () => file.join('\n'),
+  });
+  const upstream = createUpstream({ configuration, ...(onAttempt && { onAttempt }) });
+  onTestFinished(() => upstream.destroy());
+  return upstream;
+};
