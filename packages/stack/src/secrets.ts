@@ -3,12 +3,13 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Environment } from './environment.ts';
 
+/** Prefixes tell people what they have before them. `gwk_` is not among them: it belongs to keys with a checksum. */
 const random = () => randomBytes(32).toString('base64url');
 
 /** Each in a file of its own below `secrets/` in the data folder, so that it stays the same from start to start. */
 const SECRETS = {
   secret: { file: 'gateway-secret', variable: 'GATEWAY_SECRET', make: random },
-  bootstrapKey: { file: 'bootstrap-key', variable: 'GATEWAY_BOOTSTRAP_KEY', make: () => `gwk_${random()}` },
+  bootstrapKey: { file: 'bootstrap-key', variable: 'GATEWAY_BOOTSTRAP_KEY', make: () => `gwb_${random()}` },
   adminToken: { file: 'admin-token', variable: 'GATEWAY_ADMIN_TOKEN', make: () => `gwa_${random()}` },
   redisPassword: { file: 'redis-password', variable: null, make: random },
 } as const;

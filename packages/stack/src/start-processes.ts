@@ -59,9 +59,14 @@ function addressesOf(processes: readonly StackProcess[]): Record<string, string>
   return urls;
 }
 
-const envFor = (row: ProcessRow, env: Environment): Environment =>
-  Object.fromEntries(
-    Object.entries(env).filter(
-      ([name]) => !SECRET_VARIABLES.some((secret) => secret === name && !row.secrets.includes(secret)),
+/** Only the edge is for others to reach; the rest stays on this machine. */
+function envFor({ stage, secrets }: ProcessRow, env: Environment): Environment {
+  const granted: readonly string[] = secrets;
+  const withheld = SECRET_VARIABLES.filter((secret) => !granted.includes(secret));
+  return {
+    ...Object.fromEntries(
+      Object.entries(env).filter(([name]) => !withheld.some((secret) => secret === name)),
     ),
-  );
+    ...(stage === 'edge' ? {} : { HOST: '127.0.0.1' }),
+  };
+}

@@ -1,0 +1,61 @@
+/** `npm start`: the whole gateway on this machine, in the foreground. */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { ConfigurationError } from '@gateway/upstream/configuration/configuration-error';
+import { placeOf } from './check-redis.ts';
+import { createLinePrinter } from './line-printer.ts';
+import { onStopSignals } from './on-stop-signals.ts';
+import { StartError } from './start-error.ts';
+import { startMessage } from './start-message.ts';
+import { type Stack, startStack } from './start-stack.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const envFile = join(root, '.env');
+if (existsSync(envFile)) process.loadEnvFile(envFile);
+
+const write = (text: string) => void process.stdout.write(text);
+const printer = createLinePrinter({ pretty: process.stdout.isTTY, write });
+const calledOff = new AbortController();
+let stack: Stack | undefined;
+
+onStopSignals(process, {
+  nowMs: () => performance.now(),
+  stop: () => {
+    printer.report('Stopping. Another signal ends everything at once.');
+    calledOff.abort();
+    void stack?.stop().then(() => process.exit(0));
+  },
+  // What is still starting notices that we are gone.
+  end: () => void (stack?.end() ?? Promise.resolve()).then(() => process.exit(1)),
+});
+
+const dataDir = process.env.GATEWAY_DATA_DIR || join(root, '.data');
+try {
+  write('Starting the gateway …\n');
+  stack = await startStack({
+    dataDir,
+    env: process.env,
+    workingFolder: root,
+    ports: 'fixed',
+    onLine: printer.line,
+    report: printer.report,
+    signal: calledOff.signal,
+  });
+  calledOff.signal.throwIfAborted();
+  write(
+    startMessage({
+      stack,
+      redisPlace: placeOf(stack.redisUrl),
+      configurationPath: process.env.GATEWAY_CONFIG || join(root, 'gateway.yaml'),
+      dataDir: resolve(dataDir),
+      examples: join(root, 'examples'),
+    }),
+  );
+  printer.open();
+} catch (error) {
+  await stack?.stop();
+  if (calledOff.signal.aborted) process.exit(0);
+  const isExpected = error instanceof StartError || error instanceof ConfigurationError;
+  console.error(isExpected ? error.message : error);
+  process.exit(1);
+}
