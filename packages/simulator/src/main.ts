@@ -13,12 +13,19 @@ const simulator = await startSimulator({
   host: process.env.SIMULATOR_HOST ?? '127.0.0.1',
   records: false,
 }).catch((error: unknown) => {
-  console.error(`The simulator cannot start: ${error instanceof Error ? error.message : String(error)}`);
+  const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  const reason = error instanceof Error ? error.message : String(error);
+  console.error(
+    isTaken
+      ? `Port ${port} is taken. Stop what uses it, or set SIMULATOR_PORT to another port.`
+      : `The simulator cannot start: ${reason}`,
+  );
   process.exit(1);
 });
 
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  process.once(signal, () => {
+// `disconnect`: the process that started us is gone.
+for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) {
+  process.once(event, () => {
     void simulator.close().then(() => process.exit(0));
   });
 }

@@ -29,7 +29,8 @@ export const buildChannel = (name: string, entry: ChannelEntry, env: Environment
   }
 
   const headers = new Map<string, string>([['accept-encoding', 'identity']]);
-  if (entry.apiKey !== undefined) headers.set(preset.key.header, preset.key.prefix + entry.apiKey);
+  const apiKey = entry.apiKey ?? preset.key.fallback;
+  if (apiKey !== undefined) headers.set(preset.key.header, preset.key.prefix + apiKey);
   for (const [header, value] of Object.entries(entry.headers ?? {})) headers.set(header.toLowerCase(), value);
   const secretValues = [entry.apiKey ?? '', ...Object.values(entry.headers ?? {})];
 

@@ -13,7 +13,13 @@ export interface Preset {
   readonly speaks: readonly Protocol[];
   /** Path of each operation, behind the base URL. A protocol without paths cannot be spoken. */
   readonly paths: Readonly<Partial<Record<Operation, string>>>;
-  readonly key: { readonly header: string; readonly prefix: string; readonly required: boolean };
+  /** `fallback` is sent where none is configured. */
+  readonly key: {
+    readonly header: string;
+    readonly prefix: string;
+    readonly required: boolean;
+    readonly fallback?: string;
+  };
   /** Which built-in tools a route has when the configuration does not list them. */
   readonly builtInTools: 'any' | readonly string[];
 }
@@ -82,7 +88,8 @@ export const PRESETS = {
       transcriptions: '/v1/audio/transcriptions',
       ...messagesPaths,
     },
-    key: { ...bearer, required: false },
+    // It accepts every key, but, as a real provider, not none.
+    key: { ...bearer, required: false, fallback: 'simulator' },
     builtInTools: 'any',
   },
 } as const satisfies Record<string, Preset>;
