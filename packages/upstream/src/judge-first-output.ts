@@ -49,8 +49,12 @@ const disguised = (body: string): Disguised => {
   return { status: STATUS_OF[code ?? ''] ?? STATUS_OF[type ?? ''] ?? 502, body };
 };
 
-/** The first error event's data, once it has come whole. */
-const errorEvent = (text: string, ended: boolean): Verdict => {
+/** Blank lines and comments, by which some providers keep a stream alive until it begins. */
+const BEFORE_EVENT = /^(?:\s|:[^\n]*\n)*/;
+
+/** The first event's data as an error, once it has come whole. */
+const errorEvent = (stream: string, ended: boolean): Verdict => {
+  const text = stream.replace(BEFORE_EVENT, '');
   const end = /\r?\n\r?\n/.exec(text);
   if (end === null && !ended) return 'wait';
   const event = end === null ? text : text.slice(0, end.index);
@@ -61,8 +65,8 @@ const errorEvent = (text: string, ended: boolean): Verdict => {
   return disguised(data.join('\n'));
 };
 
-const LOOKED_AT_BYTES = 64;
-const ERROR_EVENT = /^(?:\s|:[^\n]*\n)*(?:event: ?error\b|data: ?\{"(?:type":"error"|error":))/;
+const LOOKED_AT_BYTES = 128;
+const ERROR_EVENT = /^(?:\s|:[^\n]*\n)*(?:event: ?error\b|data: ?\{"(?:type": ?"error"|error": ?[{"]))/;
 const ERROR_BODY = /^\s*\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error")/;
 
 /**

@@ -1,0 +1,143 @@
+import { createServer, type Socket } from 'node:net';
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { expect, onTestFinished, test } from 'vitest';
+import { startProvider, startUpstream } from './provider-for-tests.ts';
+import type { Reply } from './reply.ts';
+import type { Upstream } from './upstream.ts';
+
+const ask = (upstream: Upstream, more: { work?: 'paid'; signal?: AbortSignal } = {}): Promise<Reply> => {
+  const model = upstream.resolveModel('small');
+  if (model === null) throw new Error('no model');
+  return upstream.send({
+    candidates: upstream.candidates({ model, protocol: 'responses' }),
+    request: () => ({ operation: 'responses', method: 'POST', headers: {}, body: '{}' }),
+    dialect: 'openai',
+    work: 'free',
+    streamed: true,
+    ...more,
+  });
+};
+
+const thrownBy = (promise: Promise<unknown>): Promise<GatewayError> =>
+  promise.then(
+    () => Promise.reject(new Error('it was answered')),
+    (thrown) => thrown,
+  );
+
+/** Never answers anything. */
+const silence = (): void => undefined;
+
+const muteTlsOrigin = async (): Promise<string> => {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => sockets.add(socket.on('error', () => undefined)));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  return `https://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+};
+
+test('a provider that does not begin to answer in time is left for another', async () => {
+  const slow = await startProvider(silence);
+  const quick = await startProvider();
+  const settings = 'timeouts: { firstOutputMs: 30 }';
+  const pair = await startUpstream({
+    slow: { origin: slow.origin, settings },
+    quick: { origin: quick.origin },
+  });
+  const reply = await ask(pair);
+  expect(reply.attempts).toMatchObject([{ outcome: 'timeout', status: null }, { outcome: 'ok' }]);
+  await reply.bytes(100);
+  await slow.left;
+
+  const alone = await startUpstream({ slow: { origin: slow.origin, settings } });
+  expect(await thrownBy(ask(alone))).toMatchObject({ code: 'upstream_timeout', retry: true });
+});
+
+test('paid work that did not begin to answer in time is not repeated', async () => {
+  const slow = await startProvider(silence);
+  const quick = await startProvider();
+  const settings = 'timeouts: { firstOutputMs: 30 }';
+  const pair = await startUpstream({
+    slow: { origin: slow.origin, settings },
+    quick: { origin: quick.origin },
+  });
+  expect(await thrownBy(ask(pair, { work: 'paid' }))).toMatchObject({
+    code: 'outcome_unknown',
+    retry: false,
+  });
+  expect(quick.requests).toEqual([]);
+});
+
+test('headers do not count as first output', async () => {
+  const slow = await startProvider((response) => response.writeHead(200).flushHeaders());
+  const upstream = await startUpstream({
+    slow: { origin: slow.origin, settings: 'timeouts: { firstOutputMs: 50 }' },
+  });
+  expect(await thrownBy(ask(upstream))).toMatchObject({ code: 'upstream_timeout' });
+});
+
+test("an error's body that does not come in time is not waited for", async () => {
+  const slow = await startProvider((response) => response.writeHead(500).write('{'));
+  const upstream = await startUpstream({
+    slow: { origin: slow.origin, settings: 'timeouts: { firstOutputMs: 50 }' },
+  });
+  expect(await thrownBy(ask(upstream))).toMatchObject({ code: 'upstream_timeout' });
+});
+
+test('a stream that falls silent ends in an error', async () => {
+  const provider = await startProvider((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+  });
+  const upstream = await startUpstream({
+    one: { origin: provider.origin, settings: 'timeouts: { idleMs: 40 }' },
+  });
+  const thrown = await thrownBy((await ask(upstream)).bytes(100));
+  expect(thrown).toMatchObject({ code: 'upstream_timeout', source: 'upstream' });
+  await provider.left;
+});
+
+test('a stream that never ends is ended, however lively it is', async () => {
+  const provider = await startProvider((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const timer = setInterval(() => response.write('data: 1\n\n'), 5);
+    response.once('close', () => clearInterval(timer));
+  });
+  const upstream = await startUpstream({
+    one: { origin: provider.origin, settings: 'timeouts: { idleMs: 5000, totalMs: 60 }' },
+  });
+  expect(await thrownBy((await ask(upstream)).bytes(1_000_000))).toMatchObject({ code: 'upstream_timeout' });
+  await provider.left;
+});
+
+test('a reader who pauses is not taken for a provider that fell silent', async () => {
+  const settings = 'timeouts: { idleMs: 20 }';
+  const lively = await startProvider((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+    response.end('data: 2\n\n');
+  });
+  const silent = await startProvider((response) => response.writeHead(200).write('x'));
+  const paused = await ask(await startUpstream({ one: { origin: lively.origin, settings } }));
+  const measure = await startUpstream({ one: { origin: silent.origin, settings } });
+  let text = '';
+  for await (const chunk of paused.body) {
+    text += chunk.toString();
+    // The same limit, begun later, has run out elsewhere by the time reading goes on.
+    await thrownBy((await ask(measure)).bytes(100));
+  }
+  expect(text).toBe('data: 1\n\ndata: 2\n\n');
+});
+
+test('a connection that cannot be made in time is a timeout that paid work may be repeated after', async () => {
+  const quick = await startProvider();
+  const pair = await startUpstream({
+    // A TLS handshake that is never answered is a connection that is never made.
+    mute: { origin: await muteTlsOrigin(), settings: 'timeouts: { connectMs: 40 }' },
+    quick: { origin: quick.origin },
+  });
+  const reply = await ask(pair, { work: 'paid' });
+  expect(reply.attempts).toMatchObject([{ channel: 'mute', outcome: 'timeout' }, { outcome: 'ok' }]);
+  await reply.bytes(100);
+});
