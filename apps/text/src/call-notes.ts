@@ -1,0 +1,49 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { RequestContext } from '@gateway/service-kit/request-context';
+import type { Attempt, Reply } from '@gateway/upstream/reply';
+import type { TextCall } from './text-call.ts';
+import type { TokenUsage } from './usage.ts';
+
+/** Fills the request's log line with what its attempts at channels came to. */
+export function attemptNotes({ line }: Pick<RequestContext, 'line'>): (attempt: Attempt) => void {
+  let count = 0;
+  return ({ channel, outcome, status, detail }) => {
+    count += 1;
+    line.attempts = count;
+    line.channel = channel;
+    line.upstreamStatus = status;
+    if (outcome !== 'ok') line.upstreamFailure = detail ?? outcome;
+  };
+}
+
+/** What is known of a reply as soon as it has begun. */
+export function noteReply({ line }: Pick<RequestContext, 'line'>, { candidate, headers }: Reply): void {
+  if (candidate.model !== candidate.requestedModel) line.upstreamModel = candidate.model;
+  const id = headers['x-request-id'] ?? headers['request-id'];
+  if (typeof id === 'string') line.upstreamRequestId = id;
+}
+
+export function noteFirstByte({ context, services, startedAt }: TextCall, reply: Reply): void {
+  const durationMs = performance.now() - startedAt;
+  context.line.firstByteMs = Math.round(durationMs * 100) / 100;
+  services.metrics.firstByte(reply.candidate.channel.name, durationMs);
+}
+
+export function noteUsage({ context, services }: TextCall, reply: Reply, usage: TokenUsage | null): void {
+  if (usage === null) return;
+  const { line } = context;
+  line.inputTokens = usage.inputTokens;
+  line.cachedInputTokens = usage.cachedInputTokens;
+  line.outputTokens = usage.outputTokens;
+  line.reasoningTokens = usage.reasoningTokens;
+  services.metrics.tokens(reply.candidate.channel.name, usage);
+}
+
+/** The provider said itself, within a reply that passes as it is, that it failed. */
+export function noteReportedFailure({ context }: Pick<TextCall, 'context'>, what: string): void {
+  context.failure ??= new GatewayError('upstream_failed', {
+    message: 'The upstream failed to answer this request.',
+    source: 'upstream',
+    cause: new Error(`the upstream reported a failure: ${what}`),
+  });
+}

@@ -1,0 +1,19 @@
+import { ProcessSettings, setting } from '@gateway/service-kit/config';
+import { z } from 'zod';
+
+const DAY_SECONDS = 86_400;
+
+export const TextConfig = ProcessSettings.extend({
+  TEXT_PORT: setting.port(8081),
+  REDIS_URL: setting.redisUrl(),
+  GATEWAY_SECRET: setting.secret(),
+  /** The configuration of channels and models. */
+  GATEWAY_CONFIG: z.string().default('gateway.yaml'),
+  /** The largest request body, in bytes. */
+  TEXT_MAX_BODY_BYTES: setting.integer(32 * 1024 * 1024, { min: 1024 }),
+  /** How long the channel of a response is remembered, so that it can be read or continued. */
+  TEXT_RESPONSE_TTL_SECONDS: setting.integer(30 * DAY_SECONDS, { min: 1 }),
+  /** Silence in a stream after which a frame that says nothing is sent; 0 for never. */
+  TEXT_KEEP_ALIVE_MS: setting.integer(15_000),
+});
+export type TextConfig = z.infer<typeof TextConfig>;

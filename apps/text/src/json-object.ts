@@ -1,0 +1,30 @@
+/** A JSON object of which nothing more is known. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The object that a text holds; null where it is not JSON, or JSON of another kind. */
+export function parseObject(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+export const textAt = (object: JsonObject, name: string): string | null => {
+  const value = object[name];
+  return typeof value === 'string' ? value : null;
+};
+
+export const numberAt = (object: JsonObject, name: string): number | null => {
+  const value = object[name];
+  return typeof value === 'number' ? value : null;
+};
+
+export const objectAt = (object: JsonObject, name: string): JsonObject | null => {
+  const value = object[name];
+  return isObject(value) ? value : null;
+};

@@ -1,0 +1,37 @@
+import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createIdentityVerifier } from '@gateway/service-kit/identity-token';
+import { createRequestLog } from '@gateway/service-kit/request-log';
+import { startService } from '@gateway/service-kit/start-service';
+import { createTextApp } from './app.ts';
+import { TextConfig } from './config.ts';
+import { openUpstream } from './open-upstream.ts';
+import { createResponseOrigins } from './stored/response-origins.ts';
+import { createTextMetrics } from './text-metrics.ts';
+
+const options = { service: 'text', settings: TextConfig, process };
+
+await startService(options, async ({ config, life, logger, metrics }) => {
+  const textMetrics = createTextMetrics(metrics);
+  const { attempt: onAttempt } = textMetrics;
+  const upstream = await openUpstream({ life, path: config.GATEWAY_CONFIG, env: process.env, onAttempt });
+  const redis = life.own(createRequestRedis(config.REDIS_URL), (open) => open.disconnect());
+  redis.on('error', (error: Error) => logger.warn({ reason: error.message }, 'redis'));
+  // A Redis that comes later is taken up then; until it is there the service is not ready.
+  await redis.connect().catch(() => undefined);
+  life.readiness.check('redis', async () => (await redis.ping()) === 'PONG');
+  const app = createTextApp({
+    upstream,
+    origins: createResponseOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),
+    metrics: textMetrics,
+    maxBodyBytes: config.TEXT_MAX_BODY_BYTES,
+    keepAliveMs: config.TEXT_KEEP_ALIVE_MS,
+    service: {
+      readiness: life.readiness,
+      metrics,
+      requestLog: createRequestLog({ logger, metrics }),
+      verifyIdentity: createIdentityVerifier({ secret: config.GATEWAY_SECRET, now: Date.now }),
+      deadline: life.deadline,
+    },
+  });
+  await life.listen(app, { port: config.TEXT_PORT, host: config.HOST, portSetting: 'TEXT_PORT' });
+});

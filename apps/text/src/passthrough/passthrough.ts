@@ -1,0 +1,68 @@
+import type { Reply } from '@gateway/upstream/reply';
+import { noteFirstByte, noteReportedFailure, noteUsage } from '../call-notes.ts';
+import type { Carrier } from '../carrier.ts';
+import { textAt } from '../json-object.ts';
+import { queryOf } from '../query-of.ts';
+import type { TextCall } from '../text-call.ts';
+import { isEventStream, relayJson } from './relay-json.ts';
+import { relayStream } from './relay-stream.ts';
+import { replaceModel } from './replace-model.ts';
+import { upstreamRequestHeaders } from './upstream-request-headers.ts';
+
+/** Carries a call to a channel of its own protocol: nothing is rewritten but the model's name where it differs. */
+export function createPassthrough(call: TextCall): Carrier {
+  const { endpoint, message, response, context, body, request } = call;
+  return {
+    request: ({ model }) => ({
+      operation: endpoint.operation,
+      method: 'POST',
+      query: queryOf(message),
+      headers: upstreamRequestHeaders(endpoint, message),
+      body: model === request.model ? body.bytes : replaceModel(body.bytes, model),
+    }),
+    relay: async (reply) => {
+      if (!isEventStream(reply.headers['content-type'])) {
+        await relayJson({
+          reply,
+          response,
+          context,
+          onBody: (whole) => {
+            noteUsage(call, reply, endpoint.usageOf(whole));
+            if (whole.status === 'failed') noteReportedFailure(call, 'failed');
+            return rememberOrigin(call, reply, textAt(whole, 'id'));
+          },
+        });
+        noteFirstByte(call, reply);
+        return;
+      }
+      const watch = endpoint.createWatch();
+      try {
+        await relayStream({
+          reply,
+          response,
+          context,
+          watch,
+          keepAliveMs: call.services.keepAliveMs,
+          onId: (id) => rememberOrigin(call, reply, id),
+          onFirstByte: () => noteFirstByte(call, reply),
+        });
+      } finally {
+        noteUsage(call, reply, watch.usage);
+      }
+      if (watch.reportedFailure !== null) noteReportedFailure(call, watch.reportedFailure);
+    },
+  };
+}
+
+/** Before the caller learns the id of a stored response, it can be found. Without Redis the answer still goes out. */
+function rememberOrigin(call: TextCall, reply: Reply, id: string | null): Promise<void> | undefined {
+  const { endpoint, request, services, identity, context } = call;
+  if (endpoint.protocol !== 'responses' || request.store === false || id === null) return undefined;
+  const { channel, model, requestedModel } = reply.candidate;
+  context.line.responseId = id;
+  return services.origins
+    .remember(id, { keyId: identity.keyId, channel: channel.name, model, requestedModel })
+    .catch(() => {
+      context.line.responseKept = false;
+    });
+}

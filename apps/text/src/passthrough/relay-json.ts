@@ -1,0 +1,65 @@
+import type { ServerResponse } from 'node:http';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { RequestContext } from '@gateway/service-kit/request-context';
+import type { Judge } from '@gateway/upstream/judge-first-output';
+import { judgeFirstOutput } from '@gateway/upstream/judge-first-output';
+import type { Reply } from '@gateway/upstream/reply';
+import { type JsonObject, parseObject } from '../json-object.ts';
+import { replyHeaders } from './reply-headers.ts';
+
+/** A reply without streaming is held whole; beyond this it is the upstream's failure. */
+const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Judges a reply that is not streamed by its whole body, as far as that is short, so that another channel is tried
+ * where the body is no JSON object. An event stream is judged by its beginning.
+ */
+export const judgeWhole: Judge = (first) => {
+  const verdict = judgeFirstOutput(first);
+  if (verdict !== 'accept' || isEventStream(first.headers['content-type'])) return verdict;
+  if (!first.ended) return 'wait';
+  return bodyOf(first.bytes) === null ? { status: 502, body: '' } : 'accept';
+};
+
+/** What the judge has read need not be read again. */
+const bodies = new WeakMap<Buffer, JsonObject>();
+
+function bodyOf(bytes: Buffer): JsonObject | null {
+  const known = bodies.get(bytes);
+  if (known !== undefined) return known;
+  const body = parseObject(bytes.toString());
+  if (body !== null) bodies.set(bytes, body);
+  return body;
+}
+
+export const isEventStream = (contentType: string | undefined): boolean =>
+  contentType?.startsWith('text/event-stream') ?? false;
+
+interface RelayJsonOptions {
+  readonly reply: Reply;
+  readonly response: ServerResponse;
+  readonly context: RequestContext;
+  /** Told of the body before the caller gets it. */
+  readonly onBody: (body: JsonObject) => Promise<void> | undefined;
+}
+
+/**
+ * Passes a whole JSON reply on, its bytes untouched.
+ *
+ * @throws {GatewayError} where it breaks off or is no JSON object; nothing has been sent then
+ */
+export async function relayJson({ reply, response, context, onBody }: RelayJsonOptions): Promise<void> {
+  const bytes = await reply.bytes(MAX_REPLY_BYTES);
+  const body = bodyOf(bytes);
+  if (body === null) throw notJson();
+  const pending = onBody(body);
+  if (pending !== undefined) await pending;
+  response.writeHead(reply.status, { ...replyHeaders(reply, context), 'content-length': bytes.length });
+  response.end(bytes);
+}
+
+const notJson = () =>
+  new GatewayError('upstream_failed', {
+    message: 'The upstream answered with something that is not JSON.',
+    source: 'upstream',
+  });

@@ -1,0 +1,113 @@
+const [TAB, LINE_FEED, RETURN, SPACE] = [0x09, 0x0a, 0x0d, 0x20];
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+const NAME = Buffer.from('"model"');
+/** How an escaped ASCII letter begins: the only other way to write a name of ASCII letters. */
+const ASCII_ESCAPE = Buffer.from('\\u00');
+
+/**
+ * A JSON object with another value for its own member `model`. All other bytes stay as they are, as do members of that
+ * name further inside. Where the name occurs twice every one is replaced, since readers differ in which they take.
+ *
+ * @param json a JSON object that has been parsed before: it is not checked again
+ */
+export function replaceModel(json: Buffer, model: string): Buffer {
+  const value = Buffer.from(JSON.stringify(model));
+  const parts: Buffer[] = [];
+  let copied = 0;
+  for (const { start, end } of modelValues(json)) {
+    parts.push(json.subarray(copied, start), value);
+    copied = end;
+  }
+  parts.push(json.subarray(copied));
+  return Buffer.concat(parts);
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+function modelValues(json: Buffer): Span[] {
+  const spans: Span[] = [];
+  let at = skipSpace(json, skipSpace(json, 0) + 1);
+  while (json[at] === QUOTE) {
+    const nameEnd = endOfString(json, at);
+    const isModel = namesModel(json, at, nameEnd);
+    const start = skipSpace(json, skipSpace(json, nameEnd) + 1);
+    const end = endOfValue(json, start);
+    if (isModel) {
+      spans.push({ start, end });
+      // Mostly it comes early and once: then the rest needs no walk.
+      if (!mayNameModel(json, end)) return spans;
+    }
+    at = skipSpace(json, end);
+    if (json[at] !== COMMA) break;
+    at = skipSpace(json, at + 1);
+  }
+  return spans;
+}
+
+const mayNameModel = (json: Buffer, from: number): boolean =>
+  json.indexOf(NAME, from) >= 0 || json.indexOf(ASCII_ESCAPE, from) >= 0;
+
+function namesModel(json: Buffer, start: number, end: number): boolean {
+  const name = json.subarray(start, end);
+  if (name.equals(NAME)) return true;
+  return name.includes(BACKSLASH) && JSON.parse(name.toString()) === 'model';
+}
+
+function skipSpace(json: Buffer, from: number): number {
+  let at = from;
+  for (;;) {
+    const byte = json[at];
+    if (byte !== SPACE && byte !== LINE_FEED && byte !== RETURN && byte !== TAB) return at;
+    at += 1;
+  }
+}
+
+/** The place behind the closing quote of the string that begins at `start`. */
+function endOfString(json: Buffer, start: number): number {
+  let at = start + 1;
+  for (;;) {
+    const byte = json[at];
+    if (byte === QUOTE || byte === undefined) return at + 1;
+    at += byte === BACKSLASH ? 2 : 1;
+  }
+}
+
+function endOfValue(json: Buffer, start: number): number {
+  const first = json[start];
+  if (first === QUOTE) return endOfString(json, start);
+  if (first === OPEN_OBJECT || first === OPEN_LIST) return endOfNesting(json, start);
+  let at = start;
+  while (at < json.length && !endsScalar(json[at])) at += 1;
+  return at;
+}
+
+const endsScalar = (byte: number | undefined): boolean =>
+  byte === COMMA ||
+  byte === CLOSE_OBJECT ||
+  byte === CLOSE_LIST ||
+  byte === SPACE ||
+  byte === LINE_FEED ||
+  byte === RETURN ||
+  byte === TAB;
+
+function endOfNesting(json: Buffer, start: number): number {
+  let depth = 0;
+  let at = start;
+  while (at < json.length) {
+    const byte = json[at];
+    if (byte === QUOTE) {
+      at = endOfString(json, at);
+      continue;
+    }
+    if (byte === OPEN_OBJECT || byte === OPEN_LIST) depth += 1;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth -= 1;
+    at += 1;
+    if (depth === 0) return at;
+  }
+  return at;
+}

@@ -1,0 +1,44 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { RequestContext } from '@gateway/service-kit/request-context';
+import type { Reply } from '@gateway/upstream/reply';
+
+/** The headers of a protocol, known or not yet known. */
+const PASSED_PREFIXES = ['openai-', 'anthropic-', 'x-codex-'];
+const PASSED = new Set(['content-type', 'x-models-etag', 'x-reasoning-included']);
+
+/** These describe the gateway's own account at the provider: they are wrong for a caller, and none of its business. */
+const WITHHELD = new Set([
+  'openai-organization',
+  'openai-project',
+  'anthropic-organization-id',
+  'anthropic-workspace-id',
+]);
+const WITHHELD_PREFIX = 'anthropic-ratelimit-';
+
+const decisions = new Map<string, boolean>();
+const MAX_DECISIONS = 1000;
+
+function passes(name: string): boolean {
+  const known = decisions.get(name);
+  if (known !== undefined) return known;
+  const passed =
+    (PASSED.has(name) || PASSED_PREFIXES.some((prefix) => name.startsWith(prefix))) &&
+    !WITHHELD.has(name) &&
+    !name.startsWith(WITHHELD_PREFIX);
+  if (decisions.size >= MAX_DECISIONS) decisions.clear();
+  decisions.set(name, passed);
+  return passed;
+}
+
+/** The head of a reply that passes through: the protocol's headers of the provider's, and our own. */
+export function replyHeaders(
+  reply: Reply,
+  { requestId }: Pick<RequestContext, 'requestId'>,
+): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {};
+  for (const name in reply.headers) if (passes(name)) headers[name] = reply.headers[name];
+  headers['x-request-id'] = requestId;
+  headers['request-id'] = requestId;
+  headers['x-gateway-channel'] = reply.candidate.channel.name;
+  return headers;
+}

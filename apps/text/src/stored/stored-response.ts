@@ -1,0 +1,83 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { contextOf, identityOf } from '@gateway/service-kit/request-context';
+import type { Candidate } from '@gateway/upstream/catalog';
+import type { Configuration } from '@gateway/upstream/configuration/configuration';
+import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
+import type { RequestHandler } from 'express';
+import { sendFor } from '../generate.ts';
+import { isEventStream, relayJson } from '../passthrough/relay-json.ts';
+import { relayStream } from '../passthrough/relay-stream.ts';
+import { queryOf } from '../query-of.ts';
+import { createResponseWatch } from '../sse/response-watch.ts';
+import type { TextServices } from '../text-call.ts';
+import type { ResponseOrigin } from './response-origins.ts';
+
+interface StoredCall {
+  readonly method: UpstreamRequest['method'];
+  /** Behind the response's id, such as `/cancel`. */
+  readonly subpath: '' | '/cancel' | '/input_items';
+}
+
+/** Handles a call about an earlier response: it passes to the channel that made it, for the key that asked for it. */
+export function createStoredHandler({ method, subpath }: StoredCall, services: TextServices): RequestHandler {
+  const { upstream, origins } = services;
+  return async (message, response) => {
+    const context = contextOf(message);
+    const id = String(message.params.id);
+    context.line.responseId = id;
+    const origin = await origins.find(id, identityOf(message).keyId);
+    const candidate = origin && candidateAt(upstream.configuration, origin);
+    if (candidate === null) throw notFound(id);
+
+    const reply = await sendFor(context, upstream, {
+      candidates: [candidate],
+      request: () => ({
+        operation: 'responses',
+        method,
+        subpath: `/${encodeURIComponent(id)}${subpath}`,
+        query: queryOf(message),
+        headers: message.headers,
+      }),
+      dialect: 'openai',
+      streamed: true,
+    });
+    if (isEventStream(reply.headers['content-type'])) {
+      const watch = createResponseWatch({ resumed: true });
+      const { keepAliveMs } = services;
+      const nothing = () => undefined;
+      await relayStream({
+        reply,
+        response,
+        context,
+        watch,
+        keepAliveMs,
+        onId: nothing,
+        onFirstByte: nothing,
+      });
+      return;
+    }
+    const forget = method === 'DELETE' ? () => origins.forget(id).catch(() => undefined) : () => undefined;
+    await relayJson({ reply, response, context, onBody: forget });
+  };
+}
+
+const notFound = (id: string) =>
+  new GatewayError('object_not_found', { path: ['id'], message: `Response with id '${id}' not found.` });
+
+/** The channel that made a response, as the only candidate; null where the configuration has it no more. */
+function candidateAt({ channels }: Configuration, origin: ResponseOrigin): Candidate | null {
+  const channel = channels.get(origin.channel);
+  if (!channel?.speaks.includes('responses')) return null;
+  const { model, requestedModel } = origin;
+  const route = {
+    channel,
+    model,
+    priority: 0,
+    weight: 1,
+    builtInTools: 'any',
+    formats: null,
+    voices: null,
+    maskTransparent: null,
+  } as const;
+  return { channel, route, protocol: 'responses', model, requestedModel };
+}

@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { Identity } from '@gateway/contracts/identity';
+import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity-token';
+import { createMetrics, type Metrics } from '@gateway/service-kit/metrics';
+import { createReadiness } from '@gateway/service-kit/readiness';
+import { createRequestLog } from '@gateway/service-kit/request-log';
+import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
+import { createUpstream, type Upstream } from '@gateway/upstream/upstream';
+import type { Redis } from 'ioredis';
+import pino from 'pino';
+import { createTextApp } from '../app.ts';
+import { createResponseOrigins } from '../stored/response-origins.ts';
+import { createTextMetrics } from '../text-metrics.ts';
+
+interface StartOptions {
+  /** YAML, as in the configuration file. */
+  readonly configuration: string;
+  readonly redis: Redis;
+  readonly keepAliveMs?: number;
+  readonly maxBodyBytes?: number;
+}
+
+export interface TextUnderTest {
+  readonly url: string;
+  readonly upstream: Upstream;
+  readonly metrics: Metrics;
+  /** The log lines of requests that have ended, oldest first. */
+  readonly lines: readonly Record<string, unknown>[];
+  /** As the edge passes a request on: with a signed identity. */
+  fetch(path: string, init?: FetchInit): Promise<Response>;
+  /** What the drain deadline does. */
+  passDeadline(): void;
+  close(): Promise<void>;
+}
+
+interface FetchInit extends Omit<RequestInit, 'body' | 'headers'> {
+  /** Sent as it is if it is a string or bytes, else as JSON. Its presence makes the request a POST. */
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+  readonly identity?: Partial<Identity>;
+}
+
+const IDENTITY: Identity = { keyId: 'key_one', keyName: 'one', team: null, models: null, endpoints: null };
+const secret = 'a secret that all processes of this test share';
+
+/** The text service in this process, on a port of its own, as it stands behind the edge. */
+export async function startText(options: StartOptions): Promise<TextUnderTest> {
+  const metrics = createMetrics('text');
+  const textMetrics = createTextMetrics(metrics);
+  const configuration = parseConfiguration(options.configuration, 'gateway.yaml', {});
+  const upstream = createUpstream({ configuration, onAttempt: textMetrics.attempt });
+  const lines: Record<string, unknown>[] = [];
+  const logger = pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line)) });
+  const deadline = new AbortController();
+  const readiness = createReadiness();
+  readiness.open();
+  const app = createTextApp({
+    upstream,
+    origins: createResponseOrigins({ redis: options.redis, ttlSeconds: 60 }),
+    metrics: textMetrics,
+    maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
+    keepAliveMs: options.keepAliveMs ?? 0,
+    service: {
+      readiness,
+      metrics,
+      requestLog: createRequestLog({ logger, metrics }),
+      verifyIdentity: createIdentityVerifier({ secret, now: Date.now }),
+      deadline: deadline.signal,
+    },
+  });
+  const server = createServer(app);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const url = `http://127.0.0.1:${address.port}`;
+  const sign = createIdentitySigner({ secret, now: Date.now });
+
+  return {
+    url,
+    upstream,
+    metrics,
+    lines,
+    fetch: (path, { body, headers, identity, ...init } = {}) =>
+      fetch(`${url}${path}`, {
+        ...(body === undefined ? {} : { method: 'POST', body: bodyOf(body) }),
+        ...init,
+        headers: {
+          'content-type': 'application/json',
+          'x-gateway-identity': sign({ ...IDENTITY, ...identity }),
+          ...headers,
+        },
+      }),
+    passDeadline: () => deadline.abort(new Error('drain deadline passed')),
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await upstream.destroy();
+    },
+  };
+}
+
+const bodyOf = (body: unknown): string | Uint8Array<ArrayBuffer> =>
+  typeof body === 'string' ? body : body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body);

@@ -1,0 +1,32 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Identity } from '@gateway/contracts/identity';
+import type { JsonBody } from '@gateway/service-kit/json-body';
+import type { RequestContext } from '@gateway/service-kit/request-context';
+import type { Upstream } from '@gateway/upstream/upstream';
+import type { ResponseOrigins } from './stored/response-origins.ts';
+import type { TextEndpoint, TextRequest } from './text-endpoint.ts';
+import type { TextMetrics } from './text-metrics.ts';
+
+/** What the handlers of this service are made of. */
+export interface TextServices {
+  readonly upstream: Upstream;
+  readonly origins: ResponseOrigins;
+  readonly metrics: TextMetrics;
+  readonly maxBodyBytes: number;
+  /** See `TEXT_KEEP_ALIVE_MS`. */
+  readonly keepAliveMs: number;
+}
+
+/** One request for a model, validated, on its way. */
+export interface TextCall {
+  readonly services: TextServices;
+  readonly endpoint: TextEndpoint;
+  readonly identity: Identity;
+  readonly context: RequestContext;
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly body: JsonBody;
+  readonly request: TextRequest;
+  /** On the clock of `performance.now()`. */
+  readonly startedAt: number;
+}

@@ -1,0 +1,69 @@
+import { CountTokensRequest, MessagesRequest } from '@gateway/contracts/anthropic/messages';
+import type { Dialect } from '@gateway/contracts/gateway-error';
+import { ResponsesRequest } from '@gateway/contracts/openai/responses';
+import type { Operation, Protocol } from '@gateway/upstream/protocol';
+import type { z } from 'zod';
+import { type JsonObject, objectAt } from './json-object.ts';
+import { createMessageWatch } from './sse/message-watch.ts';
+import { createResponseWatch } from './sse/response-watch.ts';
+import type { StreamWatch } from './sse/stream-watch.ts';
+import { type TokenUsage, usageOfMessage, usageOfResponse } from './usage.ts';
+
+/** What the gateway acts on in a request, whichever protocol it is of. */
+export interface TextRequest {
+  readonly model: string;
+  readonly stream?: boolean | null | undefined;
+  readonly tools?: readonly { readonly type?: string | null | undefined }[] | null | undefined;
+  readonly tool_choice?: string | { readonly type: string } | null | undefined;
+  readonly store?: unknown;
+  readonly previous_response_id?: unknown;
+}
+
+/** An endpoint that takes a conversation for a model. */
+export interface TextEndpoint {
+  /** What it is at a channel of the caller's own protocol. */
+  readonly operation: Operation;
+  readonly protocol: 'responses' | 'messages';
+  /** The protocols of channels that can serve it: its own, and those that it can be translated to. */
+  readonly servedBy: readonly Protocol[];
+  readonly dialect: Dialect;
+  readonly schema: z.ZodType<TextRequest>;
+  createWatch(): StreamWatch;
+  /** The usage that a whole reply reports; null where it reports none. */
+  usageOf(reply: JsonObject): TokenUsage | null;
+}
+
+const usageBy =
+  (read: (usage: JsonObject) => TokenUsage) =>
+  (reply: JsonObject): TokenUsage | null => {
+    const usage = objectAt(reply, 'usage');
+    return usage && read(usage);
+  };
+
+export const RESPONSES: TextEndpoint = {
+  operation: 'responses',
+  protocol: 'responses',
+  servedBy: ['responses'],
+  dialect: 'openai',
+  schema: ResponsesRequest,
+  createWatch: createResponseWatch,
+  usageOf: usageBy(usageOfResponse),
+};
+
+export const MESSAGES: TextEndpoint = {
+  operation: 'messages',
+  protocol: 'messages',
+  servedBy: ['messages'],
+  dialect: 'anthropic',
+  schema: MessagesRequest,
+  createWatch: createMessageWatch,
+  usageOf: usageBy(usageOfMessage),
+};
+
+/** Counting generates nothing, so there is no usage to read. */
+export const COUNT_TOKENS: TextEndpoint = {
+  ...MESSAGES,
+  operation: 'messages.count_tokens',
+  schema: CountTokensRequest,
+  usageOf: () => null,
+};
