@@ -27,12 +27,12 @@ const ANTHROPIC_HEADERS = {
 
 const STREAM_HEADERS = { 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
 
-/** The headers that the real providers put on every reply, and the reply's own. */
+/** The headers that the real providers put on every reply, the reply's own, and those of a test's script. */
 export const replyHeaders = (call: Call, reply: Reply): Record<string, string> => {
   const headers: Record<string, string> = { 'content-type': reply.contentType };
   if (call.dialect === 'anthropic')
     Object.assign(headers, ANTHROPIC_HEADERS, { 'request-id': call.requestId });
   else Object.assign(headers, OPENAI_HEADERS, { 'x-request-id': call.requestId });
   if (reply.isStream) Object.assign(headers, STREAM_HEADERS);
-  return Object.assign(headers, reply.headers);
+  return Object.assign(headers, reply.headers, call.scripted?.headers);
 };

@@ -20,6 +20,7 @@ export interface RequestHandlerOptions {
   readonly repeats: RepeatCounter;
 }
 
+const UPSTREAM_TROUBLE = 'The server had an error while processing your request.';
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
 
 const dialectOf = (path: string): Dialect =>
@@ -44,7 +45,10 @@ const answer = async (call: Call): Promise<Reply> => {
     if (scripted) return scripted;
     const route = findRoute(call.request.method, call.request.path);
     if (route.needsKey) checkKey(call);
-    return await route.handler({ ...call, params: route.params });
+    const reply = await route.handler({ ...call, params: route.params });
+    if (reply.isStream || call.wish().errorEventAfter === undefined) return reply;
+    // A whole body has no room for an error event: the same failure is a status there.
+    throw new ProviderError({ status: 500, message: UPSTREAM_TROUBLE });
   } catch (error) {
     if (error instanceof ProviderError) return errorReply(error, call);
     throw error;

@@ -100,16 +100,17 @@ const sendChunks = async (sending: Sending, chunks: Iterable<Chunk>): Promise<vo
     return false;
   };
 
-  let sent = 0;
+  const iterator = chunks[Symbol.iterator]();
   let takesMore = true;
-  for (const chunk of chunks) {
+  for (let sent = 0; ; sent += 1) {
+    // Before the next chunk is made: an error event tells what has been sent, not what would have been.
     if (breakAt(sent) && !(await passes(sent))) return;
+    const next = iterator.next();
+    if (next.done) break;
     if (sent > 0 && directives.paceMs && !(await patience.wait(directives.paceMs))) return;
     if (!takesMore && !(await patience.drained())) return;
-    takesMore = response.write(chunk);
-    sent += 1;
+    takesMore = response.write(next.value);
   }
-  if (breakAt(sent) && !(await passes(sent))) return;
   sending.onComplete();
   response.end();
 };
