@@ -17,8 +17,12 @@ lock="$root/.toolchain/lock"
 child='' scratch='' locked=''
 
 clean_up() {
-  [ -z "$child" ] || kill "$child" 2>/dev/null || :
-  [ -z "$scratch" ] || rm -rf "$scratch"
+  if [ -n "$child" ]; then
+    kill "$child" 2>/dev/null || :
+    wait "$child" || :
+  fi
+  # What a child of the child still writes there is removed by the next installation.
+  [ -z "$scratch" ] || rm -rf "$scratch" 2>/dev/null || :
   [ -z "$locked" ] || rm -f "$lock"
   child='' scratch='' locked=''
 }
@@ -57,13 +61,14 @@ take_lock() {
       mv "$lock" "$lock.$$" 2>/dev/null && rm -f "$lock.$$"
       continue
     fi
-    [ -n "$told" ] || say "Waiting for the installation that process $holder is doing (if it is not one, delete $lock)."
-    told=yes
+    [ -n "$told" ] || [ -z "$holder" ] ||
+      say "Waiting for the installation that process $holder is doing (if it is not one, delete $lock)."
+    [ -z "$holder" ] || told=yes
     sleep 1
   done
   locked=yes
   # What an installation that was killed has left behind.
-  rm -rf "$root"/.toolchain/scratch.*
+  rm -rf "$root"/.toolchain/scratch.* 2>/dev/null || :
   scratch="$root/.toolchain/scratch.$$"
   mkdir "$scratch"
 }
