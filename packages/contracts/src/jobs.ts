@@ -57,6 +57,8 @@ export const ImageGenerationInput = z.strictObject({
   /** The caller's JSON members, without `model` and `response_format`. */
   parameters: z.record(z.string(), z.unknown()),
   responseFormat: ImageResponseFormat,
+  /** The caller wants an error rather than have a member left out. */
+  strict: z.boolean(),
 });
 export type ImageGenerationInput = z.infer<typeof ImageGenerationInput>;
 
@@ -67,6 +69,7 @@ export const ImageEditInput = z.strictObject({
   images: z.array(Upload).min(1),
   mask: Upload.nullable(),
   responseFormat: ImageResponseFormat,
+  strict: z.boolean(),
 });
 export type ImageEditInput = z.infer<typeof ImageEditInput>;
 
@@ -78,11 +81,15 @@ export const ImageOutput = z.strictObject({
     z.strictObject({
       assetId: z.string(),
       contentType: z.string(),
-      revisedPrompt: z.string().nullable(),
+      sizeBytes: z.int().min(0),
+      /** What else the upstream said of this image, such as `revised_prompt`. */
+      members: z.record(z.string(), z.unknown()),
     }),
   ),
-  /** `usage`, `size`, `quality`, `background`, `output_format` where the upstream said them, and whatever else it said. */
+  /** What else the upstream said of all of them: `usage`, `size`, `quality`, `background`, `output_format`. */
   members: z.record(z.string(), z.unknown()),
+  /** The caller's members that the upstream that did it has no place for. */
+  dropped: z.array(z.string()),
   /** The channel that did it. */
   channel: z.string(),
   /** How many upstream calls it took. */

@@ -1,0 +1,96 @@
+import type { FileHandle } from 'node:fs/promises';
+
+/** What an image's own headers say, read without decoding it. */
+export interface ImageHeader {
+  readonly width: number;
+  readonly height: number;
+  /** Whether its pixels can be transparent. Only asked of PNG; false elsewhere. */
+  readonly hasAlpha: boolean;
+}
+
+/** The readable part of a file. */
+type Source = Pick<FileHandle, 'read'>;
+
+/** More parts than this before the one that counts, and a file is taken for unreadable. */
+const MOST_PARTS = 10_000;
+
+async function bytesAt(file: Source, position: number, length: number): Promise<Buffer | undefined> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
+  return bytesRead === length ? buffer : undefined;
+}
+
+/**
+ * Width and height stand in the first chunk; alpha is the colour type (4 or 6), or a `tRNS` chunk before the pixels.
+ * PNG (third edition), 11.2.1 and 11.3.1.
+ */
+async function pngHeader(file: Source): Promise<ImageHeader | undefined> {
+  const first = await bytesAt(file, 8, 18);
+  if (first?.toString('latin1', 4, 8) !== 'IHDR') return undefined;
+  const [width, height] = [first.readUInt32BE(8), first.readUInt32BE(12)];
+  const colourType = first.readUInt8(17);
+  let hasAlpha = colourType === 4 || colourType === 6;
+  let position = 33;
+  for (let part = 0; !hasAlpha && part < MOST_PARTS; part += 1) {
+    const head = await bytesAt(file, position, 8);
+    const type = head?.toString('latin1', 4, 8);
+    if (head === undefined || type === 'IDAT' || type === 'IEND') break;
+    hasAlpha = type === 'tRNS';
+    position += 12 + head.readUInt32BE(0);
+  }
+  return { width, height, hasAlpha };
+}
+
+/** Markers that begin a frame and so hold its size: all of FFC0 to FFCF but DHT, JPG and DAC (ITU T.81, B.1.1.3). */
+const isFrame = (marker: number): boolean =>
+  marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
+
+async function jpegHeader(file: Source): Promise<ImageHeader | undefined> {
+  let position = 2;
+  for (let part = 0; part < MOST_PARTS; part += 1) {
+    const head = await bytesAt(file, position, 4);
+    if (head === undefined || head.readUInt8(0) !== 0xff) return undefined;
+    const marker = head.readUInt8(1);
+    if (marker === 0xff) {
+      // A fill byte before the marker.
+      position += 1;
+      continue;
+    }
+    if (isFrame(marker)) {
+      const frame = await bytesAt(file, position + 5, 4);
+      return frame && { height: frame.readUInt16BE(0), width: frame.readUInt16BE(2), hasAlpha: false };
+    }
+    position += 2 + head.readUInt16BE(2);
+  }
+  return undefined;
+}
+
+/** The three forms of WebP: lossy, lossless, extended. RFC 9649, 2.5 to 2.7. */
+async function webpHeader(file: Source): Promise<ImageHeader | undefined> {
+  const bytes = await bytesAt(file, 12, 18);
+  if (bytes === undefined) return undefined;
+  const hasAlpha = false;
+  switch (bytes.toString('latin1', 0, 4)) {
+    case 'VP8 ':
+      return { width: bytes.readUInt16LE(14) & 0x3fff, height: bytes.readUInt16LE(16) & 0x3fff, hasAlpha };
+    case 'VP8L': {
+      const bits = bytes.readUInt32LE(9);
+      return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1, hasAlpha };
+    }
+    case 'VP8X':
+      return { width: bytes.readUIntLE(12, 3) + 1, height: bytes.readUIntLE(15, 3) + 1, hasAlpha };
+    default:
+      return undefined;
+  }
+}
+
+const READERS: Readonly<Record<string, (file: Source) => Promise<ImageHeader | undefined>>> = {
+  'image/png': pngHeader,
+  'image/jpeg': jpegHeader,
+  'image/webp': webpHeader,
+};
+
+/** The header of an image of this type; undefined where it cannot be read or makes no sense. */
+export async function readImageHeader(file: Source, contentType: string): Promise<ImageHeader | undefined> {
+  const header = await READERS[contentType]?.(file);
+  return header !== undefined && header.width > 0 && header.height > 0 ? header : undefined;
+}

@@ -1,0 +1,18 @@
+import type { RequestContext } from '@gateway/service-kit/request-context';
+
+interface Answered {
+  readonly channel: string;
+  readonly dropped: readonly string[];
+}
+
+/** What every reply with images says in its headers. */
+export const commonHeaders = (
+  { requestId }: Pick<RequestContext, 'requestId'>,
+  { channel, dropped }: Answered,
+): Record<string, string> => ({
+  'cache-control': 'no-store',
+  'x-request-id': requestId,
+  'request-id': requestId,
+  'x-gateway-channel': channel,
+  ...(dropped.length > 0 && { 'x-gateway-dropped': dropped.join(', ') }),
+});

@@ -1,0 +1,89 @@
+import type { ImageEditInput } from '@gateway/contracts/jobs';
+import { ImageEditRequest } from '@gateway/contracts/openai/images';
+import { contextOf, identityOf } from '@gateway/service-kit/request-context';
+import { validate } from '@gateway/service-kit/validate';
+import { modelFor } from '@gateway/upstream/model-for';
+import type { Request, RequestHandler, Response } from 'express';
+import { checkRules } from '../families/check-rules.ts';
+import { rulesFor } from '../families/rules-for.ts';
+import { formValues } from '../form/form-values.ts';
+import { inspectFiles } from '../form/inspect-files.ts';
+import { type EditForm, readEditForm } from '../form/read-edit-form.ts';
+import { editRequest } from '../making/edit-request.ts';
+import { openMasks } from '../making/mask-for.ts';
+import { answerJob } from './answer-job.ts';
+import { answerStream } from './answer-stream.ts';
+import type { ImageService } from './image-service.ts';
+import { isStrict } from './is-strict.ts';
+
+/** Said by the gateway itself, or to it. */
+const OWN_FIELDS: ReadonlySet<string> = new Set(['model', 'response_format', 'stream']);
+
+/** `POST /v1/images/edits`: reads the form to disk, checks it, has a worker edit the images, and answers with them. */
+export const editsHandler =
+  (service: ImageService): RequestHandler =>
+  async (request, response) => {
+    await service.queue.ensureRoom('image.edit');
+    const form = await readEditForm(request, response, service.uploads);
+    const uploadIds = form.files.map(({ uploadId }) => uploadId);
+    let isQueued = false;
+    try {
+      const edit = await checkEdit(service, form, request);
+      if (edit.streams) {
+        await streamEdit(service, edit, request, response);
+        return;
+      }
+      const { requestId } = contextOf(request);
+      const owner = { keyId: identityOf(request).keyId, requestId };
+      const job = await service.queue.enqueue('image.edit', edit.input, owner);
+      // From here on they belong to the job.
+      isQueued = true;
+      await answerJob({ service, job, format: edit.input.responseFormat, request, response });
+    } finally {
+      if (!isQueued) await service.uploads.delete(...uploadIds);
+    }
+  };
+
+type CheckedEdit = Awaited<ReturnType<typeof checkEdit>>;
+
+async function checkEdit({ upstream, uploads }: ImageService, { fields, files }: EditForm, request: Request) {
+  const { line } = contextOf(request);
+  const asked = validate(ImageEditRequest, formValues(fields));
+  const model = modelFor(upstream, {
+    name: asked.model,
+    protocols: ['images'],
+    identity: identityOf(request),
+  });
+  const rules = rulesFor(model);
+  Object.assign(line, { model: model.name, size: asked.size ?? undefined, inputImages: files.length });
+  checkRules(asked, rules);
+  const { images, mask } = await inspectFiles(files, { uploads, maxImages: rules.maxInputImages });
+  const input: ImageEditInput = {
+    model: model.name,
+    fields: fields.filter(([name]) => !OWN_FIELDS.has(name)).map(([name, value]) => [name, value]),
+    images: [...images],
+    mask,
+    responseFormat: asked.response_format ?? rules.defaultResponseFormat,
+    strict: isStrict(request),
+  };
+  return { model, input, streams: asked.stream === true };
+}
+
+async function streamEdit(
+  service: ImageService,
+  { model, input }: CheckedEdit,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const { uploads } = service;
+  await using masks = openMasks(input.mask, model, uploads);
+  const streamed: ImageEditInput = { ...input, fields: [...input.fields, ['stream', 'true']] };
+  await answerStream({
+    service,
+    model,
+    prepare: async (candidate) =>
+      editRequest({ model, candidate, input: streamed, mask: await masks.for(candidate), uploads }),
+    request,
+    response,
+  });
+}

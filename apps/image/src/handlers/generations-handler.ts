@@ -1,0 +1,45 @@
+import { ImageGenerationRequest } from '@gateway/contracts/openai/images';
+import { readJsonBody } from '@gateway/service-kit/json-body';
+import { contextOf, identityOf } from '@gateway/service-kit/request-context';
+import { validate } from '@gateway/service-kit/validate';
+import { modelFor } from '@gateway/upstream/model-for';
+import type { RequestHandler } from 'express';
+import { checkRules } from '../families/check-rules.ts';
+import { rulesFor } from '../families/rules-for.ts';
+import { generationRequest } from '../making/generation-request.ts';
+import { answerJob } from './answer-job.ts';
+import { answerStream } from './answer-stream.ts';
+import type { ImageService } from './image-service.ts';
+import { isStrict } from './is-strict.ts';
+
+/** `POST /v1/images/generations`: checks the request, has a worker make the images, and answers with them. */
+export const generationsHandler =
+  (service: ImageService): RequestHandler =>
+  async (request, response) => {
+    const context = contextOf(request);
+    const identity = identityOf(request);
+    const { upstream, queue, jsonMaxBytes } = service;
+    const { value } = await readJsonBody(request, { maxBytes: jsonMaxBytes });
+    const asked = validate(ImageGenerationRequest, value);
+    const model = modelFor(upstream, { name: asked.model, protocols: ['images'], identity });
+    const rules = rulesFor(model);
+    Object.assign(context.line, { model: model.name, size: asked.size ?? undefined });
+    checkRules(asked, rules);
+
+    const { model: _name, response_format: format, stream, ...rest } = asked;
+    const strict = isStrict(request);
+    const parameters = stream ? { ...rest, stream } : rest;
+    if (stream) {
+      const prepare = (candidate: Parameters<typeof generationRequest>[0]['candidate']) =>
+        generationRequest({ model, candidate, parameters, strict });
+      await answerStream({ service, model, prepare, request, response });
+      return;
+    }
+    const responseFormat = format ?? rules.defaultResponseFormat;
+    const job = await queue.enqueue(
+      'image.generation',
+      { model: model.name, parameters, responseFormat, strict },
+      { keyId: identity.keyId, requestId: context.requestId },
+    );
+    await answerJob({ service, job, format: responseFormat, request, response });
+  };

@@ -1,0 +1,19 @@
+import type { AssetStore } from '@gateway/jobs/asset-store';
+import type { JobQueue } from '@gateway/jobs/job-queue';
+import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { Upstream } from '@gateway/upstream/upstream';
+
+/** What the image endpoints work with. */
+export interface ImageService {
+  readonly upstream: Upstream;
+  readonly queue: JobQueue<'image.generation' | 'image.edit'>;
+  readonly assets: AssetStore;
+  readonly uploads: UploadStore;
+  /** Base of the URLs that are handed out. */
+  readonly publicUrl: string;
+  /** Signs them. */
+  readonly secret: string;
+  readonly jsonMaxBytes: number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}

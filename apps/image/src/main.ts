@@ -1,0 +1,44 @@
+import { openAssetStore } from '@gateway/jobs/asset-store';
+import { createJobQueue } from '@gateway/jobs/job-queue';
+import { openUploadStore } from '@gateway/jobs/upload-store';
+import { createIdentityVerifier } from '@gateway/service-kit/identity-token';
+import { createRequestLog } from '@gateway/service-kit/request-log';
+import { startService } from '@gateway/service-kit/start-service';
+import { createImageApp } from './app.ts';
+import { ImageConfig } from './config.ts';
+import { openUpstream } from './open-upstream.ts';
+
+const options = { service: 'image', settings: ImageConfig, process };
+
+await startService(options, async ({ config, life, logger, metrics }) => {
+  const upstream = await openUpstream({ life, path: config.GATEWAY_CONFIG, env: process.env });
+  const uploads = await openUploadStore(config.GATEWAY_DATA_DIR);
+  const queue = life.own(
+    await createJobQueue({
+      redisUrl: config.REDIS_URL,
+      kinds: ['image.generation', 'image.edit'],
+      maxWaiting: config.QUEUE_MAX_WAITING,
+      uploads,
+      now: Date.now,
+      onError: (error) => logger.warn({ err: error }, 'the queue'),
+    }),
+    (open) => open.close(),
+  );
+  life.readiness.check('redis', () => queue.isReady());
+  const app = createImageApp({
+    readiness: life.readiness,
+    metrics,
+    requestLog: createRequestLog({ logger, metrics }),
+    verifyIdentity: createIdentityVerifier({ secret: config.GATEWAY_SECRET, now: Date.now }),
+    deadline: life.deadline,
+    upstream,
+    queue,
+    assets: await openAssetStore(config.GATEWAY_DATA_DIR),
+    uploads,
+    publicUrl: config.PUBLIC_URL,
+    secret: config.GATEWAY_SECRET,
+    jsonMaxBytes: config.JSON_MAX_BYTES,
+    now: Date.now,
+  });
+  await life.listen(app, { port: config.IMAGE_PORT, host: config.HOST, portSetting: 'IMAGE_PORT' });
+});

@@ -1,0 +1,74 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { ImagesReply } from '@gateway/contracts/openai/images';
+import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import { type Judge, judgeFirstOutput } from '@gateway/upstream/judge-first-output';
+import type { Reply } from '@gateway/upstream/reply';
+import type { Upstream } from '@gateway/upstream/upstream';
+import type { Prepared } from './generation-request.ts';
+
+/** Ten images of the largest size, in base64. */
+const MOST_REPLY_BYTES = 400 * 1024 * 1024;
+
+interface AskOptions {
+  readonly upstream: Upstream;
+  readonly candidates: readonly Candidate[];
+  readonly prepare: (candidate: Candidate) => Prepared | Promise<Prepared>;
+  readonly streamed: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Asks the candidates for images, until one begins to answer. Paid work: none is asked after one may have begun. */
+export async function askForImages({
+  upstream,
+  candidates,
+  prepare,
+  streamed,
+  signal,
+}: AskOptions): Promise<{ reply: Reply; dropped: readonly string[] }> {
+  let dropped: readonly string[] = [];
+  const reply = await upstream.send({
+    candidates,
+    request: async (candidate) => {
+      const prepared = await prepare(candidate);
+      dropped = prepared.dropped;
+      return prepared.request;
+    },
+    dialect: 'openai',
+    work: 'paid',
+    streamed,
+    signal,
+    judge,
+  });
+  return { reply, dropped };
+}
+
+/** A 200 with broken JSON was paid for: no other provider may be asked. */
+const judge: Judge = (first) => {
+  const verdict = judgeFirstOutput(first);
+  const isJson = first.headers['content-type']?.startsWith('application/json') ?? false;
+  return typeof verdict === 'object' && verdict.body === '' && isJson ? 'accept' : verdict;
+};
+
+/** @throws {GatewayError} `upstream_failed`, not to be repeated, for what is no reply with images */
+export async function readImagesReply(reply: Reply): Promise<ImagesReply> {
+  const bytes = await reply.bytes(MOST_REPLY_BYTES);
+  try {
+    return ImagesReply.parse(JSON.parse(bytes.toString()));
+  } catch (error) {
+    throw badReply('The upstream answered with something that holds no images.', error);
+  }
+}
+
+/** The images were probably made and billed, but cannot be had. */
+export const badReply = (message: string, cause?: unknown): GatewayError =>
+  new GatewayError('upstream_failed', { message, source: 'upstream', retry: false, cause });
+
+/** @throws {GatewayError} `model_not_found` when the model is no longer configured */
+export function modelOfJob(upstream: Upstream, name: string): ResolvedModel {
+  const model = upstream.resolveModel(name);
+  if (model !== null) return model;
+  throw new GatewayError('model_not_found', {
+    path: ['model'],
+    message: `The model '${name}' does not exist or you do not have access to it.`,
+  });
+}

@@ -1,0 +1,40 @@
+import { stat } from 'node:fs/promises';
+import type { Upload } from '@gateway/contracts/jobs';
+import { toStorageError } from '@gateway/jobs/file-area';
+import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import { invertAlpha } from '../files/invert-alpha.ts';
+
+/** A request's mask, as each route takes it. */
+export interface Masks {
+  /** Untouched, or with its alpha inverted where the route means the opposite by transparency. */
+  for(candidate: Candidate): Promise<Upload | null>;
+  /** Deletes what was made. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export function openMasks(mask: Upload | null, model: ResolvedModel, uploads: UploadStore): Masks {
+  let inverted: Upload | undefined;
+  const invert = async (original: Upload): Promise<Upload> => {
+    const uploadId = uploads.newId();
+    const path = uploads.pathOf(uploadId);
+    try {
+      await invertAlpha(uploads.pathOf(original.uploadId), path);
+      return { ...original, uploadId, sizeBytes: (await stat(path)).size };
+    } catch (error) {
+      await uploads.delete(uploadId);
+      throw toStorageError(error);
+    }
+  };
+  return {
+    for: async ({ route }) => {
+      if (mask === null || (route.maskTransparent ?? model.maskTransparent) === model.maskTransparent)
+        return mask;
+      inverted ??= await invert(mask);
+      return inverted;
+    },
+    [Symbol.asyncDispose]: async () => {
+      if (inverted !== undefined) await uploads.delete(inverted.uploadId);
+    },
+  };
+}

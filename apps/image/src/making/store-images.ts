@@ -1,0 +1,69 @@
+import type { ImageOutput } from '@gateway/contracts/jobs';
+import type { ImagesReply } from '@gateway/contracts/openai/images';
+import { type AssetStore, assetId } from '@gateway/jobs/asset-store';
+import type { Channel } from '@gateway/upstream/configuration/configuration';
+import type { Reply } from '@gateway/upstream/reply';
+import { imageTypeOf } from '../files/image-type.ts';
+import { badReply } from './ask-upstream.ts';
+import type { ImageMaker } from './image-maker.ts';
+
+const MOST_IMAGE_BYTES = 100 * 1024 * 1024;
+const DATA_URL = /^data:[^,]*;base64,/;
+
+interface StoreOptions {
+  readonly maker: Pick<ImageMaker, 'upstream' | 'assets' | 'now'>;
+  readonly jobId: string;
+  readonly reply: Reply;
+  readonly images: ImagesReply;
+  readonly dropped: readonly string[];
+}
+
+/**
+ * Keeps what the upstream made, and last of all the output itself, so that it can be found when the worker dies before
+ * it has told anybody. Not stopped by a caller who leaves: it has been paid for.
+ *
+ * @throws {GatewayError} `storage_full`, `upstream_failed` or `upstream_timeout` for a URL that cannot be fetched
+ */
+export async function storeImages(options: StoreOptions): Promise<ImageOutput> {
+  const { maker, jobId, reply, images, dropped } = options;
+  const { data, created, ...members } = images;
+  const stored: ImageOutput['images'] = [];
+  for (const [index, { b64_json: base64, url, ...rest }] of data.entries()) {
+    const bytes = await bytesOf({ base64, url }, maker, reply.candidate.channel);
+    const contentType = imageTypeOf(bytes);
+    if (contentType === undefined) throw badReply('The upstream sent something that is no image.');
+    const { id, sizeBytes } = await maker.assets.put(assetId(jobId, index, contentType), bytes);
+    stored.push({ assetId: id, contentType, sizeBytes, members: rest });
+  }
+  const output: ImageOutput = {
+    created: Math.floor(created ?? maker.now() / 1000),
+    images: stored,
+    members,
+    dropped: [...dropped],
+    channel: reply.candidate.channel.name,
+    upstreamAttempts: reply.attempts.length,
+  };
+  await maker.assets.put(outputId(jobId), Buffer.from(JSON.stringify(output)));
+  return output;
+}
+
+async function bytesOf(
+  { base64, url }: { base64: string | null | undefined; url: string | null | undefined },
+  { upstream }: Pick<ImageMaker, 'upstream'>,
+  channel: Channel,
+): Promise<Buffer> {
+  if (base64) return Buffer.from(base64, 'base64');
+  if (!url) throw badReply('The upstream sent an entry without an image.');
+  const inline = DATA_URL.exec(url);
+  if (inline !== null) return Buffer.from(url.slice(inline[0].length), 'base64');
+  const { bytes } = await upstream.fetchAsset({ url, channel, maxBytes: MOST_IMAGE_BYTES });
+  return bytes;
+}
+
+const outputId = (jobId: string): string => assetId(jobId, 'output', 'application/json');
+
+/** The text of a job's output, if the job came as far as storing it. */
+export async function storedOutput(assets: AssetStore, jobId: string): Promise<unknown> {
+  const asset = await assets.open(outputId(jobId));
+  return asset === undefined ? undefined : JSON.parse((await asset.bytes()).toString());
+}

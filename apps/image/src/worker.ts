@@ -1,0 +1,41 @@
+import { openAssetStore } from '@gateway/jobs/asset-store';
+import { createJobWorker } from '@gateway/jobs/job-worker';
+import { startSweeping } from '@gateway/jobs/start-sweeping';
+import { openUploadStore } from '@gateway/jobs/upload-store';
+import { mountHealth, mountMetrics } from '@gateway/service-kit/ops';
+import { startService } from '@gateway/service-kit/start-service';
+import express from 'express';
+import { ImageWorkerConfig } from './config.ts';
+import { logJob } from './log-job.ts';
+import { imageActs } from './making/make-images.ts';
+import { openUpstream } from './open-upstream.ts';
+
+const options = { service: 'image-worker', settings: ImageWorkerConfig, process };
+
+await startService(options, async ({ config, life, logger, metrics }) => {
+  const upstream = await openUpstream({ life, path: config.GATEWAY_CONFIG, env: process.env });
+  const uploads = await openUploadStore(config.GATEWAY_DATA_DIR);
+  const assets = await openAssetStore(config.GATEWAY_DATA_DIR);
+  const onError = (error: unknown) => logger.warn({ err: error }, 'the queue');
+  life.own(startSweeping({ assets, uploads, now: Date.now, onError }), (sweeping) => sweeping.close());
+  const worker = life.own(
+    await createJobWorker({
+      redisUrl: config.REDIS_URL,
+      acts: imageActs({ upstream, assets, uploads, now: Date.now }),
+      concurrency: config.WORKER_CONCURRENCY,
+      uploads,
+      onFinished: (job) => logJob(job, { logger, metrics }),
+      onError,
+    }),
+    (open) => open.close({ drainTimeoutMs: config.DRAIN_TIMEOUT_MS }),
+  );
+  life.readiness.check('queue', () => worker.isReady());
+  const ops = express();
+  mountHealth(ops, life.readiness, { tellMissing: true });
+  mountMetrics(ops, metrics);
+  await life.listen(ops, {
+    port: config.IMAGE_WORKER_METRICS_PORT,
+    host: config.HOST,
+    portSetting: 'IMAGE_WORKER_METRICS_PORT',
+  });
+});
