@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { Catalog, ResolvedModel } from './catalog.ts';
+import { fitsPattern } from './name-pattern.ts';
 import { type ModelKind, PROTOCOLS_OF_KIND, type Protocol } from './protocol.ts';
 
 interface ModelQuery {
@@ -54,18 +55,4 @@ const unsupported = (message: string) => new GatewayError('unsupported_model', {
 
 /** Whether a key's model patterns (`gpt-*`) take in a name. */
 export const mayUse = ({ models }: Pick<Identity, 'models'>, name: string): boolean =>
-  models === null || models.some((pattern) => matches(pattern.split('*'), name));
-
-/** The pieces of a pattern, between its `*`, occur in order; the first begins the name and the last ends it. */
-function matches([first = '', ...rest]: readonly string[], name: string): boolean {
-  const last = rest.pop();
-  if (last === undefined) return name === first;
-  if (!name.startsWith(first)) return false;
-  let position = first.length;
-  for (const piece of rest) {
-    const found = name.indexOf(piece, position);
-    if (found < 0) return false;
-    position = found + piece.length;
-  }
-  return name.length - last.length >= position && name.endsWith(last);
-}
+  models === null || models.some((pattern) => fitsPattern(pattern, name));

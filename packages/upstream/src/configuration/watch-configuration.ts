@@ -28,34 +28,52 @@ export interface ConfigurationWatch {
  * file and changes that are made outside a container.
  */
 export const watchConfiguration = (options: WatchOptions): ConfigurationWatch => {
-  let seen = options.current.revision;
-  let hadFile = options.current.source === 'file';
+  const { intervalMs = 1_000, current, path } = options;
+  let seen = current.revision;
+  let hadFile = current.source === 'file';
+  let suspected: string | null = null;
   let closed = false;
   let reading = Promise.resolve();
+  let again: NodeJS.Timeout | undefined;
+
+  /** A file that is being written looks broken for a moment: only what stays broken is reported. */
+  const suspect = (revision: string, error: unknown): void => {
+    if (suspected === revision) {
+      seen = revision;
+      options.onMistake(error);
+      return;
+    }
+    suspected = revision;
+    again = setTimeout(look, intervalMs);
+  };
 
   const read = async (): Promise<void> => {
-    if (closed) return;
+    let revision = 'unreadable';
     try {
       const text = await readConfigurationText(options);
-      if (text === null && hadFile) throw noSuchFile(options.path);
+      if (closed) return;
+      if (text === null && hadFile) throw noSuchFile(path);
       hadFile ||= text !== null;
-      const revision = text === null ? '' : revisionOf(text);
-      if (closed || revision === seen) return;
+      revision = text === null ? '' : revisionOf(text);
+      if (revision === seen) return;
+      const configuration = configurationFromText(text, options);
       seen = revision;
-      options.onChange(configurationFromText(text, options));
+      options.onChange(configuration);
     } catch (error) {
-      if (!closed) options.onMistake(error);
+      if (!closed && revision !== seen) suspect(revision, error);
     }
   };
   const look = (): void => {
+    clearTimeout(again);
     reading = reading.then(read);
   };
-  watchFile(options.path, { interval: options.intervalMs ?? 1_000, persistent: false }, look);
+  watchFile(path, { interval: intervalMs, persistent: false }, look);
   look();
   return {
     close: () => {
       closed = true;
-      unwatchFile(options.path, look);
+      clearTimeout(again);
+      unwatchFile(path, look);
     },
   };
 };
