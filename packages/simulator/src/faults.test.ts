@@ -7,7 +7,7 @@ import { isNamedFault, STATUS_FAULTS } from './fault-table.ts';
 import { type Simulator, startSimulator } from './start-simulator.ts';
 
 const openaiOf = ({ baseUrl }: Simulator) =>
-  new OpenAI({ baseURL: baseUrl, apiKey: 'sk-test', maxRetries: 0 });
+  new OpenAI({ baseURL: baseUrl, apiKey: 'sk-test', maxRetries: 0, logLevel: 'off' });
 const anthropicOf = ({ url }: Simulator) => new Anthropic({ baseURL: url, apiKey: 'key', maxRetries: 0 });
 
 const respond = (simulator: Simulator, directive: string, stream = false) =>

@@ -16,7 +16,7 @@ const eventsOf = (bytes: Buffer): Buffer[] => {
 };
 
 /** Cuts bytes into the pieces that are written one by one. */
-export const cutBytes = (body: Chunk, cuts: Cuts): Buffer[] => {
+const cutBytes = (body: Chunk, cuts: Cuts): Buffer[] => {
   const bytes = Buffer.from(body);
   if (cuts === 'whole') return [bytes];
   if (cuts === 'events') return eventsOf(bytes);

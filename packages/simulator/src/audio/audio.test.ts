@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { parseBuffer } from 'music-metadata';
 import OpenAI, { toFile } from 'openai';
 import { expect, test } from 'vitest';
@@ -44,6 +45,20 @@ test.for(NAMES)('%s is labelled as such and lasts as long as its text', async (f
   const half = await speak(simulator, format, TEN_SECONDS, 2);
   expect(Math.abs((await secondsOf(format, half.bytes)) - 5)).toBeLessThan(0.05);
   expect(simulator.ledger()['tts-1']).toMatchObject({ requests: 2, characters: 300, audioSeconds: 15 });
+});
+
+// ffmpeg 5.1 decoded exactly these bytes to ten seconds of the tone; the digests hold them still.
+test.for([
+  ['mp3', '31efc7ad225a169eb417128ef14e16374619847db01104243e3c87580e4f8166'],
+  ['opus', '8392744b91348c2345f05ac6a378cdc34aba2ec77a05ce0006520a70f6e7a312'],
+  ['aac', 'ce5a0314f6bdf7cd74e6fc4d4567f43376132b26c2d555171b57b26533f5b8ef'],
+  ['flac', '84ad25f194e1f0ce4ffebb694473bb9a6d24b893c89b084a4d60f7af08e54e74'],
+  ['wav', '5826b610a8d2784687dd6178ec299b5e336192f9a904799693c72403a469b4e8'],
+  ['pcm', '619f8599ca1abd5d532bf4d1daeb9965dae45b0f91502152bfbba114dc364fb7'],
+] as const)('%s bytes are those that an independent decoder has played', ([format, digest]) => {
+  const hash = createHash('sha256');
+  for (const chunk of SPEECH_FORMATS[format].encode(10)) hash.update(chunk);
+  expect(hash.digest('hex')).toBe(digest);
 });
 
 test('speech as events carries the same bytes and its usage', async () => {

@@ -1,10 +1,11 @@
 import type { Handler } from '../call.ts';
 import { checkOpenAi, missingParameter, unsupportedChoice } from '../checks/check-openai.ts';
-import { isKnownModel, readJson } from '../checks/read-json.ts';
+import { checkModelExists } from '../checks/known-model.ts';
+import { readJson } from '../checks/read-json.ts';
 import type { Rules } from '../checks/rule.ts';
 import { withoutDirectives } from '../directives.ts';
 import { asNumber, asObject, asText, isGiven, type JsonObject } from '../json-value.ts';
-import { invalidRequest, ProviderError } from '../provider-error.ts';
+import { invalidRequest } from '../provider-error.ts';
 import { type Reply, streamReply } from '../reply.ts';
 import { dataFrame } from '../sse.ts';
 import { countTokens } from '../tokens.ts';
@@ -35,14 +36,7 @@ const voicesOf = (model: string): readonly string[] | null => {
 const checkSpeech = (body: JsonObject): void => {
   checkOpenAi(body, RULES);
   const model = asText(body.model);
-  if (!isKnownModel(model)) {
-    throw new ProviderError({
-      status: 404,
-      message: `The model '${model}' does not exist.`,
-      code: 'model_not_found',
-      param: 'model',
-    });
-  }
+  checkModelExists(model);
   const voices = voicesOf(model);
   const own = asObject(body.voice).id;
   if (typeof body.voice !== 'string' && !isGiven(own)) throw missingParameter('voice');
@@ -60,7 +54,7 @@ const checkSpeech = (body: JsonObject): void => {
 };
 
 /** Length of the speech: fifteen characters a second at speed 1, at least half a second. */
-export const speechSeconds = (text: string, speed: number): number =>
+const speechSeconds = (text: string, speed: number): number =>
   Math.max(MIN_SECONDS, [...text].length / CHARACTERS_PER_SECOND / speed);
 
 function* speechEvents(chunks: Iterable<Buffer>, usage: JsonObject): Generator<string> {

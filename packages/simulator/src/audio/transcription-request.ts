@@ -1,6 +1,6 @@
 import { checkOpenAi, missingParameter, unsupportedChoice } from '../checks/check-openai.ts';
+import { checkModelExists } from '../checks/known-model.ts';
 import { typedFields } from '../checks/read-form.ts';
-import { isKnownModel } from '../checks/read-json.ts';
 import type { Rules } from '../checks/rule.ts';
 import { asNumber, asText, isGiven } from '../json-value.ts';
 import { invalidRequest, ProviderError } from '../provider-error.ts';
@@ -16,7 +16,7 @@ const FORMATS_BY_MODEL: readonly { models: RegExp; formats: readonly TranscriptF
   { models: /./, formats: ['json', 'text', 'srt', 'verbose_json', 'vtt'] },
 ];
 
-export const MAX_FILE_BYTES = 26_214_400;
+const MAX_FILE_BYTES = 26_214_400;
 
 const RULES: Rules = {
   model: { kind: 'string', required: true, min: 1 },
@@ -82,14 +82,7 @@ export const readTranscriptionRequest = (form: FormData): TranscriptionRequest =
   const file = checkFile(form.get('file'));
   checkOpenAi(fields, RULES);
   const model = asText(fields.model);
-  if (!isKnownModel(model)) {
-    throw new ProviderError({
-      status: 404,
-      message: `The model '${model}' does not exist.`,
-      code: 'model_not_found',
-      param: 'model',
-    });
-  }
+  checkModelExists(model);
   const format = formatOf(fields.response_format, model);
   const language = isGiven(fields.language) ? asText(fields.language) : null;
   if (language !== null && !LANGUAGE_TAG.test(language)) {

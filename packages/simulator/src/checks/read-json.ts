@@ -27,8 +27,3 @@ export const readJson = ({ request, dialect }: Call): JsonObject => {
   }
   throw refuse('expected an object');
 };
-
-const ABSENT_MODEL_PREFIX = 'no-such-';
-
-/** Every model exists here, except those whose names begin with `no-such-`. */
-export const isKnownModel = (model: string): boolean => !model.startsWith(ABSENT_MODEL_PREFIX);

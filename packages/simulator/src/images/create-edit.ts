@@ -5,8 +5,8 @@ import { readJson } from '../checks/read-json.ts';
 import { asList, asObject, asText, type JsonObject } from '../json-value.ts';
 import { invalidRequest } from '../provider-error.ts';
 import { checkInputImages } from './check-input-images.ts';
-import { readImageOrder } from './families.ts';
 import { imageReply } from './image-reply.ts';
+import { readImageOrder } from './read-image-order.ts';
 
 const IMAGE_FIELD = /^image(\[\d*\])?$/;
 const FIELD_TYPES = {

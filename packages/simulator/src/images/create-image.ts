@@ -1,8 +1,8 @@
 import type { Handler } from '../call.ts';
 import { readJson } from '../checks/read-json.ts';
 import { asText } from '../json-value.ts';
-import { readImageOrder } from './families.ts';
 import { imageReply } from './image-reply.ts';
+import { readImageOrder } from './read-image-order.ts';
 
 /** `POST /v1/images/generations` */
 export const createImage: Handler = (call) => {

@@ -5,7 +5,7 @@ import { jsonReply, type Reply, streamReply } from '../reply.ts';
 import { eventFrame } from '../sse.ts';
 import { countTokens } from '../tokens.ts';
 import { draw } from './draw.ts';
-import type { ImageOrder } from './families.ts';
+import type { ImageOrder } from './read-image-order.ts';
 
 /** Output tokens of a 1024×1024 image by quality; other sizes in proportion to their area. */
 const TOKENS_BY_QUALITY: Readonly<Record<string, number>> = {

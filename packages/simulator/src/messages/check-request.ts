@@ -1,5 +1,5 @@
 import { checkAnthropic } from '../checks/check-anthropic.ts';
-import { isKnownModel } from '../checks/read-json.ts';
+import { isKnownModel } from '../checks/known-model.ts';
 import type { Rules } from '../checks/rule.ts';
 import { asList, asObject, asText, isObject, type JsonObject } from '../json-value.ts';
 import { invalidMessages, ProviderError } from '../provider-error.ts';

@@ -1,5 +1,5 @@
 import type { Handler } from '../call.ts';
-import { isKnownModel } from '../checks/read-json.ts';
+import { isKnownModel } from '../checks/known-model.ts';
 import { ProviderError } from '../provider-error.ts';
 import { jsonReply } from '../reply.ts';
 

@@ -1,5 +1,5 @@
 import { checkOpenAi, missingParameter } from '../checks/check-openai.ts';
-import { isKnownModel } from '../checks/read-json.ts';
+import { isKnownModel } from '../checks/known-model.ts';
 import type { Rules } from '../checks/rule.ts';
 import { asList, asObject, asText, isGiven, type JsonObject } from '../json-value.ts';
 import { invalidRequest, ProviderError } from '../provider-error.ts';

@@ -19,7 +19,7 @@ export interface OutputItem {
   readonly text: string;
 }
 
-export const annotationsOf = (part: AnswerPart): readonly JsonObject[] => {
+const annotationsOf = (part: AnswerPart): readonly JsonObject[] => {
   if (part.kind !== 'text' || !part.citation) return [];
   const { source, start, end } = part.citation;
   return source === 'web'
@@ -28,14 +28,16 @@ export const annotationsOf = (part: AnswerPart): readonly JsonObject[] => {
 };
 
 const reasoningItem = (text: string, { provider, summarises, rawReasoning }: ItemOptions): OutputItem => {
+  const head = { id: provider.ids.next('rs_'), type: 'reasoning' };
+  // Who shows the reasoning itself has no need to encrypt it.
+  if (rawReasoning)
+    return { item: { ...head, summary: [], content: [{ type: 'reasoning_text', text }] }, text };
   const item = {
-    id: provider.ids.next('rs_'),
-    type: 'reasoning',
-    summary: summarises && !rawReasoning ? [{ type: 'summary_text', text }] : [],
-    ...(rawReasoning && { content: [{ type: 'reasoning_text', text }] }),
+    ...head,
+    summary: summarises ? [{ type: 'summary_text', text }] : [],
     encrypted_content: seal(ENCRYPTED_REASONING_PREFIX, text, provider.signatureSecret),
   };
-  return { item, text: summarises || rawReasoning ? text : '' };
+  return { item, text: summarises ? text : '' };
 };
 
 const foundFiles = () => [

@@ -52,7 +52,7 @@ export const startedResponse = (body: JsonObject, id: string, createdAt: number)
   };
 };
 
-export const responsesUsage = (usage: AnswerUsage): JsonObject => ({
+const responsesUsage = (usage: AnswerUsage): JsonObject => ({
   input_tokens: usage.inputTokens,
   input_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: usage.cacheWriteTokens },
   output_tokens: usage.outputTokens,

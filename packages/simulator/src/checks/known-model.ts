@@ -1,0 +1,17 @@
+import { ProviderError } from '../provider-error.ts';
+
+const ABSENT_MODEL_PREFIX = 'no-such-';
+
+/** Every model exists here, except those whose names begin with `no-such-`. */
+export const isKnownModel = (model: string): boolean => !model.startsWith(ABSENT_MODEL_PREFIX);
+
+/** @throws ProviderError 404 as the media endpoints word it */
+export const checkModelExists = (model: string): void => {
+  if (isKnownModel(model)) return;
+  throw new ProviderError({
+    status: 404,
+    message: `The model '${model}' does not exist.`,
+    code: 'model_not_found',
+    param: 'model',
+  });
+};
