@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { dialectOf, ENDPOINTS, type Endpoint } from './endpoints.ts';
+import { REQUEST_BODIES, type RequestBody } from './request-bodies.ts';
+
+type Json = Record<string, unknown>;
+
+/** The JSON Schema of a body, with the file parts of a form beside the text parts. */
+function bodySchema({ schema, files }: RequestBody): Json {
+  const json: Json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', target: 'draft-2020-12' });
+  const { $schema: _, ...rest } = json;
+  if (files === undefined) return rest;
+  const required = z.array(z.string()).catch([]).parse(rest.required);
+  const properties = z.record(z.string(), z.unknown()).catch({}).parse(rest.properties);
+  const file = { type: 'string', contentMediaType: 'application/octet-stream' };
+  return {
+    ...rest,
+    properties: {
+      ...properties,
+      ...Object.fromEntries([...files.required, ...files.optional].map((name) => [name, file])),
+    },
+    required: [...required, ...files.required],
+  };
+}
+
+const errorReply = (description: string, path: string) => ({
+  description,
+  content: {
+    'application/json': {
+      schema: {
+        $ref: `#/components/schemas/${dialectOf(path) === 'openai' ? 'OpenAIError' : 'AnthropicError'}`,
+      },
+    },
+  },
+});
+
+function operation(endpoint: Endpoint): Json {
+  const body = REQUEST_BODIES[`${endpoint.method} ${endpoint.path}`];
+  const parameters = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+  return {
+    summary: endpoint.summary,
+    tags: [endpoint.service],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    security:
+      endpoint.auth === 'public'
+        ? []
+        : [{ bearer: [] }, ...(dialectOf(endpoint.path) === 'anthropic' ? [{ apiKey: [] }] : [])],
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: {
+              [body.files ? 'multipart/form-data' : 'application/json']: { schema: bodySchema(body) },
+            },
+          },
+        }),
+    responses: {
+      200: { description: "As the endpoint's protocol has it." },
+      '4XX': errorReply('The request was refused; the message says what to do.', endpoint.path),
+      '5XX': errorReply('The gateway or the provider behind it failed.', endpoint.path),
+    },
+  };
+}
+
+const nullableString = { type: ['string', 'null'] };
+const COMPONENTS = {
+  securitySchemes: {
+    bearer: { type: 'http', scheme: 'bearer' },
+    apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+  },
+  schemas: {
+    OpenAIError: {
+      type: 'object',
+      required: ['error'],
+      properties: {
+        error: {
+          type: 'object',
+          required: ['message', 'type', 'param', 'code'],
+          properties: {
+            message: { type: 'string' },
+            type: { type: 'string' },
+            param: nullableString,
+            code: nullableString,
+          },
+        },
+      },
+    },
+    AnthropicError: {
+      type: 'object',
+      required: ['type', 'error', 'request_id'],
+      properties: {
+        type: { const: 'error' },
+        error: {
+          type: 'object',
+          required: ['type', 'message'],
+          properties: { type: { type: 'string' }, message: { type: 'string' } },
+        },
+        request_id: { type: 'string' },
+      },
+    },
+  },
+};
+
+/**
+ * The public surface as an OpenAPI 3.1 document, made from the table of endpoints and the wire schemas. It names what
+ * the gateway checks; members that it does not name are accepted and travel on.
+ */
+export function openapiDocument(): Json {
+  const paths: Record<string, Json> = {};
+  for (const endpoint of ENDPOINTS) {
+    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operation(endpoint) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Gateway',
+      version: '1',
+      description: 'Text, images, speech and transcripts over one base URL.',
+    },
+    paths,
+    components: COMPONENTS,
+  };
+}

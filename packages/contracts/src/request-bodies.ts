@@ -1,0 +1,30 @@
+import type { z } from 'zod';
+import { CountTokensRequest, MessagesRequest } from './anthropic/messages.ts';
+import { ImageEditRequest, ImageGenerationRequest } from './openai/images.ts';
+import { ResponsesRequest } from './openai/responses.ts';
+import { SpeechRequest } from './openai/speech.ts';
+import { TranscriptionRequest } from './openai/transcriptions.ts';
+
+/** What a request carries: JSON, or a form of text parts as the schema has them and of files. */
+export interface RequestBody {
+  readonly schema: z.ZodType;
+  /** Names of a form's file parts, and which of them must be there. Absent: the body is JSON. */
+  readonly files?: { readonly required: readonly string[]; readonly optional: readonly string[] };
+}
+
+/** The bodies of the endpoints that take one, by `METHOD /path`. */
+export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
+  'POST /v1/responses': { schema: ResponsesRequest },
+  'POST /v1/messages': { schema: MessagesRequest },
+  'POST /v1/messages/count_tokens': { schema: CountTokensRequest },
+  'POST /v1/images/generations': { schema: ImageGenerationRequest },
+  'POST /v1/images/edits': {
+    schema: ImageEditRequest,
+    files: { required: ['image'], optional: ['mask'] },
+  },
+  'POST /v1/audio/speech': { schema: SpeechRequest },
+  'POST /v1/audio/transcriptions': {
+    schema: TranscriptionRequest,
+    files: { required: ['file'], optional: [] },
+  },
+};
