@@ -50,8 +50,11 @@ const answer = async (call: Call): Promise<Reply> => {
     // A whole body has no room for an error event: the same failure is a status there.
     throw new ProviderError({ status: 500, message: UPSTREAM_TROUBLE });
   } catch (error) {
-    if (error instanceof ProviderError) return errorReply(error, call);
-    throw error;
+    const shown =
+      error instanceof ProviderError
+        ? error
+        : new ProviderError({ status: 500, message: `The simulator itself failed: ${String(error)}` });
+    return errorReply(shown, call);
   }
 };
 

@@ -1,6 +1,14 @@
 import { asList, asNumber, asObject, asText, isObject, type JsonObject } from '../json-value.ts';
 
 const MAX_DEPTH = 12;
+/** A schema that refers to itself may ask for more than there are atoms. */
+const MAX_VALUES = 10_000;
+
+/** Where an instance is being made: the whole schema, for references, and how many values may still be made. */
+interface Making {
+  readonly root: JsonObject;
+  valuesLeft: number;
+}
 
 const FORMATS: Readonly<Record<string, string>> = {
   date: '2026-11-20',
@@ -31,27 +39,28 @@ const numberOf = (schema: JsonObject): number => {
   return minimum ?? Math.min(1, asNumber(schema.maximum) ?? 1);
 };
 
-const objectOf = (schema: JsonObject, root: JsonObject, depth: number): JsonObject => {
+const objectOf = (schema: JsonObject, making: Making, depth: number): JsonObject => {
   const properties = asObject(schema.properties);
   return Object.fromEntries(
     asList(schema.required).map((required) => {
       const name = asText(required);
-      return [name, instanceOf(properties[name], root, name, depth + 1)];
+      return [name, instanceOf(properties[name], making, name, depth + 1)];
     }),
   );
 };
 
-const instanceOf = (value: unknown, root: JsonObject, name: string, depth: number): unknown => {
-  if (!isObject(value) || depth > MAX_DEPTH) return null;
-  const schema = resolved(value, root);
+const instanceOf = (value: unknown, making: Making, name: string, depth: number): unknown => {
+  making.valuesLeft -= 1;
+  if (!isObject(value) || depth > MAX_DEPTH || making.valuesLeft < 0) return null;
+  const schema = resolved(value, making.root);
   if ('const' in schema) return schema.const;
   const [firstAllowed] = asList(schema.enum);
   if (firstAllowed !== undefined) return firstAllowed;
   const [choice] = [...asList(schema.anyOf), ...asList(schema.oneOf)];
-  if (choice !== undefined) return instanceOf(choice, root, name, depth + 1);
+  if (choice !== undefined) return instanceOf(choice, making, name, depth + 1);
   const all = asList(schema.allOf);
   if (all.length > 0) {
-    return Object.assign({}, ...all.map((part) => asObject(instanceOf(part, root, name, depth + 1))));
+    return Object.assign({}, ...all.map((part) => asObject(instanceOf(part, making, name, depth + 1))));
   }
   const type = Array.isArray(schema.type) ? asText(schema.type[0]) : asText(schema.type);
   if (type === 'string') return stringOf(schema, name);
@@ -64,13 +73,14 @@ const instanceOf = (value: unknown, root: JsonObject, name: string, depth: numbe
       asNumber(schema.maxItems) ?? 100,
       100,
     );
-    return Array.from({ length: count }, () => instanceOf(schema.items, root, name, depth + 1));
+    return Array.from({ length: count }, () => instanceOf(schema.items, making, name, depth + 1));
   }
-  return objectOf(schema, root, depth);
+  return objectOf(schema, making, depth);
 };
 
 /**
  * A value that satisfies a JSON Schema's types, required properties, enums, lengths and lower bounds; the same for
  * the same schema. Patterns are not followed.
  */
-export const schemaInstance = (schema: JsonObject): unknown => instanceOf(schema, schema, 'value', 0);
+export const schemaInstance = (schema: JsonObject): unknown =>
+  instanceOf(schema, { root: schema, valuesLeft: MAX_VALUES }, 'value', 0);
