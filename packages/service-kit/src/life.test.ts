@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 
 const ENTRY = new URL('./fixtures/small-service.ts', import.meta.url).pathname;
@@ -53,6 +54,16 @@ test('SIGTERM lets a running request finish, refuses new ones, closes the last o
   expect(code).toBe(0);
   expect(output.indexOf('closed second')).toBeGreaterThan(-1);
   expect(output.indexOf('closed first')).toBeGreaterThan(output.indexOf('closed second'));
+});
+
+test('a connection that was opened in advance and never used does not hold up the end', async () => {
+  const { child, exited, url } = await ready({ DRAIN_TIMEOUT_MS: '3600000' });
+  const unused = connect(Number(new URL(url).port), '127.0.0.1');
+  await once(unused, 'connect');
+  await (await fetch(url)).text();
+  child.kill('SIGTERM');
+  expect((await exited).code).toBe(0);
+  unused.destroy();
 });
 
 test('what is still running at the drain deadline is told, and may say its last words', async () => {

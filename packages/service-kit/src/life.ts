@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { ConfigError } from './config.ts';
 import type { Logger } from './logger.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
@@ -45,7 +45,7 @@ export interface RunOptions {
 export async function runService(options: RunOptions, build: (life: Life) => Promise<void>): Promise<void> {
   const { logger, process } = options;
   const resources = new AsyncDisposableStack();
-  const servers: Server[] = [];
+  const servers: Serving[] = [];
   const deadline = new AbortController();
   const readiness = createReadiness();
   let port: number | undefined;
@@ -61,7 +61,7 @@ export async function runService(options: RunOptions, build: (life: Life) => Pro
     listen: async (listener, address) => {
       const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, ...address.options }, listener);
       address.configure?.(server);
-      servers.push(server);
+      servers.push({ server, sockets: connectionsOf(server) });
       const bound = await bind(server, address);
       port ??= bound;
       return bound;
@@ -85,7 +85,7 @@ export async function runService(options: RunOptions, build: (life: Life) => Pro
   logger.info({ reason }, 'stopping');
   readiness.close();
   const timer = setTimeout(() => deadline.abort(new Error('drain deadline passed')), options.drainTimeoutMs);
-  await Promise.all(servers.map((server) => drain(server, deadline.signal)));
+  await Promise.all(servers.map((serving) => drain(serving, deadline.signal)));
   clearTimeout(timer);
   logger.info('stopped');
   await closeAll(resources, logger);
@@ -103,18 +103,38 @@ const LAST_WORDS_MS = 1000;
 /** How often connections that have become idle are looked for while draining. */
 const IDLE_CHECK_MS = 50;
 
-async function drain(server: Server, deadline: AbortSignal): Promise<void> {
+interface Serving {
+  readonly server: Server;
+  readonly sockets: ReadonlySet<Socket>;
+}
+
+async function drain({ server, sockets }: Serving, deadline: AbortSignal): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.prependListener('request', (_request, response) => {
     response.shouldKeepAlive = false;
   });
-  server.closeIdleConnections();
-  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+  const closeIdle = () => {
+    server.closeIdleConnections();
+    // Node takes a connection on which nothing was ever sent for one whose request is on its way.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  };
+  closeIdle();
+  const idle = setInterval(closeIdle, IDLE_CHECK_MS);
   const force = () => setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS);
   if (deadline.aborted) force();
   else deadline.addEventListener('abort', force, { once: true });
   await closed;
   clearInterval(idle);
+}
+
+/** A server's connections, to find those that clients have opened in advance and never used. */
+function connectionsOf(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return sockets;
 }
 
 async function bind(server: Server, { port, host, portSetting }: ListenAddress): Promise<number> {
