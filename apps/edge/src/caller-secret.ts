@@ -1,0 +1,56 @@
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+
+export interface CallerSecret {
+  readonly secret: string;
+  readonly sentAs: 'bearer' | 'x-api-key';
+}
+
+const BEARER = /^bearer +(\S+) *$/i;
+
+/** The paths where Anthropic's clients send their key in a header of its own. */
+const takesApiKeyHeader = (path: string): boolean =>
+  path === '/v1/messages' ||
+  path.startsWith('/v1/messages/') ||
+  path === '/v1/models' ||
+  path.startsWith('/v1/models/');
+
+/**
+ * The key that a request carries: from `Authorization: Bearer`, or from `x-api-key` where that is customary, which
+ * then counts before the other (some clients send both).
+ *
+ * @throws {GatewayError} `missing_key` without either, `invalid_key` for another kind of authorization
+ */
+export function callerSecretOf(request: IncomingMessage, path: string): CallerSecret {
+  const apiKey = request.headers['x-api-key'];
+  if (typeof apiKey === 'string' && apiKey !== '' && takesApiKeyHeader(path))
+    return { secret: apiKey, sentAs: 'x-api-key' };
+  const { authorization } = request.headers;
+  if (authorization === undefined || authorization === '') throw missingKey();
+  const secret = BEARER.exec(authorization)?.[1];
+  if (secret === undefined) throw invalidKey('bearer');
+  return { secret, sentAs: 'bearer' };
+}
+
+/** RFC 9110 §15.5.2: a 401 says how to authenticate. */
+const headers = { 'www-authenticate': 'Bearer' };
+
+const missingKey = (): GatewayError =>
+  new GatewayError('missing_key', {
+    message: {
+      openai:
+        "You didn't provide an API key. Send your gateway key in an Authorization header with Bearer auth (Authorization: Bearer YOUR_KEY).",
+      anthropic: 'x-api-key header is required',
+    },
+    headers,
+  });
+
+/** The same for an unknown, a revoked, an expired and a disabled key: which of them it is, is nobody's business. */
+export const invalidKey = (sentAs: CallerSecret['sentAs']): GatewayError =>
+  new GatewayError('invalid_key', {
+    message: {
+      openai: 'Incorrect API key provided. Check that it is complete and that it has not been revoked.',
+      anthropic: sentAs === 'x-api-key' ? 'invalid x-api-key' : 'Invalid bearer token',
+    },
+    headers,
+  });

@@ -1,0 +1,52 @@
+import { ProcessSettings, setting } from '@gateway/service-kit/config';
+import { z } from 'zod';
+
+const list = (text: string) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+
+/** One origin or several, separated by commas: `http://text:8081` or `http://10.0.0.5:8081,http://10.0.0.6:8081`. */
+const serviceUrls = (fallback: string) =>
+  z
+    .string()
+    .default(fallback)
+    .transform(list)
+    .refine((urls) => urls.length > 0 && urls.every(isHttpOrigin), {
+      error: 'must be an http URL without a path, or several separated by commas',
+    });
+
+function isHttpOrigin(text: string): boolean {
+  const url = URL.parse(text);
+  return (
+    url !== null &&
+    url.protocol === 'http:' &&
+    url.pathname === '/' &&
+    url.search === '' &&
+    url.username === ''
+  );
+}
+
+export const EdgeConfig = ProcessSettings.extend({
+  PORT: setting.port(8080),
+  EDGE_METRICS_PORT: setting.port(9080),
+  REDIS_URL: setting.redisUrl(),
+  GATEWAY_SECRET: setting.secret(),
+  GATEWAY_BOOTSTRAP_KEY: z
+    .string()
+    .regex(/^[\x21-\x7e]{24,256}$/, 'must be 24 to 256 printable characters without spaces')
+    .optional(),
+  TEXT_URL: serviceUrls('http://127.0.0.1:8081'),
+  IMAGE_URL: serviceUrls('http://127.0.0.1:8082'),
+  AUDIO_URL: serviceUrls('http://127.0.0.1:8083'),
+  /** How long a service may take to begin its reply. Longer than a channel's total time limit and a job's wait. */
+  EDGE_SERVICE_TIMEOUT_MS: setting.integer(900_000, { min: 1 }),
+  /** How long a whole request may take to arrive, upload included. */
+  EDGE_REQUEST_TIMEOUT_MS: setting.integer(600_000, { min: 1 }),
+  /** Whether `x-forwarded-*` headers come from a proxy of ours in front of the edge. Otherwise they are replaced. */
+  EDGE_TRUST_PROXY: z.stringbool().default(false),
+  /** Web origins whose pages may call the gateway, separated by commas; `*` for all. Default: none. */
+  EDGE_CORS_ORIGINS: z.string().default('').transform(list),
+});
+export type EdgeConfig = z.infer<typeof EdgeConfig>;

@@ -1,0 +1,63 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { dialectOf } from '@gateway/contracts/endpoints';
+import type { Dialect, GatewayError } from '@gateway/contracts/gateway-error';
+import type { Identity } from '@gateway/contracts/identity';
+import type { LogFields, RequestContext } from '@gateway/service-kit/request-context';
+import { requestIdOf } from '@gateway/service-kit/request-id';
+import type { RequestLog } from '@gateway/service-kit/request-log';
+
+/** What the edge knows of the request at hand. Unlike a service's context it learns who is calling only on the way. */
+export interface EdgeContext extends RequestContext {
+  readonly requestId: string;
+  readonly dialect: Dialect;
+  identity: Identity | null;
+  readonly line: LogFields;
+  failure: GatewayError | undefined;
+}
+
+/**
+ * The context hangs on its request. (A `WeakMap` would be tidier, but V8's scavenger keeps all that a long-lived one
+ * holds: measured, every request survived young collection, whose pauses grew from 0.3 ms to 20 ms and more.)
+ */
+const contextOfRequest: unique symbol = Symbol('edge context');
+declare module 'node:http' {
+  interface IncomingMessage {
+    [contextOfRequest]?: EdgeContext;
+  }
+}
+
+export interface EdgeContexts {
+  /** Gives the request its id and its line in the log. `endpoint` is what log and metrics call its path. */
+  open(request: IncomingMessage, response: ServerResponse, endpoint: string): EdgeContext;
+  /** The request's context, opened as an unknown path's where that has not happened. */
+  of(request: IncomingMessage, response: ServerResponse): EdgeContext;
+}
+
+export const UNKNOWN_PATH = 'unknown';
+
+export function createEdgeContexts({
+  requestLog,
+  deadline,
+}: {
+  requestLog: RequestLog;
+  deadline: AbortSignal;
+}): EdgeContexts {
+  const open: EdgeContexts['open'] = (request, response, endpoint) => {
+    const context: EdgeContext = {
+      requestId: requestIdOf(request.headers['x-request-id']),
+      dialect: dialectOf(request.url ?? '/'),
+      identity: null,
+      // A caller who leaves is the proxy's business, so that the deadline is all there is to signal here.
+      signal: deadline,
+      line: {},
+      failure: undefined,
+    };
+    request[contextOfRequest] = context;
+    requestLog.observe(request, response, context, endpoint);
+    return context;
+  };
+  return {
+    open,
+    of: (request, response) => request[contextOfRequest] ?? open(request, response, UNKNOWN_PATH),
+  };
+}

@@ -1,0 +1,60 @@
+import type { RequestListener, Server, ServerOptions } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Logger } from '@gateway/service-kit/logger';
+import type { Metrics } from '@gateway/service-kit/metrics';
+import { requestIdOf } from '@gateway/service-kit/request-id';
+import { UNKNOWN_PATH } from './edge-context.ts';
+import type { Forwarder } from './forwarder.ts';
+import { dialectOfPacket, failureText, type ParserError, parserFailure } from './parser-failure.ts';
+
+const MAX_HEADER_BYTES = 32 * 1024;
+const HEADERS_TIMEOUT_MS = 30_000;
+const TIMEOUT_CHECK_MS = 5000;
+/** Longer than the load balancers' usual 60 s, so that it is they who close, and never in the middle of a request. */
+const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+
+/** How long a refused connection stays open for its reply to be read. */
+const LAST_WORDS_MS = 5000;
+
+export const edgeServerOptions = ({ requestTimeoutMs }: { requestTimeoutMs: number }): ServerOptions => ({
+  maxHeaderSize: MAX_HEADER_BYTES,
+  headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
+  requestTimeout: requestTimeoutMs,
+  connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, requestTimeoutMs),
+  keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+});
+
+interface ConfigureOptions {
+  readonly app: RequestListener;
+  readonly forwarder: Forwarder;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/**
+ * What only the server itself can be told. A caller that waits for `100 Continue` gets it when its key has been
+ * accepted, and what Node's parser refuses is answered in the caller's dialect as far as that can be seen.
+ */
+export function configureEdgeServer(
+  server: Server,
+  { app, forwarder, logger, metrics }: ConfigureOptions,
+): void {
+  server.on('checkContinue', app);
+  server.on('clientError', (error: ParserError, socket: Duplex) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+    const failure = parserFailure(error);
+    const underway = forwarder.underwayOn(socket);
+    if (underway !== undefined) {
+      forwarder.fail(underway, failure);
+      return void socket.end();
+    }
+    const requestId = requestIdOf(undefined);
+    const dialect = dialectOfPacket(error.rawPacket);
+    const status = failure.status(dialect);
+    socket.end(failureText(failure, dialect, requestId));
+    setTimeout(() => socket.destroy(), LAST_WORDS_MS).unref();
+    metrics.request({ endpoint: UNKNOWN_PATH, status, outcome: 'refused' }, 0);
+    const reason = { 'error.code': failure.code, 'error.parser': error.code };
+    logger.info({ path: UNKNOWN_PATH, requestId, status, outcome: 'refused', ...reason });
+  });
+}

@@ -1,0 +1,150 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Endpoint, ServiceName } from '@gateway/contracts/endpoints';
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { discardRest } from '@gateway/service-kit/discard-rest';
+import { writeError } from '@gateway/service-kit/write-error';
+import { createProxyMiddleware, proxyEventsPlugin } from 'http-proxy-middleware';
+import type { EdgeContext } from './edge-context.ts';
+import { type Forwarding, forwardingOf, mayRepeat } from './forwarding.ts';
+import { relayReply } from './relay-reply.ts';
+import { ServiceAgent } from './service-agent.ts';
+import { serviceBrokeOff, serviceDown, serviceLost, serviceTooSlow, shuttingDown } from './service-errors.ts';
+import type { ServicePool } from './service-pool.ts';
+
+export interface Forwarder {
+  /** Sends a request, whose headers are by now those for the service, on its way; all that can happen there is dealt with. */
+  forward(request: IncomingMessage, response: ServerResponse, context: EdgeContext, endpoint: Endpoint): void;
+  /** The request that is under way on a connection, for errors that only the connection hears of. */
+  underwayOn(socket: unknown): Forwarding | undefined;
+  fail(forwarding: Forwarding, error: GatewayError): void;
+  close(): void;
+}
+
+interface ForwarderOptions {
+  readonly pools: Readonly<Record<ServiceName, ServicePool>>;
+  /** How long a service may take until the first byte of its reply. */
+  readonly timeoutMs: number;
+  readonly deadline: AbortSignal;
+}
+
+/** Slow services are looked for this often at most, all requests at once: a timer each would cost every fast one. */
+const MOST_CHECK_INTERVAL_MS = 1000;
+
+export function createForwarder({ pools, timeoutMs, deadline }: ForwarderOptions): Forwarder {
+  const agent = new ServiceAgent();
+  const underway = new Set<Forwarding>();
+
+  const fail = (forwarding: Forwarding, error: GatewayError): void => {
+    if (forwarding.failed) return;
+    forwarding.failed = true;
+    const { request, response, serviceRequest, context } = forwarding;
+    writeError(response, error, context);
+    if (serviceRequest !== undefined) {
+      request.unpipe(serviceRequest);
+      serviceRequest.destroy();
+    }
+    if (!request.complete) discardRest(request);
+  };
+
+  const send = (forwarding: Forwarding) => {
+    forwarding.serviceRequest = undefined;
+    void proxy(forwarding.request, forwarding.response);
+  };
+
+  const sendToNext = (forwarding: Forwarding, cause?: unknown) => {
+    const address = pools[forwarding.endpoint.service].pick(forwarding.tried);
+    if (address === undefined) return fail(forwarding, serviceDown(cause));
+    address.inFlight += 1;
+    forwarding.tried.push(address);
+    send(forwarding);
+  };
+
+  const onError = (error: Error, request: IncomingMessage) => {
+    const forwarding = request[forwardingOf];
+    if (forwarding === undefined || forwarding.failed || !underway.has(forwarding)) return;
+    if (forwarding.replied) return fail(forwarding, serviceBrokeOff(error));
+    if (forwarding.serviceRequest === undefined) {
+      const address = forwarding.tried.at(-1);
+      if (address !== undefined) pools[forwarding.endpoint.service].refused(address);
+      return sendToNext(forwarding, error);
+    }
+    if (!mayRepeat(forwarding)) return fail(forwarding, serviceLost(forwarding.endpoint, error));
+    forwarding.repeats += 1;
+    send(forwarding);
+  };
+
+  const proxy = createProxyMiddleware({
+    agent,
+    router: (request) => {
+      const address = request[forwardingOf]?.tried.at(-1);
+      if (address === undefined) throw new Error('a request without an address');
+      return { protocol: 'http:', host: address.host, port: address.port };
+    },
+    // Of the proxy's own plugins only `on` is wanted: the others log, and answer in plain text.
+    ejectPlugins: true,
+    plugins: [proxyEventsPlugin],
+    selfHandleResponse: true,
+    on: {
+      proxyReq: (serviceRequest, request) => {
+        const forwarding = request[forwardingOf];
+        if (forwarding === undefined) return;
+        forwarding.serviceRequest = serviceRequest;
+        if (forwarding.failed) serviceRequest.destroy();
+      },
+      proxyRes: (reply, request) => {
+        const forwarding = request[forwardingOf];
+        if (forwarding === undefined || forwarding.failed) return;
+        forwarding.replied = true;
+        relayReply(reply, forwarding);
+      },
+      error: onError,
+    },
+  });
+
+  const failAll = (isAffected: (forwarding: Forwarding) => boolean, error: () => GatewayError) => {
+    for (const forwarding of underway)
+      if (!forwarding.replied && isAffected(forwarding)) fail(forwarding, error());
+  };
+  const onDeadline = () => failAll(() => true, shuttingDown);
+  deadline.addEventListener('abort', onDeadline, { once: true });
+  const check = setInterval(
+    () => {
+      const nowMs = performance.now();
+      failAll(
+        ({ startedAtMs }) => nowMs - startedAtMs >= timeoutMs,
+        () => serviceTooSlow(timeoutMs),
+      );
+    },
+    Math.min(timeoutMs, MOST_CHECK_INTERVAL_MS),
+  );
+
+  return {
+    forward: (request, response, context, endpoint) => {
+      const startedAtMs = performance.now();
+      const state = { serviceRequest: undefined, repeats: 0, replied: false, failed: false };
+      const forwarding: Forwarding = {
+        request,
+        response,
+        context,
+        endpoint,
+        startedAtMs,
+        tried: [],
+        ...state,
+      };
+      request[forwardingOf] = forwarding;
+      underway.add(forwarding);
+      response.once('close', () => {
+        underway.delete(forwarding);
+        for (const address of forwarding.tried) address.inFlight -= 1;
+      });
+      sendToNext(forwarding);
+    },
+    underwayOn: (socket) => [...underway].find(({ request }) => request.socket === socket),
+    fail,
+    close: () => {
+      clearInterval(check);
+      deadline.removeEventListener('abort', onDeadline);
+      agent.destroy();
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import type { Endpoint } from '@gateway/contracts/endpoints';
+import type { EdgeContext } from './edge-context.ts';
+import type { ServiceAddress } from './service-pool.ts';
+
+/** One request on its way through the edge. */
+export interface Forwarding {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly context: EdgeContext;
+  readonly endpoint: Endpoint;
+  readonly startedAtMs: number;
+  /** The addresses asked so far; the last one is the current one. */
+  readonly tried: ServiceAddress[];
+  /** Known from the moment that a connection to the service is established. */
+  serviceRequest: ClientRequest | undefined;
+  /** How often it was sent again to the same address. */
+  repeats: number;
+  /** The service's reply has begun. */
+  replied: boolean;
+  /** We have answered in its stead, or broken the reply off. */
+  failed: boolean;
+}
+
+/** On the request for the same reason as its context, see edge-context.ts. */
+export const forwardingOf: unique symbol = Symbol('forwarding');
+declare module 'node:http' {
+  interface IncomingMessage {
+    [forwardingOf]?: Forwarding;
+  }
+}
+
+/** What a second sending does not do twice. */
+const SAFE_METHODS = new Set(['GET', 'HEAD']);
+
+/** Each of them may meet one more connection that is about to be closed. */
+const MOST_REPEATS = 3;
+
+/**
+ * Whether a lost request may be sent again without anybody noticing: it went over a kept connection, which the service
+ * may have closed in the same moment, and asks only for something to be read (RFC 9110 §9.2.2, RFC 9112 §9.3.1).
+ */
+export const mayRepeat = ({ request, serviceRequest, repeats }: Forwarding): boolean =>
+  serviceRequest?.reusedSocket === true &&
+  SAFE_METHODS.has(request.method ?? '') &&
+  request.headers['content-length'] === undefined &&
+  request.headers['transfer-encoding'] === undefined &&
+  repeats < MOST_REPEATS;

@@ -1,0 +1,115 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ENDPOINTS } from '@gateway/contracts/endpoints';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Identity } from '@gateway/contracts/identity';
+import type { KeyCache } from '@gateway/metering/keys/key-cache';
+import { type CallerSecret, callerSecretOf, invalidKey } from './caller-secret.ts';
+import type { CrossOrigin } from './cross-origin.ts';
+import { type EdgeContext, type EdgeContexts, UNKNOWN_PATH } from './edge-context.ts';
+import type { Forwarder } from './forwarder.ts';
+import { createPathTable, type PathRow } from './path-table.ts';
+import { requestHeaders } from './request-headers.ts';
+
+interface GatewayOptions {
+  readonly contexts: EdgeContexts;
+  readonly identify: KeyCache['identify'];
+  readonly sign: (identity: Identity) => string;
+  readonly forwarder: Forwarder;
+  readonly crossOrigin: CrossOrigin;
+  readonly trustProxy: boolean;
+}
+
+type Next = (error?: unknown) => void;
+
+const API_PREFIX = '/v1/';
+const OPTIONS_ANYWHERE = 'GET, HEAD, POST, DELETE, OPTIONS';
+
+/**
+ * The way of every API request through the edge: request id, whose key, may it do this, is there such a path, sign, forward.
+ * A key is asked for before a path is looked up, as the real APIs do: strangers learn nothing about what there is.
+ */
+export function createGateway(options: GatewayOptions) {
+  const { contexts, identify, forwarder, crossOrigin } = options;
+  const findPath = createPathTable(ENDPOINTS);
+
+  /** Everything that follows once it is known who is calling; `identity` is null on public paths. */
+  const admit = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    context: EdgeContext,
+    row: PathRow | undefined,
+  ) => {
+    const { identity } = context;
+    const endpoint = endpointOf(request, row);
+    checkScope(endpoint.scope, identity);
+    // The caller left while its key was being looked up.
+    if (response.destroyed) return;
+    if (request.headers.expect !== undefined) response.writeContinue();
+    const token = identity === null ? undefined : options.sign(identity);
+    const { trustProxy } = options;
+    request.headers = requestHeaders(request, { requestId: context.requestId, token, trustProxy });
+    context.line.service = endpoint.service;
+    forwarder.forward(request, response, context, endpoint);
+  };
+
+  return (request: IncomingMessage, response: ServerResponse, next: Next) => {
+    const path = pathOf(request.url ?? '/');
+    if (!path.startsWith(API_PREFIX)) return next();
+    const row = findPath(path);
+    const context = contexts.open(request, response, row?.path ?? UNKNOWN_PATH);
+    crossOrigin.allow(request, response);
+    if (request.method === 'OPTIONS')
+      return crossOrigin.answerOptions(request, response, row?.allow ?? OPTIONS_ANYWHERE);
+    if (row?.endpoints.get(request.method ?? '')?.auth === 'public')
+      return admit(request, response, context, row);
+
+    const caller = callerSecretOf(request, path);
+    const proceed = (identity: Identity | undefined) => {
+      if (identity === undefined) throw invalidKey(caller.sentAs);
+      context.identity = identity;
+      checkVersion(request, context, caller);
+      admit(request, response, context, row);
+    };
+    const identity = identify(caller.secret);
+    if (identity instanceof Promise) identity.then(proceed).catch(next);
+    else proceed(identity);
+  };
+}
+
+function pathOf(url: string): string {
+  const query = url.indexOf('?');
+  return query === -1 ? url : url.slice(0, query);
+}
+
+function endpointOf(request: IncomingMessage, row: PathRow | undefined) {
+  const { method, url } = request;
+  if (row === undefined)
+    throw new GatewayError('path_not_found', `Invalid URL (${method} ${pathOf(url ?? '')})`);
+  const endpoint = row.endpoints.get(method ?? '');
+  if (endpoint !== undefined) return endpoint;
+  throw new GatewayError('method_not_allowed', {
+    message: `Not allowed to ${method} on ${row.path}. Allowed here: ${row.allow}.`,
+    headers: { allow: row.allow },
+  });
+}
+
+function checkScope(scope: ReturnType<typeof endpointOf>['scope'], identity: Identity | null): void {
+  if (scope === null || identity?.endpoints?.includes(scope) !== false) return;
+  throw new GatewayError(
+    'endpoint_not_allowed',
+    `This key may not use this endpoint: it lacks the scope '${scope}'. Ask whoever gave you the key.`,
+  );
+}
+
+/**
+ * Anthropic's API wants a version wherever a key comes in `x-api-key`. Only the edge sees how the key was sent; with
+ * a bearer token the version may be absent, and the text service takes 2023-06-01.
+ */
+function checkVersion(request: IncomingMessage, context: EdgeContext, { sentAs }: CallerSecret): void {
+  if (sentAs !== 'x-api-key' || context.dialect !== 'anthropic') return;
+  if (request.headers['anthropic-version'] !== undefined) return;
+  throw new GatewayError('missing_header', {
+    path: ['anthropic-version'],
+    message: { openai: "Missing required header: 'anthropic-version'.", anthropic: 'header is required' },
+  });
+}

@@ -1,0 +1,66 @@
+import { lookup } from 'node:dns/promises';
+import { createKeyCache } from '@gateway/metering/keys/key-cache';
+import { createKeyStore } from '@gateway/metering/keys/key-store';
+import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createIdentitySigner } from '@gateway/service-kit/identity-token';
+import { createRequestLog } from '@gateway/service-kit/request-log';
+import { startService } from '@gateway/service-kit/start-service';
+import { createEdgeApp } from './app.ts';
+import { EdgeConfig } from './config.ts';
+import { connectKeys } from './connect-keys.ts';
+import { createCrossOrigin } from './cross-origin.ts';
+import { createEdgeContexts } from './edge-context.ts';
+import { configureEdgeServer, edgeServerOptions } from './edge-server.ts';
+import { createForwarder } from './forwarder.ts';
+import { createGateway } from './gateway.ts';
+import { createMetricsApp } from './metrics-app.ts';
+import { createServicePools } from './service-pools.ts';
+
+await startService(
+  { service: 'edge', settings: EdgeConfig, process },
+  async ({ config, life, logger, metrics }) => {
+    const now = Date.now;
+    const { readiness, deadline } = life;
+    const redis = life.own(createRequestRedis(config.REDIS_URL), (owned) => owned.disconnect());
+    const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now });
+    await connectKeys({ redis, keys, bootstrapKey: config.GATEWAY_BOOTSTRAP_KEY, logger, readiness });
+
+    const urls = { text: config.TEXT_URL, image: config.IMAGE_URL, audio: config.AUDIO_URL };
+    const services = life.own(await createServicePools({ urls, lookup: addressesOf, now, logger }), (s) =>
+      s.close(),
+    );
+    const forwarder = life.own(
+      createForwarder({ pools: services.pools, timeoutMs: config.EDGE_SERVICE_TIMEOUT_MS, deadline }),
+      (owned) => owned.close(),
+    );
+
+    const contexts = createEdgeContexts({ requestLog: createRequestLog({ logger, metrics }), deadline });
+    const gateway = createGateway({
+      contexts,
+      identify: createKeyCache({ findKey: keys.findKey, now }).identify,
+      sign: createIdentitySigner({ secret: config.GATEWAY_SECRET, now }),
+      forwarder,
+      crossOrigin: createCrossOrigin(config.EDGE_CORS_ORIGINS),
+      trustProxy: config.EDGE_TRUST_PROXY,
+    });
+    const app = createEdgeApp({ contexts, gateway, readiness });
+
+    await life.listen(app, {
+      port: config.PORT,
+      host: config.HOST,
+      portSetting: 'PORT',
+      options: edgeServerOptions({ requestTimeoutMs: config.EDGE_REQUEST_TIMEOUT_MS }),
+      configure: (server) => configureEdgeServer(server, { app, forwarder, logger, metrics }),
+    });
+    await life.listen(createMetricsApp(metrics), {
+      port: config.EDGE_METRICS_PORT,
+      host: config.HOST,
+      portSetting: 'EDGE_METRICS_PORT',
+    });
+  },
+);
+
+async function addressesOf(host: string): Promise<string[]> {
+  const found = await lookup(host, { all: true });
+  return found.map(({ address }) => address);
+}

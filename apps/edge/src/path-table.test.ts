@@ -1,0 +1,31 @@
+import { ENDPOINTS } from '@gateway/contracts/endpoints';
+import { expect, test } from 'vitest';
+import { createPathTable } from './path-table.ts';
+
+const find = createPathTable(ENDPOINTS);
+
+test('every endpoint is found by its path and method', () => {
+  for (const endpoint of ENDPOINTS) {
+    const row = find(endpoint.path.replaceAll('{id}', 'resp_123'));
+    expect(row?.path).toBe(endpoint.path);
+    expect(row?.endpoints.get(endpoint.method)).toBe(endpoint);
+  }
+});
+
+test('HEAD is allowed where GET is, and nowhere else', () => {
+  expect(find('/v1/responses/resp_1')?.endpoints.get('HEAD')?.method).toBe('GET');
+  expect(find('/v1/responses/resp_1')?.allow).toBe('GET, DELETE, HEAD, OPTIONS');
+  expect(find('/v1/responses')?.endpoints.has('HEAD')).toBe(false);
+});
+
+test.for([
+  '/v1/unknown',
+  '/v1/responses/',
+  '/v1/responses/a/b',
+  '/v1/responses//cancel',
+  '/v1/responses/..',
+  '/v1/responses/%2E%2e/cancel',
+  '/v1/messages/x/y',
+])('%s is no path of ours', (path) => {
+  expect(find(path)).toBeUndefined();
+});

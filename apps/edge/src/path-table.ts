@@ -1,0 +1,46 @@
+import type { Endpoint } from '@gateway/contracts/endpoints';
+
+/** One path of the public surface with everything that can be done there. */
+export interface PathRow {
+  /** `/v1/responses/{id}`: what logs and metrics call it. */
+  readonly path: string;
+  readonly endpoints: ReadonlyMap<string, Endpoint>;
+  /** The methods there are, as the `Allow` header wants them. */
+  readonly allow: string;
+}
+
+/** Finds the row of a request's path, which is without its query string. A lookup, no search, for paths without `{id}`. */
+export function createPathTable(endpoints: readonly Endpoint[]): (path: string) => PathRow | undefined {
+  const rows = [...Map.groupBy(endpoints, ({ path }) => path)].map(([path, all]) => rowOf(path, all));
+  const fixed = new Map(rows.filter(({ path }) => !path.includes('{')).map((row) => [row.path, row]));
+  const patterns = rows
+    .filter(({ path }) => path.includes('{'))
+    .map((row) => ({ row, segments: row.path.split('/') }));
+  return (path) => fixed.get(path) ?? findPattern(patterns, path);
+}
+
+function rowOf(path: string, endpoints: readonly Endpoint[]): PathRow {
+  const byMethod = new Map<string, Endpoint>(endpoints.map((endpoint) => [endpoint.method, endpoint]));
+  const get = byMethod.get('GET');
+  if (get !== undefined) byMethod.set('HEAD', get);
+  return { path, endpoints: byMethod, allow: [...byMethod.keys(), 'OPTIONS'].join(', ') };
+}
+
+interface Pattern {
+  readonly row: PathRow;
+  readonly segments: readonly string[];
+}
+
+function findPattern(patterns: readonly Pattern[], path: string): PathRow | undefined {
+  const found = path.split('/');
+  return patterns.find(
+    ({ segments }) =>
+      segments.length === found.length &&
+      segments.every((segment, at) =>
+        segment.startsWith('{') ? isName(found[at] ?? '') : segment === found[at],
+      ),
+  )?.row;
+}
+
+/** `.` and `..` name no object; behind us somebody might resolve them into another path. */
+const isName = (segment: string): boolean => segment !== '' && !/^(\.|%2e){1,2}$/i.test(segment);

@@ -1,0 +1,48 @@
+import type { Endpoint } from '@gateway/contracts/endpoints';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+
+const RETRY_AFTER_SECONDS = 1;
+
+/** No address of the service took the request; it has gone nowhere. */
+export const serviceDown = (cause?: unknown): GatewayError =>
+  new GatewayError('service_unavailable', {
+    message: 'The gateway cannot serve this endpoint at the moment. Please try again shortly.',
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    cause,
+  });
+
+/** Calls that cost money once they have begun, so that nobody may repeat them blindly. */
+const PAID = new Set<Endpoint['scope']>(['images', 'speech']);
+
+/** The service took the request and was gone before it answered. */
+export const serviceLost = ({ method, scope }: Endpoint, cause: unknown): GatewayError =>
+  method === 'POST' && PAID.has(scope)
+    ? new GatewayError('outcome_unknown', {
+        message:
+          'The gateway lost the service that was working on this request. It may have been done and billed; it was not repeated.',
+        cause,
+      })
+    : new GatewayError('service_unavailable', {
+        message: 'The gateway lost the service that was answering. Please try again.',
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+        cause,
+      });
+
+/** For the log alone: the reply had begun, and is broken off. */
+export const serviceBrokeOff = (cause: unknown): GatewayError =>
+  new GatewayError('service_unavailable', {
+    message: 'The service ended in the middle of its reply.',
+    cause,
+  });
+
+export const serviceTooSlow = (timeoutMs: number): GatewayError =>
+  new GatewayError(
+    'service_timeout',
+    `The gateway's service did not begin to answer within ${timeoutMs} ms.`,
+  );
+
+export const shuttingDown = (): GatewayError =>
+  new GatewayError('shutting_down', {
+    message: 'The gateway is shutting down. Please try again shortly.',
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });

@@ -1,0 +1,65 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { freePort } from '@gateway/testkit/free-port';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { z } from 'zod';
+
+export const GATEWAY_SECRET = 'a gateway secret of more than 32 characters';
+export const KEY = 'a-bootstrap-key-for-the-edge-tests';
+export const bearer = { authorization: `Bearer ${KEY}` };
+
+const Ready = z.object({ type: z.literal('ready'), port: z.number() });
+
+export interface RunningEdge {
+  readonly url: string;
+  readonly port: number;
+  readonly metricsUrl: string;
+  readonly process: ChildProcess;
+  /** All that the process has written, line by line. */
+  readonly output: readonly string[];
+  /** The log line of a finished request. */
+  logLine(requestId: string): Promise<Record<string, unknown>>;
+  /** Ends the process and resolves to its exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** The edge as a process of its own, with a Redis and services of the test's. */
+export async function runEdge(env: Record<string, string>): Promise<RunningEdge> {
+  const metricsPort = await freePort();
+  const child = fork(new URL('../main.ts', import.meta.url), {
+    silent: true,
+    env: {
+      PORT: '0',
+      EDGE_METRICS_PORT: String(metricsPort),
+      GATEWAY_SECRET,
+      GATEWAY_BOOTSTRAP_KEY: KEY,
+      ...env,
+    },
+  });
+  const output: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    if (stream !== null) createInterface({ input: stream }).on('line', (line) => output.push(line));
+  const exited = once(child, 'exit');
+  const [message] = await Promise.race([once(child, 'message'), exited]);
+  const started = Ready.safeParse(message);
+  if (!started.success) throw new Error(`the edge did not start: ${output.join('\n')}`);
+  const { port } = started.data;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
+    process: child,
+    output,
+    logLine: (requestId) =>
+      waitFor(() => {
+        const line = output.find((text) => text.includes(`"requestId":"${requestId}"`));
+        return line === undefined ? undefined : JSON.parse(line);
+      }),
+    stop: async (signal = 'SIGTERM') => {
+      child.kill(signal);
+      const [code] = await exited;
+      return code;
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface StandInService {
+  readonly url: string;
+  readonly port: number;
+  readonly server: Server;
+  /** What it was asked, in order. */
+  readonly requests: IncomingMessage[];
+  /** What it answers from now on. */
+  reply(listener: RequestListener): void;
+  close(): Promise<void>;
+}
+
+/** A service behind the edge, scripted by a test. It answers `{"ok":true}` until told otherwise. */
+export async function startStandInService({ port = 0 }: { port?: number } = {}): Promise<StandInService> {
+  const requests: IncomingMessage[] = [];
+  let listener: RequestListener = answerOk;
+  const server = createServer((request, response) => {
+    requests.push(request);
+    listener(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const address: AddressInfo | string | null = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    port: address.port,
+    server,
+    requests,
+    reply: (next) => {
+      listener = next;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+export const answerOk: RequestListener = (request, response) => {
+  request.resume();
+  request.on('end', () => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}');
+  });
+};
