@@ -1,0 +1,102 @@
+import { NOTHING_CONSUMED, type UsageRecord } from '@gateway/contracts/usage-record';
+import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createLedger } from '../ledger/ledger.ts';
+import { queryUsage } from './usage-query.ts';
+import { usageRecords } from './usage-records.ts';
+
+let server: TestRedis;
+let redis: Redis;
+let nowMs = 0;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.close();
+});
+beforeEach(async () => {
+  await redis.flushall();
+});
+
+const at = (moment: string) => Date.parse(moment);
+let nextId = 0;
+
+async function record(moment: string, changes: Partial<UsageRecord>) {
+  nowMs = at(moment);
+  const ledger = createLedger({ redis, now: () => nowMs, keepRecordsDays: 30, keepSumsDays: 400 });
+  const subject = {
+    id: `req_${++nextId}`,
+    keyId: 'key_1',
+    team: null,
+    endpoint: 'responses',
+    model: 'gpt-5',
+    startedAtMs: nowMs,
+  };
+  const result = {
+    outcome: 'ok' as const,
+    channel: 'openai',
+    attempts: 1,
+    durationMs: 1,
+    firstByteMs: 1,
+    consumption: NOTHING_CONSUMED,
+    estimated: false,
+    costMicroUsd: 10,
+  };
+  const { id, keyId, team, endpoint, model, startedAtMs, ...rest } = { ...subject, ...result, ...changes };
+  await ledger.settleUnreserved({ id, keyId, team, endpoint, model, startedAtMs }, rest);
+}
+
+test('usage is grouped as asked, from the first hour to the last, and nothing else', async () => {
+  await record('2026-11-19T23:59:00Z', {});
+  await record('2026-11-20T10:10:00Z', {});
+  await record('2026-11-20T10:50:00Z', { outcome: 'cut', costMicroUsd: 5 });
+  await record('2026-11-20T11:00:00Z', { model: 'claude' });
+  await record('2026-11-21T00:00:00Z', {});
+  const range = { fromMs: at('2026-11-20T00:00:00Z'), toMs: at('2026-11-21T00:00:00Z') };
+  const rows = await queryUsage(redis, { ...range, groupBy: ['hour', 'model'], only: {} });
+  expect(
+    rows.map(({ group, sums }) => ({
+      ...group,
+      requests: sums.requests,
+      failed: sums.failed,
+      cost: sums.costMicroUsd,
+    })),
+  ).toEqual([
+    { hour: '2026-11-20T10', model: 'gpt-5', requests: 2, failed: 1, cost: 15 },
+    { hour: '2026-11-20T11', model: 'claude', requests: 1, failed: 0, cost: 10 },
+  ]);
+  const [total] = await queryUsage(redis, { ...range, groupBy: [], only: { model: 'gpt-5' } });
+  expect(total).toMatchObject({ group: {}, sums: { requests: 2, costMicroUsd: 15 } });
+});
+
+test('a year of hours is read, and hours without usage are no rows', async () => {
+  await record('2026-01-05T00:00:00Z', {});
+  await record('2026-12-31T23:00:00Z', {});
+  const rows = await queryUsage(redis, {
+    fromMs: at('2026-01-01T00:00:00Z'),
+    toMs: at('2027-01-01T00:00:00Z'),
+    groupBy: ['day'],
+    only: {},
+  });
+  expect(rows.map(({ group }) => group.day)).toEqual(['2026-01-05', '2026-12-31']);
+});
+
+test('records come out as they went in, every one, over more than a page', async () => {
+  const today = new Date().toISOString();
+  for (let count = 0; count < 1203; count += 1) await record(today, { team: 'search', costMicroUsd: null });
+  const seen: string[] = [];
+  const day = at(today.slice(0, 10));
+  for await (const { id, team, costMicroUsd } of usageRecords(redis, {
+    fromMs: day,
+    toMs: day + 86_400_000,
+  })) {
+    expect({ team, costMicroUsd }).toEqual({ team: 'search', costMicroUsd: null });
+    seen.push(id);
+  }
+  expect(new Set(seen).size).toBe(1203);
+  expect(seen).toEqual(seen.toSorted((a, b) => Number(a.slice(4)) - Number(b.slice(4))));
+});

@@ -1,0 +1,84 @@
+import type { Redis } from 'ioredis';
+import { redisNames } from '../redis-names.ts';
+import { GROUPS, type Group, type Groups, type Measure, parseSumField } from './sums.ts';
+
+/** What rows can be grouped by: what stands in a sum, and the hour or the day (UTC) that it was made in. */
+export const GROUP_BY = ['hour', 'day', ...GROUPS] as const;
+export type GroupBy = (typeof GROUP_BY)[number];
+
+export interface UsageQuery {
+  /** Unix milliseconds, rounded down to the hour. */
+  readonly fromMs: number;
+  /** Unix milliseconds, exclusive, rounded up to the hour. */
+  readonly toMs: number;
+  readonly groupBy: readonly GroupBy[];
+  /** Only what has exactly these values. */
+  readonly only: Partial<Record<Group, string>>;
+}
+
+/** What a row is about, and its sums. */
+export interface UsageRow {
+  readonly group: Partial<Record<GroupBy, string>>;
+  readonly sums: Record<Measure, number>;
+}
+
+const HOUR_MS = 3_600_000;
+/** Hours that are asked for in one round trip. */
+const HOURS_AT_ONCE = 200;
+
+const NO_SUMS: Record<Measure, number> = {
+  requests: 0,
+  failed: 0,
+  refused: 0,
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  images: 0,
+  characters: 0,
+  audioMs: 0,
+  costMicroUsd: 0,
+  unpricedRequests: 0,
+};
+
+/** `2026-11-20T11` */
+const hourName = (hour: number): string => new Date(hour * HOUR_MS).toISOString().slice(0, 13);
+
+/** Adds up the hours' sums into rows, in the order of their groups. */
+export async function queryUsage(redis: Redis, query: UsageQuery): Promise<readonly UsageRow[]> {
+  const rows = new Map<string, UsageRow>();
+  const lastHour = Math.ceil(query.toMs / HOUR_MS);
+  for (let hour = Math.floor(query.fromMs / HOUR_MS); hour < lastHour; hour += HOURS_AT_ONCE) {
+    const count = Math.min(HOURS_AT_ONCE, lastHour - hour);
+    const names = Array.from({ length: count }, (_, offset) => hourName(hour + offset));
+    const hours = await Promise.all(names.map((name) => redis.hgetall(redisNames.sums(name))));
+    hours.forEach((sums, index) => {
+      addHour(rows, query, names[index] ?? '', sums);
+    });
+  }
+  return [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+}
+
+function addHour(
+  rows: Map<string, UsageRow>,
+  { groupBy, only }: UsageQuery,
+  hour: string,
+  sums: Readonly<Record<string, string>>,
+): void {
+  for (const [field, value] of Object.entries(sums)) {
+    const parsed = parseSumField(field);
+    if (parsed === undefined || !fits(parsed.groups, only)) continue;
+    const values = { ...parsed.groups, hour, day: hour.slice(0, 10) };
+    const group = Object.fromEntries(groupBy.map((name) => [name, values[name]]));
+    const key = JSON.stringify(groupBy.map((name) => values[name]));
+    let row = rows.get(key);
+    if (row === undefined) {
+      row = { group, sums: { ...NO_SUMS } };
+      rows.set(key, row);
+    }
+    row.sums[parsed.measure] += Number(value);
+  }
+}
+
+const fits = (groups: Groups, only: UsageQuery['only']): boolean =>
+  GROUPS.every((name) => only[name] === undefined || only[name] === groups[name]);
