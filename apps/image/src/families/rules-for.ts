@@ -2,7 +2,7 @@ import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import { IMAGE_FAMILIES, type ImageRules, UNKNOWN_FAMILY } from './image-rules.ts';
 
 const belongs = (models: readonly string[], name: string): boolean =>
-  models.some((model) => name === model || name.startsWith(`${model}-`) || name.startsWith(`${model}.`));
+  models.some((model) => name === model || name.startsWith(`${model}-`));
 
 /** The rules of a model by its name alone, if it is one that we know. */
 const rulesByName = (name: string): ImageRules | undefined =>

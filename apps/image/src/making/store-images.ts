@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageOutput } from '@gateway/contracts/jobs';
 import type { ImagesReply } from '@gateway/contracts/openai/images';
 import { type AssetStore, assetId } from '@gateway/jobs/asset-store';
@@ -8,6 +10,8 @@ import { badReply } from './ask-upstream.ts';
 import type { ImageMaker } from './image-maker.ts';
 
 const MOST_IMAGE_BYTES = 100 * 1024 * 1024;
+const FETCH_ATTEMPTS = 3;
+const FETCH_PAUSE_MS = 250;
 const DATA_URL = /^data:[^,]*;base64,/;
 
 interface StoreOptions {
@@ -20,12 +24,20 @@ interface StoreOptions {
 
 /**
  * Keeps what the upstream made, and last of all the output itself, so that it can be found when the worker dies before
- * it has told anybody. Not stopped by a caller who leaves: it has been paid for.
+ * it has told anybody. Not stopped by a caller who leaves, and no failure here may be repeated: it has been paid for.
  *
  * @throws {GatewayError} `storage_full`, `upstream_failed` or `upstream_timeout` for a URL that cannot be fetched
  */
 export async function storeImages(options: StoreOptions): Promise<ImageOutput> {
-  const { maker, jobId, reply, images, dropped } = options;
+  try {
+    return await store(options);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    throw new GatewayError(error.code, { ...error.options, retry: false });
+  }
+}
+
+async function store({ maker, jobId, reply, images, dropped }: StoreOptions): Promise<ImageOutput> {
   const { data, created, ...members } = images;
   const stored: ImageOutput['images'] = [];
   for (const [index, { b64_json: base64, url, ...rest }] of data.entries()) {
@@ -56,8 +68,20 @@ async function bytesOf(
   if (!url) throw badReply('The upstream sent an entry without an image.');
   const inline = DATA_URL.exec(url);
   if (inline !== null) return Buffer.from(url.slice(inline[0].length), 'base64');
-  const { bytes } = await upstream.fetchAsset({ url, channel, maxBytes: MOST_IMAGE_BYTES });
-  return bytes;
+  return fetchImage(upstream, url, channel);
+}
+
+/** Fetching costs nothing, unlike making, so it is tried more than once. */
+async function fetchImage(upstream: ImageMaker['upstream'], url: string, channel: Channel): Promise<Buffer> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const { bytes } = await upstream.fetchAsset({ url, channel, maxBytes: MOST_IMAGE_BYTES });
+      return bytes;
+    } catch (error) {
+      if (attempt === FETCH_ATTEMPTS) throw error;
+      await delay(attempt * FETCH_PAUSE_MS);
+    }
+  }
 }
 
 const outputId = (jobId: string): string => assetId(jobId, 'output', 'application/json');

@@ -1,0 +1,197 @@
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import type { Identity } from '@gateway/contracts/identity';
+import { openAssetStore } from '@gateway/jobs/asset-store';
+import type { FinishedJob } from '@gateway/jobs/finished-job';
+import { createJobQueue } from '@gateway/jobs/job-queue';
+import { createJobWorker } from '@gateway/jobs/job-worker';
+import { openUploadStore } from '@gateway/jobs/upload-store';
+import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity-token';
+import { createMetrics } from '@gateway/service-kit/metrics';
+import { createReadiness } from '@gateway/service-kit/readiness';
+import type { LogFields } from '@gateway/service-kit/request-context';
+import type { RequestLog } from '@gateway/service-kit/request-log';
+import { startSimulator } from '@gateway/simulator/start-simulator';
+import { startRedis } from '@gateway/testkit/start-redis';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
+import { createUpstream } from '@gateway/upstream/upstream';
+import OpenAI from 'openai';
+import { createImageApp } from '../app.ts';
+import { imageActs } from '../making/make-images.ts';
+
+export const SECRET = 'a secret that only these tests know of';
+const IDENTITY: Identity = { keyId: 'key_1', keyName: 'test', team: null, models: null, endpoints: null };
+
+/** Channels to the stand-in provider, under keys of their own. */
+export const configurationText = (url: string) => `
+channels:
+  one: { provider: simulator, baseUrl: "${url}", apiKey: sk-one }
+  two: { provider: simulator, baseUrl: "${url}", apiKey: sk-two }
+models:
+  dall-e-2: { kind: image, routes: [{ channel: one }, { channel: two, priority: 1 }] }
+  dall-e-3: { kind: image, routes: [{ channel: one }, { channel: two, priority: 1 }] }
+  "gpt-image-*": { kind: image, routes: [{ channel: one }] }
+  chatgpt-image-latest: { kind: image, routes: [{ channel: one }] }
+  old-name: { kind: image, family: dall-e-3, routes: [{ channel: one, model: gpt-image-2 }] }
+  my-deployment: { kind: image, family: dall-e-3, routes: [{ channel: one, model: painter }] }
+  flux-pro: { kind: image, routes: [{ channel: one }] }
+  keeps-transparent:
+    kind: image
+    family: gpt-image
+    routes: [{ channel: one, model: gpt-image-1.5, maskTransparent: preserve }]
+  own-rules:
+    kind: image
+    family: { sizes: [64x64], qualities: [rough], promptMaxChars: 10, maxN: 2, maxInputImages: 2, defaultResponseFormat: b64_json, acceptsResponseFormat: false }
+    routes: [{ channel: one }]
+  chat-model: { kind: text, routes: [{ channel: one }] }
+`;
+
+interface LoggedLine extends LogFields {
+  readonly status: number;
+  readonly left: boolean;
+}
+
+export type TestImage = Awaited<ReturnType<typeof startImage>>;
+
+/** The image service and, if wanted, its worker, in this process, before a stand-in provider and a real Redis. */
+export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 } = {}) {
+  const resources = new AsyncDisposableStack();
+  const own = <T extends { close(): unknown }>(resource: T): T =>
+    resources.adopt(resource, async (owned) => {
+      await owned.close();
+    });
+  const redis = own(await startRedis());
+  const folder = own(await temporaryFolder());
+  const simulator = own(await startSimulator());
+  const upstream = own(
+    createUpstream({
+      configuration: parseConfiguration(configurationText(simulator.url), 'gateway.yaml', {}),
+    }),
+  );
+  const uploads = await openUploadStore(folder.path);
+  const assets = await openAssetStore(folder.path);
+  const clock = { offsetMs: 0 };
+  const now = () => Date.now() + clock.offsetMs;
+  const troubles: unknown[] = [];
+  const onError = (error: unknown) => void troubles.push(error);
+  const queue = own(
+    await createJobQueue({
+      redisUrl: redis.url,
+      kinds: ['image.generation', 'image.edit'],
+      maxWaiting,
+      uploads,
+      now: Date.now,
+      onError,
+    }),
+  );
+  const jobs: FinishedJob[] = [];
+  const startWorker = async () => {
+    const worker = await createJobWorker({
+      redisUrl: redis.url,
+      acts: imageActs({ upstream, assets, uploads, now }),
+      concurrency: 4,
+      uploads,
+      onFinished: (job) => jobs.push(job),
+      onError,
+      takeover: { lockMs: 500, checkMs: 250 },
+    });
+    resources.adopt(worker, (owned) => owned.close({ drainTimeoutMs: 0 }));
+    return worker;
+  };
+
+  const lines: LoggedLine[] = [];
+  const requestLog: RequestLog = {
+    observe: (_request, response, context) => {
+      response.once('close', () =>
+        lines.push({
+          ...context.line,
+          status: response.statusCode,
+          error: context.failure?.code,
+          left: !response.writableFinished && context.failure === undefined,
+        }),
+      );
+    },
+  };
+  const deadline = new AbortController();
+  // The service must know where it is before it is asked for the first URL, which is when it is listening.
+  const place = { url: '' };
+  const app = createImageApp({
+    readiness: createReadiness(),
+    metrics: createMetrics('image'),
+    requestLog,
+    verifyIdentity: createIdentityVerifier({ secret: SECRET, now: Date.now }),
+    deadline: deadline.signal,
+    upstream,
+    queue,
+    assets,
+    uploads,
+    get publicUrl() {
+      return place.url;
+    },
+    secret: SECRET,
+    jsonMaxBytes,
+    now,
+  });
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  resources.defer(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) throw new Error('not listening');
+  place.url = `http://127.0.0.1:${address.port}`;
+  const sign = createIdentitySigner({ secret: SECRET, now: Date.now });
+  const headersFor = (identity: Partial<Identity> = {}) => ({
+    'x-gateway-identity': sign({ ...IDENTITY, ...identity }),
+  });
+
+  return {
+    url: place.url,
+    dataDir: folder.path,
+    redis,
+    simulator,
+    queue,
+    jobs,
+    lines,
+    clock,
+    troubles,
+    deadline,
+    startWorker,
+    headersFor,
+    client: new OpenAI({
+      apiKey: 'unused',
+      baseURL: `${place.url}/v1`,
+      maxRetries: 0,
+      defaultHeaders: headersFor(),
+    }),
+    generate: (body: unknown, init: RequestInit = {}) =>
+      fetch(`${place.url}/v1/images/generations`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headersFor() },
+        body: JSON.stringify(body),
+        ...init,
+      }),
+    edit: (parts: Iterable<readonly [string, string | File]>, init: RequestInit = {}) => {
+      const body = new FormData();
+      for (const [name, value] of parts) body.append(name, value);
+      return fetch(`${place.url}/v1/images/edits`, { method: 'POST', headers: headersFor(), body, ...init });
+    },
+    assetFiles: () => readdir(join(folder.path, 'assets')),
+    /** Uploads are deleted when the job has ended, a moment after the caller has heard. */
+    nothingLeft: () =>
+      waitFor(async () => (await readdir(uploads.folder)).length === 0, { what: 'an empty uploads area' }),
+    lastLine: (count = 1) => waitFor(() => lines.length >= count && lines.at(-1)),
+    reset: () => {
+      simulator.reset();
+      lines.length = 0;
+      jobs.length = 0;
+      clock.offsetMs = 0;
+    },
+    close: () => resources.disposeAsync(),
+  };
+}
