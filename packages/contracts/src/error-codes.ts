@@ -106,6 +106,7 @@ export const ERRORS = {
 
   // The upstream
   upstream_rejected: invalid('upstream_rejected'),
+  context_length_exceeded: invalid('context_length_exceeded'),
   upstream_misconfigured: upstream(502, 'upstream_error', apiError, false),
   upstream_failed: upstream(502, 'upstream_error', apiError, true),
   upstream_unreachable: upstream(502, 'upstream_error', apiError, true),

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+
+/** Reasoning effort in both protocols' words, weakest first. */
+export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+export type Effort = (typeof EFFORTS)[number];
+
+/**
+ * How one channel (or one of its models) departs from its protocol's published form. Data only: the converters ask,
+ * presets and the configuration answer. Every member has a default, so `{}` is a well-behaved server.
+ */
+export const Quirks = z.strictObject({
+  // Request members
+  /** Chat: the member that bounds the output. OpenAI itself wants `max_completion_tokens`, most others only know the old name. */
+  maxTokensMember: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
+  /** Chat: whether `stream_options: {include_usage: true}` is understood. Without it usage may be missing in streams. */
+  streamOptions: z.boolean().default(true),
+  /** Whether `parallel_tool_calls` is understood. */
+  parallelToolCalls: z.boolean().default(true),
+  /** Request members that this server refuses, by their wire name at the top level. They are left out and reported. */
+  refusedMembers: z.array(z.string()).default([]),
+  /** `drop` where temperature, top_p and top_k are refused (reasoning models, Claude under version 2026-10-21). */
+  sampling: z.enum(['keep', 'drop']).default('keep'),
+  /** Chat: how many stop sequences are taken; the gateway cuts the text itself where there are more. 0: none are taken. */
+  maxStopSequences: z.int().min(0).default(4),
+  /** Chat: whether `presence_penalty` and `frequency_penalty` are understood. */
+  penalties: z.boolean().default(true),
+
+  // Roles and messages
+  /** Chat: role of instructions. `developer` exists on OpenAI's reasoning models only. */
+  instructionRole: z.enum(['system', 'developer']).default('system'),
+  /** `anywhere`: system messages may stand in the middle; `first`: they may not, and are wrapped as user text there. Messages servers default to `first`. */
+  systemMessages: z.enum(['anywhere', 'first']).optional(),
+  /** Chat: whether neighbouring messages of one role must be merged. */
+  mergeMessages: z.boolean().default(false),
+
+  // Tools
+  /** Whether `strict` on a function is understood. */
+  strictTools: z.boolean().default(true),
+  /** Chat: whether `type: custom` tools exist. Elsewhere they are shown to the model as functions with one text input. */
+  customTools: z.boolean().default(false),
+  /** Longest tool name taken. Default: 64 on chat, 128 elsewhere. */
+  toolNameLength: z.int().min(16).max(128).optional(),
+  /** `nine-alphanumeric` where a call id must be exactly nine letters or digits (Mistral). */
+  toolCallIds: z.enum(['any', 'nine-alphanumeric']).default('any'),
+  /** The tool type that asks this server for web search; null where it has none. Default: the protocol's own on Responses and Messages, none on chat. */
+  webSearch: z.string().nullable().optional(),
+
+  // Output form
+  /** What the server can promise about JSON: a schema, any object, or nothing (then one forced tool stands in). */
+  structuredOutput: z.enum(['schema', 'object', 'none']).default('schema'),
+
+  // Reasoning
+  /** Efforts that the model takes. An unknown one falls to the next weaker; an empty list means that it cannot be steered. */
+  efforts: z.array(z.enum(EFFORTS)).default([...EFFORTS]),
+  /** Messages: how thinking is switched on. Claude up to 4.5 takes `manual` only, from 4.7 on `adaptive` only. */
+  thinking: z.enum(['adaptive', 'manual', 'none']).default('adaptive'),
+  /** Messages: whether `thinking: {type: "disabled"}` is taken. */
+  thinkingCanBeDisabled: z.boolean().default(true),
+  /** Responses: whether a reasoning summary may be asked for. OpenAI refuses it to unverified organisations. */
+  reasoningSummary: z.boolean().default(true),
+  /** Responses: whether `include: ["reasoning.encrypted_content"]` is understood. */
+  encryptedReasoning: z.boolean().default(true),
+  /** Chat: members in which reasoning text may come, the first present one counts. */
+  reasoningMembers: z.array(z.string()).default(['reasoning_content', 'reasoning']),
+  /** Chat: whether earlier reasoning goes back to the server, in the first of `reasoningMembers`. `required`: a space where it is unknown. */
+  reasoningBack: z.enum(['never', 'known', 'required']).default('never'),
+  /** Chat: whether reasoning comes inside `<think>…</think>` at the head of the text. */
+  thinkTags: z.boolean().default(false),
+});
+export type Quirks = z.infer<typeof Quirks>;
+export type QuirksInput = z.input<typeof Quirks>;
