@@ -1,0 +1,54 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { formatPath, type Path } from './path.ts';
+
+/** Something the caller asked for that the target cannot say and that was left out or changed. */
+export interface Dropped {
+  readonly path: Path;
+  /** A short clause for the log: "not known to the messages protocol". */
+  readonly reason: string;
+}
+
+/** Collects what a translation had to leave out. Each path is listed once. */
+export class Losses {
+  readonly dropped: Dropped[] = [];
+  readonly #seen = new Set<string>();
+
+  drop(path: Path, reason: string): void {
+    const name = formatPath(path);
+    if (this.#seen.has(name)) return;
+    this.#seen.add(name);
+    this.dropped.push({ path, reason });
+  }
+}
+
+/** Names beyond this many are counted, not listed: a header has bounds. */
+const HEADER_NAMES_MAX = 40;
+
+/** The value of `x-gateway-dropped`, or null where nothing was lost. */
+export function droppedHeader(dropped: readonly Dropped[]): string | null {
+  if (dropped.length === 0) return null;
+  const names = dropped.slice(0, HEADER_NAMES_MAX).map(({ path }) => formatPath(path));
+  const rest = dropped.length - names.length;
+  return rest > 0 ? `${names.join(',')},+${rest}` : names.join(',');
+}
+
+/** Class E: the caller would get a structurally different result. @throws always */
+export function refuseParameter(path: Path, message: string): never {
+  throw new GatewayError('unsupported_parameter', { message, path: [...path] });
+}
+
+/** Class E for a tool that the chosen model's upstream does not have. @throws always */
+export function refuseTool(path: Path, message: string): never {
+  throw new GatewayError('unsupported_tool', { message, path: [...path] });
+}
+
+/** Under `x-gateway-strict` a loss is an error. @throws GatewayError `unsupported_parameter` naming the first loss */
+export function refuseLosses(dropped: readonly Dropped[]): void {
+  const [first] = dropped;
+  if (first === undefined) return;
+  const names = droppedHeader(dropped);
+  refuseParameter(
+    first.path,
+    `The model that would answer cannot honour everything in this request, and x-gateway-strict is set: ${names} (${first.reason}).`,
+  );
+}

@@ -1,0 +1,21 @@
+import type { DocumentPart, SearchResultPart, TextPart } from './parts.ts';
+
+/** A document's name and context as lines above its text. */
+const headed = (headings: readonly (string | undefined)[], text: string): string =>
+  [...headings.filter((heading) => heading !== undefined && heading !== ''), text].join('\n');
+
+/** A search result for models that have no such thing: title, source, text. */
+export const searchResultText = ({ title, source, texts }: SearchResultPart): string =>
+  headed([title, source], texts.join('\n'));
+
+export const documentText = ({ title, context }: DocumentPart, text: string): string =>
+  headed([title, context], text);
+
+export const textOf = (parts: readonly TextPart[], separator: string): string =>
+  parts.map((part) => part.text).join(separator);
+
+/** How instructions stand in a user turn where the upstream allows them nowhere else. */
+export const asSystemText = (text: string): string => `<system>${text}</system>`;
+
+/** Stands in for a missing user turn. */
+export const CONTINUATION_TEXT = '(conversation continues)';

@@ -1,0 +1,50 @@
+/**
+ * JSON whose numbers survive. JavaScript's numbers hold 53 bits; a tool argument such as a snowflake id is longer, and
+ * `1e400` would even become null. Such numbers stay as their source text (`JSON.rawJSON`), which `JSON.stringify`
+ * writes back as it was.
+ */
+declare global {
+  interface JSON {
+    parse(
+      text: string,
+      reviver: (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown,
+    ): unknown;
+    rawJSON(text: string): object;
+    isRawJSON(value: unknown): boolean;
+  }
+}
+
+/** Nothing shorter than 16 digits and no small exponent can lose precision. */
+const MAY_LOSE_PRECISION = /\d[\d.]{15}|\d[eE]\+?\d{2}/;
+
+const keepSource = (_key: string, value: unknown, context: { readonly source?: string }): unknown =>
+  typeof value === 'number' && context.source !== undefined && String(value) !== context.source
+    ? JSON.rawJSON(context.source)
+    : value;
+
+const keepLongNumbers = (key: string, value: unknown, context: { readonly source?: string }): unknown =>
+  typeof value === 'number' && MAY_LOSE_PRECISION.test(context.source ?? '')
+    ? keepSource(key, value, context)
+    : value;
+
+/** Parses a body. Numbers that JavaScript can hold are numbers; only those that it would change stay text. @throws SyntaxError */
+export const parseBody = (text: string): unknown =>
+  MAY_LOSE_PRECISION.test(text) ? JSON.parse(text, keepLongNumbers) : JSON.parse(text);
+
+/** Whether a value is a JSON object: not null, no array, no preserved number. */
+export const isJsonObject = (value: unknown): value is { [member: string]: unknown } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
+
+/**
+ * Reads a tool call's arguments as the object that the Messages protocol wants, every number as it was written.
+ * Empty text is an empty object; null where the text is no JSON object.
+ */
+export function parseArguments(text: string): { [member: string]: unknown } | null {
+  if (text.trim() === '') return {};
+  try {
+    const value: unknown = JSON.parse(text, keepSource);
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

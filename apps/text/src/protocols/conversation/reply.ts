@@ -1,0 +1,60 @@
+import type { ReplyPart } from './parts.ts';
+
+/** Tokens of one answer, all integers. Input includes what was read from and written to a cache; output includes reasoning. */
+export interface Usage {
+  readonly inputTokens: number;
+  readonly cachedInputTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly outputTokens: number;
+  readonly reasoningTokens: number;
+  readonly webSearches: number;
+  /** False while the upstream has reported nothing: the numbers are then zeros or an estimate. */
+  readonly reported: boolean;
+}
+
+export const NO_USAGE: Usage = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  webSearches: 0,
+  reported: false,
+};
+
+/** Counters come as null, as floats or not at all. */
+export const tokenCount = (value: number | null | undefined): number =>
+  value === null || value === undefined || !Number.isFinite(value) || value < 0 ? 0 : Math.round(value);
+
+export type FinishReason =
+  | 'stop'
+  | 'stop-sequence'
+  | 'tool-calls'
+  | 'length'
+  /** The whole context is full, not only the bound on the output. */
+  | 'context-length'
+  | 'refusal'
+  /** The upstream's own tool loop wants to be continued. */
+  | 'pause';
+
+/** Why an answer ended. */
+export interface Finish {
+  readonly reason: FinishReason;
+  readonly stopSequence?: string | undefined;
+  readonly refusalCategory?: string | undefined;
+  readonly explanation?: string | undefined;
+  /** The upstream's own word where it was not known and `stop` was assumed; for the log. */
+  readonly unknown?: string | undefined;
+}
+
+/** A finished answer, free of any protocol. Ids, model name and times are the gateway's and are added when encoding. */
+export interface Reply {
+  readonly parts: readonly ReplyPart[];
+  readonly finish: Finish;
+  readonly usage: Usage;
+  /** The tier that really served, in OpenAI's words: `default`, `priority`, `flex`. */
+  readonly serviceTier?: string | undefined;
+}
+
+/** What is said to a caller whose answer was refused without a word of explanation. */
+export const REFUSAL_TEXT = "I can't help with that.";

@@ -1,0 +1,2 @@
+/** The wire formats that carry conversations. */
+export type TextProtocol = 'responses' | 'messages' | 'chat';

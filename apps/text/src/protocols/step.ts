@@ -1,0 +1,30 @@
+/** One answer's events, turned step by step. Made per answer; holds that answer's state. */
+export interface StreamStep<In, Out> {
+  event(event: In): Iterable<Out>;
+  /** The source has ended: give what is still owed. Called once. */
+  end(): Iterable<Out>;
+}
+
+/** Two steps as one. */
+export function chain<In, Middle, Out>(
+  first: StreamStep<In, Middle>,
+  second: StreamStep<Middle, Out>,
+): StreamStep<In, Out> {
+  return {
+    *event(event) {
+      for (const middle of first.event(event)) yield* second.event(middle);
+    },
+    *end() {
+      for (const middle of first.end()) yield* second.event(middle);
+      yield* second.end();
+    },
+  };
+}
+
+/** Everything that a step makes of a finished list. */
+export function runStep<In, Out>(step: StreamStep<In, Out>, events: Iterable<In>): Out[] {
+  const out: Out[] = [];
+  for (const event of events) out.push(...step.event(event));
+  out.push(...step.end());
+  return out;
+}
