@@ -1,0 +1,154 @@
+import { MessagesBlock } from '@gateway/contracts/anthropic/messages-wire';
+import type {
+  DocumentPart,
+  ImagePart,
+  MediaSource,
+  Part,
+  ResultContent,
+  TextPart,
+} from '../conversation/parts.ts';
+import type { Path } from '../conversation/path.ts';
+import { openReasoning } from '../conversation/sealed-reasoning.ts';
+import type { Unsaid } from '../conversation/unsaid.ts';
+import type { OpaqueTokens } from '../opaque-token.ts';
+import { readRequest } from '../wire.ts';
+
+export interface ContentReader {
+  readonly tokens: OpaqueTokens;
+  readonly unsaid: Unsaid;
+}
+
+type Block = { readonly [member: string]: unknown; readonly type: string };
+
+/** Blocks of tools that Anthropic runs itself. Elsewhere only the text that followed them counts. */
+const FOREIGN =
+  /^(server_tool_use|mcp_tool_use|mcp_tool_result|fallback|.*_tool_result|tool_addition|tool_removal)$/;
+
+const ONLY_ANTHROPIC = 'known to the messages protocol only';
+
+/** Content of one message: text, or blocks. */
+export function decodeContent(content: string | readonly Block[], at: Path, reader: ContentReader): Part[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, at }];
+  return content.flatMap((block, index) => decodeBlock(block, [...at, index], reader) ?? []);
+}
+
+function decodeBlock(block: Block, at: Path, reader: ContentReader): Part | null {
+  reader.unsaid.dropPresent(block, ['cache_control'], at, 'prompt caches are steered differently elsewhere');
+  switch (block.type) {
+    case 'thinking': {
+      const { thinking, signature } = readRequest(MessagesBlock.thinking, block, at);
+      const texts = thinking === '' ? [] : [thinking];
+      const native = { vendor: 'anthropic', kind: 'signature' } as const;
+      return openReasoning({ texts, form: 'summary', at }, signature, native, reader.tokens);
+    }
+    case 'redacted_thinking': {
+      const { data } = readRequest(MessagesBlock.redacted_thinking, block, at);
+      const native = { vendor: 'anthropic', kind: 'redacted' } as const;
+      return openReasoning({ texts: [], form: 'summary', at }, data, native, reader.tokens);
+    }
+    case 'tool_use': {
+      const { id, name, input } = readRequest(MessagesBlock.tool_use, block, at);
+      return { type: 'tool-call', id, name, arguments: JSON.stringify(input ?? {}), at };
+    }
+    case 'tool_result':
+      return decodeResult(block, at, reader);
+    default:
+      if (FOREIGN.test(block.type)) {
+        reader.unsaid.drop(at, "another provider's tool runs cannot be shown");
+        return { type: 'foreign', name: block.type, at };
+      }
+      return decodeShown(block, at, reader);
+  }
+}
+
+function decodeResult(block: Block, at: Path, reader: ContentReader): Part {
+  const result = readRequest(MessagesBlock.tool_result, block, at);
+  const content: ResultContent[] = [];
+  if (typeof result.content === 'string') {
+    content.push({ type: 'text', text: result.content, at: [...at, 'content'] });
+  }
+  for (const [index, inner] of (Array.isArray(result.content) ? result.content : []).entries()) {
+    const innerAt = [...at, 'content', index];
+    reader.unsaid.dropPresent(
+      inner,
+      ['cache_control'],
+      innerAt,
+      'prompt caches are steered differently elsewhere',
+    );
+    if (inner.type === 'tool_reference') reader.unsaid.drop(innerAt, ONLY_ANTHROPIC);
+    else {
+      const shown = decodeShown(inner, innerAt, reader);
+      if (shown !== null) content.push(shown);
+    }
+  }
+  return {
+    type: 'tool-result',
+    callId: result.tool_use_id,
+    content,
+    at,
+    ...(result.is_error && { isError: true }),
+  };
+}
+
+/** What may stand in a user turn and in a tool result alike. */
+function decodeShown(block: Block, at: Path, { unsaid }: ContentReader): ResultContent | null {
+  switch (block.type) {
+    case 'text': {
+      const { text } = readRequest(MessagesBlock.text, block, at);
+      return { type: 'text', text, at };
+    }
+    case 'image':
+      unsaid.dropPresent(block, ['transformations'], at, ONLY_ANTHROPIC);
+      return decodeImage(block, at);
+    case 'document':
+      return decodeDocument(block, at, unsaid);
+    case 'search_result': {
+      const { source, title, content } = readRequest(MessagesBlock.search_result, block, at);
+      unsaid.dropPresent(block, ['citations'], at, 'other models cannot cite search results');
+      return { type: 'search-result', source, title, texts: content.map(({ text }) => text), at };
+    }
+    default:
+      unsaid.refuse(at, `Content of type '${block.type}' cannot be shown to the model that would answer.`);
+      return null;
+  }
+}
+
+function decodeImage(block: Block, at: Path): ImagePart {
+  return { type: 'image', source: decodeSource(readRequest(MessagesBlock.image, block, at).source), at };
+}
+
+function decodeSource(
+  source:
+    | { type: 'base64'; media_type: string; data: string }
+    | { type: 'url'; url: string }
+    | { type: 'file'; file_id: string },
+): MediaSource {
+  if (source.type === 'base64') {
+    return { type: 'base64', mediaType: source.media_type.toLowerCase(), data: source.data };
+  }
+  return source.type === 'url' ? { type: 'url', url: source.url } : { type: 'file', fileId: source.file_id };
+}
+
+function decodeDocument(block: Block, at: Path, unsaid: Unsaid): DocumentPart {
+  const { source, title, context, citations } = readRequest(MessagesBlock.document, block, at);
+  if (citations?.enabled) unsaid.drop([...at, 'citations'], 'other models cannot cite documents');
+  const common = {
+    type: 'document',
+    at,
+    ...(title && { title }),
+    ...(context && { context }),
+    ...(citations?.enabled && { citations: true }),
+  } as const;
+  if (source.type === 'text') return { ...common, source: { type: 'text', text: source.data } };
+  if (source.type !== 'content') return { ...common, source: decodeSource(source) };
+  const innerAt = [...at, 'source', 'content'];
+  const parts: (TextPart | ImagePart)[] =
+    typeof source.content === 'string'
+      ? [{ type: 'text', text: source.content, at: innerAt }]
+      : source.content.map((inner, index) =>
+          inner.type === 'text'
+            ? { type: 'text', text: inner.text, at: [...innerAt, index] }
+            : decodeImage(inner, [...innerAt, index]),
+        );
+  return { ...common, source: { type: 'content', parts } };
+}

@@ -1,0 +1,96 @@
+import { MessagesRequestWire } from '@gateway/contracts/anthropic/messages-wire';
+import type { Conversation, OutputFormat, ReasoningControl } from '../conversation/conversation.ts';
+import { readEffort } from '../conversation/effort.ts';
+import type { TextPart } from '../conversation/parts.ts';
+import { Unsaid } from '../conversation/unsaid.ts';
+import type { OpaqueTokens } from '../opaque-token.ts';
+import { readRequest } from '../wire.ts';
+import { type ContentReader, decodeContent } from './decode-content.ts';
+import { decodeTool, decodeToolChoice } from './decode-tools.ts';
+
+const KNOWN = new Set(Object.keys(MessagesRequestWire.shape));
+
+/** A Messages request, brought into neutral form. @throws GatewayError where it is not one */
+export function decodeMessagesRequest(body: unknown, tokens: OpaqueTokens): Conversation {
+  const request = readRequest(MessagesRequestWire, body);
+  const unsaid = new Unsaid();
+  const reader: ContentReader = { tokens, unsaid };
+  const tools = (request.tools ?? []).map((tool, index) => decodeTool(tool, ['tools', index], unsaid));
+  const parallel = request.tool_choice?.disable_parallel_tool_use;
+  const conversation: Omit<Conversation, 'unsayable'> = {
+    source: 'messages',
+    system: decodeSystem(request.system, unsaid),
+    turns: request.messages.map(({ role, content }, index) => {
+      const at = ['messages', index];
+      return { role, at, parts: decodeContent(content, [...at, 'content'], reader) };
+    }),
+    tools,
+    ...(request.tool_choice && { toolChoice: decodeToolChoice(request.tool_choice, tools) }),
+    ...(typeof parallel === 'boolean' && { parallelToolCalls: !parallel }),
+    sampling: {
+      ...(typeof request.temperature === 'number' && { temperature: request.temperature }),
+      ...(typeof request.top_p === 'number' && { topP: request.top_p }),
+      ...(typeof request.top_k === 'number' && { topK: request.top_k }),
+    },
+    stopSequences: request.stop_sequences ?? [],
+    ...(request.max_tokens !== undefined && { maxOutputTokens: request.max_tokens }),
+    ...(request.output_config?.format && { outputFormat: decodeFormat(request.output_config.format) }),
+    reasoning: decodeReasoning(request),
+    ...(request.metadata?.user_id && { userId: request.metadata.user_id }),
+    ...(request.service_tier && { serviceTier: decodeTierWish(request.service_tier) }),
+    stream: request.stream ?? false,
+  };
+  reportMembers(request, unsaid);
+  return { ...conversation, unsayable: unsaid.list };
+}
+
+function decodeSystem(system: MessagesRequestWire['system'], unsaid: Unsaid): TextPart[] {
+  if (typeof system === 'string')
+    return system === '' ? [] : [{ type: 'text', text: system, at: ['system'] }];
+  return (system ?? []).map((block, index) => {
+    const at = ['system', index];
+    unsaid.dropPresent(block, ['cache_control'], at, 'prompt caches are steered differently elsewhere');
+    return { type: 'text', text: block.text, at };
+  });
+}
+
+/** The gateway's `auto` and `default` are Anthropic's `auto` and `standard_only`. */
+const decodeTierWish = (tier: string): string => (tier === 'standard_only' ? 'default' : tier);
+
+const decodeFormat = ({ schema }: { schema: { [member: string]: unknown } }): OutputFormat => ({
+  type: 'schema',
+  schema,
+  strict: true,
+});
+
+const MODES = {
+  enabled: 'manual',
+  adaptive: 'adaptive',
+  disabled: 'off',
+  between_tools: 'between-tools',
+} as const;
+
+function decodeReasoning({ thinking, output_config }: MessagesRequestWire): ReasoningControl {
+  const effort = readEffort(output_config?.effort);
+  return {
+    ...(thinking && { mode: MODES[thinking.type] }),
+    ...(effort && { effort }),
+    ...(thinking?.budget_tokens && { budgetTokens: thinking.budget_tokens }),
+    ...(thinking?.display === 'omitted' && { summary: 'omitted' as const }),
+    ...(thinking?.display === 'summarized' && { summary: 'auto' as const }),
+  };
+}
+
+function reportMembers(request: MessagesRequestWire, unsaid: Unsaid): void {
+  if (request.mcp_servers?.length) {
+    unsaid.refuse(['mcp_servers'], 'MCP servers are not available for this model.');
+  }
+  if (typeof request.container === 'object' && request.container?.skills?.length) {
+    unsaid.refuse(['container', 'skills'], 'Skills are not available for this model.');
+  } else if (request.container) unsaid.drop(['container'], 'known to the messages protocol only');
+  for (const member of Object.keys(request)) {
+    if (!KNOWN.has(member) && request[member] !== null) {
+      unsaid.drop([member], 'known to the messages protocol only');
+    }
+  }
+}

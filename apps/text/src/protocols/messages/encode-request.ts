@@ -1,0 +1,86 @@
+import { refuseParameter } from '../conversation/losses.ts';
+import { omitRefusedMembers } from '../conversation/refused-members.ts';
+import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
+import { reportUnsayable } from '../conversation/unsaid.ts';
+import { encodeUserId } from '../conversation/user-id.ts';
+import { type EncodedRequest, type Encoder, staysHome } from '../encoder.ts';
+import { encodeSampling } from './encode-sampling.ts';
+import { encodeThinking } from './encode-thinking.ts';
+import { encodeToolChoice, encodeTools, selectMessagesTools } from './encode-tools.ts';
+import { encodeTurns, withoutAttribution } from './encode-turns.ts';
+
+const USER_ID_LENGTH_MAX = 256;
+
+/** A conversation as a Messages request. @throws GatewayError for what must not be lost */
+export function encodeMessagesRequest(encoder: Encoder): EncodedRequest {
+  const { conversation, target, losses } = encoder;
+  reportUnsayable(conversation, 'messages', losses);
+  reportForeignMembers(encoder);
+  const maxTokens = conversation.maxOutputTokens ?? target.maxOutputTokens;
+  const selection = selectMessagesTools(encoder);
+  const format = encodeFormat(encoder);
+  const forced = ['required', 'tool'].includes(selection.choice?.type ?? '');
+  const { thinking, effort } = encodeThinking(encoder, { maxTokens, forced });
+  const tools = encodeTools(selection.tools, encoder);
+  const toolChoice = encodeToolChoice(selection, encoder);
+  const outputConfig = { ...(effort && { effort }), ...(format && { format }) };
+  const userId = encodeUserId(conversation, target, USER_ID_LENGTH_MAX, losses);
+  const system = encodeSystem(encoder);
+  const body = {
+    model: target.model,
+    max_tokens: maxTokens,
+    ...(system !== undefined && { system }),
+    messages: encodeTurns(encoder),
+    ...(tools.length > 0 && { tools }),
+    ...(toolChoice && { tool_choice: toolChoice }),
+    ...(thinking && { thinking }),
+    ...(Object.keys(outputConfig).length > 0 && { output_config: outputConfig }),
+    ...encodeSampling(encoder, thinking !== undefined && 'budget_tokens' in thinking),
+    ...(conversation.stopSequences.length > 0 && { stop_sequences: conversation.stopSequences }),
+    ...(userId !== undefined && { metadata: { user_id: userId } }),
+    ...encodeTier(encoder),
+    ...(conversation.stream && { stream: true }),
+  };
+  return { body: omitRefusedMembers(body, target.quirks.refusedMembers, losses), stopSequences: [] };
+}
+
+function encodeSystem({ conversation, target }: Encoder) {
+  const parts = target.vendor === 'anthropic' ? conversation.system : withoutAttribution(conversation.system);
+  const texts = parts.map((part) => part.text).filter((text) => text.trim() !== '');
+  return texts.length > 1 ? texts.map((text) => ({ type: 'text', text })) : texts[0];
+}
+
+function encodeFormat({ conversation, losses }: Encoder) {
+  const { outputFormat, source } = conversation;
+  if (outputFormat?.type !== 'schema') return undefined;
+  if (!outputFormat.strict) losses.drop(SCALAR_PATHS[source].strictFormat, 'a schema is always strict there');
+  return { type: 'json_schema', schema: outputFormat.schema };
+}
+
+function encodeTier({ conversation, losses }: Encoder) {
+  const { serviceTier, source } = conversation;
+  if (serviceTier === undefined) return {};
+  if (serviceTier === 'auto') return { service_tier: 'auto' };
+  if (serviceTier === 'default') return { service_tier: 'standard_only' };
+  losses.drop(SCALAR_PATHS[source].serviceTier, "another provider's tier");
+  return {};
+}
+
+/** Members of the other protocols that the neutral form knows and this one has not. */
+function reportForeignMembers(encoder: Encoder): void {
+  const { conversation, losses } = encoder;
+  if (staysHome(encoder)) return;
+  const { sampling, verbosity, promptCacheKey, promptCacheRetention, maxToolCalls, source } = conversation;
+  const paths = SCALAR_PATHS[source];
+  const searches = conversation.tools.some((tool) => tool.type === 'web-search');
+  const absent = 'not known to the messages protocol';
+  if (conversation.logprobs !== undefined) {
+    refuseParameter(paths.logprobs, 'Token probabilities are not available for the model that would answer.');
+  }
+  if (sampling.presencePenalty) losses.drop(paths.presencePenalty, absent);
+  if (sampling.frequencyPenalty) losses.drop(paths.frequencyPenalty, absent);
+  if (verbosity !== undefined && verbosity !== 'medium') losses.drop(paths.verbosity, absent);
+  if (promptCacheKey !== undefined) losses.drop(paths.promptCacheKey, absent);
+  if (promptCacheRetention !== undefined) losses.drop(paths.promptCacheRetention, absent);
+  if (maxToolCalls !== undefined && !searches) losses.drop(paths.maxToolCalls, absent);
+}

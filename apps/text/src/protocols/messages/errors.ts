@@ -1,0 +1,43 @@
+import { ERRORS, type ErrorCode } from '@gateway/contracts/error-codes';
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { type CleanText, messageFor, upstreamError } from '../conversation/public-message.ts';
+
+/** What an Anthropic error type means to us. What concerns the gateway's own account is a misconfiguration. */
+const CODE_OF_TYPE: Record<string, ErrorCode> = {
+  invalid_request_error: 'upstream_rejected',
+  request_too_large: 'upstream_rejected',
+  authentication_error: 'upstream_misconfigured',
+  permission_error: 'upstream_misconfigured',
+  not_found_error: 'upstream_misconfigured',
+  billing_error: 'upstream_quota_exhausted',
+  rate_limit_error: 'upstream_rate_limited',
+  overloaded_error: 'upstream_overloaded',
+  timeout_error: 'upstream_timeout',
+  api_error: 'upstream_failed',
+};
+
+const CONTEXT_TOO_LONG = /prompt is too long|exceed context limit/i;
+
+/** An `error` object of the Messages protocol, from a body or from the middle of a stream. */
+export function decodeMessagesError(
+  error:
+    | { readonly type?: string | null | undefined; readonly message?: string | null | undefined }
+    | undefined,
+  clean: CleanText,
+): GatewayError {
+  const message = error?.message ?? '';
+  const code =
+    error?.type === 'invalid_request_error' && CONTEXT_TOO_LONG.test(message)
+      ? 'context_length_exceeded'
+      : (CODE_OF_TYPE[error?.type ?? ''] ?? 'upstream_failed');
+  return upstreamError(code, message, clean);
+}
+
+/** The `error` event that ends a Messages stream. */
+export const encodeErrorEvent = (error: GatewayError) => ({
+  type: 'error',
+  error: {
+    type: ERRORS[error.code].anthropic.type,
+    message: messageFor(error, 'anthropic'),
+  },
+});
