@@ -1,0 +1,129 @@
+import { ResponsesRequestWire } from '@gateway/contracts/openai/responses-wire';
+import type { Conversation, OutputFormat, ReasoningControl } from '../conversation/conversation.ts';
+import { readEffort } from '../conversation/effort.ts';
+import type { TextPart } from '../conversation/parts.ts';
+import { Unsaid } from '../conversation/unsaid.ts';
+import type { OpaqueTokens } from '../opaque-token.ts';
+import { readRequest } from '../wire.ts';
+import { ItemReader } from './decode-items.ts';
+import { decodeTool, decodeToolChoice } from './decode-tools.ts';
+
+/** Kept by the gateway itself, or without meaning for the answer. */
+const GATEWAY_MEMBERS: ReadonlySet<string> = new Set([
+  ...Object.keys(ResponsesRequestWire.shape),
+  'stream_options',
+  'store',
+  'background',
+  'previous_response_id',
+  'conversation',
+  'prompt',
+]);
+
+/** What may be asked to be included, and is: by the encoder, or from the gateway's own runs. */
+const ANSWERED_INCLUDES: ReadonlySet<string> = new Set([
+  'reasoning.encrypted_content',
+  'message.output_text.logprobs',
+  'web_search_call.action.sources',
+  'web_search_call.results',
+  'file_search_call.results',
+]);
+
+export const includes = (request: { include?: string[] | null | undefined }, what: string): boolean =>
+  request.include?.includes(what) ?? false;
+
+/** A Responses request in effective form, brought into neutral form. @throws GatewayError where it is not one */
+export function decodeResponsesRequest(body: unknown, tokens: OpaqueTokens): Conversation {
+  const request = readRequest(ResponsesRequestWire, body);
+  const unsaid = new Unsaid();
+  const items = new ItemReader(tokens, unsaid);
+  const { input } = request;
+  if (typeof input === 'string') items.read({ role: 'user', content: input }, ['input']);
+  else for (const [index, item] of (input ?? []).entries()) items.read(item, ['input', index]);
+  const instructions: TextPart[] = request.instructions
+    ? [{ type: 'text', text: request.instructions, at: ['instructions'] }]
+    : [];
+  const tools = (request.tools ?? []).flatMap((tool, index) => decodeTool(tool, ['tools', index], unsaid));
+  reportMembers(request, unsaid);
+  return {
+    source: 'responses',
+    system: [...instructions, ...items.system],
+    turns: items.turns,
+    tools: [...tools, ...items.tools],
+    ...(request.tool_choice && { toolChoice: decodeToolChoice(request.tool_choice) }),
+    ...(typeof request.parallel_tool_calls === 'boolean' && {
+      parallelToolCalls: request.parallel_tool_calls,
+    }),
+    sampling: decodeSampling(request),
+    stopSequences: [],
+    ...(request.max_output_tokens && { maxOutputTokens: request.max_output_tokens }),
+    ...(request.text?.format && { outputFormat: decodeFormat(request.text.format) }),
+    ...(request.text?.verbosity && { verbosity: request.text.verbosity }),
+    reasoning: decodeReasoning(request),
+    ...decodeLogprobs(request),
+    ...decodeUser(request),
+    ...(request.service_tier && { serviceTier: request.service_tier }),
+    ...(request.prompt_cache_key && { promptCacheKey: request.prompt_cache_key }),
+    ...(request.prompt_cache_retention && { promptCacheRetention: request.prompt_cache_retention }),
+    ...(request.max_tool_calls && { maxToolCalls: request.max_tool_calls }),
+    stream: request.stream ?? false,
+    unsayable: unsaid.list,
+  };
+}
+
+const decodeSampling = (request: ResponsesRequestWire) => ({
+  ...(typeof request.temperature === 'number' && { temperature: request.temperature }),
+  ...(typeof request.top_p === 'number' && { topP: request.top_p }),
+  ...(request.presence_penalty && { presencePenalty: request.presence_penalty }),
+  ...(request.frequency_penalty && { frequencyPenalty: request.frequency_penalty }),
+});
+
+function decodeFormat(
+  format: NonNullable<NonNullable<ResponsesRequestWire['text']>['format']>,
+): OutputFormat {
+  switch (format.type) {
+    case 'text':
+      return { type: 'text' };
+    case 'json_object':
+      return { type: 'object' };
+    case 'json_schema': {
+      const { name, schema, description, strict } = format;
+      return { type: 'schema', name, schema, strict: strict ?? false, ...(description && { description }) };
+    }
+  }
+}
+
+const SUMMARIES = ['auto', 'concise', 'detailed'] as const;
+
+function decodeReasoning({ reasoning }: ResponsesRequestWire): ReasoningControl {
+  const effort = readEffort(reasoning?.effort);
+  const wanted = reasoning?.summary ?? reasoning?.generate_summary;
+  const summary = SUMMARIES.find((level) => level === wanted);
+  return {
+    ...(effort === 'none' && { mode: 'off' as const }),
+    ...(effort && { effort }),
+    ...(summary && { summary }),
+  };
+}
+
+function decodeLogprobs(request: ResponsesRequestWire): { logprobs?: number } {
+  const wanted = includes(request, 'message.output_text.logprobs');
+  return wanted || request.top_logprobs ? { logprobs: request.top_logprobs ?? 0 } : {};
+}
+
+const decodeUser = ({ safety_identifier: id, user }: ResponsesRequestWire): { userId?: string } =>
+  id ? { userId: id } : user ? { userId: user } : {};
+
+function reportMembers(request: ResponsesRequestWire, unsaid: Unsaid): void {
+  if (request.truncation === 'auto') unsaid.drop(['truncation'], 'the conversation is not shortened');
+  for (const [index, what] of (request.include ?? []).entries()) {
+    if (!ANSWERED_INCLUDES.has(what)) unsaid.drop(['include', index], 'not available from this model');
+  }
+  const { reasoning = {} } = request;
+  if (reasoning)
+    unsaid.dropPresent(reasoning, ['context', 'mode'], ['reasoning'], 'known to the responses protocol only');
+  for (const member of Object.keys(request)) {
+    if (!GATEWAY_MEMBERS.has(member) && request[member] !== null) {
+      unsaid.drop([member], 'known to the responses protocol only');
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import { ResponsesEvent, type ResponsesReply } from '@gateway/contracts/openai/responses-wire';
+import { PartSequence } from '../conversation/part-sequence.ts';
+import { NO_USAGE } from '../conversation/reply.ts';
+import type { StreamEvent } from '../conversation/stream-event.ts';
+import type { SseMessage } from '../sse-frames.ts';
+import type { StreamStep } from '../step.ts';
+import type { Target } from '../target.ts';
+import { readUpstream, upstreamCutOff } from '../wire.ts';
+import { decodeAnnotation } from './annotations.ts';
+import { decodeOpenAiError } from './errors.ts';
+import { decodeFinish } from './finish-reason.ts';
+import { ItemStream } from './item-stream.ts';
+import { decodeUsage } from './usage.ts';
+
+/** A Responses stream from an upstream, as neutral events. Items that overlap are put one after another. */
+export class ResponsesStreamDecoder implements StreamStep<SseMessage, StreamEvent> {
+  readonly #clean: (text: string) => string;
+  readonly #parts = new PartSequence();
+  readonly #items: ItemStream;
+  #ended = false;
+
+  constructor(target: Target, clean: (text: string) => string) {
+    this.#clean = clean;
+    this.#items = new ItemStream(target, this.#parts);
+  }
+
+  *event({ data }: SseMessage): Generator<StreamEvent> {
+    if (this.#ended || data === '[DONE]') return;
+    const event = readUpstream(ResponsesEvent, JSON.parse(data));
+    switch (event.type) {
+      case 'response.created':
+        yield { type: 'start', usage: NO_USAGE, serviceTier: event.response?.service_tier ?? undefined };
+        break;
+      case 'keepalive':
+        yield { type: 'ping' };
+        break;
+      case 'response.completed':
+      case 'response.incomplete':
+        yield* this.#finish(event.response ?? {});
+        break;
+      case 'response.failed':
+        yield* this.#fail(event.response?.error);
+        break;
+      case 'error':
+        yield* this.#fail(event.error ?? event);
+        break;
+      default:
+        yield* this.#part(event);
+    }
+  }
+
+  *end(): Generator<StreamEvent> {
+    if (this.#ended) return;
+    this.#ended = true;
+    yield { type: 'error', error: upstreamCutOff(), usage: NO_USAGE };
+  }
+
+  *#fail(error: { code?: unknown; message?: unknown } | null | undefined): Generator<StreamEvent> {
+    this.#ended = true;
+    const code = typeof error?.code === 'string' ? error.code : null;
+    const message = typeof error?.message === 'string' ? error.message : null;
+    yield { type: 'error', error: decodeOpenAiError({ code, message }, this.#clean), usage: NO_USAGE };
+  }
+
+  *#finish(response: ResponsesReply): Generator<StreamEvent> {
+    yield* this.#items.closeAll();
+    this.#ended = true;
+    yield {
+      type: 'finish',
+      finish: decodeFinish(response, this.#items.seen),
+      usage: decodeUsage(response.usage ?? {}, this.#items.searches),
+      serviceTier: response.service_tier ?? undefined,
+    };
+  }
+
+  #part(event: ResponsesEvent): Iterable<StreamEvent> {
+    const items = this.#items;
+    const item = event.output_index ?? 0;
+    const content = event.content_index ?? 0;
+    const delta = event.delta ?? '';
+    switch (event.type) {
+      case 'response.output_item.added':
+        return event.item ? items.added(item, event.item) : [];
+      case 'response.output_item.done':
+        return event.item ? items.done(item, event.item) : [];
+      case 'response.content_part.added':
+        return items.partAdded(item, content, event.part?.type ?? '');
+      case 'response.content_part.done':
+        return items.partDone(item, content);
+      case 'response.output_text.delta':
+        return items.text(item, content, delta, event.logprobs ?? undefined);
+      case 'response.output_text.done':
+        return items.unsaidText(item, content, event.text ?? '');
+      case 'response.output_text.annotation.added': {
+        const citation = decodeAnnotation(event.annotation);
+        return citation === null ? [] : items.citation(item, content, citation);
+      }
+      case 'response.refusal.delta':
+        return items.refusal(item, content, delta);
+      case 'response.refusal.done':
+        return items.unsaidRefusal(item, content, event.refusal ?? '');
+      case 'response.reasoning_summary_part.added':
+        return items.summaryPart(item);
+      case 'response.reasoning_summary_text.delta':
+        return items.reasoning(item, 'summary', delta);
+      case 'response.reasoning_text.delta':
+      case 'response.reasoning.delta':
+        return items.reasoning(item, 'trace', delta);
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        return items.call(item, delta);
+      default:
+        return [];
+    }
+  }
+}

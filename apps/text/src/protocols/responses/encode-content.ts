@@ -1,0 +1,86 @@
+import { toDataUrl } from '../conversation/data-url.ts';
+import { refuseParameter } from '../conversation/losses.ts';
+import type {
+  AudioPart,
+  DocumentPart,
+  ImagePart,
+  MediaSource,
+  ResultContent,
+  ToolResultPart,
+} from '../conversation/parts.ts';
+import type { Path } from '../conversation/path.ts';
+import { documentText, searchResultText } from '../conversation/plain-text.ts';
+import { type Encoder, staysHome } from '../encoder.ts';
+
+type InputPart = { readonly type: string; readonly [member: string]: unknown };
+
+const inputText = (text: string): InputPart => ({ type: 'input_text', text });
+
+/** What a user shows, as input parts. */
+export function encodeShown(part: ResultContent | AudioPart, encoder: Encoder): InputPart[] {
+  switch (part.type) {
+    case 'text':
+      return [inputText(part.text)];
+    case 'image':
+      return [encodeImage(part, encoder)];
+    case 'document':
+      return encodeDocument(part, encoder);
+    case 'search-result':
+      return [inputText(searchResultText(part))];
+    case 'audio':
+      return [{ type: 'input_audio', input_audio: { data: part.data, format: part.format } }];
+  }
+}
+
+function ownFile(source: MediaSource & { type: 'file' }, at: Path, encoder: Encoder): { file_id: string } {
+  if (staysHome(encoder)) return { file_id: source.fileId };
+  return refuseParameter(
+    at,
+    'A file id is known to the provider that made it only. Send the content instead.',
+  );
+}
+
+function encodeImage({ source, detail, at = [] }: ImagePart, encoder: Encoder): InputPart {
+  const fine = detail === undefined ? {} : { detail };
+  if (source.type === 'file') return { type: 'input_image', ...ownFile(source, at, encoder), ...fine };
+  const address = source.type === 'url' ? source.url : toDataUrl(source.mediaType, source.data);
+  return { type: 'input_image', image_url: address, ...fine };
+}
+
+/** OpenAI demands a file name next to inline data. */
+const fileName = (title: string | undefined, mediaType: string): string =>
+  title ?? (mediaType === 'application/pdf' ? 'document.pdf' : 'document.txt');
+
+function encodeDocument(part: DocumentPart, encoder: Encoder): InputPart[] {
+  const { source, title, context, at = [] } = part;
+  const heading = context === undefined ? [] : [inputText(context)];
+  switch (source.type) {
+    case 'text':
+      return [inputText(documentText(part, source.text))];
+    case 'content': {
+      const inner = source.parts.flatMap((shown) => encodeShown(shown, encoder));
+      const named = documentText(part, '').trim();
+      return named === '' ? inner : [inputText(named), ...inner];
+    }
+    case 'base64': {
+      const { mediaType, data } = source;
+      const file = { filename: fileName(title, mediaType), file_data: toDataUrl(mediaType, data) };
+      return [...heading, { type: 'input_file', ...file }];
+    }
+    case 'url':
+      return [...heading, { type: 'input_file', file_url: source.url }];
+    case 'file':
+      return [...heading, { type: 'input_file', ...ownFile(source, at, encoder) }];
+  }
+}
+
+const ERROR_PREFIX = 'Error: ';
+
+/** A tool's result: text where it is nothing else, parts otherwise. Failure can only be said in words. */
+export function encodeOutput({ content, isError }: ToolResultPart, encoder: Encoder): string | InputPart[] {
+  const prefix = isError ? ERROR_PREFIX : '';
+  const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  if (texts.length === content.length) return prefix + texts.join('\n');
+  const parts = content.flatMap((part) => encodeShown(part, encoder));
+  return isError ? [inputText(prefix.trim()), ...parts] : parts;
+}

@@ -1,0 +1,31 @@
+import type { StreamEvent } from '../conversation/stream-event.ts';
+import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../sse-frames.ts';
+import type { StreamStep } from '../step.ts';
+import type { AnswerContext } from '../target.ts';
+import { ResponseWriter } from './response-writer.ts';
+
+/** Neutral events as frames of a Responses stream. */
+export class ResponsesStreamEncoder implements StreamStep<StreamEvent, string> {
+  readonly #writer: ResponseWriter;
+  #frames: string[] = [];
+  #sequence = 0;
+
+  constructor(context: AnswerContext) {
+    this.#writer = new ResponseWriter(context, (type, members) => {
+      this.#frames.push(namedFrame({ type, sequence_number: this.#sequence, ...members }));
+      this.#sequence += 1;
+    });
+  }
+
+  event(event: StreamEvent): string[] {
+    if (event.type === 'ping') return [COMMENT_FRAME];
+    this.#frames = [];
+    this.#writer.write(event);
+    if (event.type === 'finish' || event.type === 'error') this.#frames.push(DONE_FRAME);
+    return this.#frames;
+  }
+
+  end(): string[] {
+    return [];
+  }
+}

@@ -1,0 +1,194 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { CallIds } from '../conversation/call-ids.ts';
+import { parseArguments } from '../conversation/raw-json.ts';
+import { type Finish, REFUSAL_TEXT, type Usage } from '../conversation/reply.ts';
+import type { StreamEvent } from '../conversation/stream-event.ts';
+import type { AnswerContext } from '../target.ts';
+import { CallWriter } from './call-writer.ts';
+import { encodeOpenAiError, encodeResponseError } from './errors.ts';
+import { encodeFinish } from './finish-reason.ts';
+import type { Emit, ItemWriter, Place } from './item-writer.ts';
+import { MessageWriter } from './message-writer.ts';
+import { ReasoningWriter } from './reasoning-writer.ts';
+import { type ResponseState, responseObject } from './response-object.ts';
+import { SearchWriter } from './search-writer.ts';
+
+/**
+ * Builds one response out of neutral events and tells each step to `emit`, in the order that clients demand. The
+ * finished object is `response`; a caller who does not stream takes only that.
+ */
+export class ResponseWriter {
+  readonly #context: AnswerContext;
+  readonly #emit: Emit;
+  readonly #callIds: CallIds;
+  readonly #output: object[] = [];
+  #item: ItemWriter | null = null;
+  #state: ResponseState;
+  #refusalIsShown = false;
+
+  constructor(context: AnswerContext, emit: Emit) {
+    this.#context = context;
+    this.#emit = emit;
+    this.#callIds = new CallIds(() => context.mintId('call_'));
+    this.#state = {
+      id: context.replyId ?? context.mintId('resp_'),
+      createdAt: context.nowSeconds(),
+      status: 'in_progress',
+      completedAt: null,
+      error: null,
+      incompleteDetails: null,
+      output: [],
+      usage: null,
+      serviceTier: undefined,
+    };
+  }
+
+  get response(): object {
+    return responseObject(this.#state, this.#context);
+  }
+
+  write(event: StreamEvent): void {
+    switch (event.type) {
+      case 'start':
+        this.#state = { ...this.#state, serviceTier: event.serviceTier };
+        this.#emit('response.created', { response: this.response });
+        this.#emit('response.in_progress', { response: this.response });
+        break;
+      case 'text-start':
+        this.#message().begin('output_text');
+        break;
+      case 'refusal-start':
+        this.#refusalIsShown = true;
+        this.#message().begin('refusal');
+        break;
+      case 'text-delta':
+        this.#message().delta(event.text, event.logprobs);
+        break;
+      case 'refusal-delta':
+        this.#message().delta(event.text);
+        break;
+      case 'text-citation':
+        this.#message().citation(event.citation);
+        break;
+      case 'reasoning-start': {
+        const { form } = event;
+        this.#open('rs_', (place) => new ReasoningWriter(place, form, this.#context, this.#emit));
+        break;
+      }
+      case 'reasoning-delta':
+        if (this.#item instanceof ReasoningWriter) this.#item.delta(event.text);
+        break;
+      case 'reasoning-break':
+        this.#item?.close();
+        break;
+      case 'reasoning-end':
+        if (this.#item instanceof ReasoningWriter) this.#item.seal(event.payload);
+        this.#done('completed');
+        break;
+      case 'tool-call-start':
+        this.#startCall(event);
+        break;
+      case 'tool-call-delta':
+        if (this.#item instanceof CallWriter) this.#item.delta(event.text);
+        break;
+      case 'tool-call-end':
+        if (this.#item instanceof CallWriter && isCertainlyWhole(this.#item)) this.#done('completed');
+        break;
+      case 'web-search-start': {
+        const { showSources } = this.#context.plan;
+        this.#open('ws_', (place) => new SearchWriter(place, showSources, this.#emit)).begin();
+        break;
+      }
+      case 'web-search-end':
+        if (this.#item instanceof SearchWriter) this.#item.finish(event.search);
+        this.#done('completed');
+        break;
+      case 'finish':
+        this.#finish(event.finish, event.usage, event.serviceTier);
+        break;
+      case 'error':
+        this.#fail(event.error);
+        break;
+      default:
+        break;
+    }
+  }
+
+  #message(): MessageWriter {
+    if (this.#item instanceof MessageWriter) return this.#item;
+    return this.#open('msg_', (place) => new MessageWriter(place, this.#emit));
+  }
+
+  #startCall(event: StreamEvent & { type: 'tool-call-start' }): void {
+    const { name, namespace, custom = false } = event;
+    const identity = { call_id: this.#callIds.take(event.id), name, ...(namespace && { namespace }) };
+    this.#open(custom ? 'ctc_' : 'fc_', (place) => new CallWriter(place, identity, custom, this.#emit));
+  }
+
+  /** Items follow one another: the one before ends here at the latest. */
+  #open<Writer extends ItemWriter>(prefix: string, create: (place: Place) => Writer): Writer {
+    this.#done('completed');
+    const place = { item_id: this.#context.mintId(prefix), output_index: this.#output.length };
+    const writer = create(place);
+    const item = writer.snapshot('in_progress');
+    this.#emit('response.output_item.added', { output_index: place.output_index, item });
+    this.#item = writer;
+    return writer;
+  }
+
+  #done(status: 'completed' | 'incomplete'): void {
+    const writer = this.#item;
+    if (writer === null) return;
+    this.#item = null;
+    // A call without arguments has none: clients want an empty object, unless it was cut before it could say them.
+    if (writer instanceof CallWriter && !writer.custom && writer.text === '' && status === 'completed') {
+      writer.delta('{}');
+    }
+    writer.close();
+    const item = writer.snapshot(status);
+    const index = this.#output.push(item) - 1;
+    this.#emit('response.output_item.done', { output_index: index, item });
+  }
+
+  #finish(finish: Finish, usage: Usage, serviceTier: string | undefined): void {
+    const isSilentRefusal =
+      finish.reason === 'refusal' &&
+      this.#output.length === 0 &&
+      this.#item === null &&
+      !this.#refusalIsShown;
+    if (isSilentRefusal) {
+      this.write({ type: 'refusal-start' });
+      this.write({ type: 'refusal-delta', text: finish.explanation ?? REFUSAL_TEXT });
+    }
+    const { status, incomplete_details: incompleteDetails } = encodeFinish(finish, this.#refusalIsShown);
+    this.#done(status);
+    this.#state = {
+      ...this.#state,
+      status,
+      incompleteDetails,
+      completedAt: status === 'completed' ? this.#context.nowSeconds() : null,
+      output: this.#output,
+      usage,
+      serviceTier: serviceTier ?? this.#state.serviceTier,
+    };
+    this.#emit(`response.${status}`, { response: this.response });
+  }
+
+  #fail(error: GatewayError): void {
+    const shown = encodeOpenAiError(error);
+    const { code, message, param } = shown;
+    this.#emit('error', { code, message, param, error: shown });
+    const open = this.#item === null ? [] : [this.#item.snapshot('incomplete')];
+    this.#state = {
+      ...this.#state,
+      status: 'failed',
+      error: encodeResponseError(error),
+      output: [...this.#output, ...open],
+    };
+    this.#emit('response.failed', { response: this.response });
+  }
+}
+
+/** Arguments that read as an object cannot have been cut; anything else waits for what comes next. */
+const isCertainlyWhole = (call: CallWriter): boolean =>
+  !call.custom && call.text !== '' && parseArguments(call.text) !== null;
