@@ -10,6 +10,11 @@ import { createReadiness, type Readiness } from './readiness.ts';
  */
 const KEEP_ALIVE_MS = 75_000;
 
+/** The edge takes 32 KB of headers from callers and adds its own; Node would take 16 KB. */
+const MAX_HEADER_BYTES = 48 * 1024;
+
+const SERVER_DEFAULTS = { keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: MAX_HEADER_BYTES };
+
 export interface Life {
   readonly logger: Logger;
   readonly readiness: Readiness;
@@ -59,7 +64,7 @@ export async function runService(options: RunOptions, build: (life: Life) => Pro
         await close(owned);
       }),
     listen: async (listener, address) => {
-      const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, ...address.options }, listener);
+      const server = createServer({ ...SERVER_DEFAULTS, ...address.options }, listener);
       address.configure?.(server);
       servers.push({ server, sockets: connectionsOf(server) });
       const bound = await bind(server, address);
