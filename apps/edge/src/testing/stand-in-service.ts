@@ -16,7 +16,7 @@ export interface StandInService {
 export async function startStandInService({ port = 0 }: { port?: number } = {}): Promise<StandInService> {
   const requests: IncomingMessage[] = [];
   let listener: RequestListener = answerOk;
-  const server = createServer((request, response) => {
+  const server = createServer({ maxHeaderSize: 48 * 1024 }, (request, response) => {
     requests.push(request);
     listener(request, response);
   });

@@ -1,0 +1,73 @@
+import { createKeyStore } from '@gateway/metering/keys/key-store';
+import { createRequestRedis } from '@gateway/metering/request-redis';
+import { freePort } from '@gateway/testkit/free-port';
+import { startRedis } from '@gateway/testkit/start-redis';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { expect, test } from 'vitest';
+import { bearer, GATEWAY_SECRET, runEdge } from './testing/run-edge.ts';
+import { startStandInService } from './testing/stand-in-service.ts';
+
+test('with Redis away or frozen a key in use goes on, any other gets a prompt 503, and all is well once it is back', async () => {
+  let redis = await startRedis();
+  const client = createRequestRedis(redis.url);
+  client.on('error', () => undefined);
+  await client.connect();
+  const { secret } = await createKeyStore({
+    redis: client,
+    gatewaySecret: GATEWAY_SECRET,
+    now: Date.now,
+  }).createKey({ name: 'idle' });
+  client.disconnect();
+  const service = await startStandInService();
+  const edge = await runEdge({ REDIS_URL: redis.url, TEXT_URL: service.url });
+  const post = (headers: Record<string, string>, path = '/v1/responses') =>
+    fetch(edge.url + path, { method: 'POST', body: '{}', headers });
+  const idle = { authorization: `Bearer ${secret}` };
+  const isReady = async () => (await fetch(`${edge.url}/readyz`)).status === 200;
+
+  expect((await post(bearer)).status).toBe(200);
+
+  redis.kill('SIGSTOP');
+  const frozen = await post(idle);
+  expect([frozen.status, frozen.headers.get('retry-after')]).toEqual([503, '2']);
+  expect((await post(bearer)).status).toBe(200);
+  redis.kill('SIGCONT');
+  await waitFor(isReady);
+
+  redis.kill('SIGKILL');
+  await redis.ended;
+  await waitFor(async () => !(await isReady()));
+  const openai = await post(idle);
+  expect([openai.status, openai.headers.get('x-should-retry')]).toEqual([503, 'true']);
+  expect((await post(idle, '/v1/messages')).status).toBe(529);
+  expect((await post(bearer)).status).toBe(200);
+
+  await redis.close();
+  redis = await startRedis({ port: redis.port });
+  await waitFor(isReady);
+  // This Redis has lost everything: the bootstrap key is made again, the other one is unknown.
+  await waitFor(async () => (await post(bearer)).status === 200);
+  expect((await post(idle)).status).toBe(401);
+
+  await edge.stop();
+  await service.close();
+  await redis.close();
+});
+
+test('without Redis at the start the process ends and says what to do', async () => {
+  const port = await freePort();
+  await expect(runEdge({ REDIS_URL: `redis://127.0.0.1:${port}` })).rejects.toThrow(
+    /Redis does not answer at REDIS_URL \(connect ECONNREFUSED .*\)\. Start it, or correct the URL\./,
+  );
+});
+
+test('settings that are wrong are named, without their values', async () => {
+  const started = runEdge({
+    REDIS_URL: 'redis://127.0.0.1:1',
+    TEXT_URL: 'https://text/path',
+    GATEWAY_BOOTSTRAP_KEY: 'short',
+  });
+  await expect(started).rejects.toThrow(
+    /GATEWAY_BOOTSTRAP_KEY: must be 24 to 256 printable .*\n {2}TEXT_URL: must be an http URL without a path/,
+  );
+});
