@@ -1,0 +1,28 @@
+# One image for every process of the gateway; docker-compose.yml says which one a container runs.
+
+FROM node:24-bookworm-slim AS manifests
+WORKDIR /gateway
+COPY . .
+# Only what decides about dependencies, so that the next stage is made again when that changes and not otherwise.
+RUN find . -type f ! -name package.json ! -name 'pnpm-*.yaml' -delete
+
+FROM node:24-bookworm-slim AS dependencies
+WORKDIR /gateway
+COPY --from=manifests /gateway .
+RUN npm install --global "$(node -p "require('./package.json').packageManager")"
+RUN CI=true pnpm install --frozen-lockfile --prod --filter-prod '{./apps/*}...' --filter-prod '@gateway/simulator...'
+
+# The workspace keeps its links: Node runs the packages' .ts files where they really are, and nowhere below node_modules.
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production HOST=0.0.0.0 GATEWAY_DATA_DIR=/data
+WORKDIR /gateway
+COPY --from=dependencies /gateway .
+COPY apps apps
+COPY packages packages
+# A volume that is mounted here for the first time takes over the owner.
+RUN mkdir /data /config && chown node:node /data
+USER node
+# HEALTH_URL is where this container's process answers.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch(process.env.HEALTH_URL).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "apps/edge/src/main.ts"]
