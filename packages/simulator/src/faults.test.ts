@@ -182,6 +182,33 @@ test('slow-first-byte, slow-first-event and pace delay and change nothing', asyn
   expect((await readAll(await respond(simulator, 'slow-first-byte=20'))).isWhole).toBe(true);
 });
 
+test.for([
+  ['slow-first-byte=600000', null],
+  ['slow-first-event=600000', 0],
+  ['pace=600000', 1],
+] as const)('%s holds the reply where it says', async ([directive, events]) => {
+  await using simulator = await startSimulator();
+  const stop = new AbortController();
+  const pending = fetch(`${simulator.baseUrl}/responses`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer k', 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'm', input: `Hello [[simulate ${directive}]]`, stream: true }),
+    signal: stop.signal,
+  });
+  const request = await simulator.nextRequest();
+  if (events !== null) {
+    const reader = (await pending).body?.getReader();
+    if (events > 0)
+      expect(eventNames(new TextDecoder().decode((await reader?.read())?.value))).toHaveLength(events);
+    void reader?.closed.catch(() => {});
+  }
+  const refused = events === null ? expect(pending).rejects.toThrow() : null;
+  expect(request.aborted).toBe(false);
+  stop.abort();
+  await refused;
+  expect(await request.closed).toBe('aborted');
+});
+
 test('a caller who leaves during a delay is noticed at once', async () => {
   await using simulator = await startSimulator();
   const stop = new AbortController();

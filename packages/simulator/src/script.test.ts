@@ -29,6 +29,14 @@ test.for(recordedStreamNames())(
   },
 );
 
+test('a recorded stream is cut and stalled by its events', async () => {
+  await using simulator = await startSimulator();
+  simulator.script({ sse: recordedStream('messages-text'), endAfter: 3 });
+  const response = await post(simulator, '/messages', {});
+  const three = recordedStream('messages-text').toString().split('\n\n').slice(0, 3);
+  expect(await response.text()).toBe(`${three.join('\n\n')}\n\n`);
+});
+
 test('scripted replies are used once, in order, by the requests that match', async () => {
   await using simulator = await startSimulator();
   simulator.script('/v1/messages', { status: 418, json: { only: 'messages' } });

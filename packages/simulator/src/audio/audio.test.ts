@@ -164,6 +164,7 @@ test('verbose_json has the asked granularities and all ten segment members', asy
   });
   expect(segments).toMatchObject({ task: 'transcribe', language: 'german', duration: 10.008 });
   expect(Object.keys(segments.segments?.[0] ?? {})).toHaveLength(10);
+  expect(segments.segments?.[0]?.text).toBe(' The beach was a popular spot on this hot.');
   expect(segments.words).toBeUndefined();
   const words = await client.audio.transcriptions.create({
     model: 'whisper-1',
