@@ -48,6 +48,8 @@ export class ReplyBody {
   }
 
   push(chunk: Buffer): void {
+    // undici hands out nothing when it is resumed with nothing to read; a sink that pauses on it would do so for ever.
+    if (chunk.length === 0) return;
     if (this.#sink !== null && !this.#paused && this.#waiting.length === 0) {
       this.#pass(this.#sink, chunk);
       return;
@@ -98,7 +100,7 @@ export class ReplyBody {
     while (next < waiting.length && !this.#paused) {
       const chunk = waiting[next];
       next += 1;
-      if (chunk !== undefined && chunk.length > 0) {
+      if (chunk !== undefined) {
         this.#waitingBytes -= chunk.length;
         this.#pass(sink, chunk);
       }
