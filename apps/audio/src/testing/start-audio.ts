@@ -42,6 +42,7 @@ models:
   gpt-4o-transcribe-diarize: { kind: transcription, routes: [{ channel: one }] }
   any-whisper: { kind: transcription, routes: [{ channel: one }] }
   verbose-only: { kind: transcription, routes: [{ channel: one, model: whisper-1, formats: [verbose_json] }] }
+  own-parakeet: { kind: transcription, routes: [{ channel: one, formats: [json, text] }] }
   chat-model: { kind: text, routes: [{ channel: one }] }
 `;
 

@@ -18,9 +18,10 @@ const SHORTEST_SECONDS = 0.1;
 const NAME_MAX_CHARACTERS = 200;
 
 /**
- * What an uploaded file is, by its bytes. Its name only chooses among the endings that fit them.
+ * What an uploaded file is, by its bytes. A name with a foreign ending is refused, as OpenAI does; otherwise the name
+ * only chooses among the endings that fit the bytes.
  *
- * @throws {GatewayError} when it is empty, of no accepted type, has no sound, or lasts less than 0.1 s
+ * @throws {GatewayError} when it is empty, of no accepted type or ending, has no sound, or lasts less than 0.1 s
  */
 export async function inspectAudio(file: {
   path: string;
@@ -33,15 +34,10 @@ export async function inspectAudio(file: {
       message: 'The audio file is empty. Send a file with content.',
     });
   }
+  if (!hasAcceptedEnding(file.name)) throw unsupportedFormat();
   const found = await fileTypeFromFile(file.path);
   const type = found && Object.hasOwn(AUDIO_TYPES, found.ext) ? AUDIO_TYPES[found.ext] : undefined;
-  if (type === undefined) {
-    const list = AUDIO_EXTENSIONS.map((extension) => `'${extension}'`).join(', ');
-    throw new GatewayError('unsupported_format', {
-      path: ['file'],
-      message: `Invalid file format. Supported formats: [${list}]`,
-    });
-  }
+  if (type === undefined) throw unsupportedFormat();
   const format = await readHeaders(file.path);
   if (format?.hasAudio === false) {
     throw new GatewayError('invalid_value', {
@@ -62,6 +58,22 @@ export async function inspectAudio(file: {
   };
 }
 
+/** A name without an ending says nothing, so the content alone decides. */
+function hasAcceptedEnding(name: string): boolean {
+  const ending = endingOf(name);
+  return ending === '' || AUDIO_EXTENSIONS.some((extension) => extension === ending);
+}
+
+const endingOf = (name: string): string => extname(name).slice(1).toLowerCase();
+
+function unsupportedFormat(): GatewayError {
+  const list = AUDIO_EXTENSIONS.map((extension) => `'${extension}'`).join(', ');
+  return new GatewayError('unsupported_format', {
+    path: ['file'],
+    message: `Invalid file format. Supported formats: [${list}]`,
+  });
+}
+
 /** Headers that cannot be read say nothing; whether the file can be decoded is then for the upstream to say. */
 async function readHeaders(path: string): Promise<IFormat | null> {
   try {
@@ -80,8 +92,7 @@ function isTooShort(format: IFormat | null, sizeBytes: number): boolean {
 }
 
 function fittingName(name: string, extensions: readonly [string, ...string[]]): string {
-  const extension = extname(name);
-  const stem = name.slice(0, name.length - extension.length).slice(0, NAME_MAX_CHARACTERS);
-  const own = extension.slice(1).toLowerCase();
+  const stem = name.slice(0, name.length - extname(name).length).slice(0, NAME_MAX_CHARACTERS);
+  const own = endingOf(name);
   return `${stem === '' ? 'audio' : stem}.${extensions.includes(own) ? own : extensions[0]}`;
 }

@@ -92,9 +92,12 @@ async function wholeAnswer(
     }),
     contentType: TRANSCRIPT_CONTENT_TYPES[wanted],
     usage: transcript?.usage ?? null,
-    durationSeconds: transcript?.duration ?? transcript?.usage?.seconds ?? null,
+    durationSeconds: transcript?.duration ?? billedSeconds(transcript?.usage),
   };
 }
+
+const billedSeconds = (usage: TranscriptionOutput['usage'] | undefined): number | null =>
+  typeof usage?.seconds === 'number' ? usage.seconds : null;
 
 const modelGone = (name: string) =>
   new GatewayError('model_not_found', {

@@ -116,7 +116,7 @@ export const Transcript = z.looseObject({
   segments: z.array(TranscriptSegment).nullish(),
   duration: z.number().nullish(),
   /** In tokens, or `{ type: 'duration', seconds }`. */
-  usage: z.looseObject({ seconds: z.number().optional() }).nullish(),
+  usage: z.record(z.string(), z.unknown()).nullish(),
 });
 export type Transcript = z.infer<typeof Transcript>;
 
@@ -124,6 +124,6 @@ export type Transcript = z.infer<typeof Transcript>;
 export const TranscriptDone = z.looseObject({
   type: z.literal('transcript.text.done'),
   text: z.string(),
-  usage: z.looseObject({}).nullish(),
+  usage: z.record(z.string(), z.unknown()).nullish(),
 });
 export type TranscriptDone = z.infer<typeof TranscriptDone>;
