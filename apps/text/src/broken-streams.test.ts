@@ -103,6 +103,15 @@ for (const [how, directive, code] of BREAKS) {
   );
 }
 
+test('what came together with garbage, and before it, still reaches the caller', async () => {
+  const [first = '', second = ''] = MESSAGE_FRAMES;
+  stack.first.script({ sse: `${first}${second}data: garbage\n\n${second}`, cuts: 'whole' });
+  const { reply } = await ask('/v1/messages', MESSAGE);
+  const whole = await reply.text();
+  expect(whole.startsWith(first + second)).toBe(true);
+  expect(whole.slice(first.length + second.length)).toMatch(/^event: error\ndata: \{.*\}\n\n$/);
+});
+
 test('half a frame of a stream that was cut never reaches the caller', async () => {
   const whole = recordedStream('responses-text');
   const cut = whole.indexOf('"delta":"lo!"') + 4;

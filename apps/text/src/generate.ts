@@ -12,7 +12,6 @@ import { attemptNotes, noteReply } from './call-notes.ts';
 import { carrierFor } from './carrier.ts';
 import { chooseCandidates } from './choose-candidates.ts';
 import { judgeWhole } from './passthrough/relay-json.ts';
-import { checkVersion } from './passthrough/upstream-request-headers.ts';
 import { shuttingDown } from './shutting-down.ts';
 import type { TextCall, TextServices } from './text-call.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
@@ -23,7 +22,6 @@ export function createGenerateHandler(endpoint: TextEndpoint, services: TextServ
     const startedAt = performance.now();
     const context = contextOf(message);
     const identity = identityOf(message);
-    checkVersion(endpoint, message);
     const body = await readJsonBody(message, { maxBytes: services.maxBodyBytes });
     const request = validate(endpoint.schema, body.value);
     const streamed = request.stream === true;

@@ -81,6 +81,18 @@ test('pings, comments, unknown events and line ends of another kind pass', async
   expect(await reply.text()).toBe(sse);
 });
 
+test('a stream that comes faster than the caller reads is held up and arrives whole', async () => {
+  const delta = (index: number) => {
+    const data = { type: 'response.output_text.delta', sequence_number: index, delta: 'x'.repeat(100_000) };
+    return `event: response.output_text.delta\ndata: ${JSON.stringify(data)}\n\n`;
+  };
+  const frames = Array.from({ length: 200 }, (_, index) => delta(index));
+  const sse = `${frames.join('')}event: response.completed\ndata: {"type":"response.completed","response":{"id":"resp_1"}}\n\n`;
+  stack.first.script({ sse });
+  const reply = await stack.text.fetch('/v1/responses', { body: bodyFor('responses', 'patient', true) });
+  expect((await reply.text()) === sse).toBe(true);
+});
+
 test('each event reaches the caller before the next one is sent', async () => {
   const resume = Promise.withResolvers<void>();
   stack.first.script({ sse: recordedStream('messages-text'), stallAfter: 2, resume: resume.promise });

@@ -1,10 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { GatewayError } from '@gateway/contracts/gateway-error';
-import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import type { TextEndpoint } from '../text-endpoint.ts';
 
 const VERSION = 'anthropic-version';
-/** What a Messages request means that comes with a Bearer key and names no version (protocol §1). */
+/** What a Messages request means that names no version; the edge has refused it unless its key came as a Bearer token. */
 const DEFAULT_VERSION = '2023-06-01';
 
 /**
@@ -17,14 +15,4 @@ export function upstreamRequestHeaders(
   return protocol !== 'messages' || headers[VERSION] !== undefined
     ? headers
     : { ...headers, [VERSION]: DEFAULT_VERSION };
-}
-
-/** @throws {GatewayError} for a Messages request that came with `x-api-key` and names no version */
-export function checkVersion(
-  { protocol }: Pick<TextEndpoint, 'protocol'>,
-  { headers }: Pick<IncomingMessage, 'headers'>,
-): void {
-  if (protocol !== 'messages' || headers[VERSION] !== undefined) return;
-  if (headers[INTERNAL_HEADERS.authScheme] !== 'x-api-key') return;
-  throw new GatewayError('missing_header', { message: `${VERSION}: header is required` });
 }

@@ -127,6 +127,24 @@ test.for([
 test('a response that is not stored cannot be found', async () => {
   const made = await create({ model: 'first', store: false });
   expect((await stack.text.fetch(`/v1/responses/${made.id}`)).status).toBe(404);
+  expect(await stack.redis.exists(`gateway:response:${made.id}`)).toBe(0);
+});
+
+test.for([true, false])('no caller learns an id that cannot be found yet (stream: %s)', async (stream) => {
+  const admin = stack.redis.duplicate();
+  await admin.client('PAUSE', 60_000, 'WRITE');
+  let answered = false;
+  const reply = stack.text.fetch('/v1/responses', { body: { model: 'first', input: 'hi', stream } });
+  void reply.then(() => {
+    answered = true;
+  });
+  await (await stack.first.nextRequest()).closed;
+  // Whatever was on its way to the caller has arrived when this later answer has.
+  await stack.text.fetch('/healthz');
+  expect(answered).toBe(false);
+  await admin.client('UNPAUSE');
+  expect((await reply).status).toBe(200);
+  admin.disconnect();
 });
 
 test('a response is forgotten after its time', async () => {
