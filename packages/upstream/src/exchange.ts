@@ -42,7 +42,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   readonly body = new ReplyBody({
     pause: () => this.#controller?.pause(),
-    resume: () => this.#controller?.resume(),
+    resume: () => {
+      this.#deadline.touch();
+      this.#controller?.resume();
+    },
   });
   readonly startedAt = performance.now();
   headersAt = 0;

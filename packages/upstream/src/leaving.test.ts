@@ -116,3 +116,18 @@ test('draining ends after its time, and asks no other channel', async () => {
   await provider.left;
   expect(reserve.requests).toEqual([]);
 });
+
+test('a channel that fails while it is drained is the last one asked', async () => {
+  const caller = new AbortController();
+  const provider = await startProvider((response) => {
+    caller.abort();
+    response.writeHead(500).end();
+  });
+  const reserve = await startProvider();
+  const upstream = await startUpstream({
+    one: { origin: provider.origin, settings: 'onDisconnect: drain' },
+    two: { origin: reserve.origin },
+  });
+  await expect(ask(upstream, caller.signal)).rejects.toMatchObject(LEFT);
+  expect(reserve.requests).toEqual([]);
+});

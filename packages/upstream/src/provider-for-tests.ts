@@ -17,6 +17,8 @@ type Answer = (response: ServerResponse, request: ReceivedRequest) => unknown;
 export interface ProviderForTests {
   readonly origin: string;
   readonly requests: ReceivedRequest[];
+  /** How many connections were made, with or without a request. */
+  connections: number;
   /** How it answers from now on; at first with `{"ok":true}`. */
   answer: Answer;
   /** Resolves when the connection of an answer that has not ended is closed from the other side. */
@@ -29,6 +31,7 @@ export const startProvider = async (answer?: Answer): Promise<ProviderForTests> 
   const provider = {
     origin: '',
     requests: [] as ReceivedRequest[],
+    connections: 0,
     answer: answer ?? ((response: ServerResponse) => json(response, { ok: true })),
     left: left.promise,
   };
@@ -41,6 +44,9 @@ export const startProvider = async (answer?: Answer): Promise<ProviderForTests> 
     const received = { method, url, headers, body };
     provider.requests.push(received);
     await provider.answer(response, received);
+  });
+  server.on('connection', () => {
+    provider.connections += 1;
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();

@@ -114,18 +114,21 @@ test('a stream that never ends is ended, however lively it is', async () => {
 
 test('a reader who pauses is not taken for a provider that fell silent', async () => {
   const settings = 'timeouts: { idleMs: 20 }';
-  const lively = await startProvider((response) => {
+  const readOn = Promise.withResolvers<void>();
+  const held = await startProvider(async (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+    await readOn.promise;
     response.end('data: 2\n\n');
   });
   const silent = await startProvider((response) => response.writeHead(200).write('x'));
-  const paused = await ask(await startUpstream({ one: { origin: lively.origin, settings } }));
+  const paused = await ask(await startUpstream({ one: { origin: held.origin, settings } }));
   const measure = await startUpstream({ one: { origin: silent.origin, settings } });
   let text = '';
   for await (const chunk of paused.body) {
     text += chunk.toString();
     // The same limit, begun later, has run out elsewhere by the time reading goes on.
     await thrownBy((await ask(measure)).bytes(100));
+    readOn.resolve();
   }
   expect(text).toBe('data: 1\n\ndata: 2\n\n');
 });
