@@ -5,9 +5,10 @@
  * says, so that client libraries repeat what may succeed and nothing else. A validation code carries OpenAI's own
  * name for it, because clients read that name.
  */
-interface ErrorSpec {
+export interface ErrorSpec {
   readonly openai: { readonly status: number; readonly type: string; readonly code: string | null };
-  readonly anthropic: { readonly status: number; readonly type: string };
+  /** `errorCode` stands in the error's `details`. */
+  readonly anthropic: { readonly status: number; readonly type: string; readonly errorCode?: string };
   readonly retry: boolean;
 }
 
@@ -90,6 +91,16 @@ export const ERRORS = {
     openai: { status: 429, type: 'requests', code: 'rate_limit_exceeded' },
     anthropic: { status: 429, type: 'rate_limit_error' },
     retry: true,
+  },
+  rate_limited_tokens: {
+    openai: { status: 429, type: 'tokens', code: 'rate_limit_exceeded' },
+    anthropic: { status: 429, type: 'rate_limit_error' },
+    retry: true,
+  },
+  budget_exhausted: {
+    openai: { status: 429, type: 'insufficient_quota', code: 'insufficient_quota' },
+    anthropic: { status: 429, type: 'rate_limit_error', errorCode: 'enforced_spend_limit_reached' },
+    retry: false,
   },
   queue_full: {
     openai: { status: 429, type: 'requests', code: 'rate_limit_exceeded' },

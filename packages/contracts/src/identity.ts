@@ -4,9 +4,40 @@ import { z } from 'zod';
 export const EndpointScope = z.enum(['responses', 'messages', 'chat', 'images', 'speech', 'transcriptions']);
 export type EndpointScope = z.infer<typeof EndpointScope>;
 
+/** Units per minute, and requests at once. Absent: not limited. */
+export const Limits = z.strictObject({
+  requestsPerMinute: z.int().min(1).optional(),
+  tokensPerMinute: z.int().min(1).optional(),
+  imagesPerMinute: z.int().min(1).optional(),
+  audioSecondsPerMinute: z.int().min(1).optional(),
+  concurrentRequests: z.int().min(1).optional(),
+});
+export type Limits = z.infer<typeof Limits>;
+
+export const BudgetPeriod = z.enum(['day', 'week', 'month', 'total']);
+export type BudgetPeriod = z.infer<typeof BudgetPeriod>;
+
+/** What may be spent in a calendar period. */
+export const Budget = z.strictObject({
+  microUsd: z.int().min(0),
+  period: BudgetPeriod,
+  /** Whether models without a price may be used at all. */
+  allowUnpriced: z.boolean(),
+});
+export type Budget = z.infer<typeof Budget>;
+
+/** Someone on whose limits and budget a request counts: the key itself, and its team. */
+export const Account = z.object({
+  /** A key's id, or `team:NAME`. */
+  owner: z.string().min(1),
+  limits: Limits,
+  budget: Budget.nullable(),
+});
+export type Account = z.infer<typeof Account>;
+
 /**
  * What the edge tells a service about the caller. Signed by the edge, valid for 60 s, sent as `x-gateway-identity`.
- * Limits and budget get their members here when they are enforced; a service ignores members it does not know.
+ * A service ignores members it does not know.
  */
 export const Identity = z.object({
   keyId: z.string().min(1),
@@ -23,6 +54,4 @@ export type Identity = z.infer<typeof Identity>;
 export const INTERNAL_HEADERS = {
   identity: 'x-gateway-identity',
   requestId: 'x-request-id',
-  /** `bearer` or `x-api-key`: how the key came. On Messages the header's protocol depends on it. */
-  authScheme: 'x-gateway-auth-scheme',
 } as const;

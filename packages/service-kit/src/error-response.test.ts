@@ -19,7 +19,10 @@ test.for(codes)('%s has a whole body in both dialects', (code) => {
   const anthropic = errorResponse(error, 'anthropic', 'req_1');
   expect(JSON.parse(anthropic.body)).toEqual({
     type: 'error',
-    error: { type: ERRORS[code].anthropic.type, message: 'input.0.content: What to do.' },
+    error: expect.objectContaining({
+      type: ERRORS[code].anthropic.type,
+      message: 'input.0.content: What to do.',
+    }),
     request_id: 'req_1',
   });
   for (const { headers } of [openai, anthropic]) {
@@ -31,6 +34,14 @@ test.for(codes)('%s has a whole body in both dialects', (code) => {
       'x-gateway-refused-by': 'gateway',
     });
   }
+});
+
+test('a spent budget is told as the spend limit that Claude Code shows at once', () => {
+  const error = new GatewayError('budget_exhausted', 'Spent.');
+  const { body, headers } = errorResponse(error, 'anthropic', 'req_1');
+  expect(JSON.parse(body).error.details).toEqual({ error_code: 'enforced_spend_limit_reached' });
+  expect(headers).toMatchObject({ 'x-should-retry': 'false' });
+  expect(headers).not.toHaveProperty('retry-after');
 });
 
 test('what was not thrown for callers shows nothing of itself', () => {

@@ -1,4 +1,4 @@
-import { ERRORS } from '@gateway/contracts/error-codes';
+import { ERRORS, type ErrorSpec } from '@gateway/contracts/error-codes';
 import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
 
 export interface ErrorResponse {
@@ -38,9 +38,12 @@ export function openaiError(error: GatewayError) {
 export function anthropicError(error: GatewayError) {
   const { path } = error.options;
   const message = messageFor(error, 'anthropic');
+  const spec: ErrorSpec = ERRORS[error.code];
+  const { type, errorCode } = spec.anthropic;
   return {
-    type: ERRORS[error.code].anthropic.type,
+    type,
     message: path && path.length > 0 ? `${path.join('.')}: ${message}` : message,
+    ...(errorCode === undefined ? {} : { details: { error_code: errorCode } }),
   };
 }
 

@@ -41,7 +41,7 @@ export interface Ledger {
   reserve(reservation: Reservation): Promise<Reserved>;
   /** Settles a reservation with what was really consumed, once. False when it was settled before. */
   settle(subject: UsageSubject, result: UsageResult): Promise<boolean>;
-  /** Appends, once, the record of a request that reserved nothing because Redis was away. */
+  /** The same, once, for a request that does not know whether it has reserved because Redis did not answer. */
   settleUnreserved(subject: UsageSubject, result: UsageResult): Promise<boolean>;
   /** Keeps reservations that are still being worked on. */
   renew(ids: readonly string[], leaseMs: number): Promise<void>;
@@ -67,7 +67,7 @@ const SECONDS_PER_DAY = 86_400;
 /** Abandoned reservations settled in one go; the next go takes the next ones. */
 const ABANDONED_AT_ONCE = 100;
 
-const amountsOf = ({ consumption, costMicroUsd }: UsageResult): Amounts => ({
+export const amountsOf = ({ consumption, costMicroUsd }: UsageResult): Amounts => ({
   requests: 1,
   tokens: consumption.inputTokens + consumption.outputTokens,
   images: consumption.images,
@@ -86,7 +86,11 @@ export function createLedger({ redis, now, keepRecordsDays, keepSumsDays }: Ledg
     return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
   };
 
-  const append = async (subject: UsageSubject, result: UsageResult, mode: 'reserved' | 'unreserved') => {
+  const append = async (
+    subject: UsageSubject,
+    result: UsageResult,
+    mode: 'reserved' | 'unreserved' | 'abandoned',
+  ) => {
     const record: UsageRecord = { ...subject, ...result };
     const moment = new Date(now()).toISOString();
     const settled = await redis.gatewaySettle(
@@ -114,7 +118,7 @@ export function createLedger({ redis, now, keepRecordsDays, keepSumsDays }: Ledg
       return false;
     }
     const { subject, estimate } = About.parse(JSON.parse(about));
-    return append(subject, { ...estimate, outcome: 'abandoned', estimated: true }, 'reserved');
+    return append(subject, { ...estimate, outcome: 'abandoned', estimated: true }, 'abandoned');
   };
 
   return {

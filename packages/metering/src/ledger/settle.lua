@@ -1,11 +1,14 @@
 -- Turns a reservation into its usage record: gives back what was reserved too much, takes what was too little,
 -- counts, appends the record. Once: a reservation that is gone was settled before.
 --
--- KEYS[1]  the reservation (hash), KEYS[2]  the open reservations (sorted set), KEYS[3]  the mark of an id settled
--- without a reservation (string), KEYS[4]  the day's records (stream), KEYS[5]  the hour's sums (hash)
--- ARGV[1]  reservation id, ARGV[2]  "reserved" or "unreserved", ARGV[3]  amounts by dimension (JSON)
+-- KEYS[1]  the reservation (hash), KEYS[2]  the open reservations (sorted set), KEYS[3]  the mark of an id that was not
+-- settled by the request that reserved it (string), KEYS[4]  the day's records (stream), KEYS[5]  the hour's sums (hash)
+-- ARGV[1]  reservation id, ARGV[2]  who settles, ARGV[3]  amounts by dimension (JSON)
 -- ARGV[4]  the record (JSON), ARGV[5]  the sums' fields and increments (JSON list)
 -- ARGV[6], ARGV[7]  how long records and sums are kept, in seconds
+--
+-- Who settles: "reserved", a request that knows that it has reserved; "unreserved", one that does not know it because
+-- Redis did not answer; "abandoned", somebody else for a process that is gone.
 --
 -- Returns 1 when settled now, 0 when settled before.
 local WINDOW_US = 60000000
@@ -13,10 +16,12 @@ local TAT_TTL_MS = 120000
 local MARK_TTL_S = 7 * 86400
 
 local charges = redis.call('HGET', KEYS[1], 'charges')
-if not charges then
-  if ARGV[2] == 'reserved' then return 0 end
+if ARGV[2] == 'reserved' then
+  if not charges then return 0 end
+else
+  if ARGV[2] == 'abandoned' and not charges then return 0 end
   if not redis.call('SET', KEYS[3], '1', 'NX', 'EX', MARK_TTL_S) then return 0 end
-  charges = '[]'
+  charges = charges or '[]'
 end
 
 local time = redis.call('TIME')

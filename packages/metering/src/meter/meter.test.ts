@@ -1,0 +1,195 @@
+import { appendFile, readdir } from 'node:fs/promises';
+import type { Account } from '@gateway/contracts/identity';
+import { NOTHING_CONSUMED, UsageRecord, type UsageResult } from '@gateway/contracts/usage-record';
+import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createLedger } from '../ledger/ledger.ts';
+import { redisNames } from '../redis-names.ts';
+import { createMeter, type Meter, type MeterProblem } from './meter.ts';
+import { openUsageSpool, type SpooledUsage, type UsageSpool } from './usage-spool.ts';
+
+let server: TestRedis;
+let redis: Redis;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+
+beforeAll(async () => {
+  server = await startRedis();
+  folder = await temporaryFolder();
+  redis = new Redis(server.url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, lazyConnect: true });
+  redis.on('error', () => undefined);
+  await redis.connect();
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.close();
+  await folder.close();
+});
+beforeEach(async () => {
+  await redis.flushall();
+});
+
+let nextId = 0;
+const subject = () => ({
+  id: `req_${++nextId}`,
+  keyId: 'key_1',
+  team: null,
+  endpoint: 'responses',
+  model: 'gpt-5',
+  startedAtMs: Date.now(),
+});
+const result = (costMicroUsd: number, outputTokens = 0): UsageResult => ({
+  outcome: 'ok',
+  channel: 'openai',
+  attempts: 1,
+  durationMs: 1,
+  firstByteMs: 1,
+  consumption: { ...NOTHING_CONSUMED, outputTokens },
+  estimated: false,
+  costMicroUsd,
+});
+const account = (changes: Partial<Account>): Account => ({
+  owner: 'key_1',
+  limits: {},
+  budget: null,
+  ...changes,
+});
+const budget = (microUsd: number): Account =>
+  account({ budget: { microUsd, period: 'total', allowUnpriced: false } });
+
+async function meterOver(
+  connection: Redis,
+  spool?: UsageSpool,
+): Promise<{ meter: Meter; problems: MeterProblem[] }> {
+  const problems: MeterProblem[] = [];
+  const ledger = createLedger({ redis: connection, now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 });
+  const meter = createMeter({
+    ledger,
+    spool: spool ?? (await openUsageSpool(folder.path, `spool-${++nextId}`, Date.now)),
+    timeZone: 'UTC',
+    report: (problem) => problems.push(problem),
+  });
+  return { meter, problems };
+}
+
+const records = async () => {
+  const entries = await redis.xrange(redisNames.records(new Date().toISOString().slice(0, 10)), '-', '+');
+  return entries.map(([, fields]) => UsageRecord.parse(JSON.parse(fields[1] ?? '')));
+};
+const spent = () => redis.hgetall(redisNames.account('key_1', 'total'));
+
+test('what a request may cost is set aside before, and what it did cost is taken after', async () => {
+  const { meter } = await meterOver(redis);
+  const metered = await meter.begin({ subject: subject(), accounts: [budget(1000)], estimate: result(400) });
+  expect(await spent()).toEqual({ reserved: '400' });
+  await metered.settle(result(150));
+  await metered.settle(result(999));
+  expect(await spent()).toEqual({ reserved: '0', spent: '150' });
+  await meter.close();
+});
+
+test('a request that the budget does not cover is refused for good; one over a limit is told when to come back', async () => {
+  const { meter } = await meterOver(redis);
+  await expect(
+    meter.begin({ subject: subject(), accounts: [budget(100)], estimate: result(101) }),
+  ).rejects.toMatchObject({ code: 'budget_exhausted', retry: false });
+  const limited = [account({ limits: { tokensPerMinute: 100 } })];
+  await meter.begin({ subject: subject(), accounts: limited, estimate: result(1, 80) });
+  await expect(
+    meter.begin({ subject: subject(), accounts: limited, estimate: result(1, 40) }),
+  ).rejects.toMatchObject({
+    code: 'rate_limited_tokens',
+    message: expect.stringMatching(/Limit 100, Used 80, Requested 40\. Please try again in [\d.]+s\.$/),
+    options: { retryAfterSeconds: expect.any(Number) },
+  });
+  await expect(
+    meter.begin({ subject: subject(), accounts: limited, estimate: result(1, 101) }),
+  ).rejects.toMatchObject({ code: 'rate_limited_tokens', retry: false });
+  await meter.close();
+});
+
+test('the strictest of several accounts decides, and the others are left untouched', async () => {
+  const { meter } = await meterOver(redis);
+  const team = account({
+    owner: 'team:search',
+    budget: { microUsd: 50, period: 'total', allowUnpriced: false },
+  });
+  await expect(
+    meter.begin({ subject: subject(), accounts: [budget(1000), team], estimate: result(51) }),
+  ).rejects.toMatchObject({ message: expect.stringContaining("your team's budget") });
+  expect(await spent()).toEqual({});
+  await meter.close();
+});
+
+test('with Redis away a key with limits is refused with 503, one without goes on and is accounted once Redis is back', async () => {
+  const own = await startRedis();
+  const connection = new Redis(own.url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    lazyConnect: true,
+  });
+  connection.on('error', () => undefined);
+  await connection.connect();
+  const kept: SpooledUsage[] = [];
+  const { meter } = await meterOver(connection, {
+    add: async (usage) => void kept.push(usage),
+    replay: async () => undefined,
+  });
+  await own.close();
+  await waitFor(() => connection.status !== 'ready');
+  await expect(
+    meter.begin({ subject: subject(), accounts: [budget(1000)], estimate: result(1) }),
+  ).rejects.toMatchObject({ code: 'service_unavailable' });
+  const about = subject();
+  const metered = await meter.begin({ subject: about, accounts: [], estimate: result(1) });
+  await metered.settle(result(7));
+  expect(kept).toEqual([{ reserved: false, record: { ...about, ...result(7) } }]);
+  await meter.close();
+  connection.disconnect();
+});
+
+test('what was spooled is accounted once, also when it is replayed twice, by whichever process', async () => {
+  const spool = await openUsageSpool(folder.path, 'gone', Date.now);
+  const reserved = subject();
+  const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 });
+  await ledger.reserve({ subject: reserved, estimate: result(50), charges: [], leaseMs: 60_000 });
+  const unknown = subject();
+  const all = [
+    { reserved: true, record: { ...reserved, ...result(10) } },
+    { reserved: false, record: { ...unknown, ...result(20) } },
+  ];
+  for (const usage of [...all, ...all]) await spool.add(usage);
+  const later = () => Date.now() + 120_000;
+  const other = await openUsageSpool(folder.path, 'other', later);
+  const settle = async ({ reserved: isReserved, record }: SpooledUsage) => {
+    const { id, keyId, team, endpoint, model, startedAtMs, ...rest } = record;
+    const who = { id, keyId, team, endpoint, model, startedAtMs };
+    await (isReserved ? ledger.settle(who, rest) : ledger.settleUnreserved(who, rest));
+  };
+  await expect(
+    other.replay(async () => {
+      throw new Error('Redis is away');
+    }),
+  ).rejects.toThrow();
+  await other.replay(settle);
+  await other.replay(settle);
+  expect((await records()).map(({ id, costMicroUsd }) => [id, costMicroUsd])).toEqual([
+    [reserved.id, 10],
+    [unknown.id, 20],
+  ]);
+});
+
+test('half a line of a process that died while writing is not read, and does not hold up the others', async () => {
+  const own = await temporaryFolder();
+  const spool = await openUsageSpool(own.path, 'dying', Date.now);
+  await spool.add({ reserved: false, record: { ...subject(), ...result(1) } });
+  const [file = ''] = await readdir(own.path);
+  await appendFile(`${own.path}/${file}`, '{"reserved":false,"rec');
+  const seen: SpooledUsage[] = [];
+  await spool.replay(async (usage) => void seen.push(usage));
+  expect(seen).toHaveLength(1);
+  expect(await readdir(own.path)).toEqual([]);
+  await own.close();
+});

@@ -1,0 +1,140 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Account } from '@gateway/contracts/identity';
+import type { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
+import { amountsOf, type Ledger } from '../ledger/ledger.ts';
+import { chargesOf } from './account-charges.ts';
+import { refusalOf } from './refusal.ts';
+import type { SpooledUsage, UsageSpool } from './usage-spool.ts';
+
+export interface MeterOptions {
+  readonly ledger: Ledger;
+  readonly spool: UsageSpool;
+  /** IANA name of the zone in whose midnight budgets begin anew. */
+  readonly timeZone: string;
+  /** Told of what went wrong beside the requests: what was spooled, what could not be replayed. */
+  readonly report: (problem: MeterProblem) => void;
+}
+
+export interface MeterProblem {
+  readonly what: 'reserve' | 'settle' | 'spool' | 'renew' | 'sweep' | 'replay';
+  readonly cause: unknown;
+}
+
+/** What is about to be consumed, at most, and by whom. */
+export interface Demand {
+  readonly subject: UsageSubject;
+  readonly accounts: readonly Account[];
+  readonly estimate: UsageResult;
+}
+
+/** A request that has been let in. */
+export interface Metered {
+  /** Puts down how it went. Only the first call counts; it never fails and need not be waited for. */
+  settle(result: UsageResult): Promise<void>;
+}
+
+export interface Meter {
+  /**
+   * Reserves before the upstream is called.
+   *
+   * @throws {GatewayError} `rate_limited_tokens`, `budget_exhausted`; `service_unavailable` where there are limits or
+   * budgets to keep and Redis is away
+   */
+  begin(demand: Demand): Promise<Metered>;
+  /** Takes up a reservation that another process made: a job's. */
+  resume(subject: UsageSubject): Metered;
+  /** Waits for what is being settled. */
+  close(): Promise<void>;
+}
+
+/** A reservation outlives its process by this time; then it is charged as estimated. */
+const LEASE_MS = 60_000;
+const UPKEEP_EVERY_MS = 15_000;
+const RETRY_AFTER_SECONDS = 2;
+
+/** One per process: reserves and settles, keeps leases alive, sweeps up after processes that are gone, replays the spool. */
+export function createMeter({ ledger, spool, timeZone, report }: MeterOptions): Meter {
+  const open = new Set<string>();
+  const settling = new Set<Promise<void>>();
+
+  const attempt = async (what: MeterProblem['what'], act: () => Promise<unknown>): Promise<boolean> => {
+    try {
+      await act();
+      return true;
+    } catch (cause) {
+      report({ what, cause });
+      return false;
+    }
+  };
+
+  const settle = ({ reserved, record }: SpooledUsage): Promise<boolean> => {
+    const { id, keyId, team, endpoint, model, startedAtMs, ...result } = record;
+    const subject = { id, keyId, team, endpoint, model, startedAtMs };
+    return reserved ? ledger.settle(subject, result) : ledger.settleUnreserved(subject, result);
+  };
+
+  const settleOrSpool = async (usage: SpooledUsage): Promise<void> => {
+    open.delete(usage.record.id);
+    if (await attempt('settle', () => settle(usage))) return;
+    await attempt('spool', () => spool.add(usage));
+  };
+
+  const metered = (subject: UsageSubject, reserving: Promise<boolean>): Metered => {
+    let settled: Promise<void> | undefined;
+    return {
+      settle: (result) => {
+        settled ??= track(
+          reserving.then((reserved) => settleOrSpool({ reserved, record: { ...subject, ...result } })),
+        );
+        return settled;
+      },
+    };
+  };
+
+  const track = (work: Promise<void>): Promise<void> => {
+    settling.add(work);
+    return work.finally(() => settling.delete(work));
+  };
+
+  const upkeep = async (): Promise<void> => {
+    await attempt('renew', () => ledger.renew([...open], LEASE_MS));
+    await attempt('sweep', () => ledger.settleAbandoned());
+    await attempt('replay', () =>
+      spool.replay(async (usage) => {
+        await settle(usage);
+      }),
+    );
+  };
+  const timer = setInterval(() => void upkeep(), UPKEEP_EVERY_MS).unref();
+
+  return {
+    begin: async ({ subject, accounts, estimate }) => {
+      const charges = chargesOf(accounts, timeZone);
+      const reserving = ledger.reserve({ subject, estimate, charges, leaseMs: LEASE_MS });
+      open.add(subject.id);
+      if (charges.length === 0) {
+        // Nothing can refuse it, so nobody waits: Redis takes commands in order, the settling comes behind.
+        return metered(
+          subject,
+          attempt('reserve', () => reserving),
+        );
+      }
+      const answer = await reserving.catch((cause: unknown) => {
+        open.delete(subject.id);
+        throw new GatewayError('service_unavailable', {
+          message: `The gateway cannot check this key's limits at the moment. Please try again in ${RETRY_AFTER_SECONDS} seconds.`,
+          retryAfterSeconds: RETRY_AFTER_SECONDS,
+          cause,
+        });
+      });
+      if (answer.ok) return metered(subject, Promise.resolve(true));
+      open.delete(subject.id);
+      throw refusalOf(answer, amountsOf(estimate)[answer.charge.dimension] ?? 0);
+    },
+    resume: (subject) => metered(subject, Promise.resolve(true)),
+    close: async () => {
+      clearInterval(timer);
+      await Promise.all(settling);
+    },
+  };
+}

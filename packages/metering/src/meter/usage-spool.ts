@@ -1,0 +1,67 @@
+import { appendFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { UsageRecord } from '@gateway/contracts/usage-record';
+import { z } from 'zod';
+
+/** A record, and whether its request knows that it had reserved. */
+const SpooledUsage = z.object({ reserved: z.boolean(), record: UsageRecord });
+export type SpooledUsage = z.infer<typeof SpooledUsage>;
+
+/** What could not be settled because Redis was away, kept on disk until it can. */
+export interface UsageSpool {
+  add(usage: SpooledUsage): Promise<void>;
+  /**
+   * Hands everything kept to `settle`; what it throws ends the replay and everything stays kept. Settling is
+   * idempotent by id, so that a file handed out twice does no harm.
+   */
+  replay(settle: (usage: SpooledUsage) => Promise<void>): Promise<void>;
+}
+
+const OPEN = '.open.ndjson';
+const FULL = '.full.ndjson';
+/** An open file that nobody has written to for this long belongs to a process that is gone, or does not need it now. */
+const LEFT_ALONE_MS = 60_000;
+
+/** `name` is this process's own among those that share the folder. */
+export async function openUsageSpool(folder: string, name: string, now: () => number): Promise<UsageSpool> {
+  await mkdir(folder, { recursive: true });
+  const own = `${name}${OPEN}`;
+  let lastClosed = 0;
+  /** Appending and closing take turns, so that no line falls between two files. */
+  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn = <Outcome>(act: () => Promise<Outcome>): Promise<Outcome> => {
+    const result = turn.then(act);
+    turn = result.catch(() => undefined);
+    return result;
+  };
+
+  const isClosable = async (file: string): Promise<boolean> => {
+    if (file === own) return true;
+    const { mtimeMs } = await stat(join(folder, file)).catch(() => ({ mtimeMs: now() }));
+    return file.endsWith(OPEN) && now() - mtimeMs > LEFT_ALONE_MS;
+  };
+
+  const close = async (file: string): Promise<void> => {
+    lastClosed += 1;
+    const full = `${file.slice(0, -OPEN.length)}-${now()}-${lastClosed}${FULL}`;
+    // Another process may have closed the same abandoned file first.
+    await rename(join(folder, file), join(folder, full)).catch(() => undefined);
+  };
+
+  return {
+    add: (usage) => inTurn(() => appendFile(join(folder, own), `${JSON.stringify(usage)}\n`)),
+    replay: async (settle) => {
+      await inTurn(async () => {
+        for (const file of await readdir(folder)) if (await isClosable(file)) await close(file);
+      });
+      for (const file of await readdir(folder)) {
+        if (!file.endsWith(FULL)) continue;
+        const text = await readFile(join(folder, file), 'utf8').catch(() => '');
+        // What stands behind the last line end was being written when its process died: it was never kept.
+        const lines = text.split('\n').slice(0, -1);
+        for (const line of lines) await settle(SpooledUsage.parse(JSON.parse(line)));
+        await rm(join(folder, file), { force: true });
+      }
+    },
+  };
+}
