@@ -2,12 +2,12 @@ import { lookup } from 'node:dns/promises';
 import { createKeyCache } from '@gateway/metering/keys/key-cache';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createRequestRedis } from '@gateway/metering/request-redis';
+import { connectRedis } from '@gateway/service-kit/connect-redis';
 import { createIdentitySigner } from '@gateway/service-kit/identity-token';
 import { createRequestLog } from '@gateway/service-kit/request-log';
 import { startService } from '@gateway/service-kit/start-service';
 import { createEdgeApp } from './app.ts';
 import { EdgeConfig } from './config.ts';
-import { connectKeys } from './connect-keys.ts';
 import { createCrossOrigin } from './cross-origin.ts';
 import { createEdgeContexts } from './edge-context.ts';
 import { configureEdgeServer, edgeServerOptions } from './edge-server.ts';
@@ -23,7 +23,9 @@ await startService(
     const { readiness, deadline } = life;
     const redis = life.own(createRequestRedis(config.REDIS_URL), (owned) => owned.disconnect());
     const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now });
-    await connectKeys({ redis, keys, bootstrapKey: config.GATEWAY_BOOTSTRAP_KEY, logger, readiness });
+    const bootstrapKey = config.GATEWAY_BOOTSTRAP_KEY;
+    const prepare = bootstrapKey === undefined ? undefined : () => keys.ensureBootstrapKey(bootstrapKey);
+    await connectRedis(redis, { logger, readiness, prepare });
 
     const urls = { text: config.TEXT_URL, image: config.IMAGE_URL, audio: config.AUDIO_URL };
     const services = life.own(await createServicePools({ urls, lookup: addressesOf, now, logger }), (s) =>

@@ -1,13 +1,18 @@
 import { EndpointScope, type Identity } from '@gateway/contracts/identity';
+import { problem } from '@gateway/contracts/wire-types';
 import { z } from 'zod';
+
+const MOST_LABELS = 50;
 
 const name = z.string().min(1).max(200);
 const instant = z.iso.datetime({ offset: true });
 const modelPatterns = z.array(z.string().min(1).max(200)).min(1).max(200);
 const endpoints = z.array(EndpointScope).min(1);
-const labels = z
-  .record(z.string().min(1).max(100), z.string().max(500))
-  .refine((all) => Object.keys(all).length <= 50, 'at most 50 labels');
+const labels = z.record(z.string().min(1).max(100), z.string().max(500)).superRefine((all, context) => {
+  if (Object.keys(all).length <= MOST_LABELS) return;
+  const tooMany = `There may be at most ${MOST_LABELS} labels.`;
+  context.addIssue(problem([], { code: 'invalid_value', openai: tooMany, anthropic: tooMany }));
+});
 
 /** What the maker of a key decides. Absent `models` or `endpoints` mean all of them. Times are ISO 8601. */
 export const NewKey = z.strictObject({

@@ -1,0 +1,159 @@
+import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
+import { createRequestRedis } from '@gateway/metering/request-redis';
+import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
+import { waitFor } from '@gateway/testkit/wait-for';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { GATEWAY_SECRET, type RunningAdmin, runAdmin, TOKEN } from './testing/run-admin.ts';
+
+let redisServer: TestRedis;
+let redis: Redis;
+let keys: KeyStore;
+let admin: RunningAdmin;
+
+beforeAll(async () => {
+  redisServer = await startRedis();
+  redis = createRequestRedis(redisServer.url);
+  await redis.connect();
+  keys = createKeyStore({ redis, gatewaySecret: GATEWAY_SECRET, now: Date.now });
+  admin = await runAdmin(redisServer.url);
+});
+afterAll(async () => {
+  await admin.stop();
+  await redis.quit();
+  await redisServer.close();
+});
+beforeEach(() => redis.flushall());
+
+const Reply = z.looseObject({
+  key: z.string().optional(),
+  id: z.string().optional(),
+  data: z.array(z.unknown()).optional(),
+  next: z.string().nullish(),
+  error: z.looseObject({ code: z.string() }).optional(),
+});
+
+async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+  const response = await fetch(`${admin.url}/admin/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, headers: response.headers, body: Reply.parse(await response.json()) };
+}
+
+test('a key is made, shown once, found by its secret, read, listed and revoked', async () => {
+  const wish = {
+    name: 'search',
+    team: 'platform',
+    models: ['gpt-*'],
+    endpoints: ['responses', 'images'],
+    expiresAt: '2126-01-01T00:00:00Z',
+    labels: { costCentre: '42' },
+  };
+  const created = await call('POST', '/keys', wish);
+  expect(created.status).toBe(201);
+  const { key = '', ...shown } = created.body;
+  expect(shown).toEqual({
+    ...wish,
+    id: expect.stringMatching(/^key_/),
+    createdAt: expect.stringMatching(/Z$/),
+    revokedAt: null,
+    disabled: false,
+  });
+  expect((await keys.findKey(key))?.identity).toMatchObject({ keyId: shown.id, endpoints: wish.endpoints });
+  expect((await call('GET', `/keys/${shown.id}`)).body).toEqual(shown);
+  expect((await call('GET', '/keys')).body).toEqual({ data: [shown], next: null });
+  const revoked = await call('DELETE', `/keys/${shown.id}`);
+  expect(revoked).toMatchObject({ status: 200, body: { ...shown, revokedAt: expect.any(String) } });
+  expect(await keys.findKey(key)).toBeUndefined();
+});
+
+test('lists come in pages', async () => {
+  for (const name of ['a', 'b', 'c']) await keys.createKey({ name });
+  const first = await call('GET', '/keys?limit=2');
+  expect(first.body.data).toHaveLength(2);
+  const second = await call('GET', `/keys?limit=2&cursor=${first.body.next}`);
+  expect(second.body).toMatchObject({ data: [{ id: expect.any(String) }], next: null });
+});
+
+test.for([
+  [{}, 'missing_required_parameter', 'name', "Missing required parameter: 'name'."],
+  [{ name: 'x', colour: 'red' }, 'unknown_parameter', 'colour', "Unknown parameter: 'colour'."],
+  [{ name: 'x', models: 'gpt-*' }, 'invalid_type', 'models', 'expected an array, but got a string'],
+  [{ name: 'x', endpoints: ['video'] }, 'invalid_value', 'endpoints[0]', "Supported values are: 'responses'"],
+  [{ name: 'x', expiresAt: 'tomorrow' }, 'invalid_value', 'expiresAt', "'expiresAt'"],
+  [{ name: 'x', expiresAt: '2020-01-01T00:00:00Z' }, 'invalid_value', 'expiresAt', 'lies in the past'],
+  [
+    { name: 'x', labels: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`l${n}`, ''])) },
+    'invalid_value',
+    'labels',
+    'at most 50 labels',
+  ],
+] as const)('a wrong key is refused with its place: %j', async ([wish, code, path, words]) => {
+  const refused = await call('POST', '/keys', wish);
+  expect(refused.status).toBe(400);
+  expect(refused.body).toEqual({ error: { code, path, message: expect.stringContaining(words) } });
+});
+
+test('wrong queries, ids, methods and paths are told apart', async () => {
+  expect(await call('GET', '/keys?limit=0')).toMatchObject({
+    status: 400,
+    body: { error: { path: 'limit' } },
+  });
+  expect(await call('GET', '/keys?page=2')).toMatchObject({ status: 400, body: { error: { path: 'page' } } });
+  expect(await call('GET', '/keys/key_nobody')).toMatchObject({
+    status: 404,
+    body: { error: { code: 'object_not_found', message: "There is no key 'key_nobody'." } },
+  });
+  expect((await call('DELETE', '/keys/key_nobody')).status).toBe(404);
+  const wrongMethod = await call('PUT', '/keys');
+  expect([wrongMethod.status, wrongMethod.headers.get('allow')]).toEqual([405, 'POST, GET']);
+  expect((await call('GET', '/nothing')).body.error?.code).toBe('path_not_found');
+});
+
+test('nothing below /admin answers without the admin token', async () => {
+  for (const authorization of ['', 'Bearer', 'Bearer wrong', `Basic ${TOKEN}`, `Bearer ${TOKEN}x`])
+    for (const [method, path] of [
+      ['GET', '/keys'],
+      ['POST', '/keys'],
+      ['PUT', '/keys'],
+      ['GET', '/nothing'],
+    ] as const) {
+      const refused = await call(method, path, undefined, { authorization });
+      expect(refused.status).toBe(401);
+      expect(JSON.stringify(refused.body)).not.toContain(TOKEN);
+    }
+});
+
+test('health and metrics are open, and the log has one line for each request and no secret', async () => {
+  const { body } = await call(
+    'POST',
+    '/keys',
+    { name: 'logged' },
+    { 'x-request-id': 'request-to-be-logged' },
+  );
+  expect(await (await fetch(`${admin.url}/readyz`)).json()).toEqual({ status: 'ok', missing: [] });
+  expect(await (await fetch(`${admin.url}/metrics`)).text()).toContain('endpoint="/admin/v1/keys"');
+  const line = await waitFor(() => admin.output.find((text) => text.includes('request-to-be-logged')));
+  expect(JSON.parse(line)).toMatchObject({
+    service: 'admin',
+    status: 201,
+    path: '/admin/v1/keys',
+    outcome: 'ok',
+  });
+  for (const text of admin.output)
+    for (const secret of [TOKEN, body.key ?? '', GATEWAY_SECRET]) expect(text).not.toContain(secret);
+});
+
+test('with Redis frozen the answer is a prompt 503', async () => {
+  redisServer.kill('SIGSTOP');
+  try {
+    const refused = await call('GET', '/keys');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
+    expect(refused.body.error?.code).toBe('service_unavailable');
+  } finally {
+    redisServer.kill('SIGCONT');
+  }
+});

@@ -1,0 +1,71 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Metrics } from '@gateway/service-kit/metrics';
+import { mountHealth, mountMetrics } from '@gateway/service-kit/ops';
+import type { Readiness } from '@gateway/service-kit/readiness';
+import { contextOf, openContext } from '@gateway/service-kit/request-context';
+import { requestIdOf } from '@gateway/service-kit/request-id';
+import type { RequestLog } from '@gateway/service-kit/request-log';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import type { AdminRoute } from './admin-route.ts';
+import { writeAdminError } from './write-admin-error.ts';
+
+interface AdminAppOptions {
+  readonly routes: readonly AdminRoute[];
+  /** Throws for anything but the admin token. */
+  readonly checkToken: (authorization: string | undefined) => void;
+  readonly readiness: Readiness;
+  readonly metrics: Metrics;
+  readonly requestLog: RequestLog;
+  readonly deadline: AbortSignal;
+}
+
+/** The admin API: every path below `/admin` wants the admin token first; health and metrics are open, on a private port. */
+export function createAdminApp(options: AdminAppOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  mountHealth(app, options.readiness, { tellMissing: true });
+  mountMetrics(app, options.metrics);
+  for (const route of options.routes) mountRoute(app, route, options);
+  for (const [path, routes] of Map.groupBy(options.routes, (route) => route.path)) {
+    const allow = routes.map(({ method }) => method).join(', ');
+    app.all(expressPath(path), begin(options, path), ({ method }) => {
+      throw new GatewayError('method_not_allowed', {
+        message: `Not allowed to ${method} here. Allowed: ${allow}.`,
+        headers: { allow },
+      });
+    });
+  }
+  app.use(begin(options, 'unknown'), ({ method, path }) => {
+    throw new GatewayError('path_not_found', `There is no ${method} ${path}.`);
+  });
+  app.use(onError);
+  return app;
+}
+
+function mountRoute(app: Express, { method, path, handle }: AdminRoute, options: AdminAppOptions): void {
+  const verbs = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
+  app[verbs[method]](expressPath(path), begin(options, path), async (request, response) => {
+    const { id } = request.params;
+    const { status, body } = await handle(request, typeof id === 'string' ? { id } : {});
+    response.setHeader('x-request-id', contextOf(request).requestId);
+    response.status(status).json(body);
+  });
+}
+
+const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+/** Opens the request's context and its log line, and lets only the token's owner go on. */
+function begin({ checkToken, requestLog, deadline }: AdminAppOptions, endpoint: string): RequestHandler {
+  return (request, response, next) => {
+    const requestId = requestIdOf(request.headers['x-request-id']);
+    const context = openContext(request, response, { requestId, identity: null, deadline });
+    requestLog.observe(request, response, context, endpoint);
+    checkToken(request.headers.authorization);
+    next();
+  };
+}
+
+const onError: ErrorRequestHandler = (error, request, response, _next) => {
+  writeAdminError(response, error, contextOf(request));
+};

@@ -1,0 +1,136 @@
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { freePort } from '@gateway/testkit/free-port';
+import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
+import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type RunningAdmin, runAdmin, TOKEN } from './testing/run-admin.ts';
+
+let redis: TestRedis;
+let admin: RunningAdmin;
+let dataFolder: TemporaryFolder;
+
+beforeAll(async () => {
+  redis = await startRedis();
+  admin = await runAdmin(redis.url);
+  dataFolder = await temporaryFolder();
+  await mkdir(join(dataFolder.path, 'secrets'));
+  await writeFile(join(dataFolder.path, 'secrets', 'admin-token'), `${TOKEN}\n`);
+});
+afterAll(async () => {
+  await admin.stop();
+  await redis.close();
+  await dataFolder.close();
+});
+
+interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly error: string;
+}
+
+/** The command as a process of its own, with the data folder of a running gateway unless told otherwise. */
+function gateway(args: string[], env: Record<string, string> = {}): Promise<Ended> {
+  const entry = new URL('./cli.ts', import.meta.url).pathname;
+  const full = { ADMIN_URL: admin.url, GATEWAY_DATA_DIR: dataFolder.path, ...env };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [entry, ...args], { env: full }, (error, out, stderr) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, error: stderr });
+    });
+  });
+}
+
+test('a key is made, listed and revoked from the command line', async () => {
+  const made = await gateway([
+    'keys',
+    'create',
+    '--name',
+    'search',
+    '--team',
+    'platform',
+    '--models',
+    'gpt-*, claude-*',
+  ]);
+  expect(made.code).toBe(0);
+  const [, id] = /Made key (key_\w+) \(search\)\. It is shown only now/.exec(made.out) ?? [];
+  expect(made.out).toMatch(/\n\n {2}gwk_[\w-]{49}\n/);
+
+  const listed = await gateway(['keys', 'list']);
+  expect(listed.out.split('\n')[0]).toMatch(/^ID +NAME +TEAM +MODELS +ENDPOINTS +CREATED +STATE$/);
+  expect(listed.out).toMatch(
+    new RegExp(`${id} +search +platform +gpt-\\*,claude-\\* +all +[\\d-]+ +active\\n`),
+  );
+
+  expect((await gateway(['keys', 'revoke', id ?? ''])).out).toBe(`Revoked key ${id} (search).\n`);
+  expect((await gateway(['keys', 'list'])).out).toMatch(/revoked \d{4}-\d\d-\d\d\n/);
+});
+
+test('programs get JSON', async () => {
+  const args = [
+    '--json',
+    '--endpoints',
+    'images',
+    '--label',
+    'a=b=c',
+    '--expires-at',
+    '2126-01-01T00:00:00Z',
+  ];
+  const made = JSON.parse((await gateway(['keys', 'create', ...args])).out);
+  expect(made).toMatchObject({
+    key: expect.stringMatching(/^gwk_/),
+    name: 'cli',
+    endpoints: ['images'],
+    labels: { a: 'b=c' },
+    expiresAt: '2126-01-01T00:00:00Z',
+  });
+  const listed = JSON.parse((await gateway(['keys', 'list', '--json'])).out);
+  expect(listed).toContainEqual(expect.objectContaining({ id: made.id }));
+  expect(JSON.parse((await gateway(['keys', 'revoke', made.id, '--json'])).out)).toMatchObject({
+    id: made.id,
+  });
+});
+
+test('what the service refuses is said in its words', async () => {
+  const refused = await gateway(['keys', 'create', '--endpoints', 'video']);
+  expect(refused).toMatchObject({
+    code: 1,
+    out: '',
+    error: expect.stringContaining("Invalid value: 'video'"),
+  });
+  expect((await gateway(['keys', 'revoke', 'key_nobody'])).error).toBe("There is no key 'key_nobody'.\n");
+});
+
+test('a service that is not running, a wrong token and a missing one each say what to do', async () => {
+  const url = `http://127.0.0.1:${await freePort()}`;
+  expect(await gateway(['keys', 'list'], { ADMIN_URL: url })).toMatchObject({
+    code: 1,
+    error: `The admin service does not answer at ${url}. Start the gateway with npm start, or set ADMIN_URL.\n`,
+  });
+  const wrong = await gateway(['keys', 'list'], { GATEWAY_ADMIN_TOKEN: 'another-token' });
+  expect(wrong.code).toBe(1);
+  expect(wrong.error).toContain('refused the token from GATEWAY_ADMIN_TOKEN');
+  expect(wrong.error).not.toContain('another-token');
+  const missing = await gateway(['keys', 'list'], { GATEWAY_DATA_DIR: join(dataFolder.path, 'empty') });
+  expect(missing.error).toMatch(
+    /^There is no admin token: GATEWAY_ADMIN_TOKEN is not set and .*admin-token cannot be read/,
+  );
+});
+
+test('help is printed when asked for, and mistakes on the command line point to it', async () => {
+  expect(await gateway(['--help'])).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('keys revoke ID'),
+  });
+  expect(await gateway([])).toMatchObject({ code: 0, out: expect.stringContaining('Usage:') });
+  for (const args of [
+    ['keys'],
+    ['keys', 'destroy'],
+    ['models'],
+    ['keys', 'revoke'],
+    ['keys', 'list', 'all'],
+    ['keys', 'create', '--colour', 'red'],
+    ['keys', 'create', '--label', 'no-value'],
+  ])
+    expect(await gateway(args)).toMatchObject({ code: 2, out: '', error: expect.stringContaining('--help') });
+});

@@ -1,0 +1,11 @@
+import { ProcessSettings, setting } from '@gateway/service-kit/config';
+import { z } from 'zod';
+
+export const AdminConfig = ProcessSettings.extend({
+  ADMIN_PORT: setting.port(8090),
+  REDIS_URL: setting.redisUrl(),
+  GATEWAY_SECRET: setting.secret(),
+  /** The bearer token of this service. Whoever has it can make keys. */
+  GATEWAY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters'),
+});
+export type AdminConfig = z.infer<typeof AdminConfig>;

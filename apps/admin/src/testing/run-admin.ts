@@ -1,0 +1,39 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+
+export const GATEWAY_SECRET = 'a gateway secret of more than 32 characters';
+export const TOKEN = 'an-admin-token-for-the-tests';
+
+const Ready = z.object({ type: z.literal('ready'), port: z.number() });
+
+export interface RunningAdmin {
+  readonly url: string;
+  /** All that the process has written, line by line. */
+  readonly output: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** The admin service as a process of its own. */
+export async function runAdmin(redisUrl: string): Promise<RunningAdmin> {
+  const child = fork(new URL('../main.ts', import.meta.url), {
+    silent: true,
+    env: { ADMIN_PORT: '0', REDIS_URL: redisUrl, GATEWAY_SECRET, GATEWAY_ADMIN_TOKEN: TOKEN },
+  });
+  const output: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    if (stream !== null) createInterface({ input: stream }).on('line', (line) => output.push(line));
+  const exited = once(child, 'exit');
+  const [message] = await Promise.race([once(child, 'message'), exited]);
+  const started = Ready.safeParse(message);
+  if (!started.success) throw new Error(`the admin service did not start: ${output.join('\n')}`);
+  return {
+    url: `http://127.0.0.1:${started.data.port}`,
+    output,
+    stop: async () => {
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
