@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Queue, QueueEvents } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { closeInTime, GOODBYE_MS } from './close-in-time.ts';
 import { decodeFailure, outcomeUnknown } from './job-failure.ts';
 import { eventsKey, QUEUE_PREFIX } from './job-keys.ts';
 import { createTextChannel, type TextChannel } from './text-channel.ts';
@@ -68,7 +69,7 @@ export async function listenToJobs({ queue, redis, onError }: ListenerOptions): 
     },
     close: async () => {
       redis.off('ready', onReady);
-      await events.close();
+      await closeInTime(events.close(), GOODBYE_MS);
     },
   };
 }

@@ -261,6 +261,16 @@ test('while Redis is away a request is refused at once, and afterwards all goes 
   await own.close();
 });
 
+test('a process ends although Redis is away', async () => {
+  const own = await openJobStage();
+  const queue = await own.openQueue();
+  await own.openWorker(imageActs(async () => images));
+  await own.redis.stop();
+  await waitFor(async () => !(await queue.isReady().catch(() => false)));
+  // Closes the queue and the worker.
+  await own.close();
+});
+
 async function exists(uploadId: string): Promise<boolean> {
   return access(stage.uploads.pathOf(uploadId)).then(
     () => true,

@@ -3,6 +3,7 @@ import { JobKind } from '@gateway/contracts/jobs';
 import { type Job, Worker } from 'bullmq';
 import { uploadIds } from './cancel-job.ts';
 import { JOBS } from './catalog.ts';
+import { closeInTime, GOODBYE_MS } from './close-in-time.ts';
 import { type FinishedJob, finishedJob } from './finished-job.ts';
 import type { JobActs } from './job-act.ts';
 import { connectPatiently } from './job-connections.ts';
@@ -11,7 +12,7 @@ import { CANCEL_CHANNEL, cancelledKey, QUEUE_PREFIX } from './job-keys.ts';
 import { jobCancelled } from './job-listener.ts';
 import { processJob } from './process-job.ts';
 import { retryDelayMs } from './retry-policy.ts';
-import { WorkerStopping } from './running-job.ts';
+import { LAST_WORDS_MS, WorkerStopping } from './running-job.ts';
 import type { UploadStore } from './upload-store.ts';
 
 export interface JobWorkerOptions {
@@ -105,7 +106,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
       const deadline = setTimeout(() => {
         for (const stopper of running.values()) stopper.abort(new WorkerStopping());
       }, drainTimeoutMs);
-      await worker.close();
+      await closeInTime(worker.close(), drainTimeoutMs + LAST_WORDS_MS + GOODBYE_MS);
       clearTimeout(deadline);
       subscriber.disconnect();
       redis.disconnect();

@@ -15,7 +15,7 @@ export class WorkerStopping extends Error {
 }
 
 /** How long a stopped job may take to end by itself. One that ignores its signal is left alone after that. */
-const LAST_WORDS_MS = 2000;
+export const LAST_WORDS_MS = 2000;
 
 /**
  * Runs an attempt until it ends, or until it has been stopped and has not ended soon after. What it still returns after
