@@ -1,6 +1,4 @@
-import { stat } from 'node:fs/promises';
 import type { Upload } from '@gateway/contracts/jobs';
-import { toStorageError } from '@gateway/jobs/file-area';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import { invertAlpha } from '../files/invert-alpha.ts';
@@ -17,14 +15,8 @@ export function openMasks(mask: Upload | null, model: ResolvedModel, uploads: Up
   let inverted: Upload | undefined;
   const invert = async (original: Upload): Promise<Upload> => {
     const uploadId = uploads.newId();
-    const path = uploads.pathOf(uploadId);
-    try {
-      await invertAlpha(uploads.pathOf(original.uploadId), path);
-      return { ...original, uploadId, sizeBytes: (await stat(path)).size };
-    } catch (error) {
-      await uploads.delete(uploadId);
-      throw toStorageError(error);
-    }
+    const made = await invertAlpha(uploads.pathOf(original.uploadId), uploads.pathOf(uploadId));
+    return { ...original, uploadId, sizeBytes: made.sizeBytes };
   };
   return {
     for: async ({ route }) => {

@@ -181,6 +181,7 @@ export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 }
       for (const [name, value] of parts) body.append(name, value);
       return fetch(`${place.url}/v1/images/edits`, { method: 'POST', headers: headersFor(), body, ...init });
     },
+    uploaded: () => readdir(uploads.folder),
     assetFiles: () => readdir(join(folder.path, 'assets')),
     /** Uploads are deleted when the job has ended, a moment after the caller has heard. */
     nothingLeft: () =>
