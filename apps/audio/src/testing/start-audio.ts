@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { Identity } from '@gateway/contracts/identity';
+import { Identity } from '@gateway/contracts/identity';
 import type { FinishedJob } from '@gateway/jobs/finished-job';
 import { createJobQueue } from '@gateway/jobs/job-queue';
 import { createJobWorker } from '@gateway/jobs/job-worker';
@@ -22,7 +22,14 @@ import { createAudioApp } from '../app.ts';
 import { transcribe } from '../transcriptions/transcribe.ts';
 
 const SECRET = 'a secret that only these tests know of';
-const IDENTITY: Identity = { keyId: 'key_1', keyName: 'test', team: null, models: null, endpoints: null };
+const IDENTITY = Identity.parse({
+  keyId: 'key_1',
+  keyName: 'test',
+  team: null,
+  models: null,
+  endpoints: null,
+  accounts: [],
+});
 
 /** Two channels to the stand-in provider, under keys of their own. */
 const CONFIGURATION = (url: string) => `
