@@ -1,0 +1,89 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Anthropic from '@anthropic-ai/sdk';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { type Stack, type StackOptions, startStack } from '@gateway/stack/start-stack';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import OpenAI from 'openai';
+import { ONE_PROVIDER } from './configuration.ts';
+
+export interface GatewayOptions extends Pick<StackOptions, 'services' | 'replicas' | 'restarts'> {
+  /** YAML, given the provider's origin. Default: `ONE_PROVIDER`. */
+  readonly configuration?: (origin: string) => string;
+  readonly env?: StackOptions['env'];
+}
+
+/** The processes of a gateway, and a provider in the test's own process that it can script and look into. */
+export interface Gateway {
+  readonly stack: Stack;
+  readonly simulator: Simulator;
+  readonly url: string;
+  readonly key: string;
+  /** Official clients, which repeat nothing by themselves. */
+  readonly openai: OpenAI;
+  readonly anthropic: Anthropic;
+  readonly configurationPath: string;
+  /** Every line that a process wrote, ended processes included. */
+  readonly lines: readonly { readonly process: string; readonly text: string }[];
+  /** A request with the key. */
+  fetch(path: string, init?: GatewayRequest): Promise<Response>;
+  close(): Promise<void>;
+}
+
+export interface GatewayRequest extends Omit<RequestInit, 'headers'> {
+  /** Becomes a JSON body. As `body` does, it makes the request a POST. */
+  readonly json?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+/** Starts a gateway of the test's own, on free ports. */
+export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
+  const resources = new AsyncDisposableStack();
+  try {
+    const folder = resources.adopt(await temporaryFolder(), (owned) => owned.close());
+    const simulator = resources.adopt(await startSimulator(), (owned) => owned.close());
+    const configurationPath = join(folder.path, 'gateway.yaml');
+    await writeFile(configurationPath, (options.configuration ?? ONE_PROVIDER)(simulator.url));
+
+    const lines: { process: string; text: string }[] = [];
+    const { services, replicas, restarts = true } = options;
+    const stack = resources.adopt(
+      await startStack({
+        dataDir: join(folder.path, 'data'),
+        configurationPath,
+        env: { SIMULATOR_URL: simulator.url, DRAIN_TIMEOUT_MS: '5000', ...options.env },
+        restarts,
+        onLine: (process, text) => lines.push({ process, text }),
+        ...(services ? { services } : {}),
+        ...(replicas ? { replicas } : {}),
+      }),
+      (owned) => owned.stop(),
+    );
+    const { edgeUrl: url, key } = stack;
+    return {
+      stack,
+      simulator,
+      url,
+      key,
+      openai: new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 }),
+      anthropic: new Anthropic({ baseURL: url, apiKey: key, maxRetries: 0 }),
+      configurationPath,
+      lines,
+      fetch: (path, init = {}) => fetch(`${url}${path}`, requestOf(init, key)),
+      close: () => resources.disposeAsync(),
+    };
+  } catch (error) {
+    await resources.disposeAsync();
+    throw error;
+  }
+}
+
+function requestOf({ json, headers, ...init }: GatewayRequest, key: string): RequestInit {
+  const all = {
+    authorization: `Bearer ${key}`,
+    ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+    ...headers,
+  };
+  if (json !== undefined) return { method: 'POST', ...init, headers: all, body: JSON.stringify(json) };
+  return { ...(init.body == null ? {} : { method: 'POST' }), ...init, headers: all };
+}
