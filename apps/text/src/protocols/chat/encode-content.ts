@@ -1,7 +1,7 @@
 import { toDataUrl } from '../conversation/data-url.ts';
 import { refuseParameter } from '../conversation/losses.ts';
 import type { AudioPart, DocumentPart, ImagePart, ResultContent } from '../conversation/parts.ts';
-import { documentText, searchResultText } from '../conversation/plain-text.ts';
+import { documentText, fileName, searchResultText } from '../conversation/plain-text.ts';
 import { type Encoder, staysHome } from '../encoder.ts';
 
 export type ChatPart = { readonly type: string; readonly [member: string]: unknown };
@@ -50,7 +50,7 @@ function encodeDocument(part: DocumentPart, encoder: Encoder): ChatPart[] {
       if (READABLE.test(mediaType)) {
         return [textPart(documentText(part, Buffer.from(data, 'base64').toString('utf8')))];
       }
-      const file = { filename: title ?? 'document.pdf', file_data: toDataUrl(mediaType, data) };
+      const file = { filename: fileName(title, mediaType), file_data: toDataUrl(mediaType, data) };
       return [...heading, { type: 'file', file }];
     }
     case 'url':

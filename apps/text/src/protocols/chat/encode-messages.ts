@@ -141,22 +141,24 @@ function encodeReasoning(parts: readonly ReasoningPart[], { target, losses, conv
 const asParts = (content: unknown): readonly unknown[] =>
   typeof content === 'string' ? [textPart(content)] : Array.isArray(content) ? content : [];
 
-/** One message where several of the same speaker stand together. Tool messages answer one call each and stay apart. */
+/** Tool messages answer one call each, and a turn with calls is answered by them: neither takes anything more. */
+const isClosed = (message: Message): boolean => message.role === 'tool' || message.tool_calls !== undefined;
+
+/** One message where several of the same speaker stand together. */
 function mergeNeighbours(messages: readonly Message[]): Message[] {
   const merged: Message[] = [];
   for (const message of messages) {
     const last = merged.at(-1);
-    if (last?.role !== message.role || message.role === 'tool' || message.role === 'assistant') {
+    if (last?.role !== message.role || isClosed(last)) {
       merged.push(message);
       continue;
     }
-    const bothText = typeof last.content === 'string' && typeof message.content === 'string';
-    merged[merged.length - 1] = {
-      ...last,
-      content: bothText
-        ? `${last.content}\n\n${message.content}`
-        : [...asParts(last.content), ...asParts(message.content)],
-    };
+    const [before, after] = [last.content ?? '', message.content ?? ''];
+    const bothText = typeof before === 'string' && typeof after === 'string';
+    const content = bothText
+      ? [before, after].filter((text) => text !== '').join('\n\n')
+      : [...asParts(before), ...asParts(after)];
+    merged[merged.length - 1] = { ...last, ...message, content };
   }
   return merged;
 }

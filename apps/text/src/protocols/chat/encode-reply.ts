@@ -67,7 +67,7 @@ function encodeAnnotations(parts: readonly ReplyPart[]): object[] {
 /** Chat has no reasoning of its own: it is shown where chat-compatible servers show it, with its seal beside it. */
 function encodeReasoning(parts: readonly ReplyPart[], { tokens }: AnswerContext): object {
   const reasoning = parts.filter((part): part is ReasoningPart => part.type === 'reasoning');
-  const text = reasoning.map(({ texts }) => texts.join('\n\n')).join('\n\n');
+  const text = reasoning.flatMap(({ texts }) => texts.filter((shown) => shown !== '')).join('\n\n');
   const details = reasoning.flatMap(({ payload, texts }) => reasoningDetail(payload, texts, tokens) ?? []);
   return {
     ...(text !== '' && { reasoning_content: text }),

@@ -26,6 +26,7 @@ export class ChatStreamEncoder implements StreamStep<StreamEvent, string> {
   #contentLength = 0;
   #textBase = 0;
   #texts: string[] = [];
+  #hasReasoned = false;
   #refusalIsShown = false;
   #tier: string | undefined;
 
@@ -65,15 +66,13 @@ export class ChatStreamEncoder implements StreamStep<StreamEvent, string> {
         yield this.#chunk({ refusal: event.text });
         break;
       case 'reasoning-start':
-        this.#texts = [];
+        this.#texts = [''];
         break;
       case 'reasoning-delta':
-        this.#texts.push((this.#texts.pop() ?? '') + event.text);
-        yield this.#chunk({ reasoning_content: event.text });
+        yield this.#reason(event.text);
         break;
       case 'reasoning-break':
         this.#texts.push('');
-        yield this.#chunk({ reasoning_content: '\n\n' });
         break;
       case 'reasoning-end': {
         const detail = reasoningDetail(event.payload, this.#texts, this.#context.tokens);
@@ -118,6 +117,15 @@ export class ChatStreamEncoder implements StreamStep<StreamEvent, string> {
     return { service_tier: this.#tier ?? 'default', system_fingerprint: null };
   }
 
+  /** All reasoning is one text here; a blank line stands between its parts. */
+  #reason(text: string): string {
+    const said = this.#texts.pop() ?? '';
+    this.#texts.push(said + text);
+    const gap = said === '' && this.#hasReasoned ? '\n\n' : '';
+    this.#hasReasoned = true;
+    return this.#chunk({ reasoning_content: gap + text });
+  }
+
   #startCall({ id, name, custom = false }: StreamEvent & { type: 'tool-call-start' }): string {
     this.#callIndex += 1;
     this.#callIsCustom = custom;
@@ -140,7 +148,7 @@ export class ChatStreamEncoder implements StreamStep<StreamEvent, string> {
   }
 
   *#finish({ finish, usage, serviceTier }: StreamEvent & { type: 'finish' }): Generator<string> {
-    if (finish.reason !== 'length') yield* this.#payArguments();
+    if (encodeFinish(finish, true) !== 'length') yield* this.#payArguments();
     if (serviceTier !== undefined) this.#tier = serviceTier;
     const isSilent = finish.reason === 'refusal' && this.#contentLength === 0 && this.#callIndex < 0;
     if (isSilent && !this.#refusalIsShown) {

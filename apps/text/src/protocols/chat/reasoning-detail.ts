@@ -4,17 +4,21 @@ import type { OpaqueTokens } from '../opaque-token.ts';
 
 /**
  * Sealed reasoning as an entry of `reasoning_details`, the member in which chat-compatible servers show it and take it
- * back. Null for plain traces, which have no seal.
+ * back. Its text is in the token: chat shows all reasoning as one text, which cannot be taken apart again. Null for
+ * plain traces, which have no seal.
  */
-export function reasoningDetail(
+export const reasoningDetail = (
   payload: OpaquePayload | undefined,
   texts: readonly string[],
   tokens: OpaqueTokens,
-): object | null {
-  if (payload === undefined) return null;
-  const text = texts.join('\n\n');
-  const seal = sealPayload(tokens, payload, texts.length > 1 ? texts : undefined);
-  return text === ''
-    ? { type: 'reasoning.encrypted', data: seal }
-    : { type: 'reasoning.text', text, signature: seal };
-}
+): object | null =>
+  payload === undefined
+    ? null
+    : {
+        type: 'reasoning.encrypted',
+        data: sealPayload(
+          tokens,
+          payload,
+          texts.filter((text) => text !== ''),
+        ),
+      };

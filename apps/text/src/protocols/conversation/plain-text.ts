@@ -19,3 +19,10 @@ export const asSystemText = (text: string): string => `<system>${text}</system>`
 
 /** Stands in for a missing user turn. */
 export const CONTINUATION_TEXT = '(conversation continues)';
+
+/** OpenAI's protocols demand a file name next to inline data, and read its ending. */
+export const fileName = (title: string | undefined, mediaType: string): string => {
+  const ending = mediaType === 'application/pdf' ? '.pdf' : '.txt';
+  if (title === undefined) return `document${ending}`;
+  return /\.\w{1,5}$/.test(title) ? title : `${title}${ending}`;
+};

@@ -35,7 +35,7 @@ export function encodeMessagesRequest(encoder: Encoder): EncodedRequest {
     ...(toolChoice && { tool_choice: toolChoice }),
     ...(thinking && { thinking }),
     ...(Object.keys(outputConfig).length > 0 && { output_config: outputConfig }),
-    ...encodeSampling(encoder, thinking !== undefined && 'budget_tokens' in thinking),
+    ...encodeSampling(encoder, thinking?.type === 'enabled' || thinking?.type === 'adaptive'),
     ...(conversation.stopSequences.length > 0 && { stop_sequences: conversation.stopSequences }),
     ...(userId !== undefined && { metadata: { user_id: userId } }),
     ...encodeTier(encoder),

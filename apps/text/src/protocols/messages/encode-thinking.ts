@@ -16,7 +16,7 @@ const BUDGETS: Record<Exclude<Effort, 'none'>, number> = {
 const BUDGET_MIN = 1024;
 
 export interface Thinking {
-  readonly thinking?: object;
+  readonly thinking?: { readonly type: string; readonly [member: string]: unknown };
   readonly effort?: string;
 }
 

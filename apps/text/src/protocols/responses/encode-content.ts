@@ -9,7 +9,7 @@ import type {
   ToolResultPart,
 } from '../conversation/parts.ts';
 import type { Path } from '../conversation/path.ts';
-import { documentText, searchResultText } from '../conversation/plain-text.ts';
+import { documentText, fileName, searchResultText } from '../conversation/plain-text.ts';
 import { type Encoder, staysHome } from '../encoder.ts';
 
 type InputPart = { readonly type: string; readonly [member: string]: unknown };
@@ -46,10 +46,6 @@ function encodeImage({ source, detail, at = [] }: ImagePart, encoder: Encoder): 
   const address = source.type === 'url' ? source.url : toDataUrl(source.mediaType, source.data);
   return { type: 'input_image', image_url: address, ...fine };
 }
-
-/** OpenAI demands a file name next to inline data. */
-const fileName = (title: string | undefined, mediaType: string): string =>
-  title ?? (mediaType === 'application/pdf' ? 'document.pdf' : 'document.txt');
 
 function encodeDocument(part: DocumentPart, encoder: Encoder): InputPart[] {
   const { source, title, context, at = [] } = part;

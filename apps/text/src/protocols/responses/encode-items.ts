@@ -82,7 +82,7 @@ function encodeCall(call: ToolCallPart, { names, target }: Encoder): Item {
   };
   return call.custom
     ? { type: 'custom_tool_call', ...identity, input: call.arguments }
-    : { type: 'function_call', ...identity, arguments: call.arguments };
+    : { type: 'function_call', ...identity, arguments: call.arguments || '{}' };
 }
 
 function encodeResult(result: ToolResultPart, encoder: Encoder): Item {

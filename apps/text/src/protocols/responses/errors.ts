@@ -34,17 +34,12 @@ export function decodeOpenAiError(error: OpenAiError | null | undefined, clean: 
   return upstreamError(code, error?.message ?? '', clean);
 }
 
-/** `code` where a protocol has no null for it. */
+/** OpenAI's own word for what went wrong without a name; Codex and the official clients know it. */
 const FALLBACK_CODE = 'server_error';
 
 /** The members that both of OpenAI's published shapes of an error have. */
 export function encodeOpenAiError(error: GatewayError) {
   const { type, code } = ERRORS[error.code].openai;
-  return { type, code: code ?? FALLBACK_CODE, message: messageFor(error, 'openai'), param: null };
-}
-
-/** The error of a failed response. Codex retries what it does not know and reads these codes. */
-export function encodeResponseError(error: GatewayError) {
-  const { code, message, type, param } = encodeOpenAiError(error);
-  return { code: code === 'upstream_error' ? FALLBACK_CODE : code, message, type, param };
+  const word = code === null || code === 'upstream_error' ? FALLBACK_CODE : code;
+  return { type, code: word, message: messageFor(error, 'openai'), param: null };
 }

@@ -5,7 +5,7 @@ import { type Finish, REFUSAL_TEXT, type Usage } from '../conversation/reply.ts'
 import type { StreamEvent } from '../conversation/stream-event.ts';
 import type { AnswerContext } from '../target.ts';
 import { CallWriter } from './call-writer.ts';
-import { encodeOpenAiError, encodeResponseError } from './errors.ts';
+import { encodeOpenAiError } from './errors.ts';
 import { encodeFinish } from './finish-reason.ts';
 import type { Emit, ItemWriter, Place } from './item-writer.ts';
 import { MessageWriter } from './message-writer.ts';
@@ -182,7 +182,7 @@ export class ResponseWriter {
     this.#state = {
       ...this.#state,
       status: 'failed',
-      error: encodeResponseError(error),
+      error: shown,
       output: [...this.#output, ...open],
     };
     this.#emit('response.failed', { response: this.response });

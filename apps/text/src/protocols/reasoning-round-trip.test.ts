@@ -1,0 +1,172 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { isJsonObject, parseBody } from './conversation/raw-json.ts';
+import type { TextProtocol } from './conversation/text-protocol.ts';
+import { createOpaqueTokens, TOKEN_PREFIX } from './opaque-token.ts';
+import type { Target } from './target.ts';
+import { CALLERS, planFor } from './test-streams.ts';
+import { testSurroundings, testTarget, testTokens } from './test-surroundings.ts';
+import { translateReply } from './translate-reply.ts';
+import { translateRequest } from './translate-request.ts';
+
+type Body = { readonly [member: string]: unknown };
+
+const record = (value: unknown): Body => (isJsonObject(value) ? value : {});
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+const reply = (name: string): unknown =>
+  parseBody(readFileSync(new URL(`./fixtures/replies/${name}.json`, import.meta.url), 'utf8'));
+
+/** The next request of a client that sends back what it was given, with results for every call. */
+const NEXT_REQUEST: Record<TextProtocol, (answer: Body) => Body> = {
+  messages: ({ content }) => ({
+    max_tokens: 20_000,
+    messages: [
+      { role: 'user', content: 'Go' },
+      { role: 'assistant', content },
+      {
+        role: 'user',
+        content: list(content).flatMap((block) => {
+          const { type, id } = record(block);
+          return type === 'tool_use' ? [{ type: 'tool_result', tool_use_id: id, content: 'ok' }] : [];
+        }),
+      },
+    ],
+  }),
+  responses: ({ output }) => ({
+    input: [
+      { role: 'user', content: 'Go' },
+      ...list(output),
+      ...list(output).flatMap((item) => {
+        const { type, call_id } = record(item);
+        const isCall = type === 'function_call' || type === 'custom_tool_call';
+        return isCall ? [{ type: `${type}_output`, call_id, output: 'ok' }] : [];
+      }),
+    ],
+  }),
+  chat: ({ choices }) => {
+    const message = record(record(list(choices)[0]).message);
+    return {
+      messages: [
+        { role: 'user', content: 'Go' },
+        message,
+        ...list(message.tool_calls).map((call) => ({
+          role: 'tool',
+          tool_call_id: record(call).id,
+          content: 'ok',
+        })),
+      ],
+    };
+  },
+};
+
+function nextRequest(caller: TextProtocol, upstream: TextProtocol, name: string): Body {
+  const { body } = translateReply(planFor(caller, upstream), reply(name), testSurroundings());
+  const answer = record(JSON.parse(JSON.stringify(body)));
+  return { model: 'callers-model', ...NEXT_REQUEST[caller](answer) };
+}
+
+const sendOn = (caller: TextProtocol, body: Body, target: Target, tokens = testTokens) =>
+  translateRequest({ caller, body, target, tokens });
+
+test.for(CALLERS)('Claude gets its own thinking back byte for byte through a client of %s', (caller) => {
+  const body = nextRequest(caller, 'messages', 'messages-thinking-and-tools');
+  const { body: sent, dropped } = sendOn(caller, body, testTarget('messages'));
+  const assistant = record(list(sent.messages)[1]);
+  expect(list(assistant.content).slice(0, 2)).toEqual([
+    { type: 'thinking', thinking: 'Let me look.', signature: 'EqQBown' },
+    { type: 'redacted_thinking', data: 'EmwKown' },
+  ]);
+  expect(dropped.filter(({ reason }) => reason.startsWith('reasoning'))).toEqual([]);
+});
+
+test.for(CALLERS)('OpenAI gets its own reasoning items back through a client of %s', (caller) => {
+  const body = nextRequest(caller, 'responses', 'responses-reasoning-and-calls');
+  const { body: sent } = sendOn(caller, body, testTarget('responses'));
+  expect(list(sent.input).filter((item) => record(item).type === 'reasoning')).toEqual([
+    {
+      type: 'reasoning',
+      summary: [
+        { type: 'summary_text', text: 'First.' },
+        { type: 'summary_text', text: 'Second.' },
+      ],
+      encrypted_content: 'gAAAown',
+    },
+    { type: 'reasoning', summary: [], encrypted_content: 'gAAAhidden' },
+  ]);
+});
+
+test.for(CALLERS)('an open-weight model gets its own trace back through a client of %s', (caller) => {
+  const body = nextRequest(caller, 'chat', 'chat-reasoning-and-odd-calls');
+  const { body: sent } = sendOn(caller, body, testTarget('chat', { reasoningBack: 'required' }));
+  expect(record(list(sent.messages)[1]).reasoning_content).toBe('Think.');
+});
+
+const FOREIGN: readonly { caller: TextProtocol; from: TextProtocol; name: string; to: TextProtocol }[] =
+  CALLERS.flatMap((caller) => [
+    { caller, from: 'messages' as const, name: 'messages-thinking-and-tools', to: 'responses' as const },
+    { caller, from: 'messages' as const, name: 'messages-thinking-and-tools', to: 'chat' as const },
+    { caller, from: 'responses' as const, name: 'responses-reasoning-and-calls', to: 'messages' as const },
+    { caller, from: 'responses' as const, name: 'responses-reasoning-and-calls', to: 'chat' as const },
+  ]);
+
+test.for(FOREIGN)(
+  'reasoning of $from is never shown to $to by a client of $caller',
+  ({ caller, from, name, to }) => {
+    const body = nextRequest(caller, from, name);
+    const { body: sent, dropped } = sendOn(caller, body, testTarget(to, { reasoningBack: 'known' }));
+    const written = JSON.stringify(sent);
+    for (const secret of [
+      'EqQBown',
+      'EmwKown',
+      'gAAAown',
+      'gAAAhidden',
+      'Let me look.',
+      'First.',
+      TOKEN_PREFIX,
+    ]) {
+      expect(written).not.toContain(secret);
+    }
+    expect(dropped.some(({ reason }) => reason.startsWith('reasoning'))).toBe(true);
+  },
+);
+
+test("OpenAI's reasoning stays within the organisation that made it", () => {
+  const body = nextRequest('messages', 'responses', 'responses-reasoning-and-calls');
+  const elsewhere = testTarget('responses', {}, { scope: 'another-organisation' });
+  expect(JSON.stringify(sendOn('messages', body, elsewhere).body)).not.toContain('gAAAown');
+});
+
+test('a token that was altered, or made with another secret, is dropped with its block', () => {
+  const body = nextRequest('responses', 'messages', 'messages-thinking-and-tools');
+  const altered: unknown = JSON.parse(
+    JSON.stringify(body).replaceAll(`${TOKEN_PREFIX}ey`, `${TOKEN_PREFIX}fy`),
+  );
+  for (const [request, tokens] of [
+    [record(altered), testTokens],
+    [body, createOpaqueTokens('another secret')],
+  ] as const) {
+    const { body: sent, dropped } = sendOn('responses', request, testTarget('messages'), tokens);
+    expect(JSON.stringify(sent)).not.toContain('thinking');
+    expect(dropped.length).toBe(2);
+  }
+});
+
+test('a manual model whose tool loop lost its thinking is not asked to think on', () => {
+  const body = {
+    ...nextRequest('responses', 'responses', 'responses-reasoning-and-calls'),
+    reasoning: { effort: 'high' },
+  };
+  const { body: sent, dropped } = sendOn('responses', body, testTarget('messages', { thinking: 'manual' }));
+  expect(sent).not.toHaveProperty('thinking');
+  expect(dropped.map(({ path }) => path)).toContainEqual(['reasoning', 'effort']);
+});
+
+test('a manual model keeps thinking while its own thinking is there', () => {
+  const body = {
+    ...nextRequest('responses', 'messages', 'messages-thinking-and-tools'),
+    reasoning: { effort: 'high' },
+  };
+  const { body: sent } = sendOn('responses', body, testTarget('messages', { thinking: 'manual' }));
+  expect(sent.thinking).toEqual({ type: 'enabled', budget_tokens: 16_384, display: 'omitted' });
+});

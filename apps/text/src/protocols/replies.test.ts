@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { expect, test } from 'vitest';
+import { parseBody } from './conversation/raw-json.ts';
+import { CALLERS, planFor } from './test-streams.ts';
+import { testSurroundings } from './test-surroundings.ts';
+import { translateReply } from './translate-reply.ts';
+
+const FOLDER = new URL('./fixtures/replies/', import.meta.url);
+
+const cases = readdirSync(FOLDER)
+  .map((file) => file.replace(/\.json$/, ''))
+  .sort()
+  .flatMap((name) => CALLERS.map((caller) => ({ name, caller })));
+
+/** What a caller gets of an upstream's answer, in a form to read: the body, or the error. */
+function outcome(name: string, caller: (typeof CALLERS)[number]): string {
+  const upstream = CALLERS.find((protocol) => name.startsWith(`${protocol}-`)) ?? 'chat';
+  const body = parseBody(readFileSync(new URL(`${name}.json`, FOLDER), 'utf8'));
+  const shown = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+  try {
+    const include = ['web_search_call.action.sources'];
+    const request = caller === 'responses' ? { include } : {};
+    return shown(translateReply(planFor(caller, upstream, { request }), body, testSurroundings()));
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return shown({ failed: error.code, message: error.message });
+  }
+}
+
+test.for(cases)('$name is answered to a caller of $caller as recorded', async ({ name, caller }) => {
+  await expect(outcome(name, caller)).toMatchFileSnapshot(`golden/replies/${name}.to-${caller}.json`);
+});

@@ -1,0 +1,226 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { StreamCollector } from './collect-stream.ts';
+import { collectReply } from './conversation/collect-reply.ts';
+import type { ReplyPart } from './conversation/parts.ts';
+import { parseArguments } from './conversation/raw-json.ts';
+import type { Reply, Usage } from './conversation/reply.ts';
+import { replyEvents } from './conversation/reply-events.ts';
+import type { TextProtocol } from './conversation/text-protocol.ts';
+import { PROTOCOLS } from './protocols.ts';
+import { SseReader } from './sse-frames.ts';
+import { CALLERS, planFor } from './test-streams.ts';
+import { testSurroundings, testTarget, testTokens } from './test-surroundings.ts';
+import { translateReply } from './translate-reply.ts';
+import { translateRequest } from './translate-request.ts';
+import { StreamTranslator } from './translate-stream.ts';
+
+const PAIRS = CALLERS.flatMap((caller) => CALLERS.map((upstream) => ({ caller, upstream })));
+
+const text = fc
+  .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
+  .filter((value) => value.trim() !== '');
+const name = fc.stringMatching(/^[a-zA-Z0-9_-]{1,40}$/);
+const bigNumber = fc.bigInt({ min: 2n ** 60n, max: 2n ** 90n });
+/** Arguments as a model writes them: any object, some with spaces, some with numbers that JavaScript cannot hold. */
+const callArguments = fc
+  .record({
+    values: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), fc.jsonValue()),
+    big: bigNumber,
+    indent: fc.nat(1),
+  })
+  .map(({ values, big, indent }) =>
+    JSON.stringify({ ...values, Big: 'BIG' }, null, indent).replace('"BIG"', String(big)),
+  );
+const call = fc
+  .record({ name, arguments: callArguments })
+  .map((said): ReplyPart => ({ type: 'tool-call', id: '', ...said }));
+const reasoning = fc
+  .record({ text })
+  .map((said): ReplyPart => ({ type: 'reasoning', form: 'trace', texts: [said.text] }));
+const says = text.map((said): ReplyPart => ({ type: 'text', text: said }));
+
+const usage: Usage = {
+  inputTokens: 100,
+  cachedInputTokens: 30,
+  cacheWriteTokens: 20,
+  outputTokens: 50,
+  reasoningTokens: 10,
+  webSearches: 0,
+  reported: true,
+};
+
+const replies = fc
+  .record({
+    reasons: fc.option(reasoning),
+    texts: fc.array(says, { maxLength: 2 }),
+    calls: fc.array(call, { maxLength: 3 }),
+  })
+  .map(({ reasons, texts, calls }): Reply => {
+    const numbered = calls.map((part, index) => ({ ...part, id: `call_${index}` }));
+    return {
+      parts: [...(reasons ? [reasons] : []), ...texts, ...numbered],
+      finish: { reason: calls.length > 0 ? 'tool-calls' : 'stop' },
+      usage,
+    };
+  });
+
+interface Essence {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
+  readonly reason: string;
+  readonly usage: Usage;
+}
+
+/** What must never change, whatever the protocols. */
+const essence = ({ parts, finish, usage: counted }: Reply): Essence => ({
+  text: parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(''),
+  reasoning: parts.flatMap((part) => (part.type === 'reasoning' ? part.texts : [])).join(''),
+  calls: parts.flatMap((part) =>
+    part.type === 'tool-call' ? [{ id: part.id, name: part.name, arguments: part.arguments }] : [],
+  ),
+  reason: finish.reason,
+  usage: counted,
+});
+
+/** The Messages protocol holds arguments as an object: the white space between its members is not kept there. */
+const compact = (said: Essence): Essence => ({
+  ...said,
+  calls: said.calls.map((made) => ({ ...made, arguments: JSON.stringify(parseArguments(made.arguments)) })),
+});
+
+const contextFor = (caller: TextProtocol, upstream: TextProtocol) => ({
+  ...testSurroundings(),
+  plan: planFor(caller, upstream),
+});
+
+/** What a model of this protocol would have sent. */
+const upstreamStream = (reply: Reply, upstream: TextProtocol): string => {
+  const encoder = PROTOCOLS[upstream].encodeStream(contextFor(upstream, upstream));
+  return [...replyEvents(reply)].flatMap((event) => [...encoder.event(event)]).join('');
+};
+
+const readStream = (frames: string, protocol: TextProtocol): Reply => {
+  const reader = new SseReader();
+  const decoder = PROTOCOLS[protocol].decodeStream(testTarget(protocol), (words) => words);
+  const messages = [...reader.push(Buffer.from(frames)), ...reader.end()];
+  return collectReply([...messages.flatMap((message) => [...decoder.event(message)]), ...decoder.end()]);
+};
+
+/** Cuts bytes at the given places, which may lie inside a character. */
+function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const ends = [...places.map((place) => place % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
+  return ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
+}
+
+test.for(PAIRS)(
+  'a stream of $upstream means the same to a caller of $caller, however it is cut, argument by argument',
+  ({ caller, upstream }) => {
+    fc.assert(
+      fc.property(replies, fc.array(fc.nat(), { maxLength: 8 }), (reply, places) => {
+        const translator = new StreamTranslator(planFor(caller, upstream), testSurroundings());
+        const chunks = cut(Buffer.from(upstreamStream(reply, upstream)), places);
+        const frames = [...chunks.flatMap((chunk) => translator.push(chunk)), ...translator.end()];
+        expect(essence(readStream(frames.join(''), caller))).toEqual(essence(reply));
+      }),
+      { numRuns: 60 },
+    );
+  },
+);
+
+test.for(PAIRS)('a reply of $upstream means the same to a caller of $caller', ({ caller, upstream }) => {
+  fc.assert(
+    fc.property(replies, (reply) => {
+      const sent = PROTOCOLS[upstream].encodeReply(reply, contextFor(upstream, upstream));
+      const answer = translateReply(planFor(caller, upstream), parse(sent), testSurroundings());
+      const read = PROTOCOLS[caller].decodeReply(parse(answer.body), testTarget(caller), (words) => words);
+      expect(compact(essence(read))).toEqual(compact(essence(reply)));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+/** Through JSON text, as it would travel, without touching long numbers. */
+const parse = (body: object): unknown => {
+  const keep = (_key: string, value: unknown, { source = '' }: { source?: string }) =>
+    typeof value === 'number' && String(value) !== source ? JSON.rawJSON(source) : value;
+  return JSON.parse(JSON.stringify(body), keep);
+};
+
+test.for(PAIRS)(
+  'a stream of $upstream collected for $caller is the reply that it amounts to',
+  ({ caller, upstream }) => {
+    fc.assert(
+      fc.property(replies, (reply) => {
+        const collector = new StreamCollector(planFor(caller, upstream), testSurroundings());
+        collector.push(Buffer.from(upstreamStream(reply, upstream)));
+        const read = PROTOCOLS[caller].decodeReply(
+          parse(collector.end().body),
+          testTarget(caller),
+          (words) => words,
+        );
+        expect(compact(essence(read))).toEqual(compact(essence(reply)));
+      }),
+      { numRuns: 30 },
+    );
+  },
+);
+
+const userTurn = text.map((said) => ({ role: 'user', content: [{ type: 'text', text: said }] }));
+const toolTurns = fc
+  .array(fc.record({ name, input: callArguments, result: text, isError: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 3,
+  })
+  .map((calls) => [
+    {
+      role: 'assistant',
+      content: calls.map((made, index) => ({
+        type: 'tool_use',
+        id: `toolu_${index}`,
+        name: made.name,
+        input: parseArguments(made.input),
+      })),
+    },
+    {
+      role: 'user',
+      content: calls.map((made, index) => ({
+        type: 'tool_result',
+        tool_use_id: `toolu_${index}`,
+        content: made.result,
+        ...(made.isError && { is_error: true }),
+      })),
+    },
+  ]);
+const requests = fc
+  .record({
+    system: fc.array(text, { maxLength: 2 }),
+    first: userTurn,
+    loops: fc.array(toolTurns, { maxLength: 2 }),
+    temperature: fc.double({ min: 0, max: 1, noNaN: true }),
+  })
+  .map(({ system, first, loops, temperature }) => ({
+    model: 'callers-model',
+    max_tokens: 1000,
+    temperature,
+    system: system.map((said) => ({ type: 'text', text: said })),
+    messages: [first, ...loops.flat()],
+  }));
+
+test.for(CALLERS)('a request written for %s and read again is written the same', (protocol) => {
+  fc.assert(
+    fc.property(requests, (body) => {
+      const target = testTarget(protocol);
+      const once = translateRequest({ caller: 'messages', body, target, tokens: testTokens }).body;
+      const twice = translateRequest({
+        caller: protocol,
+        body: parse(once),
+        target,
+        tokens: testTokens,
+      }).body;
+      expect(JSON.stringify(twice)).toBe(JSON.stringify(once));
+    }),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import type { TextProtocol } from './conversation/text-protocol.ts';
+import { CALLERS, planFor, type StreamFixture, streamFixtures } from './test-streams.ts';
+import { testSurroundings } from './test-surroundings.ts';
+import { StreamTranslator } from './translate-stream.ts';
+
+const cases = streamFixtures().flatMap((stream) => CALLERS.map((caller) => ({ ...stream, caller })));
+
+function translate(stream: StreamFixture, caller: TextProtocol, chunks: Iterable<Uint8Array>): string {
+  const plan = planFor(caller, stream.upstream, { quirks: stream.quirks });
+  const translator = new StreamTranslator(plan, testSurroundings());
+  const frames: string[] = [];
+  for (const chunk of chunks) frames.push(...translator.push(chunk));
+  frames.push(...translator.end());
+  if (translator.started) return frames.join('');
+  return `(no frame; failed with ${translator.failure?.code}: ${translator.failure?.message})\n`;
+}
+
+function* byteByByte(bytes: Buffer): Generator<Uint8Array> {
+  for (let index = 0; index < bytes.length; index++) yield bytes.subarray(index, index + 1);
+}
+
+function* atEventBoundaries(bytes: Buffer): Generator<Uint8Array> {
+  let start = 0;
+  for (let end = bytes.indexOf('\n\n'); end >= 0; end = bytes.indexOf('\n\n', start)) {
+    yield bytes.subarray(start, end + 2);
+    start = end + 2;
+  }
+  yield bytes.subarray(start);
+}
+
+test.for(cases)('$name is streamed to a caller of $caller as recorded', async ({ caller, ...stream }) => {
+  const whole = translate(stream, caller, [stream.bytes]);
+  await expect(whole).toMatchFileSnapshot(`golden/streams/${stream.name}.to-${caller}.sse`);
+});
+
+test.for(cases)('$name reaches a caller of $caller the same however it is cut', ({ caller, ...stream }) => {
+  const whole = translate(stream, caller, [stream.bytes]);
+  expect(translate(stream, caller, byteByByte(stream.bytes))).toBe(whole);
+  expect(translate(stream, caller, atEventBoundaries(stream.bytes))).toBe(whole);
+});
