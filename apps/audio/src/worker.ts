@@ -1,4 +1,6 @@
+import { openAssetStore } from '@gateway/jobs/asset-store';
 import { createJobWorker } from '@gateway/jobs/job-worker';
+import { startSweeping } from '@gateway/jobs/start-sweeping';
 import { openUploadStore } from '@gateway/jobs/upload-store';
 import { mountHealth, mountMetrics } from '@gateway/service-kit/ops';
 import { startService } from '@gateway/service-kit/start-service';
@@ -13,14 +15,17 @@ const options = { service: 'audio-worker', settings: AudioWorkerConfig, process 
 await startService(options, async ({ config, life, logger, metrics }) => {
   const upstream = await openUpstream({ life, path: config.GATEWAY_CONFIG, env: process.env });
   const uploads = await openUploadStore(config.GATEWAY_DATA_DIR);
+  const assets = await openAssetStore(config.GATEWAY_DATA_DIR);
+  const onError = (error: unknown) => logger.warn({ err: error }, 'the queue');
+  life.own(startSweeping({ assets, uploads, now: Date.now, onError }), (sweeping) => sweeping.close());
   const worker = life.own(
     await createJobWorker({
       redisUrl: config.REDIS_URL,
       acts: { 'audio.transcription': transcribe({ upstream, uploads }) },
       concurrency: config.WORKER_CONCURRENCY,
       uploads,
-      onFinished: (job) => logJob(job, logger),
-      onError: (error) => logger.warn({ err: error }, 'the queue'),
+      onFinished: (job) => logJob(job, { logger, metrics }),
+      onError,
     }),
     (open) => open.close({ drainTimeoutMs: config.DRAIN_TIMEOUT_MS }),
   );
