@@ -34,8 +34,8 @@ export async function cancelJob({ id, queue, redis, uploads }: CancelOptions): P
   };
   await redis.set(cancelledKey(id), JSON.stringify(cancelled), 'EX', resultRetentionSeconds);
   const removed = await queue.remove(id);
-  if (removed === 0) await redis.publish(CANCEL_CHANNEL, id);
-  else await uploads.delete(...uploadIds(kind, JobEnvelope.parse(job.data).input));
+  await redis.publish(CANCEL_CHANNEL, id);
+  if (removed === 1) await uploads.delete(...uploadIds(kind, JobEnvelope.parse(job.data).input));
 }
 
 /** The uploads that a job of this kind reads. */

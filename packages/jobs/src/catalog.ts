@@ -28,7 +28,7 @@ export interface JobSpec<Kind extends JobKind = JobKind> {
   readonly work: 'paid' | 'free';
   /** How often it is tried while the upstream says that it did not begin (`free`: or that it failed). */
   readonly attempts: number;
-  /** How often it is taken over from a worker that died; `paid` work only to look for its result. */
+  /** How often it is taken over from a worker that fell silent; `paid` work only to look for its result. */
   readonly takeovers: number;
   /** One attempt, from start to end. */
   readonly timeLimitMs: number;
@@ -47,7 +47,7 @@ const image = {
   output: ImageOutput,
   work: 'paid',
   attempts: 2,
-  takeovers: 1,
+  takeovers: 3,
   timeLimitMs: 10 * MINUTE_MS,
   waitLimitMs: 20 * MINUTE_MS,
   concurrency: 8,

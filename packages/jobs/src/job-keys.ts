@@ -6,6 +6,10 @@ export const QUEUE_PREFIX = 'gateway:{jobs}';
 /** Where workers hear which jobs are no longer wanted. Messages are job ids. */
 export const CANCEL_CHANNEL = `${QUEUE_PREFIX}:cancel`;
 
+/** Where a worker that takes a job over asks whether another still runs it, and where that one answers. Messages are job ids. */
+export const ASK_CHANNEL = `${QUEUE_PREFIX}:ask`;
+export const ANSWER_CHANNEL = `${QUEUE_PREFIX}:answer`;
+
 /** Says that a job is cancelled, for whoever comes to it later; holds its record. */
 export const cancelledKey = (jobId: string): string => `${QUEUE_PREFIX}:cancelled:${jobId}`;
 

@@ -4,6 +4,7 @@ import { access, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { waitFor } from '@gateway/testkit/wait-for';
+import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import {
   generation,
@@ -111,6 +112,42 @@ test('free work whose output had begun to reach the caller is not begun again', 
   await killWorkerInTheMiddle('transcription', 'emit');
   await stage.openWorker(audioActs(() => Promise.reject(new Error('repeated'))));
   await expect(handle.result(staying)).rejects.toMatchObject({ code: 'outcome_unknown' });
+});
+
+test.each([
+  ['the worker itself', 1],
+  ['another worker', 2],
+])('a job whose worker only seemed dead is left to it when given to %s', async (_who, workers) => {
+  const queue = await stage.openQueue();
+  const began = Promise.withResolvers<string>();
+  const finish = Promise.withResolvers<void>();
+  let runs = 0;
+  let stored: typeof images | undefined;
+  const acts = imageActs(
+    async ({ jobId }) => {
+      runs += 1;
+      began.resolve(jobId);
+      await finish.promise;
+      stored = images;
+      return images;
+    },
+    async () => stored,
+  );
+  // With one place, the first worker cannot be given the job again.
+  await stage.openWorker(acts, { concurrency: workers === 1 ? 2 : 1 });
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  const key = `gateway:{jobs}:image:${await began.promise}`;
+  if (workers === 2) await stage.openWorker(acts);
+  const redis = new Redis(stage.redis.url);
+  // As if the worker had not been heard of for longer than its claim lasts.
+  await waitFor(async () => {
+    if ((await redis.hget(key, 'stc')) === null) await redis.del(`${key}:lock`);
+    return Number(await redis.hget(key, 'ats')) > 1;
+  });
+  finish.resolve();
+  expect(await handle.result(staying)).toEqual(images);
+  expect(runs).toBe(1);
+  redis.disconnect();
 });
 
 test('an upstream that did not begin is asked again, even for paid work', async () => {

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
-import { type Job, Worker } from 'bullmq';
+import { DelayedError, type Job, Worker } from 'bullmq';
 import { uploadIds } from './cancel-job.ts';
 import { JOBS } from './catalog.ts';
 import { closeInTime, GOODBYE_MS } from './close-in-time.ts';
@@ -8,12 +8,12 @@ import { type FinishedJob, finishedJob } from './finished-job.ts';
 import type { JobActs } from './job-act.ts';
 import { connectPatiently } from './job-connections.ts';
 import { JobEnvelope } from './job-envelope.ts';
-import { CANCEL_CHANNEL, cancelledKey, QUEUE_PREFIX } from './job-keys.ts';
-import { jobCancelled } from './job-listener.ts';
-import { processJob } from './process-job.ts';
+import { QUEUE_PREFIX } from './job-keys.ts';
+import { processJob, wasInterrupted } from './process-job.ts';
 import { retryDelayMs } from './retry-policy.ts';
 import { LAST_WORDS_MS, WorkerStopping } from './running-job.ts';
 import type { UploadStore } from './upload-store.ts';
+import { openWorkerChannel } from './worker-channel.ts';
 
 export interface JobWorkerOptions {
   readonly redisUrl: string;
@@ -43,6 +43,12 @@ export interface JobWorker {
   close(options: { drainTimeoutMs: number }): Promise<void>;
 }
 
+/** One attempt in this process. */
+interface RunningJob {
+  readonly stopper: AbortController;
+  readonly outcome: Promise<unknown>;
+}
+
 const TAKEOVER = { lockMs: 30_000, checkMs: 15_000 };
 
 /**
@@ -54,21 +60,35 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const { redisUrl, acts, concurrency, uploads, onFinished, onError, takeover = TAKEOVER } = options;
   const spec = specOfQueue(acts);
   const redis = await connectPatiently(redisUrl, onError);
-  const running = new Map<string, AbortController>();
-  const subscriber = await listenForCancellation({ redisUrl, running, redis, onError });
+  const running = new Map<string, RunningJob>();
+  const answerWaitMs = takeover.lockMs / 10;
+  const channel = await openWorkerChannel({ redisUrl, running, redis, answerWaitMs, onError });
 
-  const process = async (job: Job, token = '') => {
-    const jobId = job.id ?? '';
+  const run = (job: Job, jobId: string, token: string): RunningJob => {
     const stopper = new AbortController();
-    running.set(jobId, stopper);
     const shared = { job, jobId, token, redis, stopper };
     const processAs = <Kind extends JobKind>(kind: Kind) => {
       const act = acts[kind];
       if (act === undefined) throw new Error(`this worker does not know how to do ${kind}`);
       return processJob({ ...shared, kind, act });
     };
+    return { stopper, outcome: processAs(JobKind.parse(job.name)) };
+  };
+
+  const process = async (job: Job, token = '') => {
+    const jobId = job.id ?? '';
+    // A worker that could not reach Redis for a while loses its claims, but not its work: whoever is given such a job
+    // leaves it to the one who is doing it.
+    const here = running.get(jobId);
+    if (here !== undefined) return here.outcome;
+    if (wasInterrupted(job) && (await channel.isRunElsewhere(jobId))) {
+      await job.moveToDelayed(Date.now() + takeover.checkMs, token);
+      throw new DelayedError();
+    }
+    const begun = run(job, jobId, token);
+    running.set(jobId, begun);
     try {
-      return await processAs(JobKind.parse(job.name));
+      return await begun.outcome;
     } finally {
       running.delete(jobId);
     }
@@ -104,11 +124,11 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     },
     close: async ({ drainTimeoutMs }) => {
       const deadline = setTimeout(() => {
-        for (const stopper of running.values()) stopper.abort(new WorkerStopping());
+        for (const { stopper } of running.values()) stopper.abort(new WorkerStopping());
       }, drainTimeoutMs);
       await closeInTime(worker.close(), drainTimeoutMs + LAST_WORDS_MS + GOODBYE_MS);
       clearTimeout(deadline);
-      subscriber.disconnect();
+      channel.close();
       redis.disconnect();
     },
   };
@@ -124,24 +144,4 @@ function specOfQueue(acts: JobActs) {
   if (kinds.length !== ofQueue.length || kinds.some((kind) => JOBS[kind].queue !== queue))
     throw new Error(`a worker of the queue '${queue}' must do ${ofQueue.join(', ')} and nothing else`);
   return JOBS[first];
-}
-
-interface ListenOptions {
-  readonly redisUrl: string;
-  readonly running: ReadonlyMap<string, AbortController>;
-  readonly redis: Awaited<ReturnType<typeof connectPatiently>>;
-  readonly onError: (error: unknown) => void;
-}
-
-/** Stops a job when somebody cancels it. After a lost connection the marks tell what was missed. */
-async function listenForCancellation({ redisUrl, running, redis, onError }: ListenOptions) {
-  const subscriber = await connectPatiently(redisUrl, onError);
-  subscriber.on('message', (_channel, jobId) => running.get(jobId)?.abort(jobCancelled()));
-  await subscriber.subscribe(CANCEL_CHANNEL);
-  const lookUp = async () => {
-    for (const [jobId, stopper] of running)
-      if ((await redis.exists(cancelledKey(jobId))) === 1) stopper.abort(jobCancelled());
-  };
-  subscriber.on('ready', () => void lookUp().catch(onError));
-  return subscriber;
 }

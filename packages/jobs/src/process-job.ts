@@ -71,8 +71,8 @@ async function attempt<Kind extends JobKind>(
   );
 }
 
-/** An earlier attempt neither ended nor failed: its worker died. */
-const wasInterrupted = (job: Job): boolean => job.attemptsStarted > job.attemptsMade + 1;
+/** An earlier attempt neither ended nor failed: its worker died, or fell silent for too long. */
+export const wasInterrupted = (job: Job): boolean => job.attemptsStarted > job.attemptsMade + 1;
 
 /** The progress of a new job is 0; ours are objects. */
 const hasEmittedBefore = (job: Job): boolean => typeof job.progress === 'object';

@@ -1,0 +1,57 @@
+import type { Redis } from 'ioredis';
+import { connectPatiently } from './job-connections.ts';
+import { ANSWER_CHANNEL, ASK_CHANNEL, CANCEL_CHANNEL, cancelledKey } from './job-keys.ts';
+import { jobCancelled } from './job-listener.ts';
+
+/** What workers tell each other, and what they are told. */
+export interface WorkerChannel {
+  /** Whether another worker, which seemed dead, still runs this job. */
+  isRunElsewhere(jobId: string): Promise<boolean>;
+  close(): void;
+}
+
+interface ChannelOptions {
+  readonly redisUrl: string;
+  /** What this worker runs. */
+  readonly running: ReadonlyMap<string, { readonly stopper: AbortController }>;
+  readonly redis: Redis;
+  /** How long another worker may take to answer. */
+  readonly answerWaitMs: number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Stops a job when somebody cancels it, and answers for the jobs that run here. */
+export async function openWorkerChannel(options: ChannelOptions): Promise<WorkerChannel> {
+  const { redisUrl, running, redis, answerWaitMs, onError } = options;
+  const asked = new Map<string, () => void>();
+  const listeners: Readonly<Record<string, (jobId: string) => unknown>> = {
+    [CANCEL_CHANNEL]: (jobId) => running.get(jobId)?.stopper.abort(jobCancelled()),
+    [ASK_CHANNEL]: (jobId) => running.has(jobId) && redis.publish(ANSWER_CHANNEL, jobId).catch(onError),
+    [ANSWER_CHANNEL]: (jobId) => asked.get(jobId)?.(),
+  };
+  const subscriber = await connectPatiently(redisUrl, onError);
+  subscriber.on('message', (channel, jobId) => listeners[channel]?.(jobId));
+  await subscriber.subscribe(...Object.keys(listeners));
+  // What was cancelled while the connection was lost.
+  const lookUp = async () => {
+    for (const [jobId, { stopper }] of running)
+      if ((await redis.exists(cancelledKey(jobId))) === 1) stopper.abort(jobCancelled());
+  };
+  subscriber.on('ready', () => void lookUp().catch(onError));
+
+  return {
+    isRunElsewhere: async (jobId) => {
+      const answer = Promise.withResolvers<boolean>();
+      asked.set(jobId, () => answer.resolve(true));
+      const timer = setTimeout(() => answer.resolve(false), answerWaitMs);
+      try {
+        await redis.publish(ASK_CHANNEL, jobId);
+        return await answer.promise;
+      } finally {
+        clearTimeout(timer);
+        asked.delete(jobId);
+      }
+    },
+    close: () => subscriber.disconnect(),
+  };
+}
