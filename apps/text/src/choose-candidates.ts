@@ -1,15 +1,9 @@
-import { builtInToolOf, offersTool } from '@gateway/contracts/built-in-tools';
+import { offersTool } from '@gateway/contracts/built-in-tools';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
-import type { TextEndpoint, TextRequest } from './text-endpoint.ts';
-
-interface AskedTool {
-  /** As the caller wrote it. */
-  readonly type: string;
-  readonly family: string;
-  readonly path: (string | number)[];
-}
+import type { AskedTool } from './asked-tools.ts';
+import type { TextEndpoint } from './text-endpoint.ts';
 
 /**
  * The channels that can carry a request, best first: those that can serve its endpoint and offer every built-in tool it asks for.
@@ -20,9 +14,8 @@ export function chooseCandidates(
   upstream: Pick<Upstream, 'candidates'>,
   model: ResolvedModel,
   endpoint: TextEndpoint,
-  request: TextRequest,
+  tools: readonly AskedTool[],
 ): readonly Candidate[] {
-  const tools = askedTools(endpoint.protocol, request);
   const offering = (asked: readonly AskedTool[]) =>
     endpoint.servedBy.flatMap((protocol) =>
       upstream.candidates({
@@ -43,22 +36,4 @@ export function chooseCandidates(
     path: missing.path,
     message: `Tool '${missing.type}' is not available for model '${model.name}'.`,
   });
-}
-
-/** Forms of `tool_choice` that say how to choose and name no tool of their own. */
-const CHOICE_FORMS = new Set(['allowed_tools', 'auto', 'any', 'none', 'tool']);
-
-function askedTools(
-  protocol: TextEndpoint['protocol'],
-  { tools, tool_choice: choice }: TextRequest,
-): AskedTool[] {
-  const asked: AskedTool[] = [];
-  const ask = (type: string, path: (string | number)[]) => {
-    const family = builtInToolOf(protocol, type);
-    if (family !== null) asked.push({ type, family, path });
-  };
-  for (const [index, tool] of (tools ?? []).entries()) if (tool.type) ask(tool.type, ['tools', index]);
-  if (typeof choice === 'object' && choice !== null && !CHOICE_FORMS.has(choice.type))
-    ask(choice.type, ['tool_choice']);
-  return asked;
 }

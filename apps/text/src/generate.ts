@@ -1,7 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { readJsonBody } from '@gateway/service-kit/json-body';
 import { CallerLeft, contextOf, identityOf, type RequestContext } from '@gateway/service-kit/request-context';
-import { validate } from '@gateway/service-kit/validate';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Reply } from '@gateway/upstream/reply';
@@ -15,6 +13,7 @@ import { judgeWhole } from './passthrough/relay-json.ts';
 import { shuttingDown } from './shutting-down.ts';
 import type { TextCall, TextServices } from './text-call.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
+import { readTextRequest } from './text-request.ts';
 
 /** Handles an endpoint that takes a conversation for a model: `POST /v1/responses`, `POST /v1/messages`, counting tokens. */
 export function createGenerateHandler(endpoint: TextEndpoint, services: TextServices): RequestHandler {
@@ -22,20 +21,18 @@ export function createGenerateHandler(endpoint: TextEndpoint, services: TextServ
     const startedAt = performance.now();
     const context = contextOf(message);
     const identity = identityOf(message);
-    const body = await readJsonBody(message, { maxBytes: services.maxBodyBytes });
-    const request = validate(endpoint.schema, body.value);
-    const streamed = request.stream === true;
+    const request = await readTextRequest(endpoint, message, services.maxBodyBytes);
     context.line.model = request.model;
-    context.line.stream = streamed;
+    context.line.stream = request.streamed;
 
-    const call = { services, endpoint, identity, context, message, response, body, request, startedAt };
+    const call = { services, endpoint, identity, context, message, response, request, startedAt };
     const candidates = await candidatesFor(call);
     const reply = await sendFor(context, services.upstream, {
       candidates,
       request: (candidate) => carrierFor(candidate, call).request(candidate),
       dialect: endpoint.dialect,
-      streamed,
-      ...(streamed ? {} : { judge: judgeWhole }),
+      streamed: request.streamed,
+      ...(request.streamed ? {} : { judge: judgeWhole }),
     });
     await carrierFor(reply.candidate, call).relay(reply);
   };
@@ -46,9 +43,9 @@ async function candidatesFor(call: TextCall): Promise<readonly Candidate[]> {
   const { services, endpoint, identity, request } = call;
   const { upstream, origins } = services;
   const model = modelFor(upstream, { name: request.model, protocols: endpoint.servedBy, identity });
-  const candidates = chooseCandidates(upstream, model, endpoint, request);
-  const previous = request.previous_response_id;
-  if (typeof previous !== 'string') return candidates;
+  const candidates = chooseCandidates(upstream, model, endpoint, request.builtInTools);
+  const previous = request.previousResponseId;
+  if (previous === null) return candidates;
   const origin = await origins.find(previous, identity.keyId);
   const pinned = candidates.filter(({ channel }) => channel.name === origin?.channel);
   if (pinned.length > 0) return pinned;

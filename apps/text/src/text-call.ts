@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Identity } from '@gateway/contracts/identity';
-import type { JsonBody } from '@gateway/service-kit/json-body';
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { ResponseOrigins } from './stored/response-origins.ts';
-import type { TextEndpoint, TextRequest } from './text-endpoint.ts';
+import type { TextEndpoint } from './text-endpoint.ts';
 import type { TextMetrics } from './text-metrics.ts';
+import type { TextRequest } from './text-request.ts';
 
 /** What the handlers of this service are made of. */
 export interface TextServices {
@@ -25,7 +25,6 @@ export interface TextCall {
   readonly context: RequestContext;
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
-  readonly body: JsonBody;
   readonly request: TextRequest;
   /** On the clock of `performance.now()`. */
   readonly startedAt: number;

@@ -9,8 +9,8 @@ import { createResponseWatch } from './sse/response-watch.ts';
 import type { StreamWatch } from './sse/stream-watch.ts';
 import { type TokenUsage, usageOfMessage, usageOfResponse } from './usage.ts';
 
-/** What the gateway acts on in a request, whichever protocol it is of. */
-export interface TextRequest {
+/** The members that the gateway acts on, whichever protocol a request is of. */
+export interface TextBody {
   readonly model: string;
   readonly stream?: boolean | null | undefined;
   readonly tools?: readonly { readonly type?: string | null | undefined }[] | null | undefined;
@@ -27,7 +27,7 @@ export interface TextEndpoint {
   /** The protocols of channels that can serve it: its own, and those that it can be translated to. */
   readonly servedBy: readonly Protocol[];
   readonly dialect: Dialect;
-  readonly schema: z.ZodType<TextRequest>;
+  readonly schema: z.ZodType<TextBody>;
   createWatch(): StreamWatch;
   /** The usage that a whole reply reports; null where it reports none. */
   usageOf(reply: JsonObject): TokenUsage | null;

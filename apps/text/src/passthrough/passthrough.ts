@@ -11,14 +11,14 @@ import { upstreamRequestHeaders } from './upstream-request-headers.ts';
 
 /** Carries a call to a channel of its own protocol: nothing is rewritten but the model's name where it differs. */
 export function createPassthrough(call: TextCall): Carrier {
-  const { endpoint, message, response, context, body, request } = call;
+  const { endpoint, message, response, context, request } = call;
   return {
     request: ({ model }) => ({
       operation: endpoint.operation,
       method: 'POST',
       query: queryOf(message),
       headers: upstreamRequestHeaders(endpoint, message),
-      body: model === request.model ? body.bytes : replaceModel(body.bytes, model),
+      body: model === request.model ? request.bytes : replaceModel(request.bytes, model),
     }),
     relay: async (reply) => {
       if (!isEventStream(reply.headers['content-type'])) {
@@ -57,7 +57,7 @@ export function createPassthrough(call: TextCall): Carrier {
 /** Before the caller learns the id of a stored response, it can be found. Without Redis the answer still goes out. */
 function rememberOrigin(call: TextCall, reply: Reply, id: string | null): Promise<void> | undefined {
   const { endpoint, request, services, identity, context } = call;
-  if (endpoint.protocol !== 'responses' || request.store === false || id === null) return undefined;
+  if (endpoint.protocol !== 'responses' || !request.stored || id === null) return undefined;
   const { channel, model, requestedModel } = reply.candidate;
   context.line.responseId = id;
   return services.origins

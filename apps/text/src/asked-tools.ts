@@ -1,0 +1,29 @@
+import { builtInToolOf } from '@gateway/contracts/built-in-tools';
+import type { TextBody } from './text-endpoint.ts';
+
+/** A built-in tool that a request asks for, and where it does. */
+export interface AskedTool {
+  /** As the caller wrote it. */
+  readonly type: string;
+  readonly family: string;
+  readonly path: (string | number)[];
+}
+
+/** Forms of `tool_choice` that say how to choose and name no tool of their own. */
+const CHOICE_FORMS = new Set(['allowed_tools', 'auto', 'any', 'none', 'tool']);
+
+/** The built-in tools of a request, in the order in which they stand in it. */
+export function askedTools(
+  protocol: 'responses' | 'messages',
+  { tools, tool_choice: choice }: TextBody,
+): readonly AskedTool[] {
+  const asked: AskedTool[] = [];
+  const ask = (type: string, path: (string | number)[]) => {
+    const family = builtInToolOf(protocol, type);
+    if (family !== null) asked.push({ type, family, path });
+  };
+  for (const [index, tool] of (tools ?? []).entries()) if (tool.type) ask(tool.type, ['tools', index]);
+  if (typeof choice === 'object' && choice !== null && !CHOICE_FORMS.has(choice.type))
+    ask(choice.type, ['tool_choice']);
+  return asked;
+}
