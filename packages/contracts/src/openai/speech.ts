@@ -18,7 +18,7 @@ export const SpeechFormat = z.enum(['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'])
 export const DEFAULT_SPEECH_FORMAT: SpeechFormat = 'mp3';
 
 /** Characters of `input` and of `instructions`, as code points. */
-export const SPEECH_TEXT_MAX_CHARACTERS = 4096;
+const SPEECH_TEXT_MAX_CHARACTERS = 4096;
 
 /** A voice that the provider made for the caller. */
 const CustomVoice = z.looseObject({ id: z.string().min(1) });
