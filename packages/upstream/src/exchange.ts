@@ -107,7 +107,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#phase === 'over') return;
+    if (this.#phase === 'over' || chunk.length === 0) return;
     this.body.push(chunk);
     if (this.#phase === 'open') this.#deadline.touch();
     else if (this.#phase === 'judging') this.#judge(false);

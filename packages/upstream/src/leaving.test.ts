@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
-import { startProvider, startUpstream } from './provider-for-tests.ts';
+import { muteOrigin, startProvider, startUpstream } from './provider-for-tests.ts';
 import type { Reply } from './reply.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -130,4 +130,13 @@ test('a channel that fails while it is drained is the last one asked', async () 
   });
   await expect(ask(upstream, caller.signal)).rejects.toMatchObject(LEFT);
   expect(reserve.requests).toEqual([]);
+});
+
+test('while the connection is still being made there is nothing to drain', async () => {
+  const caller = new AbortController();
+  const settings = 'onDisconnect: drain, drainMs: 3600000, timeouts: { connectMs: 3600000 }';
+  const upstream = await startUpstream({ one: { origin: await muteOrigin(), settings } });
+  const waiting = ask(upstream, caller.signal);
+  caller.abort();
+  await expect(waiting).rejects.toMatchObject(LEFT);
 });

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTcpServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { loadConfiguration } from './configuration/load-configuration.ts';
@@ -99,4 +100,17 @@ export const startUpstream = async (
   const upstream = createUpstream({ configuration, ...(onAttempt && { onAttempt }) });
   onTestFinished(() => upstream.destroy());
   return upstream;
+};
+
+/** An address that takes connections and never answers the TLS handshake: a connection that is never made. */
+export const muteOrigin = async (): Promise<string> => {
+  const sockets = new Set<Socket>();
+  const server = createTcpServer((socket) => sockets.add(socket.on('error', () => undefined)));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  return `https://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
 };

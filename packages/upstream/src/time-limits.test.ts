@@ -1,7 +1,6 @@
-import { createServer, type Socket } from 'node:net';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import { expect, onTestFinished, test } from 'vitest';
-import { startProvider, startUpstream } from './provider-for-tests.ts';
+import { expect, test } from 'vitest';
+import { muteOrigin, startProvider, startUpstream } from './provider-for-tests.ts';
 import type { Reply } from './reply.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -26,18 +25,6 @@ const thrownBy = (promise: Promise<unknown>): Promise<GatewayError> =>
 
 /** Never answers anything. */
 const silence = (): void => undefined;
-
-const muteTlsOrigin = async (): Promise<string> => {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => sockets.add(socket.on('error', () => undefined)));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const address = server.address();
-  return `https://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
-};
 
 test('a provider that does not begin to answer in time is left for another', async () => {
   const slow = await startProvider(silence);
@@ -94,7 +81,7 @@ test('a stream that falls silent ends in an error', async () => {
   const upstream = await startUpstream({
     one: { origin: provider.origin, settings: 'timeouts: { idleMs: 40 }' },
   });
-  const thrown = await thrownBy((await ask(upstream)).bytes(100));
+  const thrown = await thrownBy(ask(upstream).then((reply) => reply.bytes(100)));
   expect(thrown).toMatchObject({ code: 'upstream_timeout', source: 'upstream' });
   await provider.left;
 });
@@ -108,17 +95,19 @@ test('a stream that never ends is ended, however lively it is', async () => {
   const upstream = await startUpstream({
     one: { origin: provider.origin, settings: 'timeouts: { idleMs: 5000, totalMs: 60 }' },
   });
-  expect(await thrownBy((await ask(upstream)).bytes(1_000_000))).toMatchObject({ code: 'upstream_timeout' });
+  const whole = ask(upstream).then((reply) => reply.bytes(1_000_000));
+  expect(await thrownBy(whole)).toMatchObject({ code: 'upstream_timeout' });
   await provider.left;
 });
 
 test('a reader who pauses is not taken for a provider that fell silent', async () => {
   const settings = 'timeouts: { idleMs: 20 }';
   const readOn = Promise.withResolvers<void>();
+  const sent = Promise.withResolvers<void>();
   const held = await startProvider(async (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
     await readOn.promise;
-    response.end('data: 2\n\n');
+    response.end('data: 2\n\n', () => sent.resolve());
   });
   const silent = await startProvider((response) => response.writeHead(200).write('x'));
   const paused = await ask(await startUpstream({ one: { origin: held.origin, settings } }));
@@ -127,8 +116,9 @@ test('a reader who pauses is not taken for a provider that fell silent', async (
   for await (const chunk of paused.body) {
     text += chunk.toString();
     // The same limit, begun later, has run out elsewhere by the time reading goes on.
-    await thrownBy((await ask(measure)).bytes(100));
+    await thrownBy(ask(measure).then((reply) => reply.bytes(100)));
     readOn.resolve();
+    await sent.promise;
   }
   expect(text).toBe('data: 1\n\ndata: 2\n\n');
 });
@@ -136,8 +126,7 @@ test('a reader who pauses is not taken for a provider that fell silent', async (
 test('a connection that cannot be made in time is a timeout that paid work may be repeated after', async () => {
   const quick = await startProvider();
   const pair = await startUpstream({
-    // A TLS handshake that is never answered is a connection that is never made.
-    mute: { origin: await muteTlsOrigin(), settings: 'timeouts: { connectMs: 40 }' },
+    mute: { origin: await muteOrigin(), settings: 'timeouts: { connectMs: 40 }' },
     quick: { origin: quick.origin },
   });
   const reply = await ask(pair, { work: 'paid' });
