@@ -1,0 +1,88 @@
+import { anthropic, type ErrorRow, everywhere, invalid, messages, openai, responses } from './error-row.ts';
+
+const INVALID = 'invalid_request_error';
+const AUTHENTICATION = 'authentication_error';
+const WRONG_KEY = 'gw_this-is-no-key-of-ours-0000000000000000';
+
+/** All bad keys look the same: which of them it is, is nobody's business. */
+export const unauthenticated = openai(401, [INVALID, 'invalid_api_key'], /Incorrect API key/);
+export const badBearer = anthropic(401, AUTHENTICATION, /^Invalid bearer token$/);
+export const bearer = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
+export const apiKey = (key: string) => ({ headers: { authorization: '', 'x-api-key': key } });
+
+/** A response that does not exist for the caller. */
+export const responseNotFound = openai(404, [INVALID, null, 'id'], /^Response with id '\w+' not found\.$/);
+
+/** Who may call, and what there is to be called. */
+export const KEY_AND_PATH_ROWS: Record<string, ErrorRow> = {
+  'no key': {
+    retry: false,
+    headers: { 'www-authenticate': 'Bearer' },
+    cases: everywhere(
+      { headers: { authorization: '' } },
+      openai(401, [INVALID, null], /^You didn't provide an API key/),
+      anthropic(401, AUTHENTICATION, /^x-api-key header is required$/),
+    ),
+  },
+  'an unknown key': { retry: false, cases: everywhere(bearer(WRONG_KEY), unauthenticated, badBearer) },
+  'a malformed key': { retry: false, cases: everywhere(bearer('x'), unauthenticated, badBearer) },
+  'an unknown x-api-key': {
+    retry: false,
+    cases: [messages(apiKey(WRONG_KEY), anthropic(401, AUTHENTICATION, /^invalid x-api-key$/))],
+  },
+  'a wrong method': {
+    retry: false,
+    headers: { allow: 'POST, OPTIONS' },
+    cases: [
+      ...everywhere(
+        { method: 'PUT' },
+        openai(405, [INVALID, 'method_not_supported'], /PUT/),
+        anthropic(405, INVALID, /PUT/),
+      ),
+      { path: '/v1/responses', request: {}, error: openai(405, [INVALID, 'method_not_supported'], /GET/) },
+    ],
+  },
+  'an unknown path': {
+    retry: false,
+    cases: [
+      {
+        path: '/v1/nothing?x=1',
+        request: { json: {} },
+        error: openai(404, [INVALID, null], /^Invalid URL \(POST \/v1\/nothing\)$/),
+      },
+      {
+        path: '/nothing',
+        request: {},
+        error: openai(404, [INVALID, null], /^Invalid URL \(GET \/nothing\)$/),
+      },
+      {
+        path: '/v1/messages/nothing',
+        request: { json: {} },
+        error: anthropic(404, 'not_found_error', /^Invalid URL/),
+      },
+    ],
+  },
+  'a response that cannot be found': {
+    retry: false,
+    cases: [
+      responses(
+        { previous_response_id: 'resp_none' },
+        invalid(
+          'previous_response_not_found',
+          'previous_response_id',
+          /^Previous response with id 'resp_none' not found\.$/,
+        ),
+      ),
+      ...[
+        ['GET', ''],
+        ['DELETE', ''],
+        ['POST', '/cancel'],
+        ['GET', '/input_items'],
+      ].map(([method = '', subpath]) => ({
+        path: `/v1/responses/resp_none${subpath}`,
+        request: { method },
+        error: responseNotFound,
+      })),
+    ],
+  },
+};
