@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
+import type { Writable } from 'node:stream';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import { discardRest } from '@gateway/service-kit/discard-rest';
@@ -31,11 +32,6 @@ interface ReadFormOptions {
   readonly maxFileBytes: number;
 }
 
-/** What busboy tells of a text part; multer's own `body` loses the names' spelling and the order. */
-interface FieldSource extends NodeJS.WritableStream {
-  on(event: 'field', listener: (name: string | undefined, value: string) => void): this;
-}
-
 /**
  * Reads a multipart form whose parts may come in any order: text into memory, bounded; the file to disk as it arrives.
  * A form that is refused leaves no file.
@@ -51,7 +47,9 @@ export async function readForm(
   checkContentType(request.headers['content-type']);
   const parts: FormPart[] = [];
   const tooLarge = () => formError({ code: 'LIMIT_FILE_SIZE' }, maxFileBytes);
+  // multer says what is wrong only when the whole request has been read, whose end need not come.
   const refused = Promise.withResolvers<never>();
+  let parser: Writable | undefined;
   const largest = maxFileBytes + FORM_LIMITS.fieldsTotalBytes + FORM_LIMITS.framingBytes;
   if (Number(request.headers['content-length'] ?? 0) > largest) {
     discardRest(request);
@@ -63,7 +61,6 @@ export async function readForm(
   });
   const storage: multer.StorageEngine = {
     _handleFile: (incoming, file, callback) => {
-      // multer itself says so only when the whole request has been read.
       file.stream.once('limit', () => refused.reject(tooLarge()));
       disk._handleFile(incoming, file, callback);
     },
@@ -79,8 +76,11 @@ export async function readForm(
       fieldNameSize: FORM_LIMITS.fieldNameBytes,
       fieldSize: FORM_LIMITS.fieldBytes,
     },
-    streamHandler: (incoming: IncomingMessage, form: FieldSource) => {
-      collectParts(form, parts, () => refused.reject(formError({ code: 'LIMIT_FIELD_VALUE' }, maxFileBytes)));
+    streamHandler: (incoming: IncomingMessage, form: Writable) => {
+      parser = form;
+      const tooMuchText = () => refused.reject(formError({ code: 'LIMIT_FIELD_VALUE' }, maxFileBytes));
+      collectParts(form, parts, tooMuchText);
+      countBytes(incoming, largest, () => refused.reject(tooLarge()));
       incoming.pipe(form);
     },
   };
@@ -92,8 +92,10 @@ export async function readForm(
   try {
     await Promise.race([read, refused.promise]);
   } catch (error) {
+    // A parser that breaks off makes multer remove what it has written.
+    if (parser) request.unpipe(parser);
+    parser?.destroy(new Error('the form is refused'));
     if (!request.readableEnded) discardRest(request);
-    // Refused for its text parts, but its file may still arrive whole.
     read.then(() => removeFile(request)).catch(() => undefined);
     throw error;
   }
@@ -117,9 +119,18 @@ function checkContentType(contentType: string | undefined): void {
   );
 }
 
-function collectParts(form: FieldSource, parts: FormPart[], tooMuch: () => void): void {
+function countBytes(incoming: IncomingMessage, most: number, tooMuch: () => void): void {
+  let sizeBytes = 0;
+  incoming.on('data', (chunk: Buffer) => {
+    sizeBytes += chunk.length;
+    if (sizeBytes > most && sizeBytes - chunk.length <= most) tooMuch();
+  });
+}
+
+/** Hears of text parts from the parser; multer's own `body` loses the names' spelling and the order. */
+function collectParts(form: Writable, parts: FormPart[], tooMuch: () => void): void {
   let totalBytes = 0;
-  form.on('field', (name, value) => {
+  form.on('field', (name: string | undefined, value: string) => {
     if (name === undefined) return;
     totalBytes += value.length;
     if (totalBytes > FORM_LIMITS.fieldsTotalBytes) tooMuch();

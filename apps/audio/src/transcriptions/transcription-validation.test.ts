@@ -1,4 +1,5 @@
-import { request as httpRequest } from 'node:http';
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -351,6 +352,28 @@ test('a compressed body is refused', async () => {
   const answer = await post(valid, { 'content-encoding': 'gzip' });
   expect(answer.status).toBe(415);
 });
+
+test.for(['file', 'another'])(
+  'an upload without end, as %s, is refused while it still comes',
+  async (name) => {
+    const request = httpRequest(url(), {
+      method: 'POST',
+      headers: { ...audio.headersFor(), 'content-type': 'multipart/form-data; boundary=x' },
+    });
+    request.on('error', () => undefined);
+    const answered = once(request, 'response');
+    const pour = () => {
+      while (!request.destroyed && request.write(Buffer.alloc(1_000_000)));
+    };
+    request.on('drain', pour);
+    request.write(`--x\r\ncontent-disposition: form-data; name="${name}"; filename="a.wav"\r\n\r\nRIFF`);
+    pour();
+    const [answer]: IncomingMessage[] = await answered;
+    expect(answer?.statusCode).toBe(413);
+    request.destroy();
+    await audio.nothingLeft();
+  },
+);
 
 test('a caller who leaves in the middle of an upload leaves no file', async () => {
   const request = httpRequest(url(), {
