@@ -20,7 +20,8 @@ export const ImageConfig = ImageSettings.extend({
   PUBLIC_URL: setting.url().default('http://127.0.0.1:8080'),
   /** Jobs that may wait before callers are refused. */
   QUEUE_MAX_WAITING: setting.integer(1000, { min: 1 }),
-  JSON_MAX_BYTES: setting.integer(32 * MEBIBYTE, { min: 1 }),
+  /** Smaller than elsewhere, since a waiting request lies in Redis. */
+  IMAGE_JSON_MAX_BYTES: setting.integer(2 * MEBIBYTE, { min: 1 }),
 });
 export type ImageConfig = z.infer<typeof ImageConfig>;
 

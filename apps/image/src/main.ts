@@ -37,7 +37,7 @@ await startService(options, async ({ config, life, logger, metrics }) => {
     uploads,
     publicUrl: config.PUBLIC_URL,
     secret: config.GATEWAY_SECRET,
-    jsonMaxBytes: config.JSON_MAX_BYTES,
+    jsonMaxBytes: config.IMAGE_JSON_MAX_BYTES,
     now: Date.now,
   });
   await life.listen(app, { port: config.IMAGE_PORT, host: config.HOST, portSetting: 'IMAGE_PORT' });

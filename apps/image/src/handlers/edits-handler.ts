@@ -1,5 +1,6 @@
 import type { ImageEditInput } from '@gateway/contracts/jobs';
 import { ImageEditRequest } from '@gateway/contracts/openai/images';
+import { discardRest } from '@gateway/service-kit/discard-rest';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import { validate } from '@gateway/service-kit/validate';
 import { modelFor } from '@gateway/upstream/model-for';
@@ -23,7 +24,10 @@ const OWN_FIELDS: ReadonlySet<string> = new Set(['model', 'response_format', 'st
 export const editsHandler =
   (service: ImageService): RequestHandler =>
   async (request, response) => {
-    await service.queue.ensureRoom('image.edit');
+    await service.queue.ensureRoom('image.edit').catch((error: unknown) => {
+      discardRest(request);
+      throw error;
+    });
     const form = await readEditForm(request, response, service.uploads);
     const uploadIds = form.files.map(({ uploadId }) => uploadId);
     let isQueued = false;

@@ -30,7 +30,7 @@ export async function askForImages({
     candidates,
     request: async (candidate) => {
       const prepared = await prepare(candidate);
-      dropped = prepared.dropped;
+      dropped = [...new Set(prepared.dropped)];
       return prepared.request;
     },
     dialect: 'openai',

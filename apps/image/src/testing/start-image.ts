@@ -6,7 +6,7 @@ import type { Identity } from '@gateway/contracts/identity';
 import { openAssetStore } from '@gateway/jobs/asset-store';
 import type { FinishedJob } from '@gateway/jobs/finished-job';
 import { createJobQueue } from '@gateway/jobs/job-queue';
-import { createJobWorker } from '@gateway/jobs/job-worker';
+import { createJobWorker, type JobWorkerOptions } from '@gateway/jobs/job-worker';
 import { openUploadStore } from '@gateway/jobs/upload-store';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity-token';
 import { createMetrics } from '@gateway/service-kit/metrics';
@@ -89,7 +89,7 @@ export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 }
     }),
   );
   const jobs: FinishedJob[] = [];
-  const startWorker = async () => {
+  const startWorker = async ({ takeover }: Pick<JobWorkerOptions, 'takeover'> = {}) => {
     const worker = await createJobWorker({
       redisUrl: redis.url,
       acts: imageActs({ upstream, assets, uploads, now }),
@@ -97,7 +97,7 @@ export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 }
       uploads,
       onFinished: (job) => jobs.push(job),
       onError,
-      takeover: { lockMs: 500, checkMs: 250 },
+      ...(takeover && { takeover }),
     });
     resources.adopt(worker, (owned) => owned.close({ drainTimeoutMs: 0 }));
     return worker;
@@ -154,6 +154,7 @@ export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 }
     url: place.url,
     dataDir: folder.path,
     redis,
+    assets,
     simulator,
     queue,
     jobs,

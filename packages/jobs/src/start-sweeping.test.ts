@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { startSweeping } from './start-sweeping.ts';
+
+const HOUR_MS = 3_600_000;
+
+test('assets outlive every URL that was given out for them, uploads every job', async () => {
+  const asked: Record<string, number> = {};
+  const remember = (name: string) => ({
+    sweep: async (olderThanMs: number) => {
+      asked[name] = olderThanMs;
+      return 0;
+    },
+  });
+  const now = 1_800_000_000_000;
+  const sweeping = startSweeping({
+    assets: remember('assets'),
+    uploads: remember('uploads'),
+    now: () => now,
+    onError: () => undefined,
+  });
+  sweeping.close();
+  // A result is remembered for one hour, and a URL made of it at the end of that lives for another.
+  expect(asked.assets).toBeLessThan(now - 2 * HOUR_MS);
+  expect(asked.uploads).toBeLessThan(now - 2 * HOUR_MS);
+});
+
+test('a sweep that fails is told and tried again, no more', async () => {
+  const told: unknown[] = [];
+  const failed = new Error('no disk');
+  const sweep = () => Promise.reject(failed);
+  const sweeping = startSweeping({
+    assets: { sweep },
+    uploads: { sweep },
+    now: Date.now,
+    onError: (error) => told.push(error),
+  });
+  sweeping.close();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(told).toEqual([failed, failed]);
+});
