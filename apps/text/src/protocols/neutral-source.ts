@@ -2,9 +2,10 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { NO_USAGE, type Usage } from './conversation/reply.ts';
 import type { StopSequenceStep } from './conversation/stop-sequences.ts';
 import type { StreamEvent } from './conversation/stream-event.ts';
+import { WholeArgumentsStep } from './conversation/whole-arguments.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { type SseMessage, SseReader } from './sse-frames.ts';
-import type { StreamStep } from './step.ts';
+import { chain, type StreamStep } from './step.ts';
 import type { AnswerPlan, Surroundings } from './target.ts';
 import { undoSteps } from './undo-step.ts';
 import { upstreamNonsense } from './wire.ts';
@@ -16,7 +17,8 @@ import { upstreamNonsense } from './wire.ts';
 export class NeutralSource {
   readonly #reader = new SseReader();
   readonly #decoder: StreamStep<SseMessage, StreamEvent>;
-  readonly #undo: StreamStep<StreamEvent, StreamEvent> | null;
+  /** Null where nothing stands between the decoder and the caller. */
+  readonly #between: StreamStep<StreamEvent, StreamEvent> | null;
   readonly #stops: StopSequenceStep | null;
   usage: Usage = NO_USAGE;
   started = false;
@@ -25,7 +27,8 @@ export class NeutralSource {
   constructor(plan: AnswerPlan, cleanText: Surroundings['cleanText']) {
     this.#decoder = PROTOCOLS[plan.target.protocol].decodeStream(plan.target, cleanText);
     const { step, stops } = undoSteps(plan.undo);
-    this.#undo = step;
+    const check = plan.caller === 'messages' ? new WholeArgumentsStep() : null;
+    this.#between = step && check ? chain(step, check) : (step ?? check);
     this.#stops = stops;
   }
 
@@ -62,8 +65,8 @@ export class NeutralSource {
 
   #take(events: Iterable<StreamEvent>, out: StreamEvent[]): void {
     for (const event of events) {
-      if (this.#undo === null || event.type === 'error') this.#deliver(event, out);
-      else for (const undone of this.#undo.event(event)) this.#deliver(undone, out);
+      if (this.#between === null || event.type === 'error') this.#deliver(event, out);
+      else for (const undone of this.#between.event(event)) this.#deliver(undone, out);
     }
   }
 

@@ -2,6 +2,7 @@ import { CallIds } from '../conversation/call-ids.ts';
 import type { ReplyPart, WebSearchPart } from '../conversation/parts.ts';
 import { parseArguments } from '../conversation/raw-json.ts';
 import type { Reply } from '../conversation/reply.ts';
+import { isCut } from '../conversation/whole-arguments.ts';
 import type { AnswerContext } from '../target.ts';
 import { upstreamNonsense } from '../wire.ts';
 import { encodeCitation, sealReference } from './citations.ts';
@@ -16,7 +17,7 @@ export const callIds = ({ mintId }: AnswerContext): CallIds => new CallIds(() =>
 /** A finished answer as a Messages object. @throws GatewayError where the model's tool arguments are no object */
 export function encodeMessagesReply(reply: Reply, context: AnswerContext): object {
   const ids = callIds(context);
-  const wasCut = reply.finish.reason === 'length' || reply.finish.reason === 'context-length';
+  const wasCut = isCut(reply.finish.reason);
   const { container, ...ending } = encodeFinish(reply.finish);
   return {
     id: messageId(context),

@@ -1,13 +1,10 @@
-import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { CallIds } from '../conversation/call-ids.ts';
 import type { Citation, OpaquePayload } from '../conversation/parts.ts';
-import { parseArguments } from '../conversation/raw-json.ts';
-import { type Finish, NO_USAGE } from '../conversation/reply.ts';
+import { NO_USAGE } from '../conversation/reply.ts';
 import type { StreamEvent } from '../conversation/stream-event.ts';
 import { namedFrame } from '../sse-frames.ts';
 import type { StreamStep } from '../step.ts';
 import type { AnswerContext } from '../target.ts';
-import { upstreamNonsense } from '../wire.ts';
 import { encodeCitation } from './citations.ts';
 import { callIds, encodeSearch, messageId } from './encode-reply.ts';
 import { encodeErrorEvent } from './errors.ts';
@@ -33,17 +30,12 @@ const newPart = (form: OpenPart['form'] = 'summary', custom = false): OpenPart =
   custom,
 });
 
-const wasCut = (finish: Finish): boolean => finish.reason === 'length' || finish.reason === 'context-length';
-
-/** Neutral events as frames of a Messages stream. */
+/** Neutral events as frames of a Messages stream. Arguments of calls are expected to be objects: see `WholeArgumentsStep`. */
 export class MessagesStreamEncoder implements StreamStep<StreamEvent, string> {
   readonly #context: AnswerContext;
   readonly #callIds: CallIds;
   #index = -1;
   #part = newPart();
-  /** A call whose arguments are no object stays open: only the end tells whether it was cut or is nonsense. */
-  #brokenCall = false;
-  #ended = false;
 
   constructor(context: AnswerContext) {
     this.#context = context;
@@ -51,11 +43,6 @@ export class MessagesStreamEncoder implements StreamStep<StreamEvent, string> {
   }
 
   *event(event: StreamEvent): Generator<string> {
-    if (this.#ended) return;
-    if (this.#brokenCall && event.type !== 'finish' && event.type !== 'error' && event.type !== 'ping') {
-      yield* this.#fail(upstreamNonsense());
-      return;
-    }
     switch (event.type) {
       case 'start':
         yield this.#messageStart(event);
@@ -114,7 +101,7 @@ export class MessagesStreamEncoder implements StreamStep<StreamEvent, string> {
         yield* this.#finish(event);
         break;
       case 'error':
-        yield* this.#fail(event.error);
+        yield namedFrame(encodeErrorEvent(event.error));
         break;
     }
   }
@@ -195,10 +182,6 @@ export class MessagesStreamEncoder implements StreamStep<StreamEvent, string> {
   *#endCall(): Generator<string> {
     const { custom, text } = this.#part;
     if (custom) yield this.#json(JSON.stringify({ input: text }));
-    else if (parseArguments(text) === null) {
-      this.#brokenCall = true;
-      return;
-    }
     yield* this.#close();
   }
 
@@ -212,18 +195,9 @@ export class MessagesStreamEncoder implements StreamStep<StreamEvent, string> {
   }
 
   *#finish({ finish, usage }: StreamEvent & { type: 'finish' }): Generator<string> {
-    if (this.#brokenCall && !wasCut(finish)) {
-      yield* this.#fail(upstreamNonsense());
-      return;
-    }
     yield* this.#close();
     yield frame('message_delta', { delta: encodeFinish(finish), usage: encodeUsage(usage) });
     yield namedFrame({ type: 'message_stop' });
-  }
-
-  *#fail(error: GatewayError): Generator<string> {
-    this.#ended = true;
-    yield namedFrame(encodeErrorEvent(error));
   }
 }
 
