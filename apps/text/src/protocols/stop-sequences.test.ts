@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { NO_USAGE } from './conversation/reply.ts';
+import { StopSequenceStep } from './conversation/stop-sequences.ts';
+import type { StreamEvent } from './conversation/stream-event.ts';
+import { runStep } from './step.ts';
+import { planFor } from './test-streams.ts';
+import { testSurroundings } from './test-surroundings.ts';
+import { translateReply } from './translate-reply.ts';
+import { StreamTranslator } from './translate-stream.ts';
+
+const answer = (pieces: readonly string[]): StreamEvent[] => [
+  { type: 'start', usage: NO_USAGE },
+  { type: 'text-start' },
+  ...pieces.map((text): StreamEvent => ({ type: 'text-delta', text })),
+  { type: 'text-end' },
+  { type: 'finish', finish: { reason: 'stop' }, usage: { ...NO_USAGE, outputTokens: 7, reported: true } },
+];
+
+const read = (events: readonly StreamEvent[]) => ({
+  text: events.flatMap((event) => (event.type === 'text-delta' ? [event.text] : [])).join(''),
+  finish: events.flatMap((event) => (event.type === 'finish' ? [event.finish] : [])),
+});
+
+const cutAt = (sequences: readonly string[], pieces: readonly string[]) =>
+  read(runStep(new StopSequenceStep(sequences), answer(pieces)));
+
+test('the text ends before the first stop sequence, which is named', () => {
+  expect(cutAt(['END', 'STOP'], ['One, two, ST', 'OP three END'])).toEqual({
+    text: 'One, two, ',
+    finish: [{ reason: 'stop-sequence', stopSequence: 'STOP' }],
+  });
+});
+
+test('a beginning of a stop sequence that does not go on is said after all', () => {
+  expect(cutAt(['STOP'], ['ST', 'O', 'ne', ' STO'])).toEqual({
+    text: 'STOne STO',
+    finish: [{ reason: 'stop' }],
+  });
+});
+
+test('how a text is cut into pieces does not change where it stops', () => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 12 });
+  const sequences = fc.array(
+    fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 3 }),
+    {
+      minLength: 1,
+      maxLength: 3,
+    },
+  );
+  fc.assert(
+    fc.property(letters, sequences, (text, stops) => {
+      expect(cutAt(stops, [...text])).toEqual(cutAt(stops, text === '' ? [] : [text]));
+    }),
+  );
+});
+
+const stream = (...chunks: object[]) =>
+  Buffer.from(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join(''));
+const delta = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
+
+const stopping = (quirks = { maxStopSequences: 0 }) =>
+  planFor('messages', 'chat', { quirks, request: { stop_sequences: ['STOP'] } });
+
+test('a caller learns at once that a stop sequence came, and the upstream can be left', () => {
+  const translator = new StreamTranslator(stopping(), testSurroundings());
+  const frames = translator.push(stream(delta('One STOP two'))).join('');
+  expect(translator.ended).toBe(true);
+  expect(frames).toContain('"text":"One "');
+  expect(frames).toContain('"stop_reason":"stop_sequence","stop_sequence":"STOP"');
+  expect(frames.endsWith('event: message_stop\ndata: {"type":"message_stop"}\n\n')).toBe(true);
+  expect(translator.push(stream(delta('more')))).toEqual([]);
+});
+
+test('a whole reply is cut as a stream would be, and keeps its usage', () => {
+  const body = {
+    choices: [{ message: { content: 'One STOP two' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 5, completion_tokens: 4, total_tokens: 9 },
+  };
+  const { body: message, usage } = translateReply(stopping(), body, testSurroundings());
+  expect(message).toMatchObject({
+    content: [{ text: 'One ' }],
+    stop_reason: 'stop_sequence',
+    stop_sequence: 'STOP',
+  });
+  expect(usage.outputTokens).toBe(4);
+});

@@ -1,0 +1,74 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { expect, test } from 'vitest';
+import { keepAliveFrame } from './protocols.ts';
+import { BrokenStream, SseReader } from './sse-frames.ts';
+import { CALLERS, planFor } from './test-streams.ts';
+import { testSurroundings } from './test-surroundings.ts';
+import { StreamTranslator } from './translate-stream.ts';
+
+const delta = (content: string) =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;
+const translatorFor = (caller: (typeof CALLERS)[number]) =>
+  new StreamTranslator(planFor(caller, 'chat'), testSurroundings());
+
+/** The last frames of a stream that broke, by the caller's protocol. */
+const ENDING = {
+  responses: /event: error\n.*\n\nevent: response\.failed\n.*\n\ndata: \[DONE\]\n\n$/,
+  messages: /event: error\ndata: \{"type":"error","error":\{"type":"timeout_error",.*\n\n$/,
+  chat: /data: \{"error":\{.*"code":"upstream_timeout".*\n\n$/,
+};
+
+test.for(CALLERS)(
+  'a time limit that passes in the middle ends the stream of a caller of %s once',
+  (caller) => {
+    const translator = translatorFor(caller);
+    translator.push(Buffer.from(delta('Hel')));
+    const error = new GatewayError('upstream_timeout', 'The upstream went silent.');
+    expect(translator.fail(error).join('')).toMatch(ENDING[caller]);
+    expect(translator.failure).toBe(error);
+    expect(translator.ended).toBe(true);
+    expect([
+      ...translator.fail(error),
+      ...translator.push(Buffer.from(delta('lo'))),
+      ...translator.end(),
+    ]).toEqual([]);
+  },
+);
+
+test.for(CALLERS)('a caller of %s is sent nothing while a failure can still be an HTTP error', (caller) => {
+  const translator = translatorFor(caller);
+  expect(translator.push(Buffer.from(': waiting\n\n'))).toEqual([]);
+  expect(translator.fail(new GatewayError('upstream_timeout', 'Too slow.'))).toEqual([]);
+  expect(translator.started).toBe(false);
+  expect(translator.failure?.code).toBe('upstream_timeout');
+});
+
+test('frames and output are told apart, so that another channel may be tried before the first output', () => {
+  const translator = translatorFor('messages');
+  translator.push(Buffer.from(delta('')));
+  expect(translator).toMatchObject({ started: true, hasOutput: false });
+  translator.push(Buffer.from(delta('Hi')));
+  expect(translator).toMatchObject({ hasOutput: true, outputLength: 2 });
+});
+
+test('an event without end is not collected forever', () => {
+  const reader = new SseReader(1000);
+  expect(() => {
+    for (let index = 0; index < 100; index++)
+      reader.push(Buffer.from('data: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'));
+  }).toThrow(BrokenStream);
+});
+
+test('bytes that are no event stream at all are an upstream failure', () => {
+  const translator = translatorFor('responses');
+  expect([...translator.push(Buffer.from('<html>Bad gateway</html>')), ...translator.end()]).toEqual([]);
+  expect(translator.failure?.code).toBe('upstream_failed');
+});
+
+test('each protocol has its own way to show that a connection lives', () => {
+  expect(CALLERS.map(keepAliveFrame)).toEqual([
+    ': keepalive\n\n',
+    'event: ping\ndata: {"type":"ping"}\n\n',
+    ': keepalive\n\n',
+  ]);
+});
