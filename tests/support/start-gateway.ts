@@ -23,6 +23,7 @@ export interface Gateway {
   readonly openai: OpenAI;
   readonly anthropic: Anthropic;
   readonly configurationPath: string;
+  readonly dataFolder: string;
   /** Every line that a process wrote, ended processes included. */
   readonly lines: readonly { readonly process: string; readonly text: string }[];
   /** A request with the key. */
@@ -45,11 +46,12 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     const configurationPath = join(folder.path, 'gateway.yaml');
     await writeFile(configurationPath, (options.configuration ?? ONE_PROVIDER)(simulator.url));
 
+    const dataFolder = join(folder.path, 'data');
     const lines: { process: string; text: string }[] = [];
     const { services, replicas, restarts = true } = options;
     const stack = resources.adopt(
       await startStack({
-        dataDir: join(folder.path, 'data'),
+        dataDir: dataFolder,
         configurationPath,
         env: { SIMULATOR_URL: simulator.url, DRAIN_TIMEOUT_MS: '5000', ...options.env },
         restarts,
@@ -68,6 +70,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       openai: new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 }),
       anthropic: new Anthropic({ baseURL: url, apiKey: key, maxRetries: 0 }),
       configurationPath,
+      dataFolder,
       lines,
       fetch: (path, init = {}) => fetch(`${url}${path}`, requestOf(init, key)),
       close: () => resources.disposeAsync(),
