@@ -23,6 +23,7 @@ export function createLinePrinter({ pretty, write }: LinePrinterOptions): LinePr
     colorize: true,
     ignore: 'pid,hostname,service',
     messageFormat: '{service} {msg}',
+    singleLine: true,
     translateTime: 'SYS:HH:MM:ss.l',
   });
   const wrapped = (service: string, level: number, msg: string): string =>
