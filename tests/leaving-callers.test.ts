@@ -5,6 +5,7 @@ import { createGate } from '@gateway/simulator/gate';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type JobQueues, lookIntoQueues } from './support/job-queues.ts';
+import { logLine } from './support/log-lines.ts';
 import { pngFile, wavFile } from './support/media-files.ts';
 import { type Gateway, type GatewayRequest, startGateway } from './support/start-gateway.ts';
 
@@ -143,12 +144,12 @@ test('the log calls it by its name', async () => {
   await gateway.simulator.nextRequest();
   leaving.abort();
   await expect(asked).rejects.toThrow('abort');
-  for (const process of ['edge', 'text']) {
-    const line = await waitFor(() =>
-      gateway.lines.find((each) => each.process === process && each.text.includes('request-of-one-who-left')),
-    );
-    expect(JSON.parse(line.text)).toMatchObject({ status: 499, outcome: 'left', level: 30 });
-  }
+  for (const process of ['edge', 'text'])
+    expect(await logLine(gateway, process, 'request-of-one-who-left')).toMatchObject({
+      status: 499,
+      outcome: 'left',
+      level: 30,
+    });
 });
 
 const uploads = () => readdir(join(gateway.dataFolder, 'uploads'));
