@@ -114,10 +114,38 @@ test('free work whose output had begun to reach the caller is not begun again', 
   await expect(handle.result(staying)).rejects.toMatchObject({ code: 'outcome_unknown' });
 });
 
-test.each([
-  ['the worker itself', 1],
-  ['another worker', 2],
-])('a job whose worker only seemed dead is left to it when given to %s', async (_who, workers) => {
+/** As if a worker had not been heard of for longer than its claim lasts. Resolves when the job has been given out again. */
+async function loseClaim(queue: string, jobId: string): Promise<void> {
+  const redis = new Redis(stage.redis.url);
+  const key = `gateway:{jobs}:${queue}:${jobId}`;
+  await waitFor(async () => {
+    if ((await redis.hget(key, 'stc')) === null) await redis.del(`${key}:lock`);
+    return Number(await redis.hget(key, 'ats')) > 1;
+  });
+  redis.disconnect();
+}
+
+test('a job that is given again to the worker that is doing it is done once', async () => {
+  const queue = await stage.openQueue();
+  const began = Promise.withResolvers<string>();
+  const finish = Promise.withResolvers<void>();
+  let runs = 0;
+  await stage.openWorker(
+    audioActs(async ({ jobId }) => {
+      runs += 1;
+      began.resolve(jobId);
+      await finish.promise;
+      return transcript;
+    }),
+  );
+  const handle = await queue.enqueue('audio.transcription', transcription(await upload()), owner);
+  await loseClaim('transcription', await began.promise);
+  finish.resolve();
+  expect(await handle.result(staying)).toEqual(transcript);
+  expect(runs).toBe(1);
+});
+
+test('a job whose worker only seemed dead is left to it by the one who is given it', async () => {
   const queue = await stage.openQueue();
   const began = Promise.withResolvers<string>();
   const finish = Promise.withResolvers<void>();
@@ -134,19 +162,31 @@ test.each([
     async () => stored,
   );
   // With one place, the first worker cannot be given the job again.
-  await stage.openWorker(acts, { concurrency: workers === 1 ? 2 : 1 });
+  await stage.openWorker(acts, { concurrency: 1 });
   const handle = await queue.enqueue('image.generation', generation, owner);
-  const key = `gateway:{jobs}:image:${await began.promise}`;
-  if (workers === 2) await stage.openWorker(acts);
-  const redis = new Redis(stage.redis.url);
-  // As if the worker had not been heard of for longer than its claim lasts.
-  await waitFor(async () => {
-    if ((await redis.hget(key, 'stc')) === null) await redis.del(`${key}:lock`);
-    return Number(await redis.hget(key, 'ats')) > 1;
-  });
+  const jobId = await began.promise;
+  await stage.openWorker(acts);
+  await loseClaim('image', jobId);
   finish.resolve();
   expect(await handle.result(staying)).toEqual(images);
   expect(runs).toBe(1);
+});
+
+test('a job that was cancelled in the moment in which a worker took it is not begun', async () => {
+  const queue = await stage.openQueue();
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  const redis = new Redis(stage.redis.url);
+  // The mark is set, but nobody was listening yet when the workers were told.
+  await redis.set(`gateway:{jobs}:cancelled:${handle.id}`, '{}');
+  let runs = 0;
+  await stage.openWorker(
+    imageActs(async () => {
+      runs += 1;
+      return images;
+    }),
+  );
+  await expect(handle.result(staying)).rejects.toMatchObject({ code: 'job_cancelled' });
+  expect(runs).toBe(0);
   redis.disconnect();
 });
 
