@@ -27,6 +27,8 @@ export interface TextUnderTest {
   readonly metrics: Metrics;
   /** The log lines of requests that have ended, oldest first. */
   readonly lines: readonly Record<string, unknown>[];
+  /** What the edge adds to a request, for a client that is not `fetch`. */
+  identityHeaders(): Record<string, string>;
   /** As the edge passes a request on: with a signed identity. */
   fetch(path: string, init?: FetchInit): Promise<Response>;
   /** What the drain deadline does. */
@@ -81,6 +83,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     upstream,
     metrics,
     lines,
+    identityHeaders: () => ({ 'x-gateway-identity': sign(IDENTITY) }),
     fetch: (path, { body, headers, identity, ...init } = {}) =>
       fetch(`${url}${path}`, {
         ...(body === undefined ? {} : { method: 'POST', body: bodyOf(body) }),
