@@ -26,7 +26,7 @@ test('a folder is held by one process until it lets go', async () => {
 });
 
 test('the lock of a process that is gone does not count', async () => {
-  const child = spawn('true');
+  const child = spawn(process.execPath, ['-e', '']);
   await once(child, 'exit');
   await lock(`${child.pid} 12345`);
   await (await openDataFolder(folder.path)).release();
