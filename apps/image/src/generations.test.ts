@@ -1,4 +1,3 @@
-import { readSse } from '@gateway/testkit/collect-sse';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { APIError } from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -214,82 +213,6 @@ test('a success that holds no images is a failure that nobody repeats', async ()
   }
 });
 
-test('partial images are streamed as they come, then the whole one', async () => {
-  const stream = await image.client.images.generate({
-    model: 'gpt-image-1.5',
-    prompt: 'a cat',
-    stream: true,
-    partial_images: 2,
-  });
-  const types: string[] = [];
-  for await (const event of stream) types.push(event.type);
-  expect(types).toEqual([
-    'image_generation.partial_image',
-    'image_generation.partial_image',
-    'image_generation.completed',
-  ]);
-  expect(await image.lastLine()).toMatchObject({ images: 1, channel: 'one', model: 'gpt-image-1.5' });
-});
-
-test('the first partial image arrives before the upstream has finished', async () => {
-  const resume = Promise.withResolvers<void>();
-  image.simulator.script('/v1/images/generations', { stallAfter: 1, resume: resume.promise });
-  const reply = await image.generate({
-    model: 'gpt-image-1.5',
-    prompt: 'a cat',
-    stream: true,
-    partial_images: 1,
-  });
-  const types: (string | undefined)[] = [];
-  for await (const { event } of readSse(reply)) {
-    types.push(event);
-    resume.resolve();
-  }
-  expect(types).toEqual(['image_generation.partial_image', 'image_generation.completed']);
-});
-
-test('a stream that breaks, or ends too early, ends with an error event and counts as failed', async () => {
-  for (const fault of [{ cutAfter: 1 }, { endAfter: 1 }, { errorEventAfter: 1 }]) {
-    image.reset();
-    image.simulator.script('/v1/images/generations', fault);
-    const reply = await image.generate({
-      model: 'gpt-image-1.5',
-      prompt: 'a cat',
-      stream: true,
-      partial_images: 2,
-    });
-    const events: { event: string | undefined; json: unknown }[] = [];
-    for await (const { event, json } of readSse(reply)) events.push({ event, json });
-    expect(events.map(({ event }) => event)).toEqual(['image_generation.partial_image', 'error']);
-    expect(events.at(-1)?.json).toMatchObject({ type: 'error', error: { type: 'server_error' } });
-    const line = await image.lastLine();
-    expect(line.error).toMatch(/^(?:upstream_failed|outcome_unknown)$/);
-  }
-});
-
-test('a stream that is refused before it begins is an ordinary error', async () => {
-  const reply = await image.generate({
-    model: 'gpt-image-1.5',
-    prompt: '[[simulate overloaded]]',
-    stream: true,
-  });
-  expect(reply.status).toBe(503);
-  expect(reply.headers.get('content-type')).toBe('application/json');
-});
-
-test('a caller who leaves a stream ends the request to the upstream', async () => {
-  image.simulator.script('/v1/images/generations', { stallAfter: 1 });
-  const caller = new AbortController();
-  const reply = await image.generate(
-    { model: 'gpt-image-1.5', prompt: 'a cat', stream: true, partial_images: 1 },
-    { headers: { 'content-type': 'application/json', ...image.headersFor() }, signal: caller.signal },
-  );
-  await readSse(reply).next();
-  caller.abort();
-  const sent = await image.simulator.nextRequest();
-  expect(await sent.closed).toBe('aborted');
-});
-
 test('a caller who leaves ends the running job and the request to the upstream', async () => {
   const gate = Promise.withResolvers<void>();
   image.simulator.script('/v1/images/generations', { gate: gate.promise });
@@ -304,36 +227,6 @@ test('a caller who leaves ends the running job and the request to the upstream',
   expect(await sent.closed).toBe('aborted');
   await waitFor(() => image.jobs.some(({ outcome }) => outcome === 'cancelled'));
   expect(await image.lastLine()).toMatchObject({ left: true });
-});
-
-test('an image URL ends after sixty minutes, and with any change to it', async () => {
-  const { data } = await image.client.images.generate(dallE2);
-  const url = String(data?.[0]?.url);
-  expect((await fetch(url, { method: 'HEAD' })).status).toBe(200);
-  for (const altered of [
-    url.slice(0, -1),
-    url.replace('.png', '.jpg'),
-    url.replace(/expires=\d/, 'expires=9'),
-    url.split('?')[0] ?? '',
-  ]) {
-    const refused = await fetch(altered);
-    expect(refused.status).toBe(403);
-    expect(await refused.json()).toMatchObject({ error: { code: 'asset_forbidden' } });
-  }
-  image.clock.offsetMs = 3_599_000;
-  expect((await fetch(url)).status).toBe(200);
-  image.clock.offsetMs = 3_601_000;
-  expect((await fetch(url)).status).toBe(403);
-});
-
-test('a HEAD of an image says its type and size, and nothing else', async () => {
-  const { data } = await image.client.images.generate(dallE2);
-  const url = String(data?.[0]?.url);
-  const [head, whole] = [await fetch(url, { method: 'HEAD' }), await fetch(url)];
-  const { byteLength } = await whole.arrayBuffer();
-  expect(head.headers.get('content-length')).toBe(String(byteLength));
-  expect(head.headers.get('content-type')).toBe('image/png');
-  expect(await head.text()).toBe('');
 });
 
 test('a model that the key may not use does not exist; one of another kind is told so', async () => {

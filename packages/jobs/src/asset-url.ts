@@ -14,7 +14,7 @@ interface SignOptions {
 
 /** A URL under which anybody may fetch this asset until it expires: `…/v1/images/assets/ID?expires=…&signature=…`. */
 export function signAssetUrl({ publicUrl, secret, id, now, lifetimeSeconds }: SignOptions): string {
-  const expires = Math.floor(now / 1000) + (lifetimeSeconds ?? DEFAULT_LIFETIME_SECONDS);
+  const expires = Math.ceil(now / 1000) + (lifetimeSeconds ?? DEFAULT_LIFETIME_SECONDS);
   const url = new URL(`${publicUrl.replace(/\/+$/, '')}/v1/images/assets/${encodeURIComponent(id)}`);
   url.searchParams.set('expires', String(expires));
   url.searchParams.set('signature', sign(secret, id, String(expires)));

@@ -8,6 +8,7 @@ import { JobRecord } from './job-envelope.ts';
 import { cancelledKey, newJobId, QUEUE_PREFIX } from './job-keys.ts';
 import { listenToJobs } from './job-listener.ts';
 import { recordOf } from './job-record.ts';
+import { oncePerOutage } from './once-per-outage.ts';
 import type { UploadStore } from './upload-store.ts';
 
 export interface JobQueueOptions<Kind extends JobKind> {
@@ -78,7 +79,8 @@ const MOST_REMEMBERED = 10_000;
 export async function createJobQueue<Kinds extends JobKind>(
   options: JobQueueOptions<Kinds>,
 ): Promise<JobQueue<Kinds>> {
-  const { redisUrl, kinds, maxWaiting, uploads, now, onError } = options;
+  const { redisUrl, kinds, maxWaiting, uploads, now } = options;
+  const onError = oncePerOutage(options.onError);
   const prompt = await connectPromptly(redisUrl, onError);
   const patient = await connectPatiently(redisUrl, onError);
   const names = new Set(kinds.map((kind) => JOBS[kind].queue));

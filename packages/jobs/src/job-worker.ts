@@ -9,6 +9,7 @@ import type { JobActs } from './job-act.ts';
 import { connectPatiently } from './job-connections.ts';
 import { JobEnvelope } from './job-envelope.ts';
 import { QUEUE_PREFIX } from './job-keys.ts';
+import { oncePerOutage } from './once-per-outage.ts';
 import { processJob, wasInterrupted } from './process-job.ts';
 import { retryDelayMs } from './retry-policy.ts';
 import { LAST_WORDS_MS, WorkerStopping } from './running-job.ts';
@@ -57,7 +58,8 @@ const TAKEOVER = { lockMs: 30_000, checkMs: 15_000 };
  * @throws {Error} when Redis does not answer at the start
  */
 export async function createJobWorker(options: JobWorkerOptions): Promise<JobWorker> {
-  const { redisUrl, acts, concurrency, uploads, onFinished, onError, takeover = TAKEOVER } = options;
+  const { redisUrl, acts, concurrency, uploads, onFinished, takeover = TAKEOVER } = options;
+  const onError = oncePerOutage(options.onError);
   const spec = specOfQueue(acts);
   const redis = await connectPatiently(redisUrl, onError);
   const running = new Map<string, RunningJob>();
@@ -126,7 +128,9 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
       const deadline = setTimeout(() => {
         for (const { stopper } of running.values()) stopper.abort(new WorkerStopping());
       }, drainTimeoutMs);
-      await closeInTime(worker.close(), drainTimeoutMs + LAST_WORDS_MS + GOODBYE_MS);
+      const isIdle = running.size === 0 && redis.status !== 'ready';
+      const workMs = isIdle ? 0 : drainTimeoutMs + LAST_WORDS_MS;
+      await closeInTime(worker.close(), workMs + GOODBYE_MS);
       clearTimeout(deadline);
       channel.close();
       redis.disconnect();
