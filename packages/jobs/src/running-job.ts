@@ -1,11 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 
-/** One attempt at a job, as far as it can be stopped from outside. */
-export interface RunningJob {
-  readonly signal: AbortSignal;
-  stop(reason: Error): void;
-}
-
 /** The reason for stopping when the process must end. */
 export class WorkerStopping extends Error {
   override readonly name = 'WorkerStopping';

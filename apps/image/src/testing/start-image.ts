@@ -24,7 +24,14 @@ import { createImageApp } from '../app.ts';
 import { imageActs } from '../making/make-images.ts';
 
 export const SECRET = 'a secret that only these tests know of';
-const IDENTITY: Identity = { keyId: 'key_1', keyName: 'test', team: null, models: null, endpoints: null, accounts: [] };
+const IDENTITY: Identity = {
+  keyId: 'key_1',
+  keyName: 'test',
+  team: null,
+  models: null,
+  endpoints: null,
+  accounts: [],
+};
 
 /** Channels to the stand-in provider, under keys of their own. */
 export const configurationText = (url: string) => `
