@@ -69,3 +69,17 @@ export const Quirks = z.strictObject({
 });
 export type Quirks = z.infer<typeof Quirks>;
 export type QuirksInput = z.input<typeof Quirks>;
+
+/** What a setting says itself, checked, and nothing of the defaults: so that it changes single values of another. */
+export const QuirkSettings = z.unknown().transform((value, context): QuirksInput => {
+  const result = Quirks.safeParse(value);
+  if (!result.success) {
+    // Without their texts: whoever checks the whole says it in words of its own.
+    for (const { message: _, ...issue } of result.error.issues) context.addIssue({ ...issue, inst: Quirks });
+    return z.NEVER;
+  }
+  const said: QuirksInput = { ...result.data };
+  const names = new Set(Object.keys(Object(value)));
+  for (const name of Object.keys(said)) if (!names.has(name)) Reflect.deleteProperty(said, name);
+  return said;
+});

@@ -42,7 +42,7 @@ const errorFor = (
   failureError(
     answerFailure(
       { status, headers: {}, body: typeof body === 'string' ? body : JSON.stringify(body) },
-      { candidate: candidateOf(protocol, baseUrl), dialect, namesObject },
+      { candidate: candidateOf(protocol, baseUrl), dialect, namesObject, translated: false },
     ),
   );
 
@@ -181,3 +181,50 @@ test("the words that name the delay of a rate limit are kept, without the provid
   );
   expect(error.options.retryAfterSeconds).toBe(1.898);
 });
+
+test.for([
+  [
+    'chat',
+    { error: { message: "Invalid value for 'max_tokens'.", param: 'max_tokens' } },
+    'upstream_rejected',
+    ['max_tokens'],
+  ],
+  [
+    'messages',
+    { type: 'error', error: { type: 'invalid_request_error', message: 'tools.0.name: too long' } },
+    'upstream_rejected',
+    ['tools', 0, 'name'],
+  ],
+  [
+    'chat',
+    { error: { message: "This model's maximum context length is 8192 tokens.", code: null } },
+    'context_length_exceeded',
+    undefined,
+  ],
+  [
+    'messages',
+    {
+      type: 'error',
+      error: { type: 'invalid_request_error', message: 'prompt is too long: 3 tokens > 2 maximum' },
+    },
+    'context_length_exceeded',
+    undefined,
+  ],
+] as const)(
+  'a refusal of a translated request is not relayed and says its place (%#)',
+  ([protocol, body, code, path]) => {
+    const failure = answerFailure(
+      { status: 400, headers: {}, body: JSON.stringify(body) },
+      {
+        candidate: candidateOf(protocol, 'https://api.example.com'),
+        dialect: 'openai',
+        namesObject: false,
+        translated: true,
+      },
+    );
+    const refused = failureError(failure);
+    expect(refused.code).toBe(code);
+    expect(refused.options.relay).toBe(undefined);
+    expect(refused.options.path).toEqual(path);
+  },
+);

@@ -19,6 +19,8 @@ interface Context {
   /** The caller's. */
   readonly dialect: Dialect;
   readonly namesObject: boolean;
+  /** The request was written for the caller, who speaks another protocol. */
+  readonly translated: boolean;
 }
 
 /** Words for the caller about a refusal that is the caller's to mend. */
@@ -41,12 +43,21 @@ const relayBody = (answer: ErrorAnswer, error: ProviderError, message: string, c
   return JSON.stringify({ error: { message, type: type ?? 'invalid_request_error', param, code } });
 };
 
+/** Where in the request that the provider saw. Anthropic says it at the head of the message: `tools.0.name: …`. */
+const placeOf = ({ param, message }: ProviderError): Pick<GatewayErrorOptions, 'path'> => {
+  const place = param ?? /^([a-z_]+(?:\.\w+)*): /.exec(message)?.[1];
+  if (!place) return {};
+  const steps = place.split(/[.[\]]+/).filter((step) => step !== '');
+  return { path: steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step)) };
+};
+
 const rejection = (
   answer: ErrorAnswer,
   error: ProviderError,
   context: Context,
 ): Partial<GatewayErrorOptions> => {
   const message = refusal(error, answer.status, context.candidate);
+  if (context.translated) return { message, ...placeOf(error) };
   if (dialectOfProtocol(context.candidate.protocol) !== context.dialect) return { message };
   return { message, relay: { status: answer.status, body: relayBody(answer, error, message, context) } };
 };
@@ -65,7 +76,8 @@ export const answerFailure = (answer: ErrorAnswer, context: Context): Failure =>
     status,
     detail: [`answered ${status}`, error.code ?? error.type, said].filter(Boolean).join(', '),
   };
-  if (kind === 'rejected') return { ...failure, options: rejection(answer, error, context) };
+  if (kind === 'rejected' || kind === 'too-long')
+    return { ...failure, options: rejection(answer, error, context) };
   const seconds = wait ?? failureRule(kind).retryAfterSeconds;
   if (seconds === undefined) return failure;
   // Codex reads the delay from these words.

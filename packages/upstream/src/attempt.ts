@@ -47,7 +47,11 @@ export const attempt = (options: AttemptOptions): Promise<Outcome> =>
     const body = isStreamed(request.body) ? request.body.open() : (request.body ?? null);
 
     const exchange: Exchange = new Exchange(
-      { ...options, namesObject: request.subpath !== undefined },
+      {
+        ...options,
+        namesObject: request.subpath !== undefined,
+        translated: request.translated ?? false,
+      },
       (failure) => resolve({ exchange, failure }),
     );
     if (body instanceof Readable) {

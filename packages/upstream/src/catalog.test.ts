@@ -108,3 +108,48 @@ test('weights hold over many requests', () => {
   expect(share).toBeGreaterThan(0.72);
   expect(share).toBeLessThan(0.78);
 });
+
+test('routes of other protocols come where their priority says, and there behind those of the own', () => {
+  const mixed = parseConfiguration(
+    `
+channels:
+  chat: { provider: vllm }
+  claude: { provider: simulator, speaks: [messages] }
+  both: { provider: simulator, speaks: [messages, responses] }
+models:
+  m:
+    kind: text
+    routes:
+      - { channel: both, priority: 1 }
+      - { channel: chat, priority: 0, weight: 1000 }
+      - { channel: claude, priority: 0, weight: 0.001 }
+`,
+    'gateway.yaml',
+    {},
+  );
+  const catalog = createCatalog(mixed, () => 0.5);
+  const model = catalog.resolveModel('m');
+  if (model === null) throw new Error('no model');
+  const ordered = (protocol: 'messages' | 'responses') =>
+    catalog
+      .candidates({ model, protocol, orElse: ['messages', 'chat'] })
+      .map((candidate) => `${candidate.channel.name} ${candidate.protocol}`);
+  expect(ordered('messages')).toEqual(['claude messages', 'chat chat', 'both messages']);
+  expect(ordered('responses')).toEqual(['chat chat', 'claude messages', 'both responses']);
+});
+
+test("a channel's quirks are its kind's, single ones changed by its entry, and again by a route", () => {
+  const { channels, models } = parseConfiguration(
+    `
+channels:
+  a: { provider: mistral, apiKey: a-key-of-mine, quirks: { mergeMessages: false } }
+models:
+  m: { kind: text, routes: [{ channel: a, quirks: { thinkTags: true } }, { channel: a }] }
+`,
+    'gateway.yaml',
+    {},
+  );
+  const own = { toolCallIds: 'nine-alphanumeric', mergeMessages: false, thinkTags: false };
+  expect(channels.get('a')?.quirks).toMatchObject(own);
+  expect(models[0]?.routes.map(({ quirks }) => quirks)).toMatchObject([{ ...own, thinkTags: true }, own]);
+});

@@ -21,8 +21,10 @@ export interface Candidate {
 export interface CandidateQuery {
   readonly model: ResolvedModel;
   readonly protocol: Protocol;
+  /** Protocols for routes that do not speak it, best first. Within one priority such routes come last. */
+  readonly orElse?: readonly Protocol[];
   /** Further conditions, such as a built-in tool that the route must offer. */
-  readonly requires?: (route: Route) => boolean;
+  readonly requires?: (route: Route, protocol: Protocol) => boolean;
 }
 
 export interface Catalog {
@@ -32,11 +34,12 @@ export interface Catalog {
   listModels(): readonly Model[];
   /**
    * The channels for one request, best first: by priority, and within one priority at random by weight.
-   * Only channels that speak the protocol; empty if there are none.
+   * Only channels that speak the protocol, or one of those given for others; empty if there are none.
    */
   candidates(query: CandidateQuery): readonly Candidate[];
 }
 
+const NO_OTHERS: readonly Protocol[] = [];
 const MAX_REMEMBERED_NAMES = 1_000;
 const MAX_NAME_CHARS = 256;
 
@@ -68,52 +71,59 @@ const drawByWeight = (routes: readonly Candidate[], random: () => number): reado
   return [...drawn, ...left];
 };
 
-/** Groups candidates that are sorted by priority. */
-const byPriority = (sorted: readonly Candidate[]): readonly (readonly Candidate[])[] => {
+/** Groups candidates that are sorted: of one priority, and alike in whether they speak the protocol itself. */
+const byRank = (sorted: readonly Candidate[], protocol: Protocol): readonly (readonly Candidate[])[] => {
   const groups: Candidate[][] = [];
   for (const candidate of sorted) {
     const last = groups.at(-1);
-    if (last?.[0]?.route.priority === candidate.route.priority) last.push(candidate);
+    const [first] = last ?? [];
+    const isAlike =
+      first?.route.priority === candidate.route.priority &&
+      (first.protocol === protocol) === (candidate.protocol === protocol);
+    if (isAlike) last?.push(candidate);
     else groups.push([candidate]);
   }
   return groups;
 };
 
-const sortedCandidates = (model: ResolvedModel, protocol: Protocol): readonly Candidate[] =>
-  PROTOCOLS_OF_KIND[model.kind].includes(protocol)
-    ? model.routes
-        .filter(({ channel }) => channel.speaks.includes(protocol))
-        .map((route) => ({
-          channel: route.channel,
-          route,
-          protocol,
-          model: route.model ?? model.name,
-          requestedModel: model.name,
-        }))
-        .sort((a, b) => a.route.priority - b.route.priority)
-    : [];
+const sortedCandidates = (model: ResolvedModel, protocols: readonly Protocol[]): readonly Candidate[] => {
+  const [own] = protocols;
+  return model.routes
+    .flatMap((route): Candidate[] => {
+      const spoken = protocols.find(
+        (protocol) =>
+          PROTOCOLS_OF_KIND[model.kind].includes(protocol) && route.channel.speaks.includes(protocol),
+      );
+      if (spoken === undefined) return [];
+      const name = route.model ?? model.name;
+      return [{ channel: route.channel, route, protocol: spoken, model: name, requestedModel: model.name }];
+    })
+    .sort(
+      (a, b) =>
+        a.route.priority - b.route.priority || Number(a.protocol !== own) - Number(b.protocol !== own),
+    );
+};
 
 /** Names and channels of one configuration. `random` is in [0, 1), as `Math.random`. */
 export const createCatalog = (configuration: Configuration, random: () => number): Catalog => {
   const resolved = new Map<string, ResolvedModel>();
-  const prepared = new WeakMap<ResolvedModel, Partial<Record<Protocol, readonly Candidate[]>>>();
+  const prepared = new WeakMap<ResolvedModel, Map<string, readonly Candidate[]>>();
   const exact = new Map(configuration.models.filter((m) => !m.isPattern).map((m) => [m.pattern, m]));
   const patterns = configuration.models
     .filter((model) => model.isPattern)
     .map(toPattern)
     .sort((a, b) => b.prefixLength - a.prefixLength || b.literalLength - a.literalLength);
 
-  const candidatesOf = (model: ResolvedModel, protocol: Protocol): readonly Candidate[] => {
-    let perProtocol = prepared.get(model);
-    if (perProtocol === undefined) {
-      perProtocol = {};
-      prepared.set(model, perProtocol);
+  const candidatesOf = (model: ResolvedModel, protocols: readonly Protocol[]): readonly Candidate[] => {
+    let known = prepared.get(model);
+    if (known === undefined) {
+      known = new Map();
+      prepared.set(model, known);
     }
-    const known = perProtocol[protocol];
-    if (known !== undefined) return known;
-    const fresh = sortedCandidates(model, protocol);
-    perProtocol[protocol] = fresh;
-    return fresh;
+    const key = protocols.length === 1 ? (protocols[0] ?? '') : protocols.join();
+    const found = known.get(key) ?? sortedCandidates(model, protocols);
+    known.set(key, found);
+    return found;
   };
 
   return {
@@ -130,11 +140,13 @@ export const createCatalog = (configuration: Configuration, random: () => number
       return named;
     },
     listModels: () => configuration.models,
-    candidates({ model, protocol, requires }) {
-      const all = candidatesOf(model, protocol);
-      const fitting = requires ? all.filter(({ route }) => requires(route)) : all;
+    candidates({ model, protocol, orElse = NO_OTHERS, requires }) {
+      const all = candidatesOf(model, orElse.length === 0 ? [protocol] : [protocol, ...orElse]);
+      const fitting = requires
+        ? all.filter((candidate) => requires(candidate.route, candidate.protocol))
+        : all;
       if (fitting.length < 2) return fitting;
-      return byPriority(fitting).flatMap((group) => drawByWeight(group, random));
+      return byRank(fitting, protocol).flatMap((group) => drawByWeight(group, random));
     },
   };
 };

@@ -23,6 +23,7 @@ export interface ExchangeOptions {
   readonly work: 'free' | 'paid';
   readonly streamed: boolean;
   readonly namesObject: boolean;
+  readonly translated: boolean;
   readonly judge: Judge;
   readonly signal: AbortSignal | undefined;
 }
@@ -162,8 +163,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** The provider answered with an error, openly or in disguise. */
   #refuse(status: number, body: string): void {
-    const { candidate, dialect, namesObject } = this.#options;
-    this.#fail(answerFailure({ status, headers: this.headers, body }, { candidate, dialect, namesObject }));
+    const answer = { status, headers: this.headers, body };
+    this.#fail(answerFailure(answer, this.#options));
   }
 
   #fail(failure: Failure, when: 'after what is waiting' | 'at once' = 'at once'): void {

@@ -65,6 +65,12 @@ export const FAILURES = {
     rank: 8,
     message: 'The upstream refused this request.',
   },
+  'too-long': {
+    code: 'context_length_exceeded',
+    elsewhere: false,
+    rank: 8,
+    message: 'The input is longer than the context of the model.',
+  },
   'outcome-unknown': {
     code: 'outcome_unknown',
     elsewhere: false,
@@ -116,10 +122,15 @@ const CODE_KINDS: Readonly<Record<string, FailureKind>> = {
   server_is_overloaded: 'overloaded',
   slow_down: 'overloaded',
   previous_response_not_found: 'rejected',
+  context_length_exceeded: 'too-long',
 };
 
 /** Anthropic reports an account without credit as an ordinary 400; only the text tells. */
 const NO_CREDIT = /credit balance is too low/i;
+
+/** How servers without a code of their own say that the input does not fit. */
+const TOO_LONG =
+  /prompt is too long|exceed context limit|maximum context length|exceeds the (?:context window|available context size)/i;
 
 export interface AnswerFacts {
   readonly status: number;
@@ -135,6 +146,7 @@ export const classifyAnswer = ({ status, message, codes, namesObject }: AnswerFa
     if (kind !== undefined) return kind;
   }
   if (status === 400 && NO_CREDIT.test(message)) return 'quota-exhausted';
+  if (status === 400 && TOO_LONG.test(message)) return 'too-long';
   if (status === 404 && namesObject) return 'rejected';
   const kind = STATUS_KINDS[status];
   if (kind !== undefined) return kind;

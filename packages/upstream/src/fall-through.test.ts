@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
 import { ask, bodyOf, MAX_BYTES, refusal } from './ask-for-tests.ts';
 import { error, startProvider, startUpstream } from './provider-for-tests.ts';
@@ -154,4 +155,21 @@ test('a body shorter than it declared is an error and not an end', async () => {
   const upstream = await startUpstream({ one: { origin: provider.origin } });
   const reply = await ask(upstream, { work: 'paid' });
   await expect(reply.bytes(MAX_BYTES)).rejects.toMatchObject({ code: 'outcome_unknown', retry: false });
+});
+
+test('a channel that cannot carry the request is passed over; its reason counts only where no other was asked', async () => {
+  const first = await startProvider();
+  const second = await startProvider(error(503, {}));
+  const pair = await startUpstream({
+    first: { origin: first.origin },
+    second: { origin: second.origin },
+  });
+  const reason = new GatewayError('unsupported_parameter', 'not here');
+  const refused = await refusal(pair, { request: () => reason });
+  expect(refused).toBe(reason);
+  const failed = await refusal(pair, {
+    request: ({ channel }) =>
+      channel.name === 'first' ? reason : { operation: 'responses', method: 'POST', headers: {}, body: '{}' },
+  });
+  expect(failed).toMatchObject({ code: 'upstream_overloaded' });
 });

@@ -18,6 +18,7 @@ export const PROTOCOLS_OF_KIND: Readonly<Record<ModelKind, readonly Protocol[]>>
 /** Every call that the gateway makes to a provider, with the protocol it belongs to. */
 export const OPERATIONS = {
   responses: 'responses',
+  'responses.input_tokens': 'responses',
   messages: 'messages',
   'messages.count_tokens': 'messages',
   chat: 'chat',

@@ -13,8 +13,14 @@ import type { UpstreamRequest } from './upstream-request.ts';
 export interface SendOptions {
   /** Best first. */
   readonly candidates: readonly Candidate[];
-  /** The request for one candidate; its body names `candidate.model`. What this throws is thrown. */
-  readonly request: (candidate: Candidate) => UpstreamRequest | Promise<UpstreamRequest>;
+  /**
+   * The request for one candidate; its body names `candidate.model`. What this throws is thrown. An error that it
+   * returns says why this candidate cannot carry the request: the next one is tried, and the caller is told the first
+   * such error only where no candidate could be asked.
+   */
+  readonly request: (
+    candidate: Candidate,
+  ) => UpstreamRequest | GatewayError | Promise<UpstreamRequest | GatewayError>;
   /** The caller's, for error bodies. */
   readonly dialect: Dialect;
   /** `paid`: repeated only where the provider certainly did not begin. */
@@ -64,6 +70,7 @@ export const send = async (clients: ChannelClients, options: SendOptions): Promi
     onAttempt?.(one);
   };
   let worst: Failure | null = null;
+  let refusal: GatewayError | null = null;
 
   for (const candidate of candidates) {
     const { channel } = candidate;
@@ -74,6 +81,10 @@ export const send = async (clients: ChannelClients, options: SendOptions): Promi
     }
     const made = options.request(candidate);
     const request = made instanceof Promise ? await made : made;
+    if (request instanceof GatewayError) {
+      refusal ??= request;
+      continue;
+    }
     if (signal?.aborted) throw left();
 
     const { exchange, failure } = await attempt({
@@ -98,5 +109,6 @@ export const send = async (clients: ChannelClients, options: SendOptions): Promi
     if (!failureRule(failure.kind).elsewhere) throw failureError(failure);
     if (worst === null || failureRule(failure.kind).rank > failureRule(worst.kind).rank) worst = failure;
   }
-  throw worst === null ? noChannel(candidates) : failureError(worst);
+  if (worst !== null) throw failureError(worst);
+  throw refusal !== null && attempts.length === 0 ? refusal : noChannel(candidates);
 };

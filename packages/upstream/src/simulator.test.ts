@@ -12,6 +12,7 @@ const messages = [{ role: 'user', content: 'Hello' }];
 /** A request of each kind. The forms lack their files: that the provider says so shows that they arrived. */
 const REQUESTS: Readonly<Record<Operation, { model: string; body: object | typeof form; status: number }>> = {
   responses: { model: 'gpt-5.2', body: { input: 'Hello' }, status: 200 },
+  'responses.input_tokens': { model: 'gpt-5.2', body: { input: 'Hello' }, status: 200 },
   messages: { model: 'claude-sonnet-5', body: { max_tokens: 9, messages }, status: 200 },
   'messages.count_tokens': { model: 'claude-sonnet-5', body: { messages }, status: 200 },
   chat: { model: 'gpt-5.2', body: { messages }, status: 200 },

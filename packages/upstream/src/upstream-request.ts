@@ -19,5 +19,7 @@ export interface UpstreamRequest {
   readonly query?: string;
   /** As Node gave them; what is not for providers is left out. */
   readonly headers: RequestHeaders;
+  /** The caller speaks another protocol: an error is not relayed as it is, and names the place in this request. */
+  readonly translated?: true;
   readonly body?: Buffer | string | StreamedBody;
 }

@@ -74,6 +74,7 @@ function candidateAt({ channels }: Configuration, origin: ResponseOrigin): Candi
     model,
     priority: 0,
     weight: 1,
+    quirks: channel.quirks,
     builtInTools: 'any',
     formats: null,
     voices: null,

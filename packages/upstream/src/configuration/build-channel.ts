@@ -1,3 +1,4 @@
+import { Quirks } from '@gateway/contracts/quirks';
 import type { Operation } from '../protocol.ts';
 import { ChannelSecrets } from './channel-secrets.ts';
 import type { Channel } from './configuration.ts';
@@ -49,6 +50,8 @@ export const buildChannel = (name: string, entry: ChannelEntry, env: Environment
     maxConcurrent: entry.maxConcurrent ?? DEFAULTS.maxConcurrent,
     onDisconnect: entry.onDisconnect ?? 'cancel',
     drainMs: entry.drainMs ?? DEFAULTS.drainMs,
+    forwardUserIds: entry.forwardUserIds ?? false,
+    quirks: Quirks.parse({ ...preset.quirks, ...entry.quirks }),
     // Short configured values, such as "1", are no secrets and would be cut out of every message.
     secrets: new ChannelSecrets(
       [...headers],

@@ -1,3 +1,4 @@
+import { Quirks } from '@gateway/contracts/quirks';
 import type { Channel, Model, Route } from './configuration.ts';
 import type { ModelEntry, RouteEntry } from './file-schema.ts';
 import { presetOf } from './presets.ts';
@@ -7,6 +8,7 @@ const buildRoute = (entry: RouteEntry, model: ModelEntry, channel: Channel): Rou
   model: entry.model ?? null,
   priority: entry.priority ?? 0,
   weight: entry.weight ?? 1,
+  quirks: entry.quirks ? Quirks.parse({ ...channel.quirks, ...entry.quirks }) : channel.quirks,
   builtInTools: entry.builtInTools ?? model.builtInTools ?? presetOf(channel.provider).builtInTools,
   formats: entry.formats ?? model.formats ?? null,
   voices: entry.voices ?? model.voices ?? null,

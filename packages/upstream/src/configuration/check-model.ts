@@ -13,6 +13,7 @@ const KINDS_OF_SETTING: Readonly<Record<string, readonly ModelKind[]>> = {
   dropUnavailableTools: ['text'],
   contextWindow: ['text'],
   maxOutputTokens: ['text'],
+  quirks: ['text'],
   family: ['image', 'speech', 'transcription'],
   maskTransparent: ['image'],
   voices: ['speech'],

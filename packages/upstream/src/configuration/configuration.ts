@@ -1,3 +1,4 @@
+import type { Quirks } from '@gateway/contracts/quirks';
 import type { ModelKind, Operation, Protocol } from '../protocol.ts';
 import type { ChannelSecrets } from './channel-secrets.ts';
 import type { ImageFamily } from './image-family-schema.ts';
@@ -23,6 +24,10 @@ export interface Channel {
   readonly maxConcurrent: number;
   readonly onDisconnect: 'cancel' | 'drain';
   readonly drainMs: number;
+  /** Whether its provider is told a caller's end-user ids where a request is translated. */
+  readonly forwardUserIds: boolean;
+  /** How it departs from its protocols: what is known of its kind, and what the configuration changes. */
+  readonly quirks: Quirks;
   readonly secrets: ChannelSecrets;
 }
 
@@ -34,6 +39,8 @@ export interface Route {
   /** Lower numbers first. */
   readonly priority: number;
   readonly weight: number;
+  /** The channel's, with what the route says of this model. */
+  readonly quirks: Quirks;
   readonly builtInTools: 'any' | readonly string[];
   /** Transcript formats; null: the family's. */
   readonly formats: readonly string[] | null;

@@ -1,3 +1,4 @@
+import { QuirkSettings } from '@gateway/contracts/quirks';
 import { z } from 'zod';
 import { MODEL_KINDS, PROTOCOLS } from '../protocol.ts';
 import { ImageFamily } from './image-family-schema.ts';
@@ -37,6 +38,8 @@ export const ChannelEntry = z.strictObject({
   maxConcurrent: z.int().min(1).max(100_000).optional(),
   onDisconnect: z.enum(['cancel', 'drain']).optional(),
   drainMs: milliseconds.optional(),
+  forwardUserIds: z.boolean().optional(),
+  quirks: QuirkSettings.optional(),
 });
 export type ChannelEntry = z.infer<typeof ChannelEntry>;
 
@@ -56,6 +59,7 @@ export const RouteEntry = z.strictObject({
     .optional(),
   priority: z.int().min(0).max(1000).optional(),
   weight: z.number().positive().max(1_000_000).optional(),
+  quirks: QuirkSettings.optional(),
   ...abilities,
 });
 export type RouteEntry = z.infer<typeof RouteEntry>;

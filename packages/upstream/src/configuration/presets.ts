@@ -1,3 +1,4 @@
+import type { QuirksInput } from '@gateway/contracts/quirks';
 import type { Operation, Protocol } from '../protocol.ts';
 
 /** What is known about a kind of provider before the configuration says anything. */
@@ -22,10 +23,13 @@ export interface Preset {
   };
   /** Which built-in tools a route has when the configuration does not list them. */
   readonly builtInTools: 'any' | readonly string[];
+  /** How it departs from its protocols' published forms. */
+  readonly quirks?: QuirksInput;
 }
 
 const openaiPaths = {
   responses: '/responses',
+  'responses.input_tokens': '/responses/input_tokens',
   chat: '/chat/completions',
   'images.generations': '/images/generations',
   'images.edits': '/images/edits',
@@ -41,6 +45,33 @@ const messagesPaths = {
 const openaiSpeaks = ['responses', 'chat', 'images', 'speech', 'transcriptions'] as const;
 const bearer = { header: 'authorization', prefix: 'Bearer ' } as const;
 
+/** Chat Completions and nothing else is relied on: what most servers of other makers have. */
+const chatOnly = {
+  speaks: ['chat'],
+  paths: { chat: openaiPaths.chat },
+  builtInTools: [],
+} as const satisfies Partial<Preset>;
+
+/** Servers that a team runs itself. They need no key, and often have the other text protocols as well. */
+const selfHosted = {
+  speaks: ['chat'],
+  paths: {
+    chat: openaiPaths.chat,
+    responses: openaiPaths.responses,
+    messages: '/messages',
+    'messages.count_tokens': '/messages/count_tokens',
+  },
+  key: { ...bearer, required: false },
+  builtInTools: [],
+} as const satisfies Partial<Preset>;
+
+/** OpenAI's own Chat Completions, where it differs from what the others made of it. */
+const openaiQuirks = {
+  maxTokensMember: 'max_completion_tokens',
+  instructionRole: 'developer',
+  customTools: true,
+} as const satisfies QuirksInput;
+
 export const PRESETS = {
   openai: {
     baseUrl: 'https://api.openai.com/v1',
@@ -48,6 +79,7 @@ export const PRESETS = {
     paths: openaiPaths,
     key: { ...bearer, required: true },
     builtInTools: 'any',
+    quirks: openaiQuirks,
   },
   anthropic: {
     baseUrl: 'https://api.anthropic.com',
@@ -65,6 +97,7 @@ export const PRESETS = {
     paths: openaiPaths,
     key: { header: 'api-key', prefix: '', required: true },
     builtInTools: 'any',
+    quirks: openaiQuirks,
   },
   // Servers of this kind reliably have chat; what else one has is said by `speaks`. Some serve Messages beside it.
   'openai-compatible': {
@@ -74,6 +107,124 @@ export const PRESETS = {
     key: { ...bearer, required: false },
     builtInTools: [],
   },
+  ollama: {
+    ...selfHosted,
+    baseUrl: 'http://127.0.0.1:11434/v1',
+    baseUrlVariable: 'OLLAMA_BASE_URL',
+    quirks: {
+      parallelToolCalls: false,
+      strictTools: false,
+      reasoningMembers: ['reasoning', 'reasoning_content'],
+      reasoningBack: 'known',
+      efforts: ['none', 'low', 'medium', 'high'],
+    },
+  },
+  vllm: {
+    ...selfHosted,
+    baseUrl: 'http://127.0.0.1:8000/v1',
+    quirks: {
+      reasoningMembers: ['reasoning', 'reasoning_content'],
+      efforts: ['none', 'low', 'medium', 'high'],
+    },
+  },
+  'llama-cpp': {
+    ...selfHosted,
+    baseUrl: 'http://127.0.0.1:8080/v1',
+    quirks: { strictTools: false, reasoningBack: 'known' },
+  },
+  'lm-studio': {
+    ...selfHosted,
+    baseUrl: 'http://127.0.0.1:1234/v1',
+    quirks: { parallelToolCalls: false, strictTools: false, efforts: ['none', 'low', 'medium', 'high'] },
+  },
+  // The path of Google's OpenAI-compatible surface; its keys are those of the Gemini API.
+  gemini: {
+    ...chatOnly,
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    key: { ...bearer, required: true },
+    quirks: {
+      parallelToolCalls: false,
+      strictTools: false,
+      penalties: false,
+      efforts: ['none', 'minimal', 'low', 'medium', 'high'],
+      refusedMembers: ['prompt_cache_key', 'prompt_cache_retention', 'safety_identifier'],
+    },
+  },
+  mistral: {
+    ...chatOnly,
+    baseUrl: 'https://api.mistral.ai/v1',
+    key: { ...bearer, required: true },
+    quirks: {
+      streamOptions: false,
+      mergeMessages: true,
+      toolCallIds: 'nine-alphanumeric',
+      efforts: ['none', 'high'],
+      refusedMembers: [
+        'service_tier',
+        'safety_identifier',
+        'user',
+        'verbosity',
+        'logprobs',
+        'top_logprobs',
+        'prompt_cache_key',
+        'prompt_cache_retention',
+      ],
+    },
+  },
+  groq: {
+    ...chatOnly,
+    baseUrl: 'https://api.groq.com/openai/v1',
+    key: { ...bearer, required: true },
+    quirks: {
+      maxTokensMember: 'max_completion_tokens',
+      penalties: false,
+      reasoningMembers: ['reasoning', 'reasoning_content'],
+      efforts: ['none', 'low', 'medium', 'high'],
+      refusedMembers: [
+        'verbosity',
+        'logprobs',
+        'top_logprobs',
+        'safety_identifier',
+        'prompt_cache_key',
+        'prompt_cache_retention',
+      ],
+    },
+  },
+  // Its thinking models answer 400 where an earlier turn's reasoning is missing.
+  deepseek: {
+    ...chatOnly,
+    baseUrl: 'https://api.deepseek.com/v1',
+    key: { ...bearer, required: true },
+    quirks: {
+      parallelToolCalls: false,
+      strictTools: false,
+      structuredOutput: 'object',
+      maxStopSequences: 16,
+      efforts: ['high', 'max'],
+      reasoningBack: 'required',
+    },
+  },
+  openrouter: {
+    ...chatOnly,
+    baseUrl: 'https://openrouter.ai/api/v1',
+    paths: { chat: openaiPaths.chat, responses: openaiPaths.responses },
+    key: { ...bearer, required: true },
+    quirks: { reasoningMembers: ['reasoning', 'reasoning_content'], reasoningBack: 'known' },
+  },
+  xai: {
+    ...chatOnly,
+    baseUrl: 'https://api.x.ai/v1',
+    speaks: ['chat', 'responses'],
+    paths: { chat: openaiPaths.chat, responses: openaiPaths.responses },
+    key: { ...bearer, required: true },
+    builtInTools: ['web_search'],
+    quirks: {
+      maxTokensMember: 'max_completion_tokens',
+      penalties: false,
+      reasoningSummary: false,
+      efforts: ['none', 'low', 'medium', 'high'],
+    },
+  },
   simulator: {
     baseUrl: 'http://127.0.0.1:8089',
     baseUrlVariable: 'SIMULATOR_URL',
@@ -81,6 +232,7 @@ export const PRESETS = {
     speaks: [...openaiSpeaks, 'messages'],
     paths: {
       responses: '/v1/responses',
+      'responses.input_tokens': '/v1/responses/input_tokens',
       chat: '/v1/chat/completions',
       'images.generations': '/v1/images/generations',
       'images.edits': '/v1/images/edits',
