@@ -12,6 +12,8 @@ export interface ProcessRow {
   readonly stage: Stage;
   /** Null for a worker: it listens nowhere. */
   readonly port: PortSetting | null;
+  /** Further ports of its own. Replicas beside the first get free ones. */
+  readonly furtherPorts?: readonly PortSetting[];
   /** The variable by which other processes find it. */
   readonly urlVariable: string | null;
   /** Secrets beside `GATEWAY_SECRET`, which all share. Nobody else gets them. */
@@ -89,6 +91,7 @@ export const PROCESSES = [
     entry: 'apps/edge/src/main.ts',
     stage: 'edge',
     port: EDGE_PORT,
+    furtherPorts: [EDGE_METRICS_PORT],
     urlVariable: null,
     secrets: ['GATEWAY_BOOTSTRAP_KEY'],
   },

@@ -30,7 +30,8 @@ export async function startProcesses(options: ProcessesOptions): Promise<StackPr
       )
       .map(async ({ row, replica }) => {
         const port = replica === 0 ? options.portOf(row) : 0;
-        const started = await startProcess({ ...options, row, replica, port, signal, env: envFor(row, env) });
+        const ownEnv = replica === 0 ? envFor(row, env) : { ...envFor(row, env), ...freePorts(row) };
+        const started = await startProcess({ ...options, row, replica, port, signal, env: ownEnv });
         options.onStarted(row, started.supervised);
         return started.process;
       });
@@ -58,6 +59,9 @@ function addressesOf(processes: readonly StackProcess[]): Record<string, string>
   }
   return urls;
 }
+
+const freePorts = ({ furtherPorts = [] }: ProcessRow): Environment =>
+  Object.fromEntries(furtherPorts.map(({ variable }) => [variable, '0']));
 
 /** Only the edge is for others to reach; the rest stays on this machine. */
 function envFor({ stage, secrets }: ProcessRow, env: Environment): Environment {

@@ -78,6 +78,14 @@ test('the edge learns where the services are; replicas are several addresses', a
   expect(edge.env.GATEWAY_BOOTSTRAP_KEY).toBe(stack.key);
 });
 
+test('replicas of a process with several ports do not take them from each other', async () => {
+  const FURTHER = { variable: 'EDGE_METRICS_PORT', fallback: 9080 };
+  const stack = await start({ processes: [{ ...EDGE, furtherPorts: [FURTHER] }], replicas: { edge: 2 } });
+  const [first, second] = await Promise.all([ask(stack.edgeUrl), ask(stack.process('edge-2').url)]);
+  expect(stack.edgeMetricsUrl).toBe(`http://127.0.0.1:${first.env.EDGE_METRICS_PORT}`);
+  expect(second.env).toMatchObject({ PORT: '0', EDGE_METRICS_PORT: '0' });
+});
+
 test('a process that dies is reported and started again on its port', async () => {
   const reports: string[] = [];
   const stack = await start({ report: (line) => reports.push(line) });
