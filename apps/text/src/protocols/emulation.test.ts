@@ -12,9 +12,9 @@ test('free text is read out of its object exactly, wherever that is cut', () => 
       fc.string({ unit: 'binary' }),
       fc.array(fc.nat(), { maxLength: 5 }),
       fc.boolean(),
-      (text, places, escape) => {
+      (text, places, escaped) => {
         const plain = JSON.stringify({ input: text });
-        const json = escape
+        const json = escaped
           ? plain.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
           : plain;
         const ends = [...places.map((place) => place % (json.length + 1)), json.length].sort((a, b) => a - b);

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { CALLERS, planFor } from './test-streams.ts';
+import { testSurroundings } from './test-surroundings.ts';
+import { StreamTranslator } from './translate-stream.ts';
+
+const chunk = (delta: object) =>
+  Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`);
+const call = (index: number, name: string | undefined, text: string) =>
+  chunk({
+    tool_calls: [{ index, ...(name && { id: `call_${index}` }), function: { name, arguments: text } }],
+  });
+
+test.for(CALLERS)('what a caller of %s can be told is told with the chunk that said it', (caller) => {
+  const translator = new StreamTranslator(planFor(caller, 'chat'), testSurroundings());
+  const told = (bytes: Buffer) => translator.push(bytes).join('');
+  expect(told(chunk({ reasoning_content: 'Thinking' }))).toContain('Thinking');
+  expect(told(chunk({ content: 'Hello' }))).toContain('Hello');
+  expect(told(call(0, 'first_tool', ''))).toContain('first_tool');
+  expect(told(call(0, undefined, '{"city":'))).toContain('{\\"city\\":');
+  expect(told(call(0, undefined, '"Rome"}'))).toContain('Rome');
+  // The first call is whole, so that the second one need not wait for the end.
+  expect(told(call(1, 'second_tool', '{}'))).toContain('second_tool');
+  expect(told(chunk({ content: 'Afterwards' }))).toContain('Afterwards');
+});
+
+test('a call that begins while another is open waits only until that one is whole', () => {
+  const translator = new StreamTranslator(planFor('messages', 'chat'), testSurroundings());
+  const told = (bytes: Buffer) => translator.push(bytes).join('');
+  told(call(0, 'first_tool', '{"a":'));
+  expect(told(call(1, 'second_tool', '{"b":'))).toBe('');
+  expect(told(call(0, undefined, '1}'))).toMatch(/1\}.*content_block_stop.*second_tool.*\{\\"b\\":/s);
+});
