@@ -1,3 +1,4 @@
+import { openapiDocument } from '@gateway/contracts/openapi';
 import { mountHealth } from '@gateway/service-kit/ops';
 import type { Readiness } from '@gateway/service-kit/readiness';
 import type { Router } from 'express';
@@ -9,6 +10,10 @@ import type { Router } from 'express';
 export function mountPublicPages(router: Router, readiness: Readiness): void {
   router.get(['/', '/api/hello'], (_request, response) => {
     response.json({ status: 'ok' });
+  });
+  const document = JSON.stringify(openapiDocument());
+  router.get('/openapi.json', (_request, response) => {
+    response.type('json').send(document);
   });
   mountHealth(router, readiness, { tellMissing: false });
 }
