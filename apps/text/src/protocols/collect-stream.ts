@@ -22,6 +22,15 @@ export class StreamCollector {
     this.#events.push(...this.#source.push(bytes));
   }
 
+  /** See `StreamTranslator`. */
+  get pausedContent() {
+    return this.#source.pausedContent;
+  }
+
+  resume(): void {
+    this.#source.resume();
+  }
+
   get ended(): boolean {
     return this.#source.ended;
   }

@@ -1,8 +1,9 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { NO_USAGE, type Usage } from './conversation/reply.ts';
+import { addUsage, NO_USAGE, type Usage } from './conversation/reply.ts';
 import type { StopSequenceStep } from './conversation/stop-sequences.ts';
 import type { StreamEvent } from './conversation/stream-event.ts';
 import { WholeArgumentsStep } from './conversation/whole-arguments.ts';
+import { PAUSES_MAX, TurnRecorder } from './messages/paused-turn.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { type SseMessage, SseReader } from './sse-frames.ts';
 import { chain, type StreamStep } from './step.ts';
@@ -15,8 +16,16 @@ import { upstreamNonsense } from './wire.ts';
  * Whatever the upstream does wrong becomes the `error` event that ends them.
  */
 export class NeutralSource {
-  readonly #reader = new SseReader();
-  readonly #decoder: StreamStep<SseMessage, StreamEvent>;
+  readonly #createDecoder: () => StreamStep<SseMessage, StreamEvent>;
+  #reader = new SseReader();
+  #decoder: StreamStep<SseMessage, StreamEvent>;
+  /** Present where the upstream may pause. */
+  #recorder: TurnRecorder | null;
+  #pauses = 0;
+  /** The end that a pause would be, if nobody continued. */
+  #heldFinish: (StreamEvent & { type: 'finish' }) | null = null;
+  /** What the answer cost before it was continued. */
+  #earlierUsage: Usage = NO_USAGE;
   /** Null where nothing stands between the decoder and the caller. */
   readonly #between: StreamStep<StreamEvent, StreamEvent> | null;
   readonly #stops: StopSequenceStep | null;
@@ -25,16 +34,35 @@ export class NeutralSource {
   ended = false;
 
   constructor(plan: AnswerPlan, cleanText: Surroundings['cleanText']) {
-    this.#decoder = PROTOCOLS[plan.target.protocol].decodeStream(plan.target, cleanText);
+    this.#createDecoder = () => PROTOCOLS[plan.target.protocol].decodeStream(plan.target, cleanText);
+    this.#decoder = this.#createDecoder();
+    this.#recorder = plan.mayPause ? new TurnRecorder() : null;
     const { step, stops } = undoSteps(plan.undo);
     const check = plan.caller === 'messages' ? new WholeArgumentsStep() : null;
     this.#between = step && check ? chain(step, check) : (step ?? check);
     this.#stops = stops;
   }
 
+  /** What to send back with `continueTurn` so that a paused answer goes on; null where it did not pause. */
+  get pausedContent(): TurnRecorder['content'] | null {
+    return this.#heldFinish === null ? null : (this.#recorder?.content ?? null);
+  }
+
+  /** The answer goes on in another stream of the upstream's. */
+  resume(): void {
+    this.#heldFinish = null;
+    this.#earlierUsage = this.usage;
+    this.#reader = new SseReader();
+    this.#decoder = this.#createDecoder();
+    this.#recorder = new TurnRecorder();
+  }
+
   push(bytes: Uint8Array): StreamEvent[] {
     return this.#guard((out) => {
-      for (const message of this.#reader.push(bytes)) this.#take(this.#decoder.event(message), out);
+      for (const message of this.#reader.push(bytes)) {
+        this.#recorder?.record(message.data);
+        this.#take(this.#decoder.event(message), out);
+      }
       // Cut at a stop sequence: the answer is over, whatever the upstream still says.
       if (this.#stops?.matched) for (const event of this.#stops.end()) this.#deliver(event, out);
     });
@@ -43,7 +71,8 @@ export class NeutralSource {
   end(): StreamEvent[] {
     return this.#guard((out) => {
       for (const message of this.#reader.end()) this.#take(this.#decoder.event(message), out);
-      if (!this.ended) this.#take(this.#decoder.end(), out);
+      if (this.#heldFinish !== null) this.#deliver(this.#heldFinish, out);
+      else if (!this.ended) this.#take(this.#decoder.end(), out);
     });
   }
 
@@ -64,10 +93,21 @@ export class NeutralSource {
   }
 
   #take(events: Iterable<StreamEvent>, out: StreamEvent[]): void {
-    for (const event of events) {
+    for (const said of events) {
+      const event = 'usage' in said ? { ...said, usage: addUsage(this.#earlierUsage, said.usage) } : said;
+      if (event.type === 'finish' && this.#pausesAt(event)) continue;
       if (this.#between === null || event.type === 'error') this.#deliver(event, out);
       else for (const undone of this.#between.event(event)) this.#deliver(undone, out);
     }
+  }
+
+  #pausesAt(event: StreamEvent & { type: 'finish' }): boolean {
+    if (event.finish.reason !== 'pause' || this.#recorder === null || this.#pauses === PAUSES_MAX)
+      return false;
+    this.#pauses += 1;
+    this.#heldFinish = event;
+    this.usage = event.usage;
+    return true;
   }
 
   #deliver(event: StreamEvent, out: StreamEvent[]): void {

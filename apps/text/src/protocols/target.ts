@@ -32,6 +32,8 @@ export interface AnswerPlan {
   readonly model: string;
   readonly undo: Undo;
   readonly stream: boolean;
+  /** The upstream may pause its own tool loop and want to be continued. */
+  readonly mayPause: boolean;
   /** Members of the caller's request that the answer repeats (Responses only). */
   readonly echo: { readonly [member: string]: unknown };
   /** Whether the caller asked for the pages behind a web search. */

@@ -1,5 +1,5 @@
 import { collectReply } from './conversation/collect-reply.ts';
-import type { Finish, Reply, Usage } from './conversation/reply.ts';
+import { addUsage, type Finish, type Reply, type Usage } from './conversation/reply.ts';
 import { replyEvents } from './conversation/reply-events.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { runStep } from './step.ts';
@@ -18,14 +18,28 @@ function undoReply(reply: Reply, plan: AnswerPlan): Reply {
   return step === null ? reply : collectReply(runStep(step, replyEvents(reply)));
 }
 
+/** One answer that came in several replies, because the upstream paused in between. */
+const joinReplies = (earlier: Reply, later: Reply): Reply => ({
+  ...later,
+  parts: [...earlier.parts, ...later.parts],
+  usage: addUsage(earlier.usage, later.usage),
+});
+
 /**
  * An upstream's finished answer in the words of the caller's protocol.
  * @param body parsed with `parseBody`, so that long numbers in tool arguments survive
+ * @param earlier the replies before it that ended in a pause (`pausedContent`), in their order
  * @throws GatewayError where the answer is an error, or follows no protocol
  */
-export function translateReply(plan: AnswerPlan, body: unknown, surroundings: Surroundings): TranslatedReply {
-  const decoded = PROTOCOLS[plan.target.protocol].decodeReply(body, plan.target, surroundings.cleanText);
-  const reply = undoReply(decoded, plan);
+export function translateReply(
+  plan: AnswerPlan,
+  body: unknown,
+  surroundings: Surroundings,
+  earlier: readonly unknown[] = [],
+): TranslatedReply {
+  const { decodeReply } = PROTOCOLS[plan.target.protocol];
+  const decoded = [...earlier, body].map((one) => decodeReply(one, plan.target, surroundings.cleanText));
+  const reply = undoReply(decoded.reduce(joinReplies), plan);
   return {
     body: PROTOCOLS[plan.caller].encodeReply(reply, { ...surroundings, plan }),
     usage: reply.usage,

@@ -51,6 +51,8 @@ export function translateRequest({ caller, body, target, tokens }: RequestToTran
       model: typeof request.model === 'string' ? request.model : target.model,
       undo: { tools: names.renamed, stopSequences: encoded.stopSequences, answerTool },
       stream: conversation.stream,
+      mayPause:
+        target.protocol === 'messages' && conversation.tools.some(({ type }) => type === 'web-search'),
       echo: caller === 'responses' ? echoOf(request) : {},
       showSources: include.includes('web_search_call.action.sources'),
       showEncryptedReasoning: include.includes('reasoning.encrypted_content'),

@@ -40,6 +40,18 @@ export class StreamTranslator {
     return this.#encode(this.#source.push(bytes));
   }
 
+  /**
+   * What the upstream said before it paused its own tool loop; null where it did not pause. Look when it has closed:
+   * send `continueTurn(body, pausedContent)`, call `resume` and push what comes. Or call `end`, and the answer is cut.
+   */
+  get pausedContent() {
+    return this.#source.pausedContent;
+  }
+
+  resume(): void {
+    this.#source.resume();
+  }
+
   /** The upstream has closed. Call it once; it makes the error event where the answer was not complete. */
   end(): string[] {
     return this.#encode(this.#source.end());

@@ -22,6 +22,17 @@ export const NO_USAGE: Usage = {
   reported: false,
 };
 
+/** What several requests for one answer cost together. */
+export const addUsage = (a: Usage, b: Usage): Usage => ({
+  inputTokens: a.inputTokens + b.inputTokens,
+  cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
+  cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+  outputTokens: a.outputTokens + b.outputTokens,
+  reasoningTokens: a.reasoningTokens + b.reasoningTokens,
+  webSearches: a.webSearches + b.webSearches,
+  reported: a.reported || b.reported,
+});
+
 /** Counters come as null, as floats or not at all. */
 export const tokenCount = (value: number | null | undefined): number =>
   value === null || value === undefined || !Number.isFinite(value) || value < 0 ? 0 : Math.round(value);

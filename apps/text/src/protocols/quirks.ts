@@ -1,4 +1,0 @@
-import { Quirks } from '@gateway/contracts/quirks';
-
-/** A server without peculiarities. */
-export const NO_QUIRKS: Quirks = Quirks.parse({});
