@@ -1,4 +1,5 @@
 import { createRequestRedis } from '@gateway/metering/request-redis';
+import { connectRedis } from '@gateway/service-kit/connect-redis';
 import { createIdentityVerifier } from '@gateway/service-kit/identity-token';
 import { createRequestLog } from '@gateway/service-kit/request-log';
 import { startService } from '@gateway/service-kit/start-service';
@@ -15,10 +16,7 @@ await startService(options, async ({ config, life, logger, metrics }) => {
   const { attempt: onAttempt } = textMetrics;
   const upstream = await openUpstream({ life, path: config.GATEWAY_CONFIG, env: process.env, onAttempt });
   const redis = life.own(createRequestRedis(config.REDIS_URL), (open) => open.disconnect());
-  redis.on('error', (error: Error) => logger.warn({ reason: error.message }, 'redis'));
-  // A Redis that comes later is taken up then; until it is there the service is not ready.
-  await redis.connect().catch(() => undefined);
-  life.readiness.check('redis', async () => (await redis.ping()) === 'PONG');
+  await connectRedis(redis, { logger, readiness: life.readiness });
   const app = createTextApp({
     upstream,
     origins: createResponseOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),

@@ -64,21 +64,14 @@ export function createStoredHandler({ method, subpath }: StoredCall, services: T
 const notFound = (id: string) =>
   new GatewayError('object_not_found', { path: ['id'], message: `Response with id '${id}' not found.` });
 
-/** The channel that made a response, as the only candidate; null where the configuration has it no more. */
-function candidateAt({ channels }: Configuration, origin: ResponseOrigin): Candidate | null {
-  const channel = channels.get(origin.channel);
-  if (!channel?.speaks.includes('responses')) return null;
+/** The channel that made a response, as the only candidate; null where no model leads there any more. */
+function candidateAt({ models }: Configuration, origin: ResponseOrigin): Candidate | null {
   const { model, requestedModel } = origin;
-  const route = {
-    channel,
-    model,
-    priority: 0,
-    weight: 1,
-    quirks: channel.quirks,
-    builtInTools: 'any',
-    formats: null,
-    voices: null,
-    maskTransparent: null,
-  } as const;
-  return { channel, route, protocol: 'responses', model, requestedModel };
+  for (const { routes } of models)
+    for (const route of routes) {
+      const { channel } = route;
+      if (channel.name === origin.channel && channel.speaks.includes('responses'))
+        return { channel, route, protocol: 'responses', model, requestedModel };
+    }
+  return null;
 }
