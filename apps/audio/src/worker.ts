@@ -4,16 +4,19 @@ import { startSweeping } from '@gateway/jobs/start-sweeping';
 import { openUploadStore } from '@gateway/jobs/upload-store';
 import { mountHealth, mountMetrics } from '@gateway/service-kit/ops';
 import { startService } from '@gateway/service-kit/start-service';
+import { openUpstream } from '@gateway/upstream/open-upstream';
 import express from 'express';
 import { AudioWorkerConfig } from './config.ts';
 import { logJob } from './log-job.ts';
-import { openUpstream } from './open-upstream.ts';
 import { transcribe } from './transcriptions/transcribe.ts';
 
 const options = { service: 'audio-worker', settings: AudioWorkerConfig, process };
 
 await startService(options, async ({ config, life, logger, metrics }) => {
-  const upstream = await openUpstream({ life, path: config.GATEWAY_CONFIG, env: process.env });
+  const { upstream } = life.own(
+    await openUpstream({ path: config.GATEWAY_CONFIG, env: process.env, logger }),
+    (open) => open.close(),
+  );
   const uploads = await openUploadStore(config.GATEWAY_DATA_DIR);
   const assets = await openAssetStore(config.GATEWAY_DATA_DIR);
   const onError = (error: unknown) => logger.warn({ err: error }, 'the queue');

@@ -4,14 +4,17 @@ import { openUploadStore } from '@gateway/jobs/upload-store';
 import { createIdentityVerifier } from '@gateway/service-kit/identity-token';
 import { createRequestLog } from '@gateway/service-kit/request-log';
 import { startService } from '@gateway/service-kit/start-service';
+import { openUpstream } from '@gateway/upstream/open-upstream';
 import { createImageApp } from './app.ts';
 import { ImageConfig } from './config.ts';
-import { openUpstream } from './open-upstream.ts';
 
 const options = { service: 'image', settings: ImageConfig, process };
 
 await startService(options, async ({ config, life, logger, metrics }) => {
-  const upstream = await openUpstream({ life, path: config.GATEWAY_CONFIG, env: process.env });
+  const { upstream } = life.own(
+    await openUpstream({ path: config.GATEWAY_CONFIG, env: process.env, logger }),
+    (open) => open.close(),
+  );
   const uploads = await openUploadStore(config.GATEWAY_DATA_DIR);
   const queue = life.own(
     await createJobQueue({

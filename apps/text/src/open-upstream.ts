@@ -1,4 +1,4 @@
-import { ConfigError } from '@gateway/service-kit/config';
+import { ConfigError } from '@gateway/contracts/config-error';
 import type { Life } from '@gateway/service-kit/life';
 import { ConfigurationError } from '@gateway/upstream/configuration/configuration-error';
 import { loadConfiguration } from '@gateway/upstream/configuration/load-configuration';

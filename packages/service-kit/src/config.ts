@@ -1,9 +1,5 @@
+import { ConfigError } from '@gateway/contracts/config-error';
 import { z } from 'zod';
-
-/** A start that cannot succeed, told in words for the person who started it. Ends the process without a stack. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-}
 
 /**
  * Reads a process's settings from its environment, once. An empty variable counts as absent.

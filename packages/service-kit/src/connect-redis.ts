@@ -1,4 +1,4 @@
-import { ConfigError } from './config.ts';
+import { ConfigError } from '@gateway/contracts/config-error';
 import type { Logger } from './logger.ts';
 import type { Readiness } from './readiness.ts';
 

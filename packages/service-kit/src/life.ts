@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { ConfigError } from './config.ts';
+import { ConfigError } from '@gateway/contracts/config-error';
 import type { Logger } from './logger.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 

@@ -1,5 +1,6 @@
+import { ConfigError } from '@gateway/contracts/config-error';
 import type { z } from 'zod';
-import { ConfigError, type ProcessSettings, parseConfig } from './config.ts';
+import { type ProcessSettings, parseConfig } from './config.ts';
 import { type Life, runService } from './life.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { createMetrics, type Metrics } from './metrics.ts';

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
+import { endedRequest } from '@gateway/service-kit/ended-request';
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import { writeError } from '@gateway/service-kit/write-error';
 import type { Reply } from '@gateway/upstream/reply';
-import { endedRequest } from '../ended-request.ts';
 
 export interface RelayOptions {
   readonly reply: Reply;

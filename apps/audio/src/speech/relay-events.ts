@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { writeError } from '@gateway/service-kit/write-error';
-import { endedRequest } from '../ended-request.ts';
 import { errorFrame } from '../event-stream/error-frame.ts';
 import { FrameSplitter } from '../event-stream/frame-splitter.ts';
 import type { RelayOptions } from './relay-audio.ts';

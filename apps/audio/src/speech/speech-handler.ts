@@ -1,5 +1,6 @@
 import { DEFAULT_SPEECH_FORMAT, SPEECH_CONTENT_TYPES, SpeechRequest } from '@gateway/contracts/openai/speech';
 import { characterCount } from '@gateway/contracts/wire-types';
+import { endedRequest } from '@gateway/service-kit/ended-request';
 import { type JsonBody, readJsonBody } from '@gateway/service-kit/json-body';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import { validate } from '@gateway/service-kit/validate';
@@ -7,7 +8,6 @@ import type { Candidate } from '@gateway/upstream/catalog';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { RequestHandler } from 'express';
-import { endedRequest } from '../ended-request.ts';
 import { isEventStream } from '../event-stream/is-event-stream.ts';
 import { judgeAudio } from './judge-audio.ts';
 import { relayAudio } from './relay-audio.ts';

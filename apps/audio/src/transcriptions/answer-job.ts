@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { TranscriptionOutput } from '@gateway/contracts/jobs';
 import type { JobHandle } from '@gateway/jobs/job-queue';
+import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { RequestContext } from '@gateway/service-kit/request-context';
-import { endedRequest } from '../ended-request.ts';
 import { errorFrame } from '../event-stream/error-frame.ts';
 import { StreamHead } from './stream-message.ts';
 

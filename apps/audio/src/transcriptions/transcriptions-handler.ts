@@ -4,12 +4,12 @@ import { DEFAULT_TRANSCRIPT_FORMAT, TranscriptionRequest } from '@gateway/contra
 import type { JobQueue } from '@gateway/jobs/job-queue';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import { discardRest } from '@gateway/service-kit/discard-rest';
+import { endedRequest } from '@gateway/service-kit/ended-request';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import { validate } from '@gateway/service-kit/validate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Request, RequestHandler } from 'express';
-import { endedRequest } from '../ended-request.ts';
 import { answerJob } from './answer-job.ts';
 import { gatherParts, isAbsent } from './gather-parts.ts';
 import { inspectAudio } from './inspect-audio.ts';

@@ -1,8 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { endedRequest } from '@gateway/service-kit/ended-request';
 import { contextOf } from '@gateway/service-kit/request-context';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import type { Request, Response } from 'express';
-import { endedRequest } from '../ended-request.ts';
 import { rulesOfCandidate } from '../families/rules-for.ts';
 import { askForImages, badReply } from '../making/ask-upstream.ts';
 import type { Prepared } from '../making/generation-request.ts';

@@ -1,3 +1,5 @@
+import { ConfigError } from '@gateway/contracts/config-error';
+
 /** One thing that is wrong in the configuration, and where. Never holds a value that came from the environment. */
 export interface Mistake {
   /** From 1; null where the file as a whole is meant. */
@@ -16,7 +18,7 @@ const describe = (mistake: Mistake): string => {
 };
 
 /** All mistakes of one configuration at once. The message is made for the person who has to correct them. */
-export class ConfigurationError extends Error {
+export class ConfigurationError extends ConfigError {
   override readonly name = 'ConfigurationError';
   readonly mistakes: readonly Mistake[];
 

@@ -1,9 +1,9 @@
+import type { Price } from '@gateway/contracts/price';
 import type { Quirks } from '@gateway/contracts/quirks';
 import type { ModelKind, Operation, Protocol } from '../protocol.ts';
 import type { ChannelSecrets } from './channel-secrets.ts';
 import type { ImageFamily } from './image-family-schema.ts';
 import type { Provider } from './presets.ts';
-import type { Price } from './price-schema.ts';
 
 /** One provider account that we may call, with every default filled in. Safe to log: `secrets` shows nothing. */
 export interface Channel {

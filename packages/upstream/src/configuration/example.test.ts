@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { Price } from '@gateway/contracts/price';
 import { expect, test } from 'vitest';
 import { ChannelEntry, ModelEntry, RouteEntry } from './file-schema.ts';
 import { ImageFamily } from './image-family-schema.ts';
 import { loadConfiguration } from './load-configuration.ts';
-import { Price } from './price-schema.ts';
 
 const path = fileURLToPath(new URL('../../../../gateway.example.yaml', import.meta.url));
 const env = {

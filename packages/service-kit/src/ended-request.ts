@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { CallerLeft, type RequestContext } from '@gateway/service-kit/request-context';
+import { CallerLeft, type RequestContext } from './request-context.ts';
 
 /** Why a request's signal fired, as its error: the caller left, or this process has waited long enough to stop. */
 export function endedRequest({ signal }: Pick<RequestContext, 'signal'>): GatewayError | undefined {
