@@ -3,6 +3,7 @@ import { freePort } from '@gateway/testkit/free-port';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { rawExchange } from './testing/raw-exchange.ts';
 import { bearer, type RunningEdge, runEdge } from './testing/run-edge.ts';
 import { answerOk, type StandInService, startStandInService } from './testing/stand-in-service.ts';
 
@@ -159,6 +160,13 @@ test('a kept connection that the service closes at the wrong moment costs a read
   expect(closings).toBe(2);
   closings = 0;
   expect((await post(edge, '/v1/responses')).status).toBe(503);
+  expect(closings).toBe(1);
+  // A connection to keep, for a call whose only difference from a reader's is its method.
+  expect((await read()).status).toBe(200);
+  closings = 0;
+  const { authorization } = bearer;
+  const cancel = `POST /v1/responses/resp_1/cancel HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nConnection: close\r\n\r\n`;
+  expect(await rawExchange(edge.port, cancel)).toMatch(/^HTTP\/1\.1 503 /);
   expect(closings).toBe(1);
 });
 
