@@ -5,11 +5,14 @@ import type { StreamEvent } from './conversation/stream-event.ts';
 import { WholeArgumentsStep } from './conversation/whole-arguments.ts';
 import { PAUSES_MAX, TurnRecorder } from './messages/paused-turn.ts';
 import { PROTOCOLS } from './protocols.ts';
-import { type SseMessage, SseReader } from './sse-frames.ts';
+import { BrokenStream, type SseMessage, SseReader } from './sse-frames.ts';
 import { chain, type StreamStep } from './step.ts';
 import type { AnswerPlan, Surroundings } from './target.ts';
 import { undoSteps } from './undo-step.ts';
 import { upstreamNonsense } from './wire.ts';
+
+/** No model says this much; what does would fill the memory. */
+const ANSWER_SIZE_BYTES_MAX = 256 * 1024 * 1024;
 
 /**
  * The upstream's bytes as neutral events, held to the promise of `StreamEvent`: one start, then parts, one end.
@@ -22,6 +25,7 @@ export class NeutralSource {
   /** Present where the upstream may pause. */
   #recorder: TurnRecorder | null;
   #pauses = 0;
+  #sizeBytes = 0;
   /** The end that a pause would be, if nobody continued. */
   #heldFinish: (StreamEvent & { type: 'finish' }) | null = null;
   /** What the answer cost before it was continued. */
@@ -59,6 +63,8 @@ export class NeutralSource {
 
   push(bytes: Uint8Array): StreamEvent[] {
     return this.#guard((out) => {
+      this.#sizeBytes += bytes.length;
+      if (this.#sizeBytes > ANSWER_SIZE_BYTES_MAX) throw new BrokenStream('The answer is too long.');
       for (const message of this.#reader.push(bytes)) {
         this.#recorder?.record(message.data);
         this.#take(this.#decoder.event(message), out);

@@ -170,3 +170,9 @@ test('a manual model keeps thinking while its own thinking is there', () => {
   const { body: sent } = sendOn('responses', body, testTarget('messages', { thinking: 'manual' }));
   expect(sent.thinking).toEqual({ type: 'enabled', budget_tokens: 16_384, display: 'omitted' });
 });
+
+test('a request repeated without reasoning holds none, not even its own', () => {
+  const body = nextRequest('responses', 'messages', 'messages-thinking-and-tools');
+  const { body: sent } = sendOn('responses', body, testTarget('messages', {}, { withholdReasoning: true }));
+  expect(JSON.stringify(sent)).not.toContain('thinking');
+});

@@ -72,3 +72,15 @@ test('each protocol has its own way to show that a connection lives', () => {
     ': keepalive\n\n',
   ]);
 });
+
+test.for(['constructor', '__proto__', 'toString'])(
+  'an upstream that says %s where a known word belongs is survived',
+  (word) => {
+    const translator = translatorFor('messages');
+    translator.push(
+      Buffer.from(`data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"${word}"}]}\n\n`),
+    );
+    expect(translator.end().join('')).toContain('"stop_reason":"end_turn"');
+    expect(translator.finish?.unknown).toBe(word);
+  },
+);

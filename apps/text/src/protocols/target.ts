@@ -20,6 +20,8 @@ export interface Target {
   readonly builtInTools: 'any' | readonly string[];
   /** Leave out built-in tools that are not available instead of refusing the request. */
   readonly dropUnavailableTools?: boolean | undefined;
+  /** Send no earlier reasoning: the upstream refused it ("invalid signature") after the gateway had changed channels. */
+  readonly withholdReasoning?: boolean | undefined;
   /** Whether the caller's end-user id may be shown to the provider. */
   readonly forwardUserIds?: boolean | undefined;
 }
@@ -66,5 +68,6 @@ export interface AnswerContext extends Surroundings {
 
 /** Whether a payload may be shown to this upstream again. OpenAI's are bound to an organisation; others are free. */
 export const acceptsPayload = (target: Target, payload: OpaquePayload): boolean =>
+  !target.withholdReasoning &&
   payload.vendor === target.vendor &&
   (payload.vendor !== 'openai' || payload.scope === undefined || payload.scope === target.scope);

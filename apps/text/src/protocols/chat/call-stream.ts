@@ -42,7 +42,8 @@ export class CallStream {
     if (call.started) {
       if (text !== '') yield* this.#parts.add(call.key, { type: 'tool-call-delta', text });
     } else if (call.name !== '') yield* this.#start(call);
-    if (this.#parts.contended) yield* this.settle();
+    // Only a closing brace can have made the speaking call whole.
+    if (this.#parts.contended && (text === '' || text.includes('}'))) yield* this.settle();
   }
 
   /** Closes the speaking call where it is certainly complete, so that what waits behind it is heard. */

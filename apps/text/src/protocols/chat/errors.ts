@@ -1,5 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ChatReply } from '@gateway/contracts/openai/chat-wire';
+import { lookUp } from '../conversation/look-up.ts';
 import type { CleanText } from '../conversation/public-message.ts';
 import { decodeOpenAiError, encodeOpenAiError } from '../responses/errors.ts';
 
@@ -15,7 +16,7 @@ export function decodeChatError(error: NonNullable<ChatReply['error']>, clean: C
   if (typeof error === 'string') return decodeOpenAiError({ message: error }, clean);
   const { code, type, message } = error;
   const word = String(code ?? type ?? '');
-  return decodeOpenAiError({ code: CODE_OF_STATUS[word] ?? word, message }, clean);
+  return decodeOpenAiError({ code: lookUp(CODE_OF_STATUS, word) ?? word, message }, clean);
 }
 
 /** The chunk that ends a broken stream. */

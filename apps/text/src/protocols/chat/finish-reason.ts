@@ -1,3 +1,4 @@
+import { lookUp } from '../conversation/look-up.ts';
 import type { Finish, FinishReason } from '../conversation/reply.ts';
 
 const TO_NEUTRAL: Record<string, FinishReason> = {
@@ -15,7 +16,7 @@ interface Seen {
 
 /** Tool calls win over `stop`: some servers say it although calls came. */
 export function decodeFinish(word: string | null | undefined, seen: Seen): Finish {
-  const known = TO_NEUTRAL[word ?? 'stop'];
+  const known = lookUp(TO_NEUTRAL, word ?? 'stop');
   const reason = known ?? 'stop';
   const unknown = known === undefined && word ? { unknown: word } : {};
   if (reason !== 'stop') return { reason };

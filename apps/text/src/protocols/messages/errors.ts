@@ -1,5 +1,6 @@
 import { ERRORS, type ErrorCode } from '@gateway/contracts/error-codes';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { lookUp } from '../conversation/look-up.ts';
 import { type CleanText, messageFor, upstreamError } from '../conversation/public-message.ts';
 
 /** What an Anthropic error type means to us. What concerns the gateway's own account is a misconfiguration. */
@@ -29,7 +30,7 @@ export function decodeMessagesError(
   const code =
     error?.type === 'invalid_request_error' && CONTEXT_TOO_LONG.test(message)
       ? 'context_length_exceeded'
-      : (CODE_OF_TYPE[error?.type ?? ''] ?? 'upstream_failed');
+      : (lookUp(CODE_OF_TYPE, error?.type) ?? 'upstream_failed');
   return upstreamError(code, message, clean);
 }
 

@@ -1,4 +1,5 @@
 import type { MessagesEnding } from '@gateway/contracts/anthropic/messages-wire';
+import { lookUp } from '../conversation/look-up.ts';
 import type { Finish, FinishReason } from '../conversation/reply.ts';
 
 const TO_NEUTRAL: Record<string, FinishReason> = {
@@ -24,7 +25,7 @@ const FROM_NEUTRAL: Record<FinishReason, string> = {
 
 export function decodeFinish({ stop_reason, stop_sequence, stop_details }: MessagesEnding): Finish {
   const word = stop_reason ?? 'end_turn';
-  const reason = TO_NEUTRAL[word];
+  const reason = lookUp(TO_NEUTRAL, word);
   if (reason === undefined) return { reason: 'stop', unknown: word };
   if (reason === 'stop-sequence') return { reason, stopSequence: stop_sequence ?? undefined };
   if (reason !== 'refusal') return { reason };

@@ -1,4 +1,5 @@
 import type { MessagesUsage } from '@gateway/contracts/anthropic/messages-wire';
+import { lookUp } from '../conversation/look-up.ts';
 import { tokenCount, type Usage } from '../conversation/reply.ts';
 
 /**
@@ -40,9 +41,9 @@ const TIER_TO_NEUTRAL: Record<string, string> = { standard: 'default', priority:
 const TIER_FROM_NEUTRAL: Record<string, string> = { priority: 'priority', fast: 'priority', batch: 'batch' };
 
 export const decodeTier = (tier: string | null | undefined): string | undefined =>
-  tier === null || tier === undefined ? undefined : TIER_TO_NEUTRAL[tier];
+  lookUp(TIER_TO_NEUTRAL, tier);
 
-export const encodeTier = (tier: string | undefined): string => TIER_FROM_NEUTRAL[tier ?? ''] ?? 'standard';
+export const encodeTier = (tier: string | undefined): string => lookUp(TIER_FROM_NEUTRAL, tier) ?? 'standard';
 
 /** The usage object of a whole message. */
 export const encodeMessageUsage = (usage: Usage, serviceTier: string | undefined) => {

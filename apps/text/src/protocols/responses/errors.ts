@@ -1,5 +1,6 @@
 import { ERRORS, type ErrorCode } from '@gateway/contracts/error-codes';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { lookUp } from '../conversation/look-up.ts';
 import { type CleanText, messageFor, upstreamError } from '../conversation/public-message.ts';
 
 /** What an OpenAI error code means to us when it comes in the middle of an answer. */
@@ -30,7 +31,8 @@ interface OpenAiError {
 /** An error object of OpenAI's protocols, from a failed response or from the middle of a stream. */
 export function decodeOpenAiError(error: OpenAiError | null | undefined, clean: CleanText): GatewayError {
   const word = String(error?.code ?? '');
-  const code = CODE_OF_CODE[word] ?? (IMAGE_CODE.test(word) ? 'upstream_rejected' : 'upstream_failed');
+  const code =
+    lookUp(CODE_OF_CODE, word) ?? (IMAGE_CODE.test(word) ? 'upstream_rejected' : 'upstream_failed');
   return upstreamError(code, error?.message ?? '', clean);
 }
 
