@@ -145,6 +145,17 @@ test.for(LEAKS)('of "%s" neither caller nor log gets %s', ([message, secret]) =>
   expect(relayed.options.relay?.body).not.toContain(KEY);
 });
 
+test("the channel's key is taken out of every member", () => {
+  const error = errorFor({ error: { message: 'no', type: KEY, code: `${KEY}!`, param: KEY } });
+  expect(`${JSON.stringify(error.serialize())}${error.options.cause}`).not.toContain(KEY);
+});
+
+test("what a provider says of the caller's mistakes is for the caller alone: it may quote the request", () => {
+  const body = { error: { message: "Invalid value: 'my secret plans'.", code: 'invalid_value' } };
+  expect(String(errorFor(body).options.cause)).not.toContain('secret plans');
+  expect(String(errorFor(body, { status: 500 }).options.cause)).toContain('secret plans');
+});
+
 test('an address of a channel inside the network is not shown either', () => {
   const baseUrl = 'http://10.1.2.3:8000/v1';
   const error = errorFor({ error: { message: 'http://10.1.2.3:8000/v1/x failed at 10.1.2.3' } }, { baseUrl });

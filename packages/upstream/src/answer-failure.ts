@@ -65,19 +65,20 @@ const rejection = (
 /** What a provider's error answer means, and what of it the caller is told. */
 export const answerFailure = (answer: ErrorAnswer, context: Context): Failure => {
   const { status, headers, body } = answer;
-  const error = readProviderError(body);
+  const error = readProviderError(withoutOwnSecrets(body, context.candidate));
   const codes = [error.code, error.type, error.detail];
   const kind = classifyAnswer({ status, message: error.message, codes, namesObject: context.namesObject });
   const wait = retryAfterSeconds(headers, error.message, Date.now());
-  const said = withoutSecrets(error.message, context.candidate).slice(0, 500);
+  // About a mistake of the caller's, providers quote the caller: that is no matter for a log.
+  const quotes = kind === 'rejected' || kind === 'too-long';
+  const said = quotes ? '' : withoutSecrets(error.message, context.candidate).slice(0, 500);
   const failure = {
     kind,
     candidate: context.candidate,
     status,
     detail: [`answered ${status}`, error.code ?? error.type, said].filter(Boolean).join(', '),
   };
-  if (kind === 'rejected' || kind === 'too-long')
-    return { ...failure, options: rejection(answer, error, context) };
+  if (quotes) return { ...failure, options: rejection(answer, error, context) };
   const seconds = wait ?? failureRule(kind).retryAfterSeconds;
   if (seconds === undefined) return failure;
   // Codex reads the delay from these words.
