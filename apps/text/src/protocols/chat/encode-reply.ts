@@ -1,6 +1,7 @@
 import { CallIds } from '../conversation/call-ids.ts';
 import type { Citation, ReasoningPart, ReplyPart, ToolCallPart } from '../conversation/parts.ts';
 import { REFUSAL_TEXT, type Reply } from '../conversation/reply.ts';
+import { isCut } from '../conversation/whole-arguments.ts';
 import type { AnswerContext } from '../target.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { encodeFinish } from './finish-reason.ts';
@@ -34,7 +35,9 @@ export function encodeChatReply(reply: Reply, context: AnswerContext): object {
           refusal: refusal === '' ? null : refusal,
           ...encodeReasoning(reply.parts, context),
           ...(annotations.length > 0 && { annotations }),
-          ...(calls.length > 0 && { tool_calls: calls.map((call) => encodeCall(call, ids)) }),
+          ...(calls.length > 0 && {
+            tool_calls: calls.map((call) => encodeCall(call, ids, isCut(reply.finish.reason))),
+          }),
         },
         logprobs: logprobs.length > 0 ? { content: logprobs, refusal: null } : null,
         finish_reason: encodeFinish(reply.finish, refusal !== ''),
@@ -46,12 +49,13 @@ export function encodeChatReply(reply: Reply, context: AnswerContext): object {
   };
 }
 
-function encodeCall(call: ToolCallPart, ids: CallIds): object {
+/** A call without arguments has an empty object, unless it was cut before it could say them. */
+function encodeCall(call: ToolCallPart, ids: CallIds, wasCut: boolean): object {
   const id = ids.take(call.id);
   const { name, custom, arguments: text } = call;
   return custom
     ? { id, type: 'custom', custom: { name, input: text } }
-    : { id, type: 'function', function: { name, arguments: text === '' ? '{}' : text } };
+    : { id, type: 'function', function: { name, arguments: text === '' && !wasCut ? '{}' : text } };
 }
 
 function encodeAnnotations(parts: readonly ReplyPart[]): object[] {
