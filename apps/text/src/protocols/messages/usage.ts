@@ -37,8 +37,12 @@ export const encodeUsage = (usage: Usage) => ({
 });
 
 /** The tier names differ: Anthropic says standard where OpenAI says default. */
-const TIER_TO_NEUTRAL: Record<string, string> = { standard: 'default', priority: 'priority', batch: 'batch' };
-const TIER_FROM_NEUTRAL: Record<string, string> = { priority: 'priority', fast: 'priority', batch: 'batch' };
+const TIER_TO_NEUTRAL: Record<string, string> = {
+  standard: 'default',
+  priority: 'priority',
+  batch: 'default',
+};
+const TIER_FROM_NEUTRAL: Record<string, string> = { priority: 'priority', fast: 'priority' };
 
 export const decodeTier = (tier: string | null | undefined): string | undefined =>
   lookUp(TIER_TO_NEUTRAL, tier);
