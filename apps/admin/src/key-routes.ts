@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { type KeyRecord, NewKey } from '@gateway/metering/keys/key-record';
+import { type KeyRecord, shownKey } from '@gateway/metering/keys/key-record';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
+import { KeySettings } from '@gateway/metering/keys/settings';
 import { readJsonBody } from '@gateway/service-kit/json-body';
 import { validate } from '@gateway/service-kit/validate';
 import { z } from 'zod';
@@ -22,10 +23,10 @@ export function keyRoutes({ keys, now }: { keys: KeyStore; now: () => number }):
       path: '/admin/v1/keys',
       handle: async (request) => {
         const { value } = await readJsonBody(request, { maxBytes: MAX_BODY_BYTES });
-        const key = validate(NewKey, value);
+        const key = validate(KeySettings, value);
         checkExpiry(key, now());
         const { record, secret } = await keys.createKey(key);
-        return { status: 201, body: { ...shown(record), key: secret } };
+        return { status: 201, body: { ...shownKey(record), key: secret } };
       },
     },
     {
@@ -34,7 +35,7 @@ export function keyRoutes({ keys, now }: { keys: KeyStore; now: () => number }):
       handle: async (request) => {
         const { limit, cursor } = validate(ListQuery, request.query);
         const page = await keys.listKeys({ limit, after: cursor });
-        return { status: 200, body: { data: page.keys.map(shown), next: page.next } };
+        return { status: 200, body: { data: page.keys.map(shownKey), next: page.next } };
       },
     },
     {
@@ -42,7 +43,7 @@ export function keyRoutes({ keys, now }: { keys: KeyStore; now: () => number }):
       path: '/admin/v1/keys/{id}',
       handle: async (_request, { id = '' }) => ({
         status: 200,
-        body: shown(found(await keys.getKey(id), id)),
+        body: shownKey(found(await keys.getKey(id), id)),
       }),
     },
     {
@@ -50,21 +51,18 @@ export function keyRoutes({ keys, now }: { keys: KeyStore; now: () => number }):
       path: '/admin/v1/keys/{id}',
       handle: async (_request, { id = '' }) => ({
         status: 200,
-        body: shown(found(await keys.revokeKey(id), id)),
+        body: shownKey(found(await keys.revokeKey(id), id)),
       }),
     },
   ];
 }
-
-/** A key as the admin API shows it: everything but how it is stored. */
-const shown = ({ version: _version, ...rest }: KeyRecord) => rest;
 
 function found(record: KeyRecord | undefined, id: string): KeyRecord {
   if (record !== undefined) return record;
   throw new GatewayError('object_not_found', `There is no key '${id}'.`);
 }
 
-function checkExpiry({ expiresAt }: NewKey, nowMs: number): void {
+function checkExpiry({ expiresAt }: KeySettings, nowMs: number): void {
   if (expiresAt === undefined || Date.parse(expiresAt) > nowMs) return;
   throw new GatewayError('invalid_value', {
     message: "Invalid value for 'expiresAt': it lies in the past.",

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Endpoint, ServiceName } from '@gateway/contracts/endpoints';
+import type { ServiceName } from '@gateway/contracts/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { writeError } from '@gateway/service-kit/write-error';
 import { createProxyMiddleware, proxyEventsPlugin } from 'http-proxy-middleware';
 import type { EdgeContext } from './edge-context.ts';
-import { type Forwarding, forwardingOf, mayRepeat } from './forwarding.ts';
+import { type ForwardedEndpoint, type Forwarding, forwardingOf, mayRepeat } from './forwarding.ts';
 import { relayReply } from './relay-reply.ts';
 import { ServiceAgent } from './service-agent.ts';
 import { serviceBrokeOff, serviceDown, serviceLost, serviceTooSlow, shuttingDown } from './service-errors.ts';
@@ -13,7 +13,12 @@ import type { ServicePool } from './service-pool.ts';
 
 export interface Forwarder {
   /** Sends a request, whose headers are by now those for the service, on its way; all that can happen there is dealt with. */
-  forward(request: IncomingMessage, response: ServerResponse, context: EdgeContext, endpoint: Endpoint): void;
+  forward(
+    request: IncomingMessage,
+    response: ServerResponse,
+    context: EdgeContext,
+    endpoint: ForwardedEndpoint,
+  ): void;
   /** The request that is under way on a connection, for errors that only the connection hears of. */
   underwayOn(socket: unknown): Forwarding | undefined;
   fail(forwarding: Forwarding, error: GatewayError): void;

@@ -158,6 +158,7 @@ test('a service learns who is calling from an identity that only the edge can si
     team: null,
     models: null,
     endpoints: null,
+    accounts: [],
   });
 });
 

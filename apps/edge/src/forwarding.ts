@@ -1,14 +1,18 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
-import type { Endpoint } from '@gateway/contracts/endpoints';
+import type { Endpoint, ServiceName } from '@gateway/contracts/endpoints';
 import type { EdgeContext } from './edge-context.ts';
 import type { ServiceAddress } from './service-pool.ts';
+
+export type ForwardedEndpoint = Endpoint<ServiceName>;
+
+export const isForwarded = (endpoint: Endpoint): endpoint is ForwardedEndpoint => endpoint.service !== 'edge';
 
 /** One request on its way through the edge. */
 export interface Forwarding {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly context: EdgeContext;
-  readonly endpoint: Endpoint;
+  readonly endpoint: ForwardedEndpoint;
   readonly startedAtMs: number;
   /** The addresses asked so far; the last one is the current one. */
   readonly tried: ServiceAddress[];

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ENDPOINTS } from '@gateway/contracts/endpoints';
+import { ENDPOINTS, type Endpoint } from '@gateway/contracts/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { KeyCache } from '@gateway/metering/keys/key-cache';
@@ -7,13 +7,20 @@ import { type CallerSecret, callerSecretOf, invalidKey } from './caller-secret.t
 import type { CrossOrigin } from './cross-origin.ts';
 import { type EdgeContext, type EdgeContexts, UNKNOWN_PATH } from './edge-context.ts';
 import type { Forwarder } from './forwarder.ts';
+import { isForwarded } from './forwarding.ts';
+import type { OwnKey } from './own-key.ts';
 import { createPathTable, type PathRow } from './path-table.ts';
+import type { Refusals } from './refusals.ts';
 import { requestHeaders } from './request-headers.ts';
+import type { RequestLimits } from './request-limits.ts';
 
 interface GatewayOptions {
   readonly contexts: EdgeContexts;
   readonly identify: KeyCache['identify'];
   readonly sign: (identity: Identity) => string;
+  readonly limits: RequestLimits;
+  readonly refusals: Refusals;
+  readonly ownKey: OwnKey;
   readonly forwarder: Forwarder;
   readonly crossOrigin: CrossOrigin;
   readonly trustProxy: boolean;
@@ -25,11 +32,12 @@ const API_PREFIX = '/v1/';
 const OPTIONS_ANYWHERE = 'GET, HEAD, POST, DELETE, OPTIONS';
 
 /**
- * The way of every API request through the edge: request id, whose key, may it do this, is there such a path, sign, forward.
+ * The way of every API request through the edge: request id, whose key, may it do this, is there such a path, is it
+ * within its limits, sign, forward.
  * A key is asked for before a path is looked up, as the real APIs do: strangers learn nothing about what there is.
  */
 export function createGateway(options: GatewayOptions) {
-  const { contexts, identify, forwarder, crossOrigin } = options;
+  const { contexts, identify, limits, refusals, ownKey, forwarder, crossOrigin } = options;
   const findPath = createPathTable(ENDPOINTS);
 
   /** Everything that follows once it is known who is calling; `identity` is null on public paths. */
@@ -38,12 +46,25 @@ export function createGateway(options: GatewayOptions) {
     response: ServerResponse,
     context: EdgeContext,
     row: PathRow | undefined,
-  ) => {
+  ): void | Promise<void> => {
     const { identity } = context;
     const endpoint = endpointOf(request, row);
-    checkScope(endpoint.scope, identity);
+    checkScope(endpoint, identity, refusals);
+    const entering = identity === null ? undefined : limits.enter(response, context, identity, endpoint);
+    if (entering === undefined) return answer(request, response, context, endpoint);
+    return entering.then(() => answer(request, response, context, endpoint));
+  };
+
+  const answer = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    context: EdgeContext,
+    endpoint: Endpoint,
+  ): void | Promise<void> => {
+    const { identity } = context;
     // The caller left while its key was being looked up.
     if (response.destroyed) return;
+    if (!isForwarded(endpoint)) return ownKey.answer(response, context);
     if (request.headers.expect !== undefined) response.writeContinue();
     const token = identity === null ? undefined : options.sign(identity);
     const { trustProxy } = options;
@@ -61,18 +82,18 @@ export function createGateway(options: GatewayOptions) {
     if (request.method === 'OPTIONS')
       return crossOrigin.answerOptions(request, response, row?.allow ?? OPTIONS_ANYWHERE);
     if (row?.endpoints.get(request.method ?? '')?.auth === 'public')
-      return admit(request, response, context, row);
+      return void admit(request, response, context, row);
 
     const caller = callerSecretOf(request, path);
-    const proceed = (identity: Identity | undefined) => {
+    const proceed = (identity: Identity | undefined): void | Promise<void> => {
       if (identity === undefined) throw invalidKey(caller.sentAs);
       context.identity = identity;
       checkVersion(request, context, caller);
-      admit(request, response, context, row);
+      return admit(request, response, context, row);
     };
     const identity = identify(caller.secret);
-    if (identity instanceof Promise) identity.then(proceed).catch(next);
-    else proceed(identity);
+    const proceeding = identity instanceof Promise ? identity.then(proceed) : proceed(identity);
+    if (proceeding instanceof Promise) proceeding.catch(next);
   };
 }
 
@@ -81,7 +102,7 @@ function pathOf(url: string): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
-function endpointOf(request: IncomingMessage, row: PathRow | undefined) {
+function endpointOf(request: IncomingMessage, row: PathRow | undefined): Endpoint {
   const { method, url } = request;
   if (row === undefined)
     throw new GatewayError('path_not_found', `Invalid URL (${method} ${pathOf(url ?? '')})`);
@@ -93,8 +114,10 @@ function endpointOf(request: IncomingMessage, row: PathRow | undefined) {
   });
 }
 
-function checkScope(scope: ReturnType<typeof endpointOf>['scope'], identity: Identity | null): void {
-  if (scope === null || identity?.endpoints?.includes(scope) !== false) return;
+function checkScope(endpoint: Endpoint, identity: Identity | null, refusals: Refusals): void {
+  const { scope } = endpoint;
+  if (scope === null || identity === null || identity.endpoints?.includes(scope) !== false) return;
+  refusals.add('endpoint', identity, endpoint);
   throw new GatewayError(
     'endpoint_not_allowed',
     `This key may not use this endpoint: it lacks the scope '${scope}'. Ask whoever gave you the key.`,

@@ -1,7 +1,9 @@
 import { lookup } from 'node:dns/promises';
 import { createKeyCache } from '@gateway/metering/keys/key-cache';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
+import { createAdmission } from '@gateway/metering/limits/admission';
 import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { connectRedis } from '@gateway/service-kit/connect-redis';
 import { createIdentitySigner } from '@gateway/service-kit/identity-token';
 import { createRequestLog } from '@gateway/service-kit/request-log';
@@ -14,6 +16,9 @@ import { configureEdgeServer, edgeServerOptions } from './edge-server.ts';
 import { createForwarder } from './forwarder.ts';
 import { createGateway } from './gateway.ts';
 import { createMetricsApp } from './metrics-app.ts';
+import { createOwnKey } from './own-key.ts';
+import { createRefusals } from './refusals.ts';
+import { createRequestLimits } from './request-limits.ts';
 import { createServicePools } from './service-pools.ts';
 
 await startService(
@@ -36,11 +41,18 @@ await startService(
       (owned) => owned.close(),
     );
 
+    const admission = life.own(createAdmission({ redis }), (owned) => owned.close());
+    const keepSumsDays = config.USAGE_KEEP_SUMS_DAYS;
+    const counts = life.own(createRefusalCounts({ redis, now, keepSumsDays }), (owned) => owned.close());
+    const refusals = createRefusals({ counts, metrics });
     const contexts = createEdgeContexts({ requestLog: createRequestLog({ logger, metrics }), deadline });
     const gateway = createGateway({
       contexts,
       identify: createKeyCache({ findKey: keys.findKey, now }).identify,
       sign: createIdentitySigner({ secret: config.GATEWAY_SECRET, now }),
+      limits: createRequestLimits({ admission, refusals, now }),
+      refusals,
+      ownKey: createOwnKey({ redis, now, timeZone: config.GATEWAY_TIME_ZONE }),
       forwarder,
       crossOrigin: createCrossOrigin(config.EDGE_CORS_ORIGINS),
       trustProxy: config.EDGE_TRUST_PROXY,

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** What does not travel back to a caller: headers of the inner connection (RFC 9110 §7.6.1), and what names the server. */
 const REMOVED = new Set([
@@ -17,13 +17,26 @@ const REMOVED = new Set([
   'request-id',
 ]);
 
-/** The headers that a caller gets for a service's reply: flat, names and values in turn, spelled as the service did. */
-export function responseHeaders(reply: IncomingMessage, requestId: string): string[] {
+/**
+ * The headers that a caller gets for a service's reply: flat, names and values in turn, spelled as the service did.
+ * The limits that the edge has put down on the response are the caller's own and stand above a provider's.
+ */
+export function responseHeaders(
+  reply: IncomingMessage,
+  response: ServerResponse,
+  requestId: string,
+): string[] {
   const { rawHeaders } = reply;
   const headers = ['x-request-id', requestId, 'request-id', requestId];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? '';
-    if (!REMOVED.has(name.toLowerCase())) headers.push(name, rawHeaders[at + 1] ?? '');
+    if (!REMOVED.has(name.toLowerCase()) && !isOwnLimit(name, response))
+      headers.push(name, rawHeaders[at + 1] ?? '');
   }
   return headers;
 }
+
+const LIMIT_HEADER = /ratelimit/i;
+
+const isOwnLimit = (name: string, response: ServerResponse): boolean =>
+  LIMIT_HEADER.test(name) && response.hasHeader(name);

@@ -3,11 +3,14 @@ import type { EndpointScope } from './identity.ts';
 
 export type ServiceName = 'text' | 'image' | 'audio';
 
+/** Who answers an endpoint: a service behind the edge, or the edge itself. */
+export type Responder = ServiceName | 'edge';
+
 /** One row of the public surface. A path segment `{id}` stands for one segment of any value. */
-export interface Endpoint {
+export interface Endpoint<By extends Responder = Responder> {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
-  readonly service: ServiceName;
+  readonly service: By;
   /** The scope that a key needs for it; null where every valid key may call it. */
   readonly scope: EndpointScope | null;
   /** `public` rows carry their own proof (a signed URL) and need no key. */
@@ -18,7 +21,7 @@ export interface Endpoint {
 const row = (
   method: Endpoint['method'],
   path: string,
-  service: ServiceName,
+  service: Responder,
   scope: Endpoint['scope'],
   summary: string,
   auth: Endpoint['auth'] = 'key',
@@ -31,13 +34,18 @@ export const ENDPOINTS: readonly Endpoint[] = [
   row('DELETE', '/v1/responses/{id}', 'text', 'responses', 'Delete a stored response'),
   row('POST', '/v1/responses/{id}/cancel', 'text', 'responses', 'Cancel a background response'),
   row('GET', '/v1/responses/{id}/input_items', 'text', 'responses', "List a stored response's input items"),
+  row('POST', '/v1/responses/input_tokens', 'text', 'responses', "Count a response request's input tokens"),
   row('POST', '/v1/messages', 'text', 'messages', 'Generate a message'),
   row('POST', '/v1/messages/count_tokens', 'text', 'messages', "Count a message request's input tokens"),
+  row('POST', '/v1/chat/completions', 'text', 'chat', 'Generate a chat completion'),
+  row('GET', '/v1/models', 'text', null, 'List the models that the key may use'),
+  row('GET', '/v1/models/{id}', 'text', null, 'Read what is known of a model'),
   row('POST', '/v1/images/generations', 'image', 'images', 'Generate images from a prompt'),
   row('POST', '/v1/images/edits', 'image', 'images', 'Edit images by a prompt'),
   row('GET', '/v1/images/assets/{id}', 'image', null, 'Fetch an image by its signed URL', 'public'),
   row('POST', '/v1/audio/speech', 'audio', 'speech', 'Turn text into speech'),
   row('POST', '/v1/audio/transcriptions', 'audio', 'transcriptions', 'Turn speech into text'),
+  row('GET', '/v1/key', 'edge', null, "Read what is left of your key's limits and budget"),
 ];
 
 /** The body shape of a path: Anthropic's below `/v1/messages`, OpenAI's everywhere else. */

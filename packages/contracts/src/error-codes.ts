@@ -51,6 +51,7 @@ export const ERRORS = {
   unsupported_model: invalid('unsupported_model'),
   unsupported_tool: invalid('unsupported_tool'),
   object_not_found: refused(404, null, 'not_found_error'),
+  conflict: refused(409, 'conflict', 'invalid_request_error'),
   previous_response_not_found: invalid('previous_response_not_found'),
 
   // The shape of the request

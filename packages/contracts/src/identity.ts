@@ -47,6 +47,8 @@ export const Identity = z.object({
   models: z.array(z.string()).nullable(),
   /** Endpoint families that the key may call; null means all. */
   endpoints: z.array(EndpointScope).nullable(),
+  /** The key's own account and its team's, as far as they have any limit or a budget. */
+  accounts: z.array(Account),
 });
 export type Identity = z.infer<typeof Identity>;
 

@@ -27,6 +27,15 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .refine((value) => value >= min && value <= max, `must be between ${min} and ${max}`);
 
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Builders for the settings that several processes share. */
 export const setting = {
   /** A TCP port; 0 lets the system choose. */
@@ -35,6 +44,16 @@ export const setting = {
     wholeNumber(min, max).default(fallback),
   url: () => z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }),
   redisUrl: () => z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' }),
+  /** The zone in whose midnight budgets begin anew; the same for all processes. */
+  timeZone: () =>
+    z
+      .string()
+      .refine(isTimeZone, 'must be the name of a time zone, such as Europe/Berlin or UTC')
+      .default('UTC'),
+  /** How long single usage records are kept. */
+  keepRecordsDays: () => wholeNumber(1, 3650).default(90),
+  /** How long usage summed up by the hour is kept. */
+  keepSumsDays: () => wholeNumber(1, 3650).default(400),
   /** The secret that all processes share. */
   secret: () => z.string().min(32, 'must have at least 32 characters'),
 };

@@ -9,6 +9,7 @@ const identity: Identity = {
   team: null,
   models: ['gpt-*'],
   endpoints: null,
+  accounts: [],
 };
 
 function clock(startMs: number) {

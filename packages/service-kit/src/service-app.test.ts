@@ -14,7 +14,14 @@ import { createRequestLog } from './request-log.ts';
 import { createServiceApp } from './service-app.ts';
 
 const SECRET = 'a secret of more than thirty-two characters';
-const identity: Identity = { keyId: 'key_1', keyName: 'test', team: null, models: null, endpoints: null };
+const identity: Identity = {
+  keyId: 'key_1',
+  keyName: 'test',
+  team: null,
+  models: null,
+  endpoints: null,
+  accounts: [],
+};
 const token = createIdentitySigner({ secret: SECRET, now: Date.now })(identity);
 const signed = { 'x-gateway-identity': token, 'x-request-id': 'req_from_the_edge' };
 

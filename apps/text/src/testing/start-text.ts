@@ -10,6 +10,7 @@ import { createUpstream, type Upstream } from '@gateway/upstream/upstream';
 import type { Redis } from 'ioredis';
 import pino from 'pino';
 import { createTextApp } from '../app.ts';
+import { createOpaqueTokens } from '../protocols/opaque-token.ts';
 import { createResponseOrigins } from '../stored/response-origins.ts';
 import { createTextMetrics } from '../text-metrics.ts';
 
@@ -43,7 +44,14 @@ interface FetchInit extends Omit<RequestInit, 'body' | 'headers'> {
   readonly identity?: Partial<Identity>;
 }
 
-const IDENTITY: Identity = { keyId: 'key_one', keyName: 'one', team: null, models: null, endpoints: null };
+const IDENTITY: Identity = {
+  keyId: 'key_one',
+  keyName: 'one',
+  team: null,
+  models: null,
+  endpoints: null,
+  accounts: [],
+};
 const secret = 'a secret that all processes of this test share';
 
 /** The text service in this process, on a port of its own, as it stands behind the edge. */
@@ -61,6 +69,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     upstream,
     origins: createResponseOrigins({ redis: options.redis, ttlSeconds: 60 }),
     metrics: textMetrics,
+    tokens: createOpaqueTokens(secret),
     maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
     keepAliveMs: options.keepAliveMs ?? 0,
     service: {

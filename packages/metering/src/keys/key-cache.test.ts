@@ -1,3 +1,4 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import type { Redis } from 'ioredis';
@@ -6,6 +7,7 @@ import { createRequestRedis } from '../request-redis.ts';
 import { createKeyCache } from './key-cache.ts';
 import { makeSecret } from './key-secret.ts';
 import { createKeyStore, type KeyStore } from './key-store.ts';
+import type { KeySettings } from './settings.ts';
 
 const gatewaySecret = 'a gateway secret of more than 32 characters';
 let server: TestRedis;
@@ -113,7 +115,7 @@ test('random keys do not push out known ones and are forgotten themselves', asyn
       if (secret !== 'known') return undefined;
       known += 1;
       return {
-        identity: { keyId: 'key_1', keyName: '', team: null, models: null, endpoints: null },
+        identity: { keyId: 'key_1', keyName: '', team: null, models: null, endpoints: null, accounts: [] },
         expiresAtMs: Infinity,
       };
     },
@@ -151,6 +153,27 @@ test('while Redis is away a key seen within the last minute goes on, never longe
   await waitFor(() => redis.status === 'ready');
   expect(await cache.identify(secret)).toBeUndefined();
 });
+
+test('while Redis is away a key with limits or a budget gets a 503, since those cannot be kept', async () => {
+  const own = await whenRedisIsAway({ limits: { requestsPerMinute: 5 } });
+  const teams = await whenRedisIsAway({ budget: { usd: 5, period: 'day' } });
+  expect([own, teams]).toEqual(['service_unavailable', 'service_unavailable']);
+});
+
+/** What becomes of a key in use with these settings when Redis stops answering. */
+async function whenRedisIsAway(settings: Omit<KeySettings, 'name'>): Promise<unknown> {
+  let answers = true;
+  const { secret } = await store().createKey({ name: 'limited', ...settings });
+  const cache = createKeyCache({
+    now,
+    findKey: (asked) =>
+      answers ? store().findKey(asked) : Promise.reject(new GatewayError('service_unavailable', 'away')),
+  });
+  expect(await cache.identify(secret)).toBeDefined();
+  answers = false;
+  nowMs += 1000;
+  return Promise.resolve(cache.identify(secret)).catch(({ code }) => code);
+}
 
 test('with Redis frozen a known key is served and an unknown one gets a 503, both without hanging', async () => {
   const { record, secret } = await store().createKey({ name: 'search' });

@@ -5,7 +5,7 @@ import type { FoundKey, KeyStore } from './key-store.ts';
 const REFRESH_AFTER_MS = 500;
 /** The longest that an answer counts without asking again: a revoked key is refused everywhere within this time. */
 const TRUSTED_MS = 1000;
-/** How long a key goes on while Redis is away. */
+/** How long a key without limits goes on while Redis is away. */
 const TOLERATED_MS = 60_000;
 /** While Redis is known to be away, a request with a tolerated key waits no longer than this for it to be back. */
 const PATIENCE_MS = 50;
@@ -18,7 +18,8 @@ export interface KeyCache {
   /**
    * Who has this secret; undefined for nobody. At once for keys in use, else a promise.
    *
-   * @throws {GatewayError} `service_unavailable` when Redis is away and the key was not seen within the last minute
+   * @throws {GatewayError} `service_unavailable` when Redis is away and the key was not seen within the last minute, or
+   * has limits or a budget
    */
   identify(secret: string): Identity | undefined | Promise<Identity | undefined>;
 }
@@ -84,9 +85,10 @@ export function createKeyCache({
     dropOldest(unknown, MOST_UNKNOWN, ({ untilMs }) => untilMs <= askedAtMs);
   };
 
-  const tolerated = ({ confirmedAtMs, expiresAtMs }: KnownKey): boolean => {
+  /** Limits and budgets cannot be kept without Redis, so keys that have any do not go on. */
+  const tolerated = ({ identity, confirmedAtMs, expiresAtMs }: KnownKey): boolean => {
     const nowMs = now();
-    return nowMs < expiresAtMs && nowMs - confirmedAtMs < TOLERATED_MS;
+    return identity.accounts.length === 0 && nowMs < expiresAtMs && nowMs - confirmedAtMs < TOLERATED_MS;
   };
 
   return {

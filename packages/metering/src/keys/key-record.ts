@@ -1,70 +1,135 @@
-import { EndpointScope, type Identity } from '@gateway/contracts/identity';
-import { problem } from '@gateway/contracts/wire-types';
+import { type Account, Budget, type Identity, Limits } from '@gateway/contracts/identity';
 import { z } from 'zod';
-
-const MOST_LABELS = 50;
-
-const name = z.string().min(1).max(200);
-const instant = z.iso.datetime({ offset: true });
-const modelPatterns = z.array(z.string().min(1).max(200)).min(1).max(200);
-const endpoints = z.array(EndpointScope).min(1);
-const labels = z.record(z.string().min(1).max(100), z.string().max(500)).superRefine((all, context) => {
-  if (Object.keys(all).length <= MOST_LABELS) return;
-  const tooMany = `There may be at most ${MOST_LABELS} labels.`;
-  context.addIssue(problem([], { code: 'invalid_value', openai: tooMany, anthropic: tooMany }));
-});
-
-/** What the maker of a key decides. Absent `models` or `endpoints` mean all of them. Times are ISO 8601. */
-export const NewKey = z.strictObject({
+import {
+  endpoints,
+  instant,
+  type KeySettings,
+  modelPatterns,
   name,
-  team: name.optional(),
-  models: modelPatterns.optional(),
-  endpoints: endpoints.optional(),
-  expiresAt: instant.optional(),
-  labels: labels.optional(),
-});
-export type NewKey = z.infer<typeof NewKey>;
+  shownBudget,
+  toBudget,
+} from './settings.ts';
+import type { TeamRecord } from './team-record.ts';
 
-/** A key as it is stored, without its secret. `version` grows when a stored record can no longer be read as it is. */
-export const KeyRecord = z.strictObject({
+/** A secret that a key is known by. */
+const Secret = z.strictObject({
+  /** Null: the one secret of a record of version 1, whose hash is only known to lead there. */
+  hash: z.string().nullable(),
+  /** When it stops working because another one took its place; null: not planned. */
+  until: instant.nullable(),
+});
+type Secret = z.infer<typeof Secret>;
+
+const FirstRecord = z.strictObject({
   version: z.literal(1),
   id: z.string().startsWith('key_'),
   name,
   team: name.nullable(),
   models: modelPatterns.nullable(),
   endpoints: endpoints.nullable(),
-  labels,
+  labels: z.record(z.string(), z.string()),
   createdAt: instant,
   expiresAt: instant.nullable(),
   revokedAt: instant.nullable(),
   disabled: z.boolean(),
 });
+
+/** A key as it is stored. `version` grows when a stored record can no longer be read as it is. */
+const KeyRecord = FirstRecord.extend({
+  version: z.literal(2),
+  owner: name.nullable(),
+  limits: Limits,
+  budget: Budget.nullable(),
+  /** The current one first, then at most one whose grace is not over. */
+  secrets: z.array(Secret).max(2),
+});
 export type KeyRecord = z.infer<typeof KeyRecord>;
 
-export const newRecord = (id: string, key: NewKey, nowMs: number): KeyRecord => ({
-  version: 1,
+const StoredKey = z.discriminatedUnion('version', [FirstRecord, KeyRecord]);
+
+export function parseKeyRecord(text: string): KeyRecord {
+  const stored = StoredKey.parse(JSON.parse(text));
+  if (stored.version === 2) return stored;
+  const secrets = [{ hash: null, until: null }];
+  return { ...stored, version: 2, owner: null, limits: {}, budget: null, secrets };
+}
+
+export const newKeyRecord = (
+  id: string,
+  settings: KeySettings,
+  secretHash: string,
+  nowMs: number,
+): KeyRecord => ({
+  version: 2,
   id,
-  name: key.name,
-  team: key.team ?? null,
-  models: key.models ?? null,
-  endpoints: key.endpoints ?? null,
-  labels: key.labels ?? {},
   createdAt: new Date(nowMs).toISOString(),
-  expiresAt: key.expiresAt ?? null,
   revokedAt: null,
-  disabled: false,
+  secrets: [{ hash: secretHash, until: null }],
+  ...decided(settings),
 });
 
-/** When a key stops being valid by itself, in Unix milliseconds; Infinity for never. */
-export const expiryMs = ({ expiresAt }: KeyRecord): number =>
-  expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
+/** The record with other settings; id, secrets and history stay. */
+export const withSettings = (record: KeyRecord, settings: KeySettings): KeyRecord => ({
+  ...record,
+  ...decided(settings),
+});
 
-export const isUsable = (record: KeyRecord): boolean => record.revokedAt === null && !record.disabled;
+const decided = (settings: KeySettings) => ({
+  name: settings.name,
+  team: settings.team ?? null,
+  owner: settings.owner ?? null,
+  models: settings.models ?? null,
+  endpoints: settings.endpoints ?? null,
+  limits: settings.limits ?? {},
+  budget: toBudget(settings.budget),
+  expiresAt: settings.expiresAt ?? null,
+  disabled: settings.disabled ?? false,
+  labels: settings.labels ?? {},
+});
 
-export const identityOf = (record: KeyRecord): Identity => ({
+/** Everything about a key but how its secrets are stored; null is what is not set. Fit for people, replies and logs. */
+export const shownKey = ({ version: _version, secrets, budget, ...rest }: KeyRecord) => ({
+  ...rest,
+  budget: budget === null ? null : shownBudget(budget),
+  /** Until when the secret before the last rotation still works; null: it does not. */
+  oldSecretUntil: secrets[1]?.until ?? null,
+});
+export type ShownKey = ReturnType<typeof shownKey>;
+
+/** The secret that has this hash, if it works now. */
+function secretWith(record: KeyRecord, hash: string, nowMs: number): Secret | undefined {
+  const found = record.secrets.find((secret) => secret.hash === hash) ?? firstSecret(record);
+  return found === undefined || msOf(found.until) <= nowMs ? undefined : found;
+}
+
+const firstSecret = ({ secrets }: KeyRecord): Secret | undefined => secrets.find(({ hash }) => hash === null);
+
+const msOf = (moment: string | null): number =>
+  moment === null ? Number.POSITIVE_INFINITY : Date.parse(moment);
+
+/** Until when a key is valid by this secret, in Unix milliseconds (Infinity for ever); undefined if it is not now. */
+export function validUntilMs(record: KeyRecord, hash: string, nowMs: number): number | undefined {
+  if (record.revokedAt !== null || record.disabled) return undefined;
+  const secret = secretWith(record, hash, nowMs);
+  if (secret === undefined) return undefined;
+  const untilMs = Math.min(msOf(record.expiresAt), msOf(secret.until));
+  return untilMs > nowMs ? untilMs : undefined;
+}
+
+export const identityOf = (record: KeyRecord, team: TeamRecord | undefined): Identity => ({
   keyId: record.id,
   keyName: record.name,
   team: record.team,
   models: record.models,
   endpoints: record.endpoints,
+  accounts: [
+    ...accountOf(record.id, record),
+    ...(team === undefined ? [] : accountOf(`team:${team.name}`, team)),
+  ],
 });
+
+/** None where nothing is limited, so that such a key needs no question to Redis. */
+const accountOf = (owner: string, { limits, budget }: Pick<Account, 'limits' | 'budget'>): Account[] =>
+  budget === null && Object.values(limits).every((limit) => limit === undefined)
+    ? []
+    : [{ owner, limits, budget }];

@@ -39,6 +39,7 @@ test('a created key is found by its secret, with everything that the services ne
       team: 'platform',
       models: ['gpt-*'],
       endpoints: ['responses'],
+      accounts: [],
     },
     expiresAtMs: Number.POSITIVE_INFINITY,
   });
@@ -145,8 +146,8 @@ test('no secret stands in Redis in clear', async () => {
   const { secret } = await store().createKey({ name: 'search' });
   await store().findKey(secret);
   const names = await redis.keys('*');
-  expect(names).toHaveLength(5);
-  expect(names.every((name) => name.startsWith('gateway:key'))).toBe(true);
+  expect(names).toHaveLength(6);
+  expect(names.every((name) => name.startsWith('gateway:'))).toBe(true);
   const dumps = await Promise.all(
     names.map(async (name) => `${name} ${(await redis.dumpBuffer(name))?.toString('latin1')}`),
   );

@@ -1,11 +1,25 @@
 import { readFileSync } from 'node:fs';
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
-import type { ChainableCommander, Redis } from 'ioredis';
+import type { Redis, Result } from 'ioredis';
+import { type Actor, type AuditEntry, GATEWAY_ITSELF } from '../audit/audit-log.ts';
 import { askRedis } from './ask-redis.ts';
 import { bootstrapKeyId, newKeyId } from './key-id.ts';
-import { expiryMs, identityOf, isUsable, KeyRecord, type NewKey, newRecord } from './key-record.ts';
+import {
+  identityOf,
+  type KeyRecord,
+  newKeyRecord,
+  parseKeyRecord,
+  shownKey,
+  validUntilMs,
+  withSettings,
+} from './key-record.ts';
 import { hashOf, isPlausibleSecret, makeSecret } from './key-secret.ts';
+import { createRecordChanger, untilChanged } from './record-changer.ts';
+import { listRecords, type PageRequest } from './record-list.ts';
 import { redisNames } from './redis-names.ts';
+import type { KeySettings } from './settings.ts';
+import { parseTeamRecord } from './team-record.ts';
 
 /** A valid key's owner, and until when it stays valid by itself, in Unix milliseconds (Infinity for ever). */
 export interface FoundKey {
@@ -19,21 +33,44 @@ export interface KeyPage {
   readonly next: string | null;
 }
 
+/** A key with a secret that is in this answer and nowhere else. */
+export interface KeyWithSecret {
+  readonly record: KeyRecord;
+  readonly secret: string;
+}
+
 /**
- * Caller keys in Redis. Secrets are never stored, only their keyed hash. Every function throws a `GatewayError`
- * `service_unavailable` when Redis does not answer.
+ * Caller keys in Redis. Secrets are never stored, only their keyed hash. Every change stands in the audit log. Every
+ * function throws a `GatewayError` `service_unavailable` when Redis does not answer; where there is no such key, the
+ * answer is undefined.
  */
 export interface KeyStore {
-  /** Makes a key. Its secret is in this answer and nowhere else. */
-  createKey(key: NewKey): Promise<{ readonly record: KeyRecord; readonly secret: string }>;
+  createKey(settings: KeySettings, by?: Actor): Promise<KeyWithSecret>;
   /** The newest first, revoked ones included. */
-  listKeys(page: { limit: number; after?: string | undefined }): Promise<KeyPage>;
+  listKeys(page: PageRequest): Promise<KeyPage>;
   getKey(id: string): Promise<KeyRecord | undefined>;
-  /** Revokes for good; a second time changes nothing. Undefined where there is no such key. */
-  revokeKey(id: string): Promise<KeyRecord | undefined>;
+  /**
+   * Gives a key other settings. `change` may be called again if somebody else changes the key meanwhile; what it
+   * throws leaves everything as it was.
+   *
+   * @throws {GatewayError} `conflict` for a revoked key
+   */
+  updateKey(
+    id: string,
+    change: (record: KeyRecord) => KeySettings,
+    by: Actor,
+  ): Promise<KeyRecord | undefined>;
+  /**
+   * Gives a key another secret. The one before works on for `graceSeconds`; one before that ends now.
+   *
+   * @throws {GatewayError} `conflict` for a revoked key
+   */
+  rotateKey(id: string, graceSeconds: number, by: Actor): Promise<KeyWithSecret | undefined>;
+  /** Revokes for good; a second time changes nothing. */
+  revokeKey(id: string, by?: Actor): Promise<KeyRecord | undefined>;
   /** Makes sure that this secret is a key. Changes nothing if it is one already, also if that was revoked. */
   ensureBootstrapKey(secret: string): Promise<void>;
-  /** The valid key that has this secret; undefined if it is unknown, revoked, disabled or expired. */
+  /** The valid key that has this secret, with its team's account; undefined if unknown, revoked, disabled or expired. */
   findKey(secret: string): Promise<FoundKey | undefined>;
 }
 
@@ -44,88 +81,156 @@ interface KeyStoreOptions {
   readonly now: () => number;
 }
 
-const REPLACE_RECORD = readFileSync(new URL('./replace-record-1.lua', import.meta.url), 'utf8');
-const MOST_REPLACE_ATTEMPTS = 10;
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    gatewayFindKey(
+      keyCount: number,
+      hash: string,
+      keyPrefix: string,
+      teamPrefix: string,
+    ): Result<string[], Context>;
+  }
+}
+
+const FIND_KEY = readFileSync(new URL('./find-key.lua', import.meta.url), 'utf8');
+
+/** What becomes of a record, and the hashes of secrets that begin and end with it. */
+interface NextRecord {
+  readonly action: AuditEntry['action'];
+  readonly record: KeyRecord;
+  readonly begin?: readonly string[];
+  readonly end?: readonly string[];
+}
 
 export function createKeyStore({ redis, gatewaySecret, now }: KeyStoreOptions): KeyStore {
+  redis.defineCommand('gatewayFindKey', { lua: FIND_KEY });
   const hash = (secret: string) => hashOf(secret, gatewaySecret);
+  const changeRecord = createRecordChanger({ redis, now });
+  const placeOf = (id: string) => ({ id, record: redisNames.record(id), index: redisNames.index });
 
-  const getKey = async (id: string) => {
-    const text = await askRedis(redis.get(redisNames.record(id)));
-    return text === null ? undefined : parseRecord(text);
-  };
+  const create = (record: KeyRecord, secretHash: string, by: Actor) =>
+    changeRecord({
+      ...placeOf(record.id),
+      before: null,
+      after: record,
+      begin: [secretHash],
+      by,
+      audit: { action: 'key.created', before: null, after: shownKey(record) },
+    });
+
+  /** `next` says what becomes of the record; undefined leaves it as it is. */
+  const change = (id: string, next: (record: KeyRecord) => NextRecord | undefined, by: Actor) =>
+    untilChanged(id, async () => {
+      const text = await askRedis(redis.get(redisNames.record(id)));
+      if (text === null) return { record: undefined };
+      const before = parseKeyRecord(text);
+      const to = next(before);
+      if (to === undefined) return { record: before };
+      const { action, record, ...hashes } = to;
+      const audit = { action, before: shownKey(before), after: shownKey(record) };
+      const changed = await changeRecord({
+        ...placeOf(id),
+        before: text,
+        after: record,
+        ...hashes,
+        by,
+        audit,
+      });
+      return changed ? { record } : undefined;
+    }).then(({ record }) => record);
 
   return {
-    createKey: async (key) => {
+    createKey: async (settings, by = GATEWAY_ITSELF) => {
       const secret = makeSecret();
-      const record = newRecord(newKeyId(now()), key, now());
-      await transact(
-        redis
-          .multi()
-          .set(redisNames.record(record.id), JSON.stringify(record))
-          .set(redisNames.idOfHash(hash(secret)), record.id)
-          .zadd(redisNames.index, 0, record.id),
-      );
+      const record = newKeyRecord(newKeyId(now()), settings, hash(secret), now());
+      await create(record, hash(secret), by);
       return { record, secret };
     },
 
-    listKeys: async ({ limit, after }) => {
-      const from = after === undefined ? '+' : `(${after}`;
-      const ids = await askRedis(
-        redis.zrange(redisNames.index, from, '-', 'BYLEX', 'REV', 'LIMIT', 0, limit + 1),
+    listKeys: async (page) => {
+      const { texts, next } = await listRecords(
+        redis,
+        { index: redisNames.index, nameOf: redisNames.record, order: 'newest' },
+        page,
       );
-      const shown = ids.slice(0, limit);
-      const texts =
-        shown.length === 0 ? [] : await askRedis(redis.mget(shown.map((id) => redisNames.record(id))));
-      return {
-        keys: texts.filter((text) => text !== null).map(parseRecord),
-        next: ids.length > limit ? (shown.at(-1) ?? null) : null,
-      };
+      return { keys: texts.map(parseKeyRecord), next };
     },
 
-    getKey,
-
-    revokeKey: async (id) => {
-      for (let attempt = 0; attempt < MOST_REPLACE_ATTEMPTS; attempt += 1) {
-        const before = await askRedis(redis.get(redisNames.record(id)));
-        if (before === null) return undefined;
-        const record = parseRecord(before);
-        if (record.revokedAt !== null) return record;
-        const revoked = { ...record, revokedAt: new Date(now()).toISOString() };
-        const replaced = await askRedis(
-          redis.eval(REPLACE_RECORD, 1, redisNames.record(id), before, JSON.stringify(revoked)),
-        );
-        if (replaced === 1) return revoked;
-      }
-      throw new Error(`key ${id} changes faster than it can be revoked`);
+    getKey: async (id) => {
+      const text = await askRedis(redis.get(redisNames.record(id)));
+      return text === null ? undefined : parseKeyRecord(text);
     },
+
+    updateKey: (id, settingsFor, by) =>
+      change(
+        id,
+        (record) => {
+          checkNotRevoked(record);
+          return { action: 'key.changed', record: withSettings(record, settingsFor(record)) };
+        },
+        by,
+      ),
+
+    rotateKey: async (id, graceSeconds, by) => {
+      const secret = makeSecret();
+      const record = await change(id, (before) => rotated(before, hash(secret), graceSeconds, now()), by);
+      return record === undefined ? undefined : { record, secret };
+    },
+
+    revokeKey: (id, by = GATEWAY_ITSELF) =>
+      change(
+        id,
+        (record) =>
+          record.revokedAt === null
+            ? { action: 'key.revoked', record: { ...record, revokedAt: new Date(now()).toISOString() } }
+            : undefined,
+        by,
+      ),
 
     ensureBootstrapKey: async (secret) => {
-      const id = bootstrapKeyId(hash(secret));
-      await transact(
-        redis
-          .multi()
-          .setnx(redisNames.record(id), JSON.stringify(newRecord(id, { name: 'bootstrap' }, now())))
-          .setnx(redisNames.idOfHash(hash(secret)), id)
-          .zadd(redisNames.index, 0, id),
-      );
+      const secretHash = hash(secret);
+      const record = newKeyRecord(bootstrapKeyId(secretHash), { name: 'bootstrap' }, secretHash, now());
+      await create(record, secretHash, GATEWAY_ITSELF);
     },
 
     findKey: async (secret) => {
       if (!isPlausibleSecret(secret)) return undefined;
-      const id = await askRedis(redis.get(redisNames.idOfHash(hash(secret))));
-      const record = id === null ? undefined : await getKey(id);
-      if (record === undefined || !isUsable(record)) return undefined;
-      const expiresAtMs = expiryMs(record);
-      return expiresAtMs > now() ? { identity: identityOf(record), expiresAtMs } : undefined;
+      const secretHash = hash(secret);
+      const [text, team] = await askRedis(
+        redis.gatewayFindKey(
+          1,
+          redisNames.idOfHash(secretHash),
+          redisNames.recordPrefix,
+          redisNames.teamPrefix,
+        ),
+      );
+      if (text === undefined) return undefined;
+      const record = parseKeyRecord(text);
+      const expiresAtMs = validUntilMs(record, secretHash, now());
+      if (expiresAtMs === undefined) return undefined;
+      return {
+        identity: identityOf(record, team === undefined ? undefined : parseTeamRecord(team)),
+        expiresAtMs,
+      };
     },
   };
 }
 
-/** `EXEC` answers with each command's own error; any of them means that the whole did not take place as meant. */
-async function transact(commands: ChainableCommander): Promise<void> {
-  const replies = (await askRedis(commands.exec())) ?? [];
-  for (const [error] of replies) if (error !== null) await askRedis(Promise.reject(error));
+function checkNotRevoked({ id, revokedAt }: KeyRecord): void {
+  if (revokedAt === null) return;
+  throw new GatewayError('conflict', `The key '${id}' was revoked, which is for good. Make a new one.`);
 }
 
-const parseRecord = (text: string): KeyRecord => KeyRecord.parse(JSON.parse(text));
+function rotated(before: KeyRecord, secretHash: string, graceSeconds: number, nowMs: number): NextRecord {
+  checkNotRevoked(before);
+  const [current, ...older] = before.secrets;
+  const until = new Date(nowMs + graceSeconds * 1000).toISOString();
+  const staying = current !== undefined && graceSeconds > 0 ? [{ ...current, until }] : [];
+  const leaving = current !== undefined && graceSeconds === 0 ? [current, ...older] : older;
+  return {
+    action: 'key.rotated',
+    record: { ...before, secrets: [{ hash: secretHash, until: null }, ...staying] },
+    begin: [secretHash],
+    end: leaving.flatMap((secret) => (secret.hash === null ? [] : [secret.hash])),
+  };
+}

@@ -36,3 +36,20 @@ function isoWeek(date: string): string {
   const week = Math.floor((thursday.getTime() - Date.UTC(year, 0, 1)) / (7 * DAY_MS)) + 1;
   return `${year}-W${String(week).padStart(2, '0')}`;
 }
+
+/** No period is longer, not even with a change of clocks. */
+const LONGEST_PERIOD_MS = 32 * DAY_MS;
+
+/** The first moment that no longer belongs to the period of `atMs`, in Unix milliseconds; null for `total`. */
+export function periodEndMs(period: BudgetPeriod, timeZone: string, atMs: number): number | null {
+  if (period === 'total') return null;
+  const current = periodOf(period, timeZone, atMs);
+  let inside = Math.floor(atMs);
+  let outside = inside + LONGEST_PERIOD_MS;
+  while (outside - inside > 1) {
+    const middle = Math.floor((inside + outside) / 2);
+    if (periodOf(period, timeZone, middle) === current) inside = middle;
+    else outside = middle;
+  }
+  return outside;
+}

@@ -1,0 +1,39 @@
+import type { Dialect } from '@gateway/contracts/gateway-error';
+
+/** A limit on requests per minute as it stands after a request. */
+export interface RequestRate {
+  readonly limit: number;
+  readonly remaining: number;
+}
+
+const MINUTE_MS = 60_000;
+const SECOND_MS = 1000;
+
+/** How long until nothing of the limit is used any more. */
+const resetMs = ({ limit, remaining }: RequestRate): number =>
+  Math.ceil(((limit - remaining) * MINUTE_MS) / limit);
+
+/** As OpenAI writes durations: `120ms`, `1.898s`, `1m0s`. */
+export function durationText(durationMs: number): string {
+  if (durationMs < SECOND_MS) return `${durationMs}ms`;
+  if (durationMs < MINUTE_MS) return `${durationMs / SECOND_MS}s`;
+  return `${Math.floor(durationMs / MINUTE_MS)}m${(durationMs % MINUTE_MS) / SECOND_MS}s`;
+}
+
+/** RFC 3339, in whole seconds as Anthropic has it. */
+const instantText = (atMs: number): string =>
+  `${new Date(Math.ceil(atMs / SECOND_MS) * SECOND_MS).toISOString().slice(0, 'YYYY-MM-DDTHH:MM:SS'.length)}Z`;
+
+/** The headers by which client libraries pace themselves. */
+export function rateLimitHeaders(rate: RequestRate, dialect: Dialect, nowMs: number): [string, string][] {
+  const [prefix, limit, remaining, reset] =
+    dialect === 'openai'
+      ? ['x-ratelimit-', 'limit-requests', 'remaining-requests', 'reset-requests']
+      : ['anthropic-ratelimit-requests-', 'limit', 'remaining', 'reset'];
+  const waitMs = resetMs(rate);
+  return [
+    [prefix + limit, String(rate.limit)],
+    [prefix + remaining, String(rate.remaining)],
+    [prefix + reset, dialect === 'openai' ? durationText(waitMs) : instantText(nowMs + waitMs)],
+  ];
+}

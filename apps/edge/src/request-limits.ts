@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import type { Endpoint } from '@gateway/contracts/endpoints';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Identity } from '@gateway/contracts/identity';
+import { askRedis } from '@gateway/metering/keys/ask-redis';
+import { checksOf } from '@gateway/metering/limits/account-checks';
+import type { Admission, Admitted, Check } from '@gateway/metering/limits/admission';
+import type { EdgeContext } from './edge-context.ts';
+import { type RequestRate, rateLimitHeaders } from './rate-limit-headers.ts';
+import type { Refusals } from './refusals.ts';
+
+export interface RequestLimits {
+  /**
+   * Counts a request on its key's and its team's limits; undefined where there are none. Its places are free again
+   * when its response has ended, also because the caller left.
+   *
+   * @throws {GatewayError} `rate_limited` (by the promise); `service_unavailable` when Redis is away
+   */
+  enter(
+    response: ServerResponse,
+    context: EdgeContext,
+    identity: Identity,
+    endpoint: Endpoint,
+  ): Promise<void> | undefined;
+}
+
+interface RequestLimitsOptions {
+  readonly admission: Admission;
+  readonly refusals: Refusals;
+  readonly now: () => number;
+}
+
+/**
+ * What counts is a request for work. Reading, deleting and cancelling what there is (`GET`, `DELETE`, paths with an id)
+ * counts on no limit: who polls a job does not use up what its making needs, and cancelling frees a place.
+ */
+const asksForWork = ({ method, path }: Endpoint): boolean => method === 'POST' && !path.includes('{');
+
+/** Nobody knows when another request ends; this is how long a caller should at least wait. */
+const PLACE_WAIT_MS = 1000;
+
+export function createRequestLimits({ admission, refusals, now }: RequestLimitsOptions): RequestLimits {
+  const replica = randomUUID();
+  let entered = 0;
+
+  const enter = async (
+    response: ServerResponse,
+    context: EdgeContext,
+    identity: Identity,
+    endpoint: Endpoint,
+    checks: readonly Check[],
+  ): Promise<void> => {
+    // Not the request's id: callers may choose that, and would share one place among many requests.
+    entered += 1;
+    const place = `${replica}:${entered}`;
+    const release = () => admission.release(place, checks);
+    const answer = await askRedis(admission.admit(place, checks)).catch((error: unknown) => {
+      // It may have been let in all the same, and only the answer was lost.
+      release();
+      throw error;
+    });
+    const rate = rateOf(answer, checks);
+    if (rate !== undefined)
+      for (const [name, value] of rateLimitHeaders(rate, context.dialect, now()))
+        response.setHeader(name, value);
+    if (!answer.ok) {
+      const reason = answer.check.kind === 'rate' ? 'requests_per_minute' : 'concurrent_requests';
+      refusals.add(reason, identity, endpoint);
+      throw refusalOf(answer, identity);
+    }
+    if (response.closed) release();
+    else response.once('close', release);
+  };
+
+  return {
+    enter: (response, context, identity, endpoint) => {
+      if (identity.accounts.length === 0 || !asksForWork(endpoint)) return undefined;
+      const checks = checksOf(identity.accounts);
+      return checks.length === 0 ? undefined : enter(response, context, identity, endpoint, checks);
+    },
+  };
+}
+
+/** The rate to show: of a refusal the one that refused, else the one of which the least is left. */
+function rateOf(answer: Admitted, checks: readonly Check[]): RequestRate | undefined {
+  if (!answer.ok)
+    return answer.check.kind === 'rate' ? { limit: answer.check.limit, remaining: 0 } : undefined;
+  let tightest: RequestRate | undefined;
+  checks.forEach(({ kind, limit }, index) => {
+    const remaining = answer.remaining[index] ?? 0;
+    if (kind === 'rate' && (tightest === undefined || remaining < tightest.remaining))
+      tightest = { limit, remaining };
+  });
+  return tightest;
+}
+
+function refusalOf({ check, waitMs }: Extract<Admitted, { ok: false }>, { keyId }: Identity): GatewayError {
+  const whose = check.owner === keyId ? 'of your key' : 'of your team';
+  const afterMs = Math.max(1, waitMs ?? PLACE_WAIT_MS);
+  const what =
+    check.kind === 'rate'
+      ? `Rate limit ${whose} reached on requests per minute: Limit ${check.limit}, Requested 1.`
+      : `Limit ${whose} reached on requests at the same time: Limit ${check.limit}.`;
+  return new GatewayError('rate_limited', {
+    message: `${what} Please try again in ${afterMs / 1000}s.`,
+    retryAfterSeconds: afterMs / 1000,
+    headers: { 'retry-after-ms': String(afterMs) },
+  });
+}

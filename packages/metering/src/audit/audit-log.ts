@@ -1,0 +1,64 @@
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { askRedis } from '../keys/ask-redis.ts';
+import { redisNames } from '../keys/redis-names.ts';
+
+/** Who makes a change: a name that the admin's client gave, and the request by which it came. */
+export interface Actor {
+  readonly who: string;
+  readonly requestId: string | null;
+}
+
+/** For what the gateway does without being asked. */
+export const GATEWAY_ITSELF: Actor = { who: 'gateway', requestId: null };
+
+export const AUDIT_ACTIONS = [
+  'key.created',
+  'key.changed',
+  'key.rotated',
+  'key.revoked',
+  'team.created',
+  'team.changed',
+  'team.deleted',
+] as const;
+
+const shown = z.record(z.string(), z.unknown()).nullable();
+
+/** One change. `before` and `after` are what the admin API shows of it, never a secret or its hash. */
+export const AuditEntry = z.object({
+  at: z.string(),
+  who: z.string(),
+  requestId: z.string().nullable(),
+  action: z.enum(AUDIT_ACTIONS),
+  /** The key's id or the team's name. */
+  subject: z.string(),
+  before: shown,
+  after: shown,
+});
+export type AuditEntry = z.infer<typeof AuditEntry>;
+
+/** The oldest entries beyond this number are dropped, a few more or less. */
+export const MOST_AUDIT_ENTRIES = 100_000;
+
+export interface AuditPage {
+  readonly entries: readonly (AuditEntry & { readonly id: string })[];
+  /** What to pass as `after` for the next page; null on the last one. */
+  readonly next: string | null;
+}
+
+/**
+ * The newest first.
+ *
+ * @throws {GatewayError} `service_unavailable` when Redis does not answer
+ */
+export async function readAudit(
+  redis: Redis,
+  { limit, after }: { limit: number; after?: string | undefined },
+): Promise<AuditPage> {
+  const from = after === undefined ? '+' : `(${after}`;
+  const found = await askRedis(redis.xrevrange(redisNames.audit, from, '-', 'COUNT', limit + 1));
+  const entries = found
+    .slice(0, limit)
+    .map(([id, [, text = '']]) => ({ id, ...AuditEntry.parse(JSON.parse(text)) }));
+  return { entries, next: found.length > limit ? (entries.at(-1)?.id ?? null) : null };
+}

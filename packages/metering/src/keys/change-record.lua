@@ -1,0 +1,26 @@
+-- Changes a record if nobody else has changed it meanwhile, together with everything that belongs to the change.
+--
+-- KEYS[1]  the record (string), KEYS[2]  the index of all records (sorted set), KEYS[3]  the audit log (stream)
+-- KEYS[4...]  secrets' hashes (strings): first those that lead to the record from now on, then those that end
+-- ARGV[1]  the record as it was read, empty if there was none, ARGV[2]  as it shall be, empty to delete it
+-- ARGV[3]  the record's id, ARGV[4]  the entry for the audit log, ARGV[5]  how many entries that keeps
+-- ARGV[6]  how many of the hashes begin
+--
+-- Returns 1 if changed, 0 if somebody else was faster.
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+if ARGV[2] == '' then
+  redis.call('DEL', KEYS[1])
+  redis.call('ZREM', KEYS[2], ARGV[3])
+else
+  redis.call('SET', KEYS[1], ARGV[2])
+  redis.call('ZADD', KEYS[2], 0, ARGV[3])
+end
+for i = 4, #KEYS do
+  if i < 4 + tonumber(ARGV[6]) then
+    redis.call('SET', KEYS[i], ARGV[3])
+  else
+    redis.call('DEL', KEYS[i])
+  end
+end
+redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[5], '*', 'entry', ARGV[4])
+return 1

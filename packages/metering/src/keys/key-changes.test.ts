@@ -1,0 +1,171 @@
+import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { readAudit } from '../audit/audit-log.ts';
+import { createRequestRedis } from '../request-redis.ts';
+import { createKeyStore } from './key-store.ts';
+import { createTeamStore } from './team-store.ts';
+
+let server: TestRedis;
+let redis: Redis;
+let nowMs = Date.parse('2026-11-20T12:00:00Z');
+const now = () => nowMs;
+const alice = { who: 'alice', requestId: 'req_1' };
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = createRequestRedis(server.url);
+  await redis.connect();
+});
+afterAll(async () => {
+  await redis.quit();
+  await server.close();
+});
+beforeEach(() => redis.flushall());
+
+const keys = () =>
+  createKeyStore({ redis, gatewaySecret: 'a gateway secret of more than 32 characters', now });
+const teams = () => createTeamStore({ redis, now });
+const later = (seconds: number) => {
+  nowMs += seconds * 1000;
+};
+
+test('after a rotation both secrets work until the grace is over, then only the new one', async () => {
+  const { record, secret } = await keys().createKey({ name: 'search' });
+  const rotated = await keys().rotateKey(record.id, 60, alice);
+  const next = rotated?.secret ?? '';
+  expect(next).not.toBe(secret);
+  expect((await keys().findKey(next))?.expiresAtMs).toBe(Number.POSITIVE_INFINITY);
+  expect((await keys().findKey(secret))?.expiresAtMs).toBe(nowMs + 60_000);
+  later(60);
+  expect(await keys().findKey(secret)).toBeUndefined();
+  expect((await keys().findKey(next))?.identity.keyId).toBe(record.id);
+});
+
+test('a rotation without grace, and a second one within it, end the oldest secret at once', async () => {
+  const { record, secret } = await keys().createKey({ name: 'search' });
+  const second = (await keys().rotateKey(record.id, 600, alice))?.secret ?? '';
+  const third = (await keys().rotateKey(record.id, 600, alice))?.secret ?? '';
+  const valid = async (...secrets: string[]) =>
+    (await Promise.all(secrets.map((text) => keys().findKey(text)))).map((found) => found !== undefined);
+  expect(await valid(secret, second, third)).toEqual([false, true, true]);
+  const fourth = (await keys().rotateKey(record.id, 0, alice))?.secret ?? '';
+  expect(await valid(secret, second, third, fourth)).toEqual([false, false, false, true]);
+  expect(await redis.keys('gateway:key-hash:*')).toHaveLength(1);
+});
+
+test('revoking ends both secrets at once, and a revoked key is neither changed nor rotated', async () => {
+  const { record, secret } = await keys().createKey({ name: 'search' });
+  const next = (await keys().rotateKey(record.id, 600, alice))?.secret ?? '';
+  await keys().revokeKey(record.id, alice);
+  expect(await keys().findKey(secret)).toBeUndefined();
+  expect(await keys().findKey(next)).toBeUndefined();
+  await expect(keys().rotateKey(record.id, 0, alice)).rejects.toMatchObject({ code: 'conflict' });
+  await expect(keys().updateKey(record.id, () => ({ name: 'x' }), alice)).rejects.toMatchObject({
+    code: 'conflict',
+  });
+});
+
+test('a key that was stored by the first version still works, is changed and rotated', async () => {
+  const { record, secret } = await keys().createKey({ name: 'old', team: 'platform' });
+  const { owner: _, limits: _l, budget: _b, secrets: _s, ...first } = record;
+  await redis.set(`gateway:key:${record.id}`, JSON.stringify({ ...first, version: 1 }));
+  expect((await keys().findKey(secret))?.identity).toMatchObject({ keyId: record.id, accounts: [] });
+  const limits = { requestsPerMinute: 3 };
+  await keys().updateKey(record.id, () => ({ name: 'old', limits }), alice);
+  expect((await keys().findKey(secret))?.identity.accounts).toEqual([
+    { owner: record.id, limits, budget: null },
+  ]);
+  const next = (await keys().rotateKey(record.id, 60, alice))?.secret ?? '';
+  expect(await keys().findKey(secret)).toBeDefined();
+  later(60);
+  expect(await keys().findKey(secret)).toBeUndefined();
+  expect(await keys().findKey(next)).toBeDefined();
+});
+
+test("a key counts on its own account and its team's, from the moment that the team has one", async () => {
+  const { record, secret } = await keys().createKey({
+    name: 'search',
+    team: 'platform',
+    limits: { concurrentRequests: 2 },
+    budget: { usd: 12.345678, period: 'month' },
+  });
+  const accounts = async () => (await keys().findKey(secret))?.identity.accounts;
+  const own = {
+    owner: record.id,
+    limits: { concurrentRequests: 2 },
+    budget: { microUsd: 12_345_678, period: 'month', allowUnpriced: false },
+  };
+  expect(await accounts()).toEqual([own]);
+  await teams().createTeam({ name: 'platform', limits: { requestsPerMinute: 60 } }, alice);
+  const team = { owner: 'team:platform', limits: { requestsPerMinute: 60 }, budget: null };
+  expect(await accounts()).toEqual([own, team]);
+  await teams().updateTeam('platform', ({ name }) => ({ name, limits: { tokensPerMinute: 9 } }), alice);
+  expect(await accounts()).toEqual([own, { ...team, limits: { tokensPerMinute: 9 } }]);
+  await teams().deleteTeam('platform', alice);
+  expect(await accounts()).toEqual([own]);
+});
+
+test('a team is made once, listed by name, and unknown ones are told', async () => {
+  await teams().createTeam({ name: 'b' }, alice);
+  await teams().createTeam({ name: 'a' }, alice);
+  await expect(teams().createTeam({ name: 'a' }, alice)).rejects.toMatchObject({ code: 'conflict' });
+  const first = await teams().listTeams({ limit: 1 });
+  const second = await teams().listTeams({ limit: 1, after: first.next ?? undefined });
+  expect([...first.teams, ...second.teams].map(({ name }) => name)).toEqual(['a', 'b']);
+  expect(second.next).toBeNull();
+  expect(await teams().updateTeam('c', (record) => ({ name: record.name }), alice)).toBeUndefined();
+  expect(await teams().deleteTeam('c', alice)).toBeUndefined();
+});
+
+test('every change stands in the audit log with who, before and after, and no secret or hash', async () => {
+  const { record, secret } = await keys().createKey({ name: 'search' }, alice);
+  await keys().updateKey(record.id, () => ({ name: 'find', disabled: true }), alice);
+  const next = (await keys().rotateKey(record.id, 60, alice))?.secret ?? '';
+  await keys().revokeKey(record.id, { who: 'bob', requestId: null });
+  await keys().revokeKey(record.id, alice);
+  const first = await readAudit(redis, { limit: 3 });
+  const rest = await readAudit(redis, { limit: 3, after: first.next ?? undefined });
+  const entries = [...first.entries, ...rest.entries];
+  expect(rest.next).toBeNull();
+  expect(entries.map(({ action, who }) => `${who} ${action}`)).toEqual([
+    'bob key.revoked',
+    'alice key.rotated',
+    'alice key.changed',
+    'alice key.created',
+  ]);
+  expect(entries[2]).toMatchObject({
+    requestId: 'req_1',
+    subject: record.id,
+    before: { name: 'search', disabled: false },
+    after: { name: 'find', disabled: true },
+  });
+  const hashes = (await redis.keys('gateway:key-hash:*')).map((key) => key.slice('gateway:key-hash:'.length));
+  expect(hashes).toHaveLength(2);
+  const text = JSON.stringify(entries);
+  for (const hidden of [secret, next, ...hashes]) expect(text).not.toContain(hidden);
+});
+
+test('two changes at the same time both take place, one after the other', async () => {
+  const { record } = await keys().createKey({ name: 'search' });
+  await Promise.all(
+    Array.from({ length: 5 }, (_, n) =>
+      keys().updateKey(
+        record.id,
+        (before) => ({ name: before.name, labels: { ...before.labels, [`l${n}`]: '' } }),
+        alice,
+      ),
+    ),
+  );
+  expect(Object.keys((await keys().getKey(record.id))?.labels ?? {})).toHaveLength(5);
+  await expect(
+    keys().updateKey(
+      record.id,
+      () => {
+        throw new Error('refused');
+      },
+      alice,
+    ),
+  ).rejects.toThrow('refused');
+  expect((await readAudit(redis, { limit: 50 })).entries).toHaveLength(6);
+});

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import type { Redis } from 'ioredis';
+import { type Actor, type AuditEntry, MOST_AUDIT_ENTRIES } from '../audit/audit-log.ts';
+import { askRedis } from './ask-redis.ts';
+import { redisNames } from './redis-names.ts';
+
+/** A change of one record; everything in it takes place, or nothing. */
+export interface RecordChange {
+  readonly id: string;
+  /** The Redis names of the record and of the index that it stands in. */
+  readonly record: string;
+  readonly index: string;
+  /** The record's text as it was read; null: there must be none. */
+  readonly before: string | null;
+  /** What it shall be; null deletes it. */
+  readonly after: Readonly<Record<string, unknown>> | null;
+  /** Hashes of secrets that lead to the record from now on, and hashes that no longer do. */
+  readonly begin?: readonly string[];
+  readonly end?: readonly string[];
+  readonly by: Actor;
+  /** What the audit log shows. */
+  readonly audit: Pick<AuditEntry, 'action' | 'before' | 'after'>;
+}
+
+/** False if somebody else changed the record since it was read. */
+export type ChangeRecord = (change: RecordChange) => Promise<boolean>;
+
+const CHANGE_RECORD = readFileSync(new URL('./change-record.lua', import.meta.url), 'utf8');
+const MOST_ATTEMPTS = 10;
+
+export function createRecordChanger({ redis, now }: { redis: Redis; now: () => number }): ChangeRecord {
+  return async ({ id, record, index, before, after, begin = [], end = [], by, audit }) => {
+    const entry: AuditEntry = { at: new Date(now()).toISOString(), ...by, subject: id, ...audit };
+    const hashes = [...begin, ...end].map(redisNames.idOfHash);
+    const changed = await askRedis(
+      redis.eval(
+        CHANGE_RECORD,
+        3 + hashes.length,
+        record,
+        index,
+        redisNames.audit,
+        ...hashes,
+        before ?? '',
+        after === null ? '' : JSON.stringify(after),
+        id,
+        JSON.stringify(entry),
+        MOST_AUDIT_ENTRIES,
+        begin.length,
+      ),
+    );
+    return changed === 1;
+  };
+}
+
+/** Reads and changes until nobody came between; undefined from `attempt` means that somebody did. */
+export async function untilChanged<T>(id: string, attempt: () => Promise<T | undefined>): Promise<T> {
+  for (let count = 0; count < MOST_ATTEMPTS; count += 1) {
+    const done = await attempt();
+    if (done !== undefined) return done;
+  }
+  throw new Error(`${id} changes faster than it can be read`);
+}

@@ -1,0 +1,109 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Redis } from 'ioredis';
+import type { Actor } from '../audit/audit-log.ts';
+import { askRedis } from './ask-redis.ts';
+import { createRecordChanger, untilChanged } from './record-changer.ts';
+import { listRecords, type PageRequest } from './record-list.ts';
+import { redisNames } from './redis-names.ts';
+import type { TeamSettings } from './settings.ts';
+import {
+  newTeamRecord,
+  parseTeamRecord,
+  shownTeam,
+  type TeamRecord,
+  withTeamSettings,
+} from './team-record.ts';
+
+export interface TeamPage {
+  readonly teams: readonly TeamRecord[];
+  readonly next: string | null;
+}
+
+/**
+ * Teams in Redis. A key is a member by naming the team. Every change stands in the audit log and is known to every
+ * edge within a second. Every function throws a `GatewayError` `service_unavailable` when Redis does not answer; where
+ * there is no such team, the answer is undefined.
+ */
+export interface TeamStore {
+  /** @throws {GatewayError} `conflict` if there is one of this name */
+  createTeam(settings: TeamSettings, by: Actor): Promise<TeamRecord>;
+  /** By name. */
+  listTeams(page: PageRequest): Promise<TeamPage>;
+  getTeam(name: string): Promise<TeamRecord | undefined>;
+  /** What `change` throws leaves everything as it was; it may be called again. */
+  updateTeam(
+    name: string,
+    change: (record: TeamRecord) => TeamSettings,
+    by: Actor,
+  ): Promise<TeamRecord | undefined>;
+  /** Ends the team's limits and budget. What it has spent stays known, should a team of that name be made again. */
+  deleteTeam(name: string, by: Actor): Promise<TeamRecord | undefined>;
+}
+
+export function createTeamStore({ redis, now }: { redis: Redis; now: () => number }): TeamStore {
+  const changeRecord = createRecordChanger({ redis, now });
+  const placeOf = (id: string) => ({ id, record: redisNames.team(id), index: redisNames.teams });
+
+  return {
+    createTeam: async (settings, by) => {
+      const record = newTeamRecord(settings, now());
+      const created = await changeRecord({
+        ...placeOf(record.name),
+        before: null,
+        after: record,
+        by,
+        audit: { action: 'team.created', before: null, after: shownTeam(record) },
+      });
+      if (created) return record;
+      throw new GatewayError('conflict', {
+        message: `There is a team '${record.name}' already. Change it with PATCH.`,
+        path: ['name'],
+      });
+    },
+
+    listTeams: async (page) => {
+      const { texts, next } = await listRecords(
+        redis,
+        { index: redisNames.teams, nameOf: redisNames.team, order: 'by name' },
+        page,
+      );
+      return { teams: texts.map(parseTeamRecord), next };
+    },
+
+    getTeam: async (name) => {
+      const text = await askRedis(redis.get(redisNames.team(name)));
+      return text === null ? undefined : parseTeamRecord(text);
+    },
+
+    updateTeam: (name, settingsFor, by) =>
+      untilChanged(name, async () => {
+        const text = await askRedis(redis.get(redisNames.team(name)));
+        if (text === null) return { team: undefined };
+        const before = parseTeamRecord(text);
+        const team = withTeamSettings(before, settingsFor(before));
+        const changed = await changeRecord({
+          ...placeOf(name),
+          before: text,
+          after: team,
+          by,
+          audit: { action: 'team.changed', before: shownTeam(before), after: shownTeam(team) },
+        });
+        return changed ? { team } : undefined;
+      }).then(({ team }) => team),
+
+    deleteTeam: (name, by) =>
+      untilChanged(name, async () => {
+        const text = await askRedis(redis.get(redisNames.team(name)));
+        if (text === null) return { team: undefined };
+        const team = parseTeamRecord(text);
+        const changed = await changeRecord({
+          ...placeOf(name),
+          before: text,
+          after: null,
+          by,
+          audit: { action: 'team.deleted', before: shownTeam(team), after: null },
+        });
+        return changed ? { team } : undefined;
+      }).then(({ team }) => team),
+  };
+}

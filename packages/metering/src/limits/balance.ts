@@ -1,0 +1,142 @@
+import type { Account, Budget, Limits } from '@gateway/contracts/identity';
+import type { ChainableCommander, Redis } from 'ioredis';
+import { askRedis } from '../keys/ask-redis.ts';
+import { periodEndMs, periodOf } from '../ledger/budget-period.ts';
+import type { Dimension } from '../ledger/charge.ts';
+import { redisNames } from '../redis-names.ts';
+
+/** What is left of one limit, in its own unit. */
+export interface LimitBalance {
+  readonly limit: keyof Limits;
+  readonly value: number;
+  readonly remaining: number;
+}
+
+export interface BudgetBalance {
+  readonly period: Budget['period'];
+  readonly microUsd: number;
+  readonly spentMicroUsd: number;
+  /** For requests that are under way. */
+  readonly reservedMicroUsd: number;
+  readonly remainingMicroUsd: number;
+  /** When the period ends, in Unix milliseconds; null for `total`. */
+  readonly resetsAtMs: number | null;
+}
+
+export interface AccountBalance {
+  readonly owner: string;
+  readonly limits: readonly LimitBalance[];
+  readonly budget: BudgetBalance | null;
+}
+
+const RATES = [
+  { limit: 'requestsPerMinute', dimension: 'requests', unitsPerOne: 1 },
+  { limit: 'tokensPerMinute', dimension: 'tokens', unitsPerOne: 1 },
+  { limit: 'imagesPerMinute', dimension: 'images', unitsPerOne: 1 },
+  { limit: 'audioSecondsPerMinute', dimension: 'audioMs', unitsPerOne: 1000 },
+] as const satisfies readonly { limit: keyof Limits; dimension: Dimension; unitsPerOne: number }[];
+
+const WINDOW_US = 60_000_000;
+
+/** Commands of one round trip, each with what is made of its reply. */
+interface Question<T> {
+  readonly ask: (commands: ChainableCommander) => ChainableCommander;
+  readonly read: (reply: unknown, nowUs: number) => T;
+}
+
+/**
+ * What is left of accounts' limits and budgets, read in one round trip; it counts nothing and holds for this moment.
+ *
+ * @throws {GatewayError} `service_unavailable` when Redis does not answer
+ */
+export async function readBalances(
+  redis: Redis,
+  accounts: readonly Account[],
+  { timeZone, nowMs }: { timeZone: string; nowMs: number },
+): Promise<readonly AccountBalance[]> {
+  const limits = accounts.flatMap(({ owner, limits: all }) => limitQuestions(owner, all));
+  const budgets = accounts.flatMap(({ owner, budget }) =>
+    budget === null ? [] : [budgetQuestion(owner, budget, timeZone, nowMs)],
+  );
+  let commands = redis.pipeline().time();
+  for (const { ask } of [...limits, ...budgets]) commands = ask(commands);
+  const replies = (await askRedis(commands.exec())) ?? [];
+  const values = await Promise.all(
+    replies.map(([error, value]) =>
+      askRedis(error === null ? Promise.resolve(value) : Promise.reject(error)),
+    ),
+  );
+  const nowUs = microseconds(values.shift());
+  const readAll = <T>(questions: readonly Question<T>[]) =>
+    questions.map(({ read }) => read(values.shift(), nowUs));
+  const limitBalances = readAll(limits);
+  const budgetBalances = readAll(budgets);
+  return accounts.map(({ owner }) => ({
+    owner,
+    limits: limitBalances.flatMap(({ owner: of, ...balance }) => (of === owner ? [balance] : [])),
+    budget: budgetBalances.find(({ owner: of }) => of === owner)?.balance ?? null,
+  }));
+}
+
+function limitQuestions(owner: string, limits: Limits): Question<LimitBalance & { owner: string }>[] {
+  const questions: Question<LimitBalance & { owner: string }>[] = [];
+  for (const { limit, dimension, unitsPerOne } of RATES) {
+    const value = limits[limit];
+    if (value === undefined) continue;
+    questions.push({
+      ask: (commands) => commands.get(redisNames.rate(owner, dimension, null)),
+      read: (reply, nowUs) => {
+        const left = unitsLeft(Number(reply ?? 0), nowUs, value * unitsPerOne);
+        return { owner, limit, value, remaining: Math.floor(left / unitsPerOne) };
+      },
+    });
+  }
+  const { concurrentRequests } = limits;
+  if (concurrentRequests !== undefined)
+    questions.push({
+      ask: (commands) => commands.zrange(redisNames.places(owner), '0', '-1', 'WITHSCORES'),
+      read: (reply, nowUs) => {
+        const running = scores(reply).filter((untilMs) => untilMs * 1000 > nowUs).length;
+        const remaining = Math.max(0, concurrentRequests - running);
+        return { owner, limit: 'concurrentRequests', value: concurrentRequests, remaining };
+      },
+    });
+  return questions;
+}
+
+/** The bucket of reserve.lua: what fits before the time at which it will be full again. */
+function unitsLeft(fullAtUs: number, nowUs: number, limit: number): number {
+  const missingUs = Math.min(Math.max(fullAtUs - nowUs, 0), WINDOW_US);
+  return Math.floor(((WINDOW_US - missingUs) * limit) / WINDOW_US + 0.0001);
+}
+
+function budgetQuestion(
+  owner: string,
+  { microUsd, period }: Budget,
+  timeZone: string,
+  nowMs: number,
+): Question<{ owner: string; balance: BudgetBalance }> {
+  return {
+    ask: (commands) =>
+      commands.hmget(redisNames.account(owner, periodOf(period, timeZone, nowMs)), 'spent', 'reserved'),
+    read: (reply) => {
+      const [spent, reserved] = Array.isArray(reply) ? reply : [];
+      const spentMicroUsd = Number(spent ?? 0);
+      const reservedMicroUsd = Number(reserved ?? 0);
+      const remainingMicroUsd = Math.max(0, microUsd - spentMicroUsd - reservedMicroUsd);
+      const resetsAtMs = periodEndMs(period, timeZone, nowMs);
+      const balance = { period, microUsd, spentMicroUsd, reservedMicroUsd, remainingMicroUsd, resetsAtMs };
+      return { owner, balance };
+    },
+  };
+}
+
+/** Redis' TIME: seconds and microseconds. */
+function microseconds(reply: unknown): number {
+  const [seconds, rest] = Array.isArray(reply) ? reply : [];
+  return Number(seconds) * 1_000_000 + Number(rest);
+}
+
+/** Every second element of members and scores. */
+const scores = (reply: unknown): number[] =>
+  Array.isArray(reply) ? reply.filter((_, at) => at % 2 === 1).map(Number) : [];
