@@ -1,13 +1,16 @@
 import { createServiceApp, type ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { Express } from 'express';
+import { createCountHandler } from './counting/count.ts';
+import { MESSAGES_COUNT, RESPONSES_COUNT } from './counting/count-endpoint.ts';
 import { createGenerateHandler } from './generate.ts';
+import { createListModels, createReadModel } from './models/models.ts';
 import { createStoredHandler } from './stored/stored-response.ts';
 import type { TextServices } from './text-call.ts';
-import { COUNT_TOKENS, MESSAGES, RESPONSES } from './text-endpoint.ts';
+import { CHAT, MESSAGES, RESPONSES } from './text-endpoint.ts';
 
 type TextAppOptions = TextServices & { readonly service: Omit<ServiceAppOptions, 'service' | 'handlers'> };
 
-/** The text service: everything below `/v1/responses` and `/v1/messages`. */
+/** The text service: conversations under three protocols, counting them, and the list of models. */
 export const createTextApp = ({ service, ...services }: TextAppOptions): Express =>
   createServiceApp({
     ...service,
@@ -22,6 +25,10 @@ export const createTextApp = ({ service, ...services }: TextAppOptions): Express
         services,
       ),
       'POST /v1/messages': createGenerateHandler(MESSAGES, services),
-      'POST /v1/messages/count_tokens': createGenerateHandler(COUNT_TOKENS, services),
+      'POST /v1/messages/count_tokens': createCountHandler(MESSAGES_COUNT, services),
+      'POST /v1/responses/input_tokens': createCountHandler(RESPONSES_COUNT, services),
+      'POST /v1/chat/completions': createGenerateHandler(CHAT, services),
+      'GET /v1/models': createListModels(services.upstream),
+      'GET /v1/models/{id}': createReadModel(services.upstream),
     },
   });

@@ -1,6 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { Attempt, Reply } from '@gateway/upstream/reply';
+import { type Dropped, droppedHeader } from './protocols/conversation/losses.ts';
+import type { TextProtocol } from './protocols/conversation/text-protocol.ts';
 import type { TextCall } from './text-call.ts';
 import type { TokenUsage } from './usage.ts';
 
@@ -37,6 +39,19 @@ export function noteUsage({ context, services }: TextCall, reply: Reply, usage: 
   line.outputTokens = usage.outputTokens;
   line.reasoningTokens = usage.reasoningTokens;
   services.metrics.tokens(reply.candidate.channel.name, usage);
+}
+
+/** What a request had to leave out for its upstream: told to the caller, the log and the metrics. */
+export function noteLosses(
+  { context, services, response, endpoint }: TextCall,
+  target: TextProtocol,
+  dropped: readonly Dropped[],
+): void {
+  const names = droppedHeader(dropped);
+  if (names === null) return;
+  response.setHeader('x-gateway-dropped', names);
+  context.line.dropped = names;
+  services.metrics.losses(endpoint.protocol, target, dropped.length);
 }
 
 /** The provider said itself, within a reply that passes as it is, that it failed. */

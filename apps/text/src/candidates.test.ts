@@ -10,6 +10,7 @@ channels:
   two: { provider: simulator, baseUrl: "${second}", apiKey: k, speaks: [messages, responses] }
 models:
   plain: { kind: text, routes: [{ channel: one }], builtInTools: [] }
+  lenient: { kind: text, routes: [{ channel: one }], builtInTools: [], dropUnavailableTools: true }
   searching: { kind: text, routes: [{ channel: two }], builtInTools: [web_search] }
   mixed:
     kind: text
@@ -58,15 +59,27 @@ test("a model outside the key's patterns answers as if it did not exist", async 
 
 test.for([
   ['/v1/responses', { model: 'tts-1', input: 'hi' }],
-  ['/v1/messages', message('plain')],
-] as const)(
-  '%s: a model of another kind or without a channel of this protocol is refused',
-  async ([path, body]) => {
-    const reply = await stack.text.fetch(path, { body });
-    expect(reply.status).toBe(400);
-    expect(JSON.stringify(await reply.json())).toContain(body.model);
-  },
-);
+  ['/v1/messages', message('tts-1')],
+  ['/v1/chat/completions', message('tts-1')],
+] as const)('%s: a model of another kind is refused', async ([path, body]) => {
+  const reply = await stack.text.fetch(path, { body });
+  expect(reply.status).toBe(400);
+  expect(JSON.stringify(await reply.json())).toContain(body.model);
+});
+
+test('a built-in tool that may be dropped is left out and named, unless the request depends on it', async () => {
+  const tools = [{ type: 'web_search' }, { type: 'function', name: 'f', parameters: null, strict: false }];
+  const ask = (more: object, headers = {}) =>
+    stack.text.fetch('/v1/responses', { body: { model: 'lenient', input: 'hi', tools, ...more }, headers });
+  const reply = await ask({});
+  expect(reply.status).toBe(200);
+  expect(reply.headers.get('x-gateway-dropped')).toBe('tools[0]');
+  expect((await stack.first.nextRequest()).json()).toMatchObject({ tools: [{ name: 'f' }] });
+  expect((await ask({}, { 'x-gateway-strict': 'true' })).status).toBe(400);
+  expect((await ask({ tool_choice: { type: 'web_search' } })).status).toBe(400);
+  const needed = await ask({ tools: tools.slice(0, 1), tool_choice: 'required' });
+  expect(await needed.json()).toMatchObject({ error: { code: 'unsupported_tool', param: 'tools[0]' } });
+});
 
 test.for([
   [

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { CallerLeft, contextOf, identityOf, type RequestContext } from '@gateway/service-kit/request-context';
 import type { Candidate } from '@gateway/upstream/catalog';
@@ -7,7 +8,7 @@ import type { SendOptions } from '@gateway/upstream/send';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { RequestHandler } from 'express';
 import { attemptNotes, noteReply } from './call-notes.ts';
-import { carrierFor } from './carrier.ts';
+import { type Carrier, carriersOf } from './carrier.ts';
 import { chooseCandidates } from './choose-candidates.ts';
 import { judgeWhole } from './passthrough/relay-json.ts';
 import { shuttingDown } from './shutting-down.ts';
@@ -15,39 +16,79 @@ import type { TextCall, TextServices } from './text-call.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 import { readTextRequest } from './text-request.ts';
 
-/** Handles an endpoint that takes a conversation for a model: `POST /v1/responses`, `POST /v1/messages`, counting tokens. */
+/** Handles an endpoint that has a model generate: `POST /v1/responses`, `/v1/messages`, `/v1/chat/completions`. */
 export function createGenerateHandler(endpoint: TextEndpoint, services: TextServices): RequestHandler {
   return async (message, response) => {
-    const startedAt = performance.now();
-    const context = contextOf(message);
-    const identity = identityOf(message);
-    const request = await readTextRequest(endpoint, message, services.maxBodyBytes);
-    context.line.model = request.model;
-    context.line.stream = request.streamed;
+    const call = await openCall(endpoint, services, message, response);
+    const carrierOf = carriersOf(call);
+    const reply = await sendCall(call, await candidatesFor(call), carrierOf);
+    await carrierOf(reply.candidate).relay(reply);
+  };
+}
 
-    const call = { services, endpoint, identity, context, message, response, request, startedAt };
-    const candidates = await candidatesFor(call);
-    const reply = await sendFor(context, services.upstream, {
+/** Reads and checks a request for a model. */
+export async function openCall(
+  endpoint: TextEndpoint,
+  services: TextServices,
+  message: IncomingMessage,
+  response: ServerResponse,
+): Promise<TextCall> {
+  const startedAt = performance.now();
+  const context = contextOf(message);
+  const identity = identityOf(message);
+  const request = await readTextRequest(endpoint, message, services.maxBodyBytes);
+  context.line.model = request.model;
+  context.line.stream = request.streamed;
+  const protocols = [endpoint.protocol, ...endpoint.translatedTo];
+  const model = modelFor(services.upstream, { name: request.model, protocols, identity });
+  return { services, endpoint, identity, context, message, response, request, model, startedAt };
+}
+
+/** Asks one candidate after the other, each in its own protocol. A refusal is told in the caller's. */
+export async function sendCall(
+  { context, services, endpoint, request }: TextCall,
+  candidates: readonly Candidate[],
+  carrierOf: (candidate: Candidate) => Carrier,
+): Promise<Reply> {
+  const asked: Candidate[] = [];
+  try {
+    return await sendFor(context, services.upstream, {
       candidates,
-      request: (candidate) => carrierFor(candidate, call).request(candidate),
+      request: (candidate) => {
+        const made = carrierOf(candidate).request(candidate);
+        if (!(made instanceof GatewayError)) asked.push(candidate);
+        return made;
+      },
       dialect: endpoint.dialect,
       streamed: request.streamed,
       ...(request.streamed ? {} : { judge: judgeWhole }),
     });
-    await carrierFor(reply.candidate, call).relay(reply);
-  };
+  } catch (error) {
+    throw explained(error, asked.at(-1), carrierOf);
+  }
+}
+
+/** A refusal is the last candidate's that was asked: after it no other is tried. */
+function explained(
+  error: unknown,
+  asked: Candidate | undefined,
+  carrierOf: (candidate: Candidate) => Carrier,
+): unknown {
+  if (asked === undefined || !(error instanceof GatewayError)) return error;
+  return carrierOf(asked).explain?.(error, asked) ?? error;
 }
 
 /** Channels for a call; one that continues an earlier response can only go where that response was made. */
-async function candidatesFor(call: TextCall): Promise<readonly Candidate[]> {
-  const { services, endpoint, identity, request } = call;
+export async function candidatesFor(call: TextCall): Promise<readonly Candidate[]> {
+  const { services, endpoint, identity, request, model } = call;
   const { upstream, origins } = services;
-  const model = modelFor(upstream, { name: request.model, protocols: endpoint.servedBy, identity });
   const candidates = chooseCandidates(upstream, model, endpoint, request.builtInTools);
   const previous = request.previousResponseId;
   if (previous === null) return candidates;
   const origin = await origins.find(previous, identity.keyId);
-  const pinned = candidates.filter(({ channel }) => channel.name === origin?.channel);
+  const pinned = candidates.filter(
+    ({ channel, protocol }) => channel.name === origin?.channel && protocol === endpoint.protocol,
+  );
   if (pinned.length > 0) return pinned;
   throw new GatewayError('previous_response_not_found', {
     path: ['previous_response_id'],

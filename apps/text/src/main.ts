@@ -6,6 +6,7 @@ import { startService } from '@gateway/service-kit/start-service';
 import { createTextApp } from './app.ts';
 import { TextConfig } from './config.ts';
 import { openUpstream } from './open-upstream.ts';
+import { createOpaqueTokens } from './protocols/opaque-token.ts';
 import { createResponseOrigins } from './stored/response-origins.ts';
 import { createTextMetrics } from './text-metrics.ts';
 
@@ -21,6 +22,7 @@ await startService(options, async ({ config, life, logger, metrics }) => {
     upstream,
     origins: createResponseOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),
     metrics: textMetrics,
+    tokens: createOpaqueTokens(config.GATEWAY_SECRET),
     maxBodyBytes: config.TEXT_MAX_BODY_BYTES,
     keepAliveMs: config.TEXT_KEEP_ALIVE_MS,
     service: {

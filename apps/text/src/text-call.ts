@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Identity } from '@gateway/contracts/identity';
 import type { RequestContext } from '@gateway/service-kit/request-context';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
+import type { OpaqueTokens } from './protocols/opaque-token.ts';
 import type { ResponseOrigins } from './stored/response-origins.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 import type { TextMetrics } from './text-metrics.ts';
@@ -12,6 +14,8 @@ export interface TextServices {
   readonly upstream: Upstream;
   readonly origins: ResponseOrigins;
   readonly metrics: TextMetrics;
+  /** Seals what must survive its way through a client of another protocol. */
+  readonly tokens: OpaqueTokens;
   readonly maxBodyBytes: number;
   /** See `TEXT_KEEP_ALIVE_MS`. */
   readonly keepAliveMs: number;
@@ -26,6 +30,7 @@ export interface TextCall {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   readonly request: TextRequest;
+  readonly model: ResolvedModel;
   /** On the clock of `performance.now()`. */
   readonly startedAt: number;
 }

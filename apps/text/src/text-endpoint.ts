@@ -1,13 +1,16 @@
 import { CountTokensRequest, MessagesRequest } from '@gateway/contracts/anthropic/messages';
 import type { Dialect } from '@gateway/contracts/gateway-error';
+import { ChatCompletionsRequest } from '@gateway/contracts/openai/chat';
 import { ResponsesRequest } from '@gateway/contracts/openai/responses';
-import type { Operation, Protocol } from '@gateway/upstream/protocol';
+import type { Operation } from '@gateway/upstream/protocol';
 import type { z } from 'zod';
 import { type JsonObject, objectAt } from './json-object.ts';
+import type { TextProtocol } from './protocols/conversation/text-protocol.ts';
+import { createChatWatch } from './sse/chat-watch.ts';
 import { createMessageWatch } from './sse/message-watch.ts';
 import { createResponseWatch } from './sse/response-watch.ts';
 import type { StreamWatch } from './sse/stream-watch.ts';
-import { type TokenUsage, usageOfMessage, usageOfResponse } from './usage.ts';
+import { type TokenUsage, usageOfCompletion, usageOfMessage, usageOfResponse } from './usage.ts';
 
 /** The members that the gateway acts on, whichever protocol a request is of. */
 export interface TextBody {
@@ -23,9 +26,9 @@ export interface TextBody {
 export interface TextEndpoint {
   /** What it is at a channel of the caller's own protocol. */
   readonly operation: Operation;
-  readonly protocol: 'responses' | 'messages';
-  /** The protocols of channels that can serve it: its own, and those that it can be translated to. */
-  readonly servedBy: readonly Protocol[];
+  readonly protocol: TextProtocol;
+  /** The other protocols that it can be translated to, best first. */
+  readonly translatedTo: readonly TextProtocol[];
   readonly dialect: Dialect;
   readonly schema: z.ZodType<TextBody>;
   createWatch(): StreamWatch;
@@ -43,7 +46,7 @@ const usageBy =
 export const RESPONSES: TextEndpoint = {
   operation: 'responses',
   protocol: 'responses',
-  servedBy: ['responses'],
+  translatedTo: ['messages', 'chat'],
   dialect: 'openai',
   schema: ResponsesRequest,
   createWatch: createResponseWatch,
@@ -53,11 +56,21 @@ export const RESPONSES: TextEndpoint = {
 export const MESSAGES: TextEndpoint = {
   operation: 'messages',
   protocol: 'messages',
-  servedBy: ['messages'],
+  translatedTo: ['responses', 'chat'],
   dialect: 'anthropic',
   schema: MessagesRequest,
   createWatch: createMessageWatch,
   usageOf: usageBy(usageOfMessage),
+};
+
+export const CHAT: TextEndpoint = {
+  operation: 'chat',
+  protocol: 'chat',
+  translatedTo: ['responses', 'messages'],
+  dialect: 'openai',
+  schema: ChatCompletionsRequest,
+  createWatch: createChatWatch,
+  usageOf: usageBy(usageOfCompletion),
 };
 
 /** Counting generates nothing, so there is no usage to read. */
@@ -65,5 +78,11 @@ export const COUNT_TOKENS: TextEndpoint = {
   ...MESSAGES,
   operation: 'messages.count_tokens',
   schema: CountTokensRequest,
+  usageOf: () => null,
+};
+
+export const INPUT_TOKENS: TextEndpoint = {
+  ...RESPONSES,
+  operation: 'responses.input_tokens',
   usageOf: () => null,
 };

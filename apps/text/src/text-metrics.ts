@@ -1,6 +1,7 @@
 import type { Metrics } from '@gateway/service-kit/metrics';
 import type { Attempt } from '@gateway/upstream/reply';
 import { Counter, Histogram } from 'prom-client';
+import type { TextProtocol } from './protocols/conversation/text-protocol.ts';
 import type { TokenUsage } from './usage.ts';
 
 /** What this service counts beside its requests. Channels are the operator's own few. */
@@ -8,6 +9,8 @@ export interface TextMetrics {
   attempt(attempt: Attempt): void;
   tokens(channel: string, usage: TokenUsage): void;
   firstByte(channel: string, durationMs: number): void;
+  /** Members of requests that could not be said in the upstream's protocol. */
+  losses(caller: TextProtocol, target: TextProtocol, count: number): void;
 }
 
 /** Seconds: a model's first output comes after a tenth of a second or after a minute of thought. */
@@ -34,6 +37,12 @@ export function createTextMetrics({ registry }: Pick<Metrics, 'registry'>): Text
     buckets: FIRST_BYTE_BUCKETS,
     registers,
   });
+  const losses = new Counter({
+    name: 'gateway_translation_losses_total',
+    help: "Members of requests that were left out because the upstream's protocol or quirks cannot say them",
+    labelNames: ['caller', 'target'],
+    registers,
+  });
   return {
     attempt: ({ channel, outcome }) => attempts.inc({ channel, outcome }),
     tokens: (channel, usage) => {
@@ -45,6 +54,7 @@ export function createTextMetrics({ registry }: Pick<Metrics, 'registry'>): Text
       };
       for (const [kind, count] of Object.entries(kinds)) if (count > 0) tokens.inc({ channel, kind }, count);
     },
+    losses: (caller, target, count) => losses.inc({ caller, target }, count),
     firstByte: (channel, durationMs) => firstByte.observe({ channel }, durationMs / 1000),
   };
 }

@@ -32,6 +32,7 @@ export async function readTextRequest(
     streamed: body.stream === true,
     stored: body.store !== false,
     previousResponseId: typeof previous === 'string' ? previous : null,
-    builtInTools: askedTools(protocol, body),
+    // Chat Completions has none: what it calls web search is a member of its own.
+    builtInTools: protocol === 'chat' ? [] : askedTools(protocol, body),
   };
 }

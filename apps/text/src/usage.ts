@@ -37,3 +37,23 @@ export function usageOfMessage(usage: JsonObject): TokenUsage {
     reasoningTokens: (details && numberAt(details, 'thinking_tokens')) ?? 0,
   };
 }
+
+/**
+ * `usage` of a chat completion. Some servers count cached input under a name of their own, and some leave reasoning out
+ * of `completion_tokens`, which shows in the total.
+ */
+export function usageOfCompletion(usage: JsonObject): TokenUsage {
+  const prompt = objectAt(usage, 'prompt_tokens_details');
+  const completion = objectAt(usage, 'completion_tokens_details');
+  const inputTokens = numberAt(usage, 'prompt_tokens') ?? 0;
+  const answered = numberAt(usage, 'completion_tokens') ?? 0;
+  const uncounted = Math.max(0, (numberAt(usage, 'total_tokens') ?? 0) - inputTokens - answered);
+  return {
+    inputTokens,
+    cachedInputTokens:
+      (prompt && numberAt(prompt, 'cached_tokens')) ?? numberAt(usage, 'prompt_cache_hit_tokens') ?? 0,
+    cacheWriteTokens: (prompt && numberAt(prompt, 'cache_write_tokens')) ?? 0,
+    outputTokens: answered + uncounted,
+    reasoningTokens: (completion && numberAt(completion, 'reasoning_tokens')) ?? uncounted,
+  };
+}

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { CountTokensRequest, MessagesRequest } from './anthropic/messages.ts';
+import { ChatCompletionsRequest } from './openai/chat.ts';
 import { ImageEditRequest, ImageGenerationRequest } from './openai/images.ts';
 import { ResponsesRequest } from './openai/responses.ts';
 import { SpeechRequest } from './openai/speech.ts';
@@ -15,8 +16,10 @@ export interface RequestBody {
 /** The bodies of the endpoints that take one, by `METHOD /path`. */
 export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
   'POST /v1/responses': { schema: ResponsesRequest },
+  'POST /v1/responses/input_tokens': { schema: ResponsesRequest },
   'POST /v1/messages': { schema: MessagesRequest },
   'POST /v1/messages/count_tokens': { schema: CountTokensRequest },
+  'POST /v1/chat/completions': { schema: ChatCompletionsRequest },
   'POST /v1/images/generations': { schema: ImageGenerationRequest },
   'POST /v1/images/edits': {
     schema: ImageEditRequest,

@@ -1,26 +1,36 @@
 import type { Reply } from '@gateway/upstream/reply';
-import { noteFirstByte, noteReportedFailure, noteUsage } from '../call-notes.ts';
-import type { Carrier } from '../carrier.ts';
+import { noteFirstByte, noteLosses, noteReportedFailure, noteUsage } from '../call-notes.ts';
+import { type Carrier, unlessRefused } from '../carrier.ts';
 import { textAt } from '../json-object.ts';
+import { type Dropped, refuseLosses } from '../protocols/conversation/losses.ts';
 import { queryOf } from '../query-of.ts';
 import type { TextCall } from '../text-call.ts';
+import { isStrict } from '../translation/is-strict.ts';
+import { ownBody } from './own-body.ts';
 import { isEventStream, relayJson } from './relay-json.ts';
 import { relayStream } from './relay-stream.ts';
-import { replaceModel } from './replace-model.ts';
 import { upstreamRequestHeaders } from './upstream-request-headers.ts';
 
-/** Carries a call to a channel of its own protocol: nothing is rewritten but the model's name where it differs. */
+/** Carries a call to a channel of its own protocol: nothing is rewritten but what `ownBody` says. */
 export function createPassthrough(call: TextCall): Carrier {
-  const { endpoint, message, response, context, request } = call;
+  const { endpoint, message, response, context } = call;
+  let dropped: readonly Dropped[] = [];
   return {
-    request: ({ model }) => ({
-      operation: endpoint.operation,
-      method: 'POST',
-      query: queryOf(message),
-      headers: upstreamRequestHeaders(endpoint, message),
-      body: model === request.model ? request.bytes : replaceModel(request.bytes, model),
-    }),
+    request: (candidate) =>
+      unlessRefused(() => {
+        const own = ownBody(call, candidate);
+        if (isStrict(message)) refuseLosses(own.dropped);
+        dropped = own.dropped;
+        return {
+          operation: endpoint.operation,
+          method: 'POST',
+          query: queryOf(message),
+          headers: upstreamRequestHeaders(endpoint, message),
+          body: own.body,
+        };
+      }),
     relay: async (reply) => {
+      noteLosses(call, endpoint.protocol, dropped);
       if (!isEventStream(reply.headers['content-type'])) {
         await relayJson({
           reply,

@@ -1,0 +1,42 @@
+import type { Operation } from '@gateway/upstream/protocol';
+import type { TextProtocol } from '../protocols/conversation/text-protocol.ts';
+import { COUNT_TOKENS, INPUT_TOKENS, type TextEndpoint } from '../text-endpoint.ts';
+
+/** What asks a channel of a protocol for a count; the chat protocol has no such thing. */
+export const COUNT_OPERATIONS: Readonly<Record<TextProtocol, Operation | null>> = {
+  messages: 'messages.count_tokens',
+  responses: 'responses.input_tokens',
+  chat: null,
+};
+
+/** The members of a translated request that a count takes. */
+export const COUNTED_MEMBERS: Readonly<Record<TextProtocol, readonly string[]>> = {
+  messages: ['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config'],
+  responses: [
+    'model',
+    'input',
+    'instructions',
+    'tools',
+    'tool_choice',
+    'text',
+    'reasoning',
+    'parallel_tool_calls',
+  ],
+  chat: [],
+};
+
+/** An endpoint that counts, and how its callers read the number. */
+export interface CountEndpoint {
+  readonly endpoint: TextEndpoint;
+  readonly replyBody: (inputTokens: number) => object;
+}
+
+export const MESSAGES_COUNT: CountEndpoint = {
+  endpoint: COUNT_TOKENS,
+  replyBody: (inputTokens) => ({ input_tokens: inputTokens }),
+};
+
+export const RESPONSES_COUNT: CountEndpoint = {
+  endpoint: INPUT_TOKENS,
+  replyBody: (inputTokens) => ({ object: 'response.input_tokens', input_tokens: inputTokens }),
+};

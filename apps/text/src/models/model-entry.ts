@@ -1,0 +1,46 @@
+import { ENDPOINTS } from '@gateway/contracts/endpoints';
+import type { EndpointScope, Identity } from '@gateway/contracts/identity';
+import type { Model } from '@gateway/upstream/configuration/configuration';
+import { type ModelKind, PROTOCOLS_OF_KIND } from '@gateway/upstream/protocol';
+
+/** What callers can do with a model of each kind. Every text endpoint reaches every text model, translated if need be. */
+const SCOPES_OF_KIND: Readonly<Record<ModelKind, readonly EndpointScope[]>> = {
+  text: ['responses', 'messages', 'chat'],
+  image: ['images'],
+  speech: ['speech'],
+  transcription: ['transcriptions'],
+};
+
+/** Nobody told the gateway when a model was made; both protocols allow the epoch for that. */
+const [UNKNOWN_SECONDS, UNKNOWN_TIME] = [0, '1970-01-01T00:00:00Z'];
+
+/**
+ * A model with the members of both protocols' lists, so that each kind of client finds its own; what only this gateway
+ * can say stands below `gateway`.
+ */
+export function modelEntry(id: string, model: Model, { endpoints: allowed }: Pick<Identity, 'endpoints'>) {
+  const { kind, routes, contextWindow, maxOutputTokens } = model;
+  const scopes = SCOPES_OF_KIND[kind].filter((scope) => allowed === null || allowed.includes(scope));
+  return {
+    id,
+    object: 'model',
+    created: UNKNOWN_SECONDS,
+    owned_by: 'gateway',
+    type: 'model',
+    display_name: id,
+    created_at: UNKNOWN_TIME,
+    gateway: {
+      kind,
+      /** The protocols that its channels speak themselves: through these nothing is translated. */
+      protocols: PROTOCOLS_OF_KIND[kind].filter((protocol) =>
+        routes.some(({ channel }) => channel.speaks.includes(protocol)),
+      ),
+      endpoints: ENDPOINTS.filter(
+        ({ method, path, scope }) =>
+          method === 'POST' && !path.includes('{') && scope !== null && scopes.includes(scope),
+      ).map(({ path }) => path),
+      ...(contextWindow !== null && { context_window: contextWindow }),
+      ...(maxOutputTokens !== null && { max_output_tokens: maxOutputTokens }),
+    },
+  };
+}

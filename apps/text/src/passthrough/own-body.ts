@@ -1,0 +1,63 @@
+import { offersTool } from '@gateway/contracts/built-in-tools';
+import type { Candidate } from '@gateway/upstream/catalog';
+import type { AskedTool } from '../asked-tools.ts';
+import { type Dropped, refuseTool } from '../protocols/conversation/losses.ts';
+import { isJsonObject, parseBody } from '../protocols/conversation/raw-json.ts';
+import { mayHoldTokens, restoreTokens } from '../protocols/restore-tokens.ts';
+import type { TextCall } from '../text-call.ts';
+import { targetOf } from '../translation/target-of.ts';
+import { replaceModel } from './replace-model.ts';
+
+type Members = { readonly [member: string]: unknown };
+
+interface OwnBody {
+  readonly body: Buffer | string;
+  readonly dropped: readonly Dropped[];
+}
+
+/**
+ * What a channel of the caller's own protocol gets: the caller's bytes, with the channel's name for the model. They are
+ * read and written anew only where they hold what is not for this channel: reasoning that another vendor sealed and the
+ * gateway carried, or a built-in tool that the configuration lets it leave out.
+ *
+ * @throws {GatewayError} `unsupported_tool` where the request depends on a tool that would be left out
+ */
+export function ownBody({ request, model, services }: TextCall, candidate: Candidate): OwnBody {
+  const { bytes, builtInTools } = request;
+  const missing = builtInTools.filter(({ family }) => !offersTool(candidate.route.builtInTools, family));
+  if (missing.length === 0 && !mayHoldTokens(bytes)) {
+    const isNamedSo = candidate.model === request.model;
+    return { body: isNamedSo ? bytes : replaceModel(bytes, candidate.model), dropped: [] };
+  }
+  const parsed = parseBody(bytes.toString());
+  if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
+  const { body, dropped } = restoreTokens(parsed, targetOf(candidate, model), services.tokens);
+  const written = JSON.stringify({ ...withoutTools(body, missing), model: candidate.model });
+  const lost = missing.map(({ path }) => ({ path, reason: 'the tool is not available for this model' }));
+  return { body: written, dropped: [...dropped, ...lost] };
+}
+
+function withoutTools(body: Members, missing: readonly AskedTool[]): Members {
+  const [first] = missing;
+  if (first === undefined || !Array.isArray(body.tools)) return body;
+  const gone = new Set(missing.map(({ path }) => path[1]));
+  const dropped = body.tools.filter((_, index) => gone.has(index));
+  const tools = body.tools.filter((_, index) => !gone.has(index));
+  if (dependsOn(body.tool_choice, dropped, tools.length)) {
+    refuseTool(first.path, `Tool '${first.type}' is not available for this model.`);
+  }
+  if (tools.length > 0) return { ...body, tools };
+  const { tools: _, tool_choice: __, ...rest } = body;
+  return rest;
+}
+
+/** Whether a choice names a tool that is gone, or demands a call where no tool is left. */
+function dependsOn(choice: unknown, dropped: readonly unknown[], toolsLeft: number): boolean {
+  if (choice === 'required') return toolsLeft === 0;
+  if (!isJsonObject(choice)) return false;
+  if (choice.type === 'any') return toolsLeft === 0;
+  const isNamed = (tool: unknown) =>
+    isJsonObject(tool) &&
+    (tool.type === choice.type || (choice.type === 'tool' && tool.name === choice.name));
+  return dropped.some(isNamed);
+}

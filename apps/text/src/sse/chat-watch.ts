@@ -1,0 +1,57 @@
+import { openaiError } from '@gateway/service-kit/error-response';
+import { isObject, type JsonObject, objectAt, parseObject, textAt } from '../json-object.ts';
+import { type TokenUsage, usageOfCompletion } from '../usage.ts';
+import { Garbage, type StreamWatch } from './stream-watch.ts';
+
+/**
+ * Watches a stream of Chat Completions. Servers differ in how they end it: with `[DONE]`, or by closing once every
+ * answer has its `finish_reason`. Both are an end.
+ */
+export function createChatWatch(): StreamWatch {
+  let id: string | null = null;
+  let usage: TokenUsage | null = null;
+  let ended = false;
+  let reportedFailure: string | null = null;
+
+  const onChunk = (chunk: JsonObject) => {
+    id ??= textAt(chunk, 'id');
+    const reported = objectAt(chunk, 'usage');
+    if (reported !== null) usage = usageOfCompletion(reported);
+    const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+    if (choices.some((choice) => isObject(choice) && (choice.finish_reason ?? null) !== null)) ended = true;
+    if ((chunk.error ?? null) === null) return;
+    ended = true;
+    const error = objectAt(chunk, 'error');
+    reportedFailure = (error && (textAt(error, 'code') ?? textAt(error, 'type'))) ?? 'error';
+  };
+
+  return {
+    event: (data) => {
+      if (data === '[DONE]') {
+        ended = true;
+        return;
+      }
+      const chunk = parseObject(data);
+      if (chunk === null) throw new Garbage();
+      onChunk(chunk);
+    },
+    get id() {
+      return id;
+    },
+    get usage() {
+      return usage;
+    },
+    get ended() {
+      return ended;
+    },
+    get mayEnd() {
+      return ended;
+    },
+    get reportedFailure() {
+      return reportedFailure;
+    },
+    // Clients throw on `error`; a `[DONE]` behind it would make the answer look whole to those that do not.
+    breakOff: (error) => `data: ${JSON.stringify({ error: openaiError(error) })}\n\n`,
+    keepAlive: () => ': keepalive\n\n',
+  };
+}

@@ -1,0 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+
+/** Whether the caller wants an error rather than a request that has lost something. */
+export const isStrict = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
+  headers['x-gateway-strict'] === 'true';

@@ -1,0 +1,15 @@
+import { randomUUID } from 'node:crypto';
+import type { Candidate } from '@gateway/upstream/catalog';
+import { cleanMessage } from '@gateway/upstream/clean-message';
+import type { OpaqueTokens } from '../protocols/opaque-token.ts';
+import type { Surroundings } from '../protocols/target.ts';
+
+const MS_PER_SECOND = 1000;
+
+/** Randomness, time and secrets for the answer of one candidate. */
+export const surroundingsOf = (candidate: Candidate, tokens: OpaqueTokens): Surroundings => ({
+  mintId: (prefix) => prefix + randomUUID().replaceAll('-', ''),
+  nowSeconds: () => Math.floor(Date.now() / MS_PER_SECOND),
+  tokens,
+  cleanText: (text) => cleanMessage(text, candidate),
+});

@@ -1,0 +1,183 @@
+import { collectSse } from '@gateway/testkit/collect-sse';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Stack } from '../testing/start-stack.ts';
+import { PAIRS, PATHS, requestOf, startPairs, TRANSLATED_PAIRS } from '../testing/text-pairs.ts';
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startPairs({
+    models: `
+  dropping: { kind: text, routes: [{ channel: chat, model: open-model }] }
+  either:
+    kind: text
+    routes:
+      - { channel: messages, model: claude-sonnet-5, priority: 0 }
+      - { channel: responses, model: gpt-5.2, priority: 1 }
+  mixed:
+    kind: text
+    routes: [{ channel: chat, weight: 1000000 }, { channel: messages, weight: 0.001 }]
+  spare: { kind: text, routes: [{ channel: messages }, { channel: reserve, priority: 1 }] }
+`,
+  });
+});
+afterAll(() => stack[Symbol.asyncDispose]());
+beforeEach(() => {
+  stack.first.reset();
+  stack.second.reset();
+});
+
+const UPSTREAM_NAMES = { responses: 'gpt-5.2', messages: 'claude-sonnet-5', chat: 'open-model' } as const;
+
+/** All text deltas of a stream of any of the protocols, joined. */
+const textOf = (sse: string): string =>
+  [...sse.matchAll(/"(?:delta|content|text)":("(?:[^"\\]|\\.)*")/g)]
+    .map(([, text]) => JSON.parse(text ?? ''))
+    .join('');
+
+test.for(PAIRS)(
+  '$caller over $target: a text comes back, whole and streamed',
+  async ({ caller, target, model }) => {
+    const text = await stack.text.fetch(PATHS[caller], { body: requestOf(caller, model, 'Grüße 🐳') });
+    expect(text.status).toBe(200);
+    expect(text.headers.get('content-type')).toMatch(/^application\/json/);
+    const body = await text.text();
+    expect(body).toContain('You said: Grüße 🐳');
+    expect(JSON.parse(body).model).toBe(caller === target ? UPSTREAM_NAMES[target] : model);
+    const streamed = await stack.text.fetch(PATHS[caller], {
+      body: requestOf(caller, model, 'Grüße 🐳', { stream: true }),
+    });
+    expect(streamed.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    expect(textOf(await streamed.text())).toContain('You said: Grüße 🐳');
+    expect((await stack.first.nextRequest()).path).toBe(PATHS[target]);
+  },
+);
+
+test.for(TRANSLATED_PAIRS)(
+  '$caller over $target: the log and the metrics tell usage and losses',
+  async ({ caller, target, model }) => {
+    const requestId = `req_line_${caller}_${target}`;
+    for (const stream of [false, true]) {
+      const reply = await stack.text.fetch(PATHS[caller], {
+        body: requestOf(caller, model, 'Hello there', { stream, metadata: { a: 'b' } }),
+        headers: { 'x-request-id': `${requestId}_${stream}` },
+      });
+      await reply.text();
+      const line = await waitFor(() =>
+        stack.text.lines.find((it) => it.requestId === `${requestId}_${stream}`),
+      );
+      expect(line).toMatchObject({
+        status: 200,
+        outcome: 'ok',
+        model,
+        channel: target,
+        upstreamProtocol: target,
+        firstByteMs: expect.any(Number),
+        inputTokens: expect.any(Number),
+        outputTokens: expect.any(Number),
+      });
+      expect(Number(line.outputTokens)).toBeGreaterThan(0);
+      expect(line).not.toHaveProperty('usageEstimated');
+    }
+  },
+);
+
+test('a loss is named in the reply, the log and the metrics; under x-gateway-strict it is refused', async () => {
+  const body = requestOf('messages', 'to-chat', 'Hello', { top_k: 5 });
+  const headers = { 'x-request-id': 'req_of_a_loss' };
+  const reply = await stack.text.fetch('/v1/messages', { body, headers });
+  expect(reply.status).toBe(200);
+  expect(reply.headers.get('x-gateway-dropped')).toBe('top_k');
+  const line = await waitFor(() => stack.text.lines.find(({ requestId }) => requestId === 'req_of_a_loss'));
+  expect(line).toMatchObject({ dropped: 'top_k' });
+  expect(await stack.text.metrics.registry.metrics()).toMatch(
+    /gateway_translation_losses_total\{caller="messages",target="chat",service="text"\} [1-9]/,
+  );
+  stack.first.reset();
+  const strict = await stack.text.fetch('/v1/messages', { body, headers: { 'x-gateway-strict': 'true' } });
+  expect(strict.status).toBe(400);
+  expect(await strict.json()).toMatchObject({
+    type: 'error',
+    error: { type: 'invalid_request_error', message: expect.stringContaining('top_k') },
+  });
+  expect(stack.first.requests).toEqual([]);
+});
+
+test('what one route cannot carry goes to the next one, and is refused only where none can', async () => {
+  const logprobs = { top_logprobs: 2 };
+  const carried = await stack.text.fetch('/v1/responses', {
+    body: requestOf('responses', 'either', 'Hello', logprobs),
+  });
+  expect(carried.status).toBe(200);
+  expect(carried.headers.get('x-gateway-channel')).toBe('responses');
+  stack.first.reset();
+  const refused = await stack.text.fetch('/v1/responses', {
+    body: requestOf('responses', 'to-messages', 'Hello', logprobs),
+  });
+  expect(refused.status).toBe(400);
+  expect(await refused.json()).toMatchObject({
+    error: { code: 'unsupported_parameter', param: 'top_logprobs' },
+  });
+  expect(stack.first.requests).toEqual([]);
+});
+
+test.for(['background', 'conversation', 'prompt'])(
+  'a %s needs a provider that keeps responses, and is refused without one',
+  async (name) => {
+    const body = requestOf('responses', 'to-messages', 'Hello', {
+      [name]: name === 'background' ? true : { id: 'x' },
+    });
+    const reply = await stack.text.fetch('/v1/responses', { body });
+    expect(reply.status).toBe(400);
+    expect(await reply.json()).toMatchObject({ error: { code: 'unsupported_parameter', param: name } });
+  },
+);
+
+test('within one priority a route of the own protocol comes first, whatever the weights', async () => {
+  const reply = await stack.text.fetch('/v1/messages', { body: requestOf('messages', 'mixed', 'Hello') });
+  expect(reply.headers.get('x-gateway-channel')).toBe('messages');
+});
+
+test('a translated route is the reserve of one that passes', async () => {
+  stack.first.script({ status: 503 });
+  const reply = await stack.text.fetch('/v1/messages', { body: requestOf('messages', 'spare', 'Hello') });
+  expect(reply.status).toBe(200);
+  expect(reply.headers.get('x-gateway-channel')).toBe('reserve');
+});
+
+test("the other protocol gets its own headers and none of the caller's", async () => {
+  await stack.text.fetch('/v1/messages?beta=true', {
+    body: requestOf('messages', 'to-chat', 'Hello'),
+    headers: {
+      'anthropic-version': '2026-10-21',
+      'anthropic-beta': 'x',
+      'openai-beta': 'y',
+      'user-agent': 'caller/1',
+    },
+  });
+  const { url, headers } = await stack.first.nextRequest();
+  expect(url).toBe('/v1/chat/completions');
+  expect(headers).toMatchObject({ 'user-agent': 'caller/1', authorization: 'Bearer k' });
+  expect(Object.keys(headers).filter((name) => /^(anthropic|openai)-/.test(name))).toEqual([]);
+  await stack.text.fetch('/v1/responses', { body: requestOf('responses', 'to-messages', 'Hello') });
+  expect((await stack.first.nextRequest()).headers).toMatchObject({ 'anthropic-version': '2023-06-01' });
+});
+
+test.for(TRANSLATED_PAIRS)(
+  '$caller over $target: an upstream that answers in the other manner than it was asked is still understood',
+  async ({ caller, target, model }) => {
+    // The simulator's own whole reply and its own stream, each played where the other was asked for.
+    const own = requestOf(target, model, 'Hello there');
+    const whole = await (await stack.text.fetch(PATHS[target], { body: own })).json();
+    const sse = await (await stack.text.fetch(PATHS[target], { body: { ...own, stream: true } })).text();
+    stack.first.script({ json: whole });
+    const streamed = await stack.text.fetch(PATHS[caller], {
+      body: requestOf(caller, model, 'Hello', { stream: true }),
+    });
+    const events = await collectSse(streamed);
+    expect(JSON.stringify(events)).toContain('You said: Hello there');
+    stack.first.script({ sse });
+    const collected = await stack.text.fetch(PATHS[caller], { body: requestOf(caller, model, 'Hello') });
+    expect(JSON.stringify(await collected.json())).toContain('You said: Hello there');
+  },
+);

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { decimal, INTEGER, nested } from '../wire-types.ts';
+import { REASONING_EFFORTS } from './responses.ts';
+
+const MESSAGE_ROLES = ['developer', 'system', 'user', 'assistant', 'tool', 'function'] as const;
+
+/** Most token alternatives that can be asked for, answers to one request, and stop sequences. */
+const [MAX_TOP_LOGPROBS, MAX_ANSWERS, MAX_STOP_SEQUENCES] = [20, 128, 4];
+
+const Content = z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]);
+const Named = z.looseObject({ name: z.string().min(1) });
+
+const Message = z.looseObject({
+  role: z.enum(MESSAGE_ROLES),
+  content: Content.nullish(),
+  tool_calls: z.array(z.looseObject({ type: z.string().nullish() })).nullish(),
+});
+
+/** What a message of a role must have beyond what all have. An assistant's may consist of calls alone. */
+const MESSAGE_RULES: Readonly<Record<string, z.ZodType>> = {
+  developer: z.looseObject({ content: Content }),
+  system: z.looseObject({ content: Content }),
+  user: z.looseObject({ content: Content }),
+  tool: z.looseObject({ content: Content, tool_call_id: z.string() }),
+};
+
+/** What a tool must bring, by its type; tools of other types are the provider's to judge. */
+const TOOL_RULES: Readonly<Record<string, z.ZodType>> = {
+  function: z.looseObject({ function: Named }),
+  custom: z.looseObject({ custom: Named }),
+};
+
+const ResponseFormat = z.looseObject({ type: z.string() });
+const JsonSchemaFormat = z.looseObject({ json_schema: Named });
+
+/** A request of `POST /v1/chat/completions`. `null` means absent. Members that are not named here travel untouched. */
+export const ChatCompletionsRequest = z
+  .looseObject({
+    model: z.string().min(1),
+    messages: z.array(Message).min(1),
+    max_completion_tokens: z.int({ error: INTEGER }).min(1).nullish(),
+    max_tokens: z.int({ error: INTEGER }).min(1).nullish(),
+    temperature: decimal(0, 2).nullish(),
+    top_p: decimal(0, 1).nullish(),
+    presence_penalty: decimal(-2, 2).nullish(),
+    frequency_penalty: decimal(-2, 2).nullish(),
+    n: z.int({ error: INTEGER }).min(1).max(MAX_ANSWERS).nullish(),
+    stop: z.union([z.string(), z.array(z.string()).max(MAX_STOP_SEQUENCES)]).nullish(),
+    stream: z.boolean().nullish(),
+    stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+    tools: z.array(z.looseObject({ type: z.string() })).nullish(),
+    tool_choice: z
+      .union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string() })])
+      .nullish(),
+    parallel_tool_calls: z.boolean().nullish(),
+    response_format: ResponseFormat.nullish(),
+    reasoning_effort: z.enum(REASONING_EFFORTS).nullish(),
+    logprobs: z.boolean().nullish(),
+    top_logprobs: z.int({ error: INTEGER }).min(0).max(MAX_TOP_LOGPROBS).nullish(),
+  })
+  .superRefine(({ messages, tools, tool_choice: choice, response_format: format }, context) => {
+    for (const [index, message] of messages.entries()) {
+      const rule = MESSAGE_RULES[message.role];
+      if (rule !== undefined) nested(rule, ['messages', index], message, context);
+    }
+    for (const [index, tool] of (tools ?? []).entries()) {
+      const rule = TOOL_RULES[tool.type];
+      if (rule !== undefined) nested(rule, ['tools', index], tool, context);
+    }
+    const rule = typeof choice === 'object' && choice !== null ? TOOL_RULES[choice.type] : undefined;
+    if (rule !== undefined) nested(rule, ['tool_choice'], choice, context);
+    if (format?.type === 'json_schema') nested(JsonSchemaFormat, ['response_format'], format, context);
+  });
+export type ChatCompletionsRequest = z.infer<typeof ChatCompletionsRequest>;
