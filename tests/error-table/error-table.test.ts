@@ -1,14 +1,17 @@
 import { createGate } from '@gateway/simulator/gate';
 import { freePort } from '@gateway/testkit/free-port';
+import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createKey, revokeKey } from '../support/admin-keys.ts';
 import { ONE_PROVIDER } from '../support/configuration.ts';
+import { lookIntoQueues } from '../support/job-queues.ts';
 import { type Gateway, startGateway } from '../support/start-gateway.ts';
 import { BODY_ROWS, MAX_BODY_BYTES, MAX_FILE_BYTES } from './body-rows.ts';
 import {
   anthropic,
   everywhere,
   expectError,
+  images,
   invalidMessage,
   messages,
   openai,
@@ -64,6 +67,8 @@ beforeAll(async () => {
       IMAGE_JSON_MAX_BYTES: String(MAX_BODY_BYTES),
       JSON_MAX_BYTES: String(MAX_BODY_BYTES),
       AUDIO_FILE_MAX_BYTES: String(MAX_FILE_BYTES),
+      WORKER_CONCURRENCY: '1',
+      QUEUE_MAX_WAITING: '1',
     },
   });
 });
@@ -131,6 +136,21 @@ test('no channel has room at the moment', async () => {
   await expectError(gateway, noRoom, messages({ model: 'narrow' }, anthropic(529, 'overloaded_error')));
   gate.open();
   expect((await first).status).toBe('completed');
+});
+
+test('the queue is full', async () => {
+  const gate = createGate();
+  gateway.simulator.script({ gate: gate.opened });
+  const make = () => gateway.openai.images.generate({ model: 'dall-e-3', prompt: 'a house' });
+  const running = make();
+  await gateway.simulator.nextRequest();
+  await using queues = lookIntoQueues(gateway.stack.redisUrl);
+  const waiting = make();
+  await waitFor(async () => (await queues.counts()).waiting === 1);
+  const full = openai(429, ['requests', 'rate_limit_exceeded'], /try again in \d+s/);
+  await expectError(gateway, { retry: true }, images({}, full));
+  gate.open();
+  for (const made of [running, waiting]) expect((await made).data).toHaveLength(1);
 });
 
 test.for([
