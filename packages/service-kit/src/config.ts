@@ -66,3 +66,14 @@ export const ProcessSettings = z.object({
   HOST: z.string().default('127.0.0.1'),
 });
 export type ProcessSettings = z.infer<typeof ProcessSettings>;
+
+/** What every process reads that meters requests. */
+export const MeterSettings = z.object({
+  /** Where usage waits that could not be accounted. */
+  GATEWAY_DATA_DIR: z.string().default('.data'),
+  /** In whose midnight budgets begin anew. */
+  GATEWAY_TIME_ZONE: setting.timeZone(),
+  /** How long usage records are kept, and their sums. */
+  USAGE_RECORDS_DAYS: setting.integer(90, { min: 1 }),
+  USAGE_SUMS_DAYS: setting.integer(800, { min: 1 }),
+});
