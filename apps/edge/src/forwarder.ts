@@ -10,6 +10,7 @@ import { relayReply } from './relay-reply.ts';
 import { ServiceAgent } from './service-agent.ts';
 import { serviceBrokeOff, serviceDown, serviceLost, serviceTooSlow, shuttingDown } from './service-errors.ts';
 import type { ServicePool } from './service-pool.ts';
+import { createUnderway } from './underway.ts';
 
 export interface Forwarder {
   /** Sends a request, whose headers are by now those for the service, on its way; all that can happen there is dealt with. */
@@ -37,7 +38,7 @@ const MOST_CHECK_INTERVAL_MS = 1000;
 
 export function createForwarder({ pools, timeoutMs, deadline }: ForwarderOptions): Forwarder {
   const agent = new ServiceAgent();
-  const underway = new Set<Forwarding>();
+  const underway = createUnderway<Forwarding>();
 
   const fail = (forwarding: Forwarding, error: GatewayError): void => {
     if (forwarding.failed) return;
@@ -107,7 +108,7 @@ export function createForwarder({ pools, timeoutMs, deadline }: ForwarderOptions
   });
 
   const failAll = (isAffected: (forwarding: Forwarding) => boolean, error: () => GatewayError) => {
-    for (const forwarding of underway)
+    for (const forwarding of underway.all())
       if (!forwarding.replied && isAffected(forwarding)) fail(forwarding, error());
   };
   const onDeadline = () => failAll(() => true, shuttingDown);
@@ -126,7 +127,7 @@ export function createForwarder({ pools, timeoutMs, deadline }: ForwarderOptions
   return {
     forward: (request, response, context, endpoint) => {
       const startedAtMs = performance.now();
-      const state = { serviceRequest: undefined, repeats: 0, replied: false, failed: false };
+      const state = { place: -1, serviceRequest: undefined, repeats: 0, replied: false, failed: false };
       const forwarding: Forwarding = {
         request,
         response,
@@ -139,12 +140,12 @@ export function createForwarder({ pools, timeoutMs, deadline }: ForwarderOptions
       request[forwardingOf] = forwarding;
       underway.add(forwarding);
       response.once('close', () => {
-        underway.delete(forwarding);
+        underway.remove(forwarding);
         for (const address of forwarding.tried) address.inFlight -= 1;
       });
       sendToNext(forwarding);
     },
-    underwayOn: (socket) => [...underway].find(({ request }) => request.socket === socket),
+    underwayOn: (socket) => underway.all().find(({ request }) => request.socket === socket),
     fail,
     close: () => {
       clearInterval(check);

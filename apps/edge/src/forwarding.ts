@@ -16,6 +16,8 @@ export interface Forwarding {
   readonly startedAtMs: number;
   /** The addresses asked so far; the last one is the current one. */
   readonly tried: ServiceAddress[];
+  /** Kept by the list of those under way. */
+  place: number;
   /** Known from the moment that a connection to the service is established. */
   serviceRequest: ClientRequest | undefined;
   /** How often it was sent again to the same address. */
@@ -26,7 +28,7 @@ export interface Forwarding {
   failed: boolean;
 }
 
-/** On the request for the same reason as its context, see edge-context.ts. */
+/** Where a request keeps what is known of its way. */
 export const forwardingOf: unique symbol = Symbol('forwarding');
 declare module 'node:http' {
   interface IncomingMessage {

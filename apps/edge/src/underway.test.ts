@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { createUnderway } from './underway.ts';
+
+const items = (count: number) => Array.from({ length: count }, (_, name) => ({ name, place: -1 }));
+
+test('whatever the order in which requests come and go, exactly those that have not gone are there', () => {
+  const underway = createUnderway<{ name: number; place: number }>();
+  const all = items(50);
+  const there = new Set<(typeof all)[number]>();
+  for (let step = 0; step < 2000; step += 1) {
+    // A fixed walk through all items that meets each in ever other neighbourhoods.
+    const item = all[(step * step + 7 * step) % all.length];
+    if (item === undefined) continue;
+    expect(underway.has(item)).toBe(there.has(item));
+    if (there.delete(item)) underway.remove(item);
+    else {
+      there.add(item);
+      underway.add(item);
+    }
+    expect(new Set(underway.all())).toEqual(there);
+  }
+});
+
+test('a request that is gone, or never came, can leave without harm', () => {
+  const underway = createUnderway<{ name: number; place: number }>();
+  const [first, second, stranger] = items(3);
+  if (first === undefined || second === undefined || stranger === undefined) throw new Error('no items');
+  underway.add(first);
+  underway.add(second);
+  underway.remove(stranger);
+  underway.remove(first);
+  underway.remove(first);
+  expect(underway.all()).toEqual([second]);
+});
