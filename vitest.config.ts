@@ -16,6 +16,7 @@ export default defineConfig({
         'upstream',
         'metering',
         'jobs',
+        'forms',
         'simulator',
         'testkit',
         'redis-server',

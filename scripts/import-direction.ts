@@ -13,7 +13,13 @@ interface Manifest {
   readonly devDependencies: readonly string[];
 }
 
-const MIDDLE = ['packages/service-kit', 'packages/upstream', 'packages/metering', 'packages/jobs'];
+const MIDDLE = [
+  'packages/service-kit',
+  'packages/upstream',
+  'packages/metering',
+  'packages/jobs',
+  'packages/forms',
+];
 
 /** What each folder may use when it runs. A folder that is not named here may use no workspace package at all. */
 const MAY_USE: Readonly<Record<string, readonly string[]>> = {
@@ -21,6 +27,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   'packages/upstream': ['packages/contracts'],
   'packages/metering': ['packages/contracts'],
   'packages/jobs': ['packages/contracts'],
+  'packages/forms': ['packages/contracts'],
   'packages/simulator': ['packages/contracts'],
   'packages/stack': ['packages/upstream', 'packages/redis-server', 'packages/contracts'],
   'packages/testkit': ['packages/redis-server', 'packages/contracts'],

@@ -3,7 +3,7 @@ import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { writeError } from '@gateway/service-kit/write-error';
 import { errorFrame } from '../event-stream/error-frame.ts';
-import { FrameSplitter } from '../event-stream/frame-splitter.ts';
+import { createEventReader } from '../event-stream/event-reader.ts';
 import type { RelayOptions } from './relay-audio.ts';
 
 /** The last event of a complete answer. */
@@ -16,14 +16,15 @@ const ERROR_EVENT = /^event: ?error\b|^data: ?\{"(?:type": ?"error"|error":)/m;
  * an error event. Resolves when the reply is over, however it ended.
  */
 export function relayEvents({ reply, response, context, headers }: RelayOptions): Promise<void> {
-  const splitter = new FrameSplitter();
   let state: 'open' | 'done' | 'failed' = 'open';
+  const reader = createEventReader((data) => {
+    if (data.includes(DONE)) state = 'done';
+  });
 
   const send = (block: Buffer): boolean => {
     if (response.destroyed) return true;
     if (!response.headersSent) response.writeHead(200, headers);
-    if (block.includes(DONE)) state = 'done';
-    else if (state === 'open' && block.includes('error') && ERROR_EVENT.test(block.toString())) {
+    if (state === 'open' && block.includes('error') && ERROR_EVENT.test(block.toString())) {
       state = 'failed';
       context.failure = broken('The upstream ended its answer with an error.');
     }
@@ -46,7 +47,7 @@ export function relayEvents({ reply, response, context, headers }: RelayOptions)
     reply.consume({
       onChunk: (chunk) => {
         try {
-          const block = splitter.push(chunk);
+          const block = reader.push(chunk);
           return block === null || send(block);
         } catch (error) {
           fail(error);
@@ -55,7 +56,9 @@ export function relayEvents({ reply, response, context, headers }: RelayOptions)
         }
       },
       onEnd: () => {
-        if (splitter.rest.includes(DONE)) send(Buffer.concat([splitter.rest, Buffer.from('\n\n')]));
+        // A last frame without its blank line counts.
+        const last = reader.rest().includes(DONE) ? reader.push(Buffer.from('\n\n')) : null;
+        if (last) send(last);
         if (state === 'open') fail(broken('The upstream ended its answer too early.'));
         else response.end();
       },

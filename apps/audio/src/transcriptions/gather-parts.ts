@@ -1,5 +1,5 @@
 import { TRANSCRIPTION_LIST_PARTS } from '@gateway/contracts/openai/transcriptions';
-import type { FormPart } from './read-form.ts';
+import type { FormField } from '@gateway/forms/read-form';
 
 const LISTS = new Set<string>(TRANSCRIPTION_LIST_PARTS);
 const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, '1': true, false: false, '0': false };
@@ -7,7 +7,7 @@ const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, '1': true, fal
 const BRACKETED = /^([^[\]]+)\[([^[\]]*)\]$/;
 
 /** Text parts that only say "not given". They are left out of what travels on, too. */
-export const isAbsent = ([name, value]: FormPart): boolean => value === '' && KNOWN.has(baseName(name));
+export const isAbsent = ([name, value]: FormField): boolean => value === '' && KNOWN.has(baseName(name));
 
 const KNOWN = new Set<string>([
   ...LISTS,
@@ -27,7 +27,7 @@ const baseName = (name: string): string => BRACKETED.exec(name)?.[1] ?? name;
  * booleans as such. What is not a number stays a text, so that the schema says so; a part that may not be repeated but
  * is becomes an array, likewise.
  */
-export function gatherParts(parts: readonly FormPart[]): Record<string, unknown> {
+export function gatherParts(parts: readonly FormField[]): Record<string, unknown> {
   const gathered = new Map<string, unknown>();
   for (const part of parts) {
     if (isAbsent(part)) continue;

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { TranscriptDone } from '@gateway/contracts/openai/transcriptions';
 import type { Reply } from '@gateway/upstream/reply';
-import { FrameSplitter } from '../event-stream/frame-splitter.ts';
+import { createEventReader } from '../event-stream/event-reader.ts';
 import { piecesOf, type StreamHead } from './stream-message.ts';
 
 const DONE = 'transcript.text.done';
@@ -17,36 +17,33 @@ export async function relayDeltas(
   reply: Reply,
   emit: (text: string) => Promise<void>,
 ): Promise<TranscriptDone> {
-  const splitter = new FrameSplitter();
   const head: StreamHead = { channel: reply.candidate.channel.name };
   await emit(JSON.stringify(head));
   let done: TranscriptDone | undefined;
+  const reader = createEventReader((data) => {
+    done = doneEvent(data) ?? done;
+  });
 
   const pass = async (block: string) => {
     const failure = block.includes('error') ? ERROR_EVENT.exec(block) : null;
     for (const piece of piecesOf(failure ? block.slice(0, failure.index) : block)) await emit(piece);
     if (failure) throw broken('The upstream ended its transcript with an error.');
-    if (block.includes(DONE)) done = doneEvent(block) ?? done;
   };
 
   for await (const chunk of reply.body) {
-    const block = splitter.push(chunk);
+    const block = reader.push(chunk);
     if (block) await pass(block.toString());
   }
   // A last frame without its blank line counts if it can be read.
-  const rest = splitter.rest.toString();
-  if (doneEvent(rest)) await pass(`${rest.trimEnd()}\n\n`);
+  const last = reader.push(Buffer.from('\n\n'));
+  if (done !== undefined && last?.includes(DONE)) await pass(last.toString());
   if (done === undefined) throw broken('The upstream ended its transcript too early.');
   return done;
 }
 
-function doneEvent(block: string): TranscriptDone | undefined {
-  for (const line of block.split(/\r\n|\n|\r/)) {
-    if (!line.startsWith('data:') || !line.includes(DONE)) continue;
-    const event = TranscriptDone.safeParse(jsonIn(line.slice('data:'.length)));
-    if (event.success) return event.data;
-  }
-  return undefined;
+function doneEvent(data: string): TranscriptDone | undefined {
+  if (!data.includes(DONE)) return undefined;
+  return TranscriptDone.safeParse(jsonIn(data)).data;
 }
 
 function jsonIn(text: string): unknown {

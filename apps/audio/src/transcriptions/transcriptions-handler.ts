@@ -1,10 +1,12 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import { DEFAULT_TRANSCRIPT_FORMAT, TranscriptionRequest } from '@gateway/contracts/openai/transcriptions';
+import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
 import type { JobQueue } from '@gateway/jobs/job-queue';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { endedRequest } from '@gateway/service-kit/ended-request';
+import { refuseEncoding } from '@gateway/service-kit/json-body';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import { validate } from '@gateway/service-kit/validate';
 import { modelFor } from '@gateway/upstream/model-for';
@@ -13,8 +15,8 @@ import type { Request, RequestHandler } from 'express';
 import { answerJob } from './answer-job.ts';
 import { gatherParts, isAbsent } from './gather-parts.ts';
 import { inspectAudio } from './inspect-audio.ts';
-import { readForm, type UploadedForm } from './read-form.ts';
 import { transcriptPlans } from './transcript-plans.ts';
+import { transcriptionForm } from './transcription-form.ts';
 
 interface TranscriptionsOptions {
   readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates'>;
@@ -28,6 +30,7 @@ const KIND = 'audio.transcription';
 /** `POST /v1/audio/transcriptions`: checks the form, queues the work, and answers when it is done. */
 export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHandler => {
   const { queue, uploads, fileMaxBytes } = options;
+  const rules = transcriptionForm(fileMaxBytes);
   return async (request, response) => {
     const context = contextOf(request);
     const owner = { keyId: identityOf(request).keyId, requestId: context.requestId };
@@ -35,7 +38,8 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
       discardRest(request);
       throw error;
     });
-    const form = await readForm(request, response, { uploads, maxFileBytes: fileMaxBytes });
+    refuseEncoding(request);
+    const form = await readForm(request, response, { rules, uploads, discardRest });
     let handle: Awaited<ReturnType<typeof queue.enqueue<typeof KIND>>>;
     try {
       const input = await toInput(request, form, options);
@@ -43,7 +47,7 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
       if (ended) throw ended;
       handle = await queue.enqueue(KIND, input, owner);
     } catch (error) {
-      if (form.file) await uploads.delete(form.file.uploadId);
+      await uploads.delete(...form.files.map(({ uploadId }) => uploadId));
       throw error;
     }
     // From here on the file belongs to the job.
@@ -56,11 +60,11 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
 /** The form as a job's input, once everything about it has been checked. */
 async function toInput(
   request: Request,
-  form: UploadedForm,
+  { fields, files: [file] }: ReceivedForm,
   { upstream, uploads }: TranscriptionsOptions,
 ): Promise<TranscriptionInput> {
   const { line } = contextOf(request);
-  const asked = validate(TranscriptionRequest, gatherParts(form.parts));
+  const asked = validate(TranscriptionRequest, gatherParts(fields));
   const model = modelFor(upstream, {
     name: asked.model,
     protocols: ['transcriptions'],
@@ -69,14 +73,14 @@ async function toInput(
   const responseFormat = asked.response_format ?? DEFAULT_TRANSCRIPT_FORMAT;
   Object.assign(line, { model: model.name, format: responseFormat });
   transcriptPlans(upstream, model, responseFormat);
-  if (form.file === undefined) throw noFile();
-  const { uploadId, name, sizeBytes } = form.file;
+  if (file === undefined) throw noFile();
+  const { uploadId, fileName: name, sizeBytes } = file;
   const audio = await inspectAudio({ path: uploads.pathOf(uploadId), name, sizeBytes });
   if (audio.durationSeconds !== null) line.audioSeconds = audio.durationSeconds;
   return {
     model: model.name,
     file: { uploadId, fileName: audio.name, contentType: audio.contentType, sizeBytes },
-    fields: form.parts.filter((part) => !REPLACED.has(part[0]) && !isAbsent(part)).map(([n, v]) => [n, v]),
+    fields: fields.filter((part) => !REPLACED.has(part[0]) && !isAbsent(part)).map(([n, v]) => [n, v]),
     responseFormat,
     stream: asked.stream ?? false,
     durationSeconds: audio.durationSeconds,

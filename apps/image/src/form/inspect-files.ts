@@ -2,11 +2,11 @@ import { open } from 'node:fs/promises';
 import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Upload } from '@gateway/contracts/jobs';
+import type { ReceivedFile } from '@gateway/forms/read-form';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import { listed } from '@gateway/service-kit/validate';
 import { type ImageHeader, readImageHeader } from '../files/image-header.ts';
 import { imageTypeOf } from '../files/image-type.ts';
-import type { ReceivedFile } from './read-edit-form.ts';
 
 /** What may be edited. */
 const EDITABLE: readonly string[] = ['image/jpeg', 'image/png', 'image/webp'];
@@ -35,7 +35,7 @@ export async function inspectFiles(
   { uploads, maxImages }: { uploads: UploadStore; maxImages: number },
 ): Promise<EditImages> {
   const images = files.filter(({ part }) => part === 'image');
-  const [mask, ...furtherMasks] = files.filter(({ part }) => part === 'mask');
+  const mask = files.find(({ part }) => part === 'mask');
   if (images.length === 0)
     throw refuse('missing_required_parameter', 'image', "Missing required parameter: 'image'.");
   if (images.length > maxImages)
@@ -44,8 +44,6 @@ export async function inspectFiles(
       'image',
       `Invalid 'image': array too long. Expected an array with maximum length ${maxImages}, but got an array with length ${images.length} instead.`,
     );
-  if (furtherMasks.length > 0)
-    throw refuse('invalid_value', 'mask', "Send at most one file in the part 'mask'.");
   const inspected: Inspected[] = [];
   for (const file of images) inspected.push(await inspect(file, uploads));
   const checkedMask = mask && (await inspectMask(mask, uploads, inspected[0]?.header));

@@ -61,8 +61,8 @@ export async function answerStream({
     'content-type': 'text/event-stream; charset=utf-8',
     ...commonHeaders(context, { channel, dropped }),
   });
-  const { images, failure } = await relayStream(reply, response, () => endedRequest(context));
-  context.line.images = images;
+  const { completed, failure } = await relayStream(reply, response, () => endedRequest(context));
+  context.line.images = completed.length;
   if (failure !== undefined) context.failure = failure;
   response.end();
 }

@@ -1,15 +1,17 @@
 import type { ImageEditInput } from '@gateway/contracts/jobs';
 import { ImageEditRequest } from '@gateway/contracts/openai/images';
+import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
 import { discardRest } from '@gateway/service-kit/discard-rest';
+import { refuseEncoding } from '@gateway/service-kit/json-body';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import { validate } from '@gateway/service-kit/validate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Request, RequestHandler, Response } from 'express';
 import { checkRules } from '../families/check-rules.ts';
 import { rulesFor } from '../families/rules-for.ts';
+import { EDIT_FORM } from '../form/edit-form.ts';
 import { formValues } from '../form/form-values.ts';
 import { inspectFiles } from '../form/inspect-files.ts';
-import { type EditForm, readEditForm } from '../form/read-edit-form.ts';
 import { editRequest } from '../making/edit-request.ts';
 import { openMasks } from '../making/mask-for.ts';
 import { answerJob } from './answer-job.ts';
@@ -28,7 +30,9 @@ export const editsHandler =
       discardRest(request);
       throw error;
     });
-    const form = await readEditForm(request, response, service.uploads);
+    refuseEncoding(request);
+    const { uploads } = service;
+    const form = await readForm(request, response, { rules: EDIT_FORM, uploads, discardRest });
     const uploadIds = form.files.map(({ uploadId }) => uploadId);
     let isQueued = false;
     try {
@@ -44,13 +48,16 @@ export const editsHandler =
       isQueued = true;
       await answerJob({ service, job, format: edit.input.responseFormat, request, response });
     } finally {
-      if (!isQueued) await service.uploads.delete(...uploadIds);
+      if (!isQueued) await uploads.delete(...uploadIds);
     }
   };
 
 type CheckedEdit = Awaited<ReturnType<typeof checkEdit>>;
 
-async function checkEdit({ upstream, uploads }: ImageService, { fields, files }: EditForm, request: Request) {
+async function checkEdit({ upstream, uploads }: ImageService, form: ReceivedForm, request: Request) {
+  const { files } = form;
+  // An optional part may be an empty text, which is as good as none.
+  const fields = form.fields.filter(([, value]) => value !== '');
   const { line } = contextOf(request);
   const asked = validate(ImageEditRequest, formValues(fields));
   const model = modelFor(upstream, {

@@ -2,17 +2,15 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { openaiError, toGatewayError } from '@gateway/service-kit/error-response';
+import { createFrameReader, FrameTooLarge } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/reply';
-import { createFrameSplitter } from './frame-splitter.ts';
 
 /** One image of the largest size in base64, and its frame. */
 const MOST_FRAME_BYTES = 128 * 1024 * 1024;
-/** Where a frame's kind stands: before its image. */
-const HEAD_BYTES = 256;
 
 export interface Relayed {
-  /** How many images were completed. */
-  readonly images: number;
+  /** The events of completed images, as they came: JSON. */
+  readonly completed: readonly string[];
   /** What broke the stream, if something did; the caller has been told. */
   readonly failure: GatewayError | undefined;
 }
@@ -28,24 +26,25 @@ export async function relayStream(
   response: ServerResponse,
   ended: () => GatewayError | undefined,
 ): Promise<Relayed> {
-  const splitter = createFrameSplitter(MOST_FRAME_BYTES);
-  let images = 0;
+  const reader = createFrameReader({ maxFrameBytes: MOST_FRAME_BYTES });
+  const completed: string[] = [];
   let failure: GatewayError | undefined;
+  const note = (data: string | null) => {
+    const kind = kindOf(data);
+    if (kind === 'completed') completed.push(withoutImage(data ?? ''));
+    if (kind === 'error') failure = broken('The upstream reported an error in the middle of the stream.');
+  };
   try {
     for await (const chunk of reply.body) {
-      for (const frame of splitter.push(chunk)) {
-        const kind = kindOf(frame);
-        if (kind === 'completed') images += 1;
-        if (kind === 'error') failure = broken('The upstream reported an error in the middle of the stream.');
-        if (!response.write(frame)) await drained(response);
-      }
+      const frames = reader.push(chunk, note);
+      if (frames !== null && !response.write(frames)) await drained(response);
     }
-    if (images > 0 || failure !== undefined) return { images, failure };
+    if (completed.length > 0 || failure !== undefined) return { completed, failure };
     throw broken('The upstream ended the stream before an image was complete.');
   } catch (error) {
-    failure = ended() ?? toGatewayError(error);
+    failure = ended() ?? toGatewayError(error instanceof FrameTooLarge ? tooLarge(error) : error);
     response.write(errorFrame(failure));
-    return { images, failure };
+    return { completed, failure };
   }
 }
 
@@ -58,17 +57,24 @@ async function drained(response: ServerResponse): Promise<void> {
   response.off('close', stop);
 }
 
-function kindOf(frame: Buffer): 'completed' | 'error' | 'other' {
-  const head = frame.toString('latin1', 0, HEAD_BYTES);
-  if (/^event: ?image_(?:generation|edit)\.completed\r?$/m.test(head)) return 'completed';
-  if (/^event: ?error\r?$/m.test(head)) return 'error';
-  const type = /^data:.*?"type" ?: ?"([a-z_.]+)"/m.exec(head)?.[1];
+/** An event's own type; there is no quote within base64, so the search is not led astray by an image before it. */
+function kindOf(data: string | null): 'completed' | 'error' | 'other' {
+  if (data === null) return 'other';
+  if (data.startsWith('{"error"')) return 'error';
+  const type = /"type"\s*:\s*"([a-z_.]+)"/.exec(data)?.[1];
   if (type?.endsWith('.completed')) return 'completed';
   return type === 'error' ? 'error' : 'other';
 }
 
-const broken = (message: string): GatewayError =>
-  new GatewayError('upstream_failed', { message, source: 'upstream', retry: false });
+/** What is kept of a completed image is what its event says of it. */
+const withoutImage = (data: string): string =>
+  data.replace(/"b64_json"\s*:\s*"[^"]*"/, () => '"b64_json":""');
+
+const broken = (message: string, cause?: unknown): GatewayError =>
+  new GatewayError('upstream_failed', { message, source: 'upstream', retry: false, cause });
+
+const tooLarge = (cause: FrameTooLarge): GatewayError =>
+  broken('The upstream sent an event that is too large to pass on.', cause);
 
 const errorFrame = (error: GatewayError): string =>
   `event: error\ndata: ${JSON.stringify({ type: 'error', error: openaiError(error) })}\n\n`;

@@ -1,0 +1,50 @@
+import type { FilePart, FormRules } from '@gateway/forms/form-rules';
+
+const MEBIBYTE = 1024 * 1024;
+const MOST_IMAGES = 16;
+const IMAGE_MEBIBYTES = 50;
+const MASK_MEBIBYTES = 4;
+
+const tooLarge = (part: string, mebibytes: number): FilePart['tooLarge'] => ({
+  code: 'file_too_large',
+  path: [part],
+  message: `The file in '${part}' is too large. It may have at most ${mebibytes} MB.`,
+});
+
+/** What the form of one edit may hold. */
+export const EDIT_FORM: FormRules = {
+  parts: [
+    {
+      name: 'image',
+      // As clients really name them: `image`, `image[]`, `image[0]`.
+      names: /^image(?:\[\d*\])?$/,
+      most: MOST_IMAGES,
+      maxBytes: IMAGE_MEBIBYTES * MEBIBYTE,
+      tooMany: {
+        code: 'array_above_max_length',
+        path: ['image'],
+        message: `Invalid 'image': array too long. Expected an array with maximum length ${MOST_IMAGES}, but got more.`,
+      },
+      tooLarge: tooLarge('image', IMAGE_MEBIBYTES),
+    },
+    {
+      name: 'mask',
+      most: 1,
+      maxBytes: MASK_MEBIBYTES * MEBIBYTE,
+      tooMany: {
+        code: 'invalid_value',
+        path: ['mask'],
+        message: "Send at most one file in the part 'mask'.",
+      },
+      tooLarge: tooLarge('mask', MASK_MEBIBYTES),
+    },
+  ],
+  fields: 64,
+  fieldNameBytes: 200,
+  // The longest prompt, in the longest characters.
+  fieldBytes: 256 * 1024,
+  fieldsTotalBytes: MEBIBYTE,
+  tooLarge: { code: 'request_too_large', message: 'The form is larger than all its parts may be together.' },
+  whereFilesGo: "Send images in the part 'image' or 'image[]', and a mask in 'mask'.",
+  instead: 'Edits with images named in JSON are not available; send the files as parts.',
+};

@@ -1,0 +1,24 @@
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { refusalError } from './form-error.ts';
+import type { FormRules } from './form-rules.ts';
+
+/** What boundaries and the heads of parts may add. */
+const FRAMING_BYTES = 128 * 1024;
+
+/** The largest body that can hold a form of these rules. */
+export const largestBody = ({ parts, fieldsTotalBytes }: FormRules): number =>
+  parts.reduce((sum, { most, maxBytes }) => sum + most * maxBytes, fieldsTotalBytes + FRAMING_BYTES);
+
+/** Refuses by the headers alone what is no form, or larger than one may be. @throws {GatewayError} */
+export function checkHead({ headers }: IncomingMessage, rules: FormRules): void {
+  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+  if (type !== 'multipart/form-data') {
+    const hint = type === 'application/json' && rules.instead ? ` ${rules.instead}` : '';
+    throw new GatewayError(
+      'unsupported_content_type',
+      `Unsupported content type: '${type ?? 'none'}'. This endpoint takes 'multipart/form-data'.${hint}`,
+    );
+  }
+  if (Number(headers['content-length'] ?? 0) > largestBody(rules)) throw refusalError(rules.tooLarge);
+}

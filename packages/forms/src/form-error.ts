@@ -1,0 +1,64 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { FormRefusal, FormRules } from './form-rules.ts';
+
+export const refusalError = ({ code, message, path }: FormRefusal, cause?: unknown): GatewayError =>
+  new GatewayError(code, { message, ...(path && { path: [...path] }), cause });
+
+export const tooMuchText = ({ fieldBytes, fieldsTotalBytes }: FormRules): FormRefusal => ({
+  code: 'request_too_large',
+  message: `The form's text parts are too large. One may have ${fieldBytes} bytes, all together ${fieldsTotalBytes}.`,
+});
+
+export const unknownPart = (name: string, { whereFilesGo }: FormRules): FormRefusal => ({
+  code: 'unknown_parameter',
+  path: [name],
+  message: `Unknown parameter: '${name}'. ${whereFilesGo}`,
+});
+
+const noRoom: FormRefusal = {
+  code: 'storage_full',
+  message: 'The gateway has no room for the file at the moment. Try again later.',
+};
+
+const brokenOff: FormRefusal = {
+  code: 'client_closed_request',
+  message: 'The connection closed before the request body was complete.',
+};
+
+/** By the codes of multer and of the file system. */
+const PROBLEMS: Readonly<Record<string, (rules: FormRules) => FormRefusal>> = {
+  LIMIT_FIELD_COUNT: ({ fields }) => ({
+    code: 'request_too_large',
+    message: `The form has more than the ${fields} text parts that are accepted here.`,
+  }),
+  LIMIT_FIELD_KEY: () => ({ code: 'request_too_large', message: "A part's name is too long." }),
+  LIMIT_FIELD_VALUE: tooMuchText,
+  MISSING_FIELD_NAME: () => ({ code: 'malformed_request', message: 'A part of the form has no name.' }),
+  INVALID_FIELD_NAME: () => ({ code: 'malformed_request', message: "A part's name cannot be read." }),
+  ENOSPC: () => noRoom,
+  EDQUOT: () => noRoom,
+  ECONNRESET: () => brokenOff,
+};
+
+/** What went wrong with a form, as the caller is told. `thrown` is what multer, its parser or the disk said. */
+export function formError(thrown: unknown, rules: FormRules): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  const code = memberOf(thrown, 'code');
+  const problem = code === undefined ? undefined : PROBLEMS[code];
+  if (problem !== undefined) return refusalError(problem(rules), thrown);
+  // Without a code it was the parser, whose sentences are about the form; file system errors always have one.
+  if (code !== undefined)
+    return new GatewayError('internal', { message: 'The gateway could not store the file.', cause: thrown });
+  if (/^Request (?:aborted|closed|error)$/.test(memberOf(thrown, 'message') ?? ''))
+    return refusalError(brokenOff, thrown);
+  return new GatewayError('malformed_request', {
+    message: 'We could not parse the multipart form of your request. It is broken or ends too early.',
+    cause: thrown,
+  });
+}
+
+function memberOf(thrown: unknown, name: string): string | undefined {
+  if (typeof thrown !== 'object' || thrown === null) return undefined;
+  const value: unknown = Reflect.get(thrown, name);
+  return typeof value === 'string' ? value : undefined;
+}

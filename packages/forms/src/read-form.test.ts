@@ -1,0 +1,205 @@
+import { once } from 'node:events';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { waitFor } from '@gateway/testkit/wait-for';
+import express from 'express';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { FilePart, FormRules } from './form-rules.ts';
+import { type ReceivedForm, readForm } from './read-form.ts';
+
+const part = (name: string, most: number, names?: RegExp): FilePart => ({
+  name,
+  ...(names && { names }),
+  most,
+  maxBytes: 1000,
+  tooMany: { code: 'invalid_value', message: `too many ${name}`, path: [name] },
+  tooLarge: { code: 'file_too_large', message: `too large ${name}`, path: [name] },
+});
+const RULES: FormRules = {
+  parts: [part('image', 3, /^image(?:\[\])?$/), part('mask', 1)],
+  fields: 4,
+  fieldNameBytes: 20,
+  fieldBytes: 100,
+  fieldsTotalBytes: 150,
+  tooLarge: { code: 'request_too_large', message: 'too large a form' },
+  whereFilesGo: "Send files in 'image'.",
+  instead: 'Send the files as parts.',
+};
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+const server = createServer();
+const outcomes: (ReceivedForm | GatewayError)[] = [];
+let url: string;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  let lastId = 0;
+  const uploads = {
+    newId: () => {
+      lastId += 1;
+      return `upload_${lastId}`;
+    },
+    pathOf: (id: string) => join(folder.path, id),
+    delete: async (...ids: string[]) => {
+      await Promise.all(ids.map((id) => rm(join(folder.path, id), { force: true })));
+    },
+  };
+  const discardRest = (request: IncomingMessage) => void request.resume();
+  const app = express();
+  app.post('/', async (request, response) => {
+    try {
+      outcomes.push(await readForm(request, response, { rules: RULES, uploads, discardRest }));
+      response.end();
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      outcomes.push(error);
+      response.status(error.status('openai')).end();
+    }
+  });
+  server.on('request', app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/`;
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await folder.close();
+});
+beforeEach(async () => {
+  outcomes.length = 0;
+  for (const name of await readdir(folder.path)) await rm(join(folder.path, name));
+});
+
+const file = (sizeBytes: number, name = 'a.png') => new File([Buffer.alloc(sizeBytes, 'x')], name);
+const nothingLeft = () => waitFor(async () => (await readdir(folder.path)).length === 0);
+
+async function post(parts: readonly (readonly [string, string | File])[]) {
+  const body = new FormData();
+  for (const [name, value] of parts) body.append(name, value);
+  await fetch(url, { method: 'POST', body });
+  return outcomes[0];
+}
+
+test('parts come in any order, files count in the order in which they came', async () => {
+  const form = await post([
+    ['image[]', file(900, 'first.png')],
+    ['prompt', 'a hat'],
+    ['mask', file(1, 'mask.png')],
+    ['image', file(0, 'second.png')],
+    ['prompt', ''],
+  ]);
+  if (form === undefined || form instanceof GatewayError) throw new Error('was refused');
+  expect(form.fields).toEqual([
+    ['prompt', 'a hat'],
+    ['prompt', ''],
+  ]);
+  expect(form.files.map(({ part: of, fileName, sizeBytes }) => [of, fileName, sizeBytes])).toEqual([
+    ['image', 'first.png', 900],
+    ['mask', 'mask.png', 1],
+    ['image', 'second.png', 0],
+  ]);
+  expect((await readFile(join(folder.path, form.files[0]?.uploadId ?? ''))).length).toBe(900);
+});
+
+test.for<[string, Parameters<typeof post>[0], object]>([
+  ['too large a file', [['mask', file(1001)]], { code: 'file_too_large', options: { path: ['mask'] } }],
+  [
+    'too many files of one part',
+    [
+      ['image', file(1)],
+      ['mask', file(1)],
+      ['mask', file(1)],
+    ],
+    { message: 'too many mask' },
+  ],
+  [
+    'a file under another name',
+    [
+      ['image', file(1)],
+      ['video', file(1)],
+    ],
+    { code: 'unknown_parameter', options: { path: ['video'] } },
+  ],
+  [
+    'too many fields',
+    ['a', 'b', 'c', 'd', 'e'].map((name) => [name, '1'] as const),
+    { code: 'request_too_large' },
+  ],
+  [
+    'too long a field',
+    [
+      ['image', file(1)],
+      ['a', 'x'.repeat(101)],
+    ],
+    { code: 'request_too_large' },
+  ],
+  [
+    'too much text, counted in bytes',
+    [
+      ['image', file(1)],
+      ['a', 'é'.repeat(49)],
+      ['b', 'é'.repeat(49)],
+    ],
+    { code: 'request_too_large' },
+  ],
+])('%s is refused, and no file stays', async ([, parts, refusal]) => {
+  expect(await post(parts)).toMatchObject(refusal);
+  await nothingLeft();
+});
+
+test.for<[string, Record<string, string>, object]>([
+  ['a declared length beyond all bounds', { 'content-length': '1000000' }, { code: 'request_too_large' }],
+  [
+    'a body that is no form',
+    { 'content-type': 'application/json' },
+    { code: 'unsupported_content_type', message: expect.stringMatching(/Send the files as parts\.$/) },
+  ],
+])('%s is refused before the body comes', async ([, headers, refusal]) => {
+  const sending = httpRequest(url, {
+    method: 'POST',
+    headers: { 'content-type': 'multipart/form-data; boundary=b', ...headers },
+  });
+  sending.on('error', () => undefined).flushHeaders();
+  await waitFor(() => outcomes.length === 1);
+  expect(outcomes[0]).toMatchObject(refusal);
+  sending.destroy();
+});
+
+const begin = (bytes: number) => {
+  const sending = httpRequest(url, {
+    method: 'POST',
+    headers: { 'content-type': 'multipart/form-data; boundary=b' },
+  });
+  sending.on('error', () => undefined);
+  sending.write('--b\r\ncontent-disposition: form-data; name="image"; filename="a.png"\r\n\r\n');
+  sending.write(Buffer.alloc(bytes));
+  return sending;
+};
+
+test('too large a file is refused and removed while the rest of it is still to come', async () => {
+  const sending = begin(5000);
+  await waitFor(() => outcomes.length === 1);
+  expect(outcomes[0]).toMatchObject({ code: 'file_too_large', message: 'too large image' });
+  await nothingLeft();
+  sending.destroy();
+});
+
+test('a caller who leaves in the middle leaves no file', async () => {
+  const sending = begin(100);
+  await waitFor(async () => (await readdir(folder.path)).length === 1);
+  sending.destroy();
+  await nothingLeft();
+  await waitFor(() => outcomes.length === 1);
+  expect(outcomes[0]).toMatchObject({ code: 'client_closed_request' });
+});
+
+test('a form that ends too early is refused, and no file stays', async () => {
+  begin(100).end();
+  await waitFor(() => outcomes.length === 1);
+  expect(outcomes[0]).toMatchObject({ code: 'malformed_request' });
+  await nothingLeft();
+});

@@ -1,0 +1,158 @@
+import type { IncomingMessage } from 'node:http';
+import type { Writable } from 'node:stream';
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Request, Response } from 'express';
+import multer from 'multer';
+import { checkHead, largestBody } from './check-head.ts';
+import { formError, refusalError, tooMuchText, unknownPart } from './form-error.ts';
+import type { FilePart, FormRefusal, FormRules } from './form-rules.ts';
+import { storeFile } from './store-file.ts';
+
+/** A file of the form. It belongs to whoever read the form. */
+export interface ReceivedFile {
+  /** The name of its `FilePart`. */
+  readonly part: string;
+  /** Names it in the upload area. */
+  readonly uploadId: string;
+  /** As the caller named it. */
+  readonly fileName: string;
+  readonly sizeBytes: number;
+}
+
+/** One text part, by the name that it came under. */
+export type FormField = readonly [name: string, value: string];
+
+export interface ReceivedForm {
+  /** In the order in which they came. */
+  readonly fields: readonly FormField[];
+  /** In the order in which they came. */
+  readonly files: readonly ReceivedFile[];
+}
+
+interface ReadFormOptions {
+  readonly rules: FormRules;
+  /** Where files are written. */
+  readonly uploads: {
+    newId(): string;
+    pathOf(uploadId: string): string;
+    delete(...uploadIds: string[]): Promise<void>;
+  };
+  /** Reads the rest of a refused body, so that a client that is still writing gets to read the refusal. */
+  readonly discardRest: (request: IncomingMessage) => void;
+}
+
+/**
+ * Reads a multipart form whose parts may come in any order: text into memory, bounded; files to disk as they arrive.
+ * What is too large is refused as soon as it shows, whether or not the rest of the body ever comes, and a form that is
+ * refused leaves no file.
+ *
+ * @throws {GatewayError} for another content type, too large a file or form, files under other names, a broken form, a
+ * full disk
+ */
+export async function readForm(
+  request: Request,
+  response: Response,
+  { rules, uploads, discardRest }: ReadFormOptions,
+): Promise<ReceivedForm> {
+  try {
+    checkHead(request, rules);
+  } catch (error) {
+    discardRest(request);
+    throw error;
+  }
+  const fields: FormField[] = [];
+  const files = new Map<string, ReceivedFile>();
+  const begun: { uploadId: string; part: FilePart }[] = [];
+  // multer says what is wrong only when the whole request has been read, whose end need not come.
+  const refused = Promise.withResolvers<never>();
+  const refuse = (refusal: FormRefusal): GatewayError => {
+    const error = refusalError(refusal);
+    refused.reject(error);
+    return error;
+  };
+  let parser: Writable | undefined;
+
+  const storage: multer.StorageEngine = {
+    _handleFile: (_request, file, callback) => {
+      const part = partOf(rules, file.fieldname);
+      if (part === undefined) return callback(refusalError(unknownPart(file.fieldname, rules)));
+      const uploadId = uploads.newId();
+      begun.push({ uploadId, part });
+      const tooLarge = () => refuse(part.tooLarge);
+      storeFile(file.stream, { path: uploads.pathOf(uploadId), maxBytes: part.maxBytes, tooLarge }).then(
+        (size) => {
+          files.set(uploadId, { part: part.name, uploadId, fileName: file.originalname, sizeBytes: size });
+          callback(null, { size });
+        },
+        (error: unknown) => callback(error),
+      );
+    },
+    _removeFile: (_request, _file, callback) => callback(null),
+  };
+  const options = {
+    storage,
+    defParamCharset: 'utf8',
+    limits: {
+      fields: rules.fields,
+      fieldNameSize: rules.fieldNameBytes,
+      fieldSize: rules.fieldBytes,
+    },
+    fileFilter: (
+      _request: IncomingMessage,
+      { fieldname }: Express.Multer.File,
+      callback: multer.FileFilterCallback,
+    ) => {
+      const part = partOf(rules, fieldname);
+      const count = begun.filter((one) => one.part === part).length;
+      if (part !== undefined && count < part.most) return callback(null, true);
+      callback(refusalError(part === undefined ? unknownPart(fieldname, rules) : part.tooMany));
+    },
+    streamHandler: (incoming: IncomingMessage, form: Writable) => {
+      parser = form;
+      collectFields(form, fields, rules, () => refuse(tooMuchText(rules)));
+      countBytes(incoming, largestBody(rules), () => refuse(rules.tooLarge));
+      incoming.pipe(form);
+    },
+  };
+  const read = new Promise<void>((resolve, reject) => {
+    multer(options).any()(request, response, (error: unknown) =>
+      error === undefined ? resolve() : reject(formError(error, rules)),
+    );
+  });
+  try {
+    await Promise.race([read, refused.promise]);
+  } catch (error) {
+    // A parser that breaks off ends the files that are still being written.
+    if (parser) request.unpipe(parser);
+    parser?.destroy(new Error('the form is refused'));
+    if (!request.readableEnded) discardRest(request);
+    const deleteAll = () => uploads.delete(...begun.map(({ uploadId }) => uploadId));
+    await deleteAll();
+    // One whose writing had just begun may appear only now.
+    void read.then(deleteAll, deleteAll);
+    throw error;
+  }
+  return { fields, files: begun.flatMap(({ uploadId }) => files.get(uploadId) ?? []) };
+}
+
+const partOf = ({ parts }: FormRules, fieldName: string): FilePart | undefined =>
+  parts.find(({ name, names }) => names?.test(fieldName) ?? name === fieldName);
+
+function countBytes(incoming: IncomingMessage, most: number, tooMuch: () => void): void {
+  let sizeBytes = 0;
+  incoming.on('data', (chunk: Buffer) => {
+    sizeBytes += chunk.length;
+    if (sizeBytes > most && sizeBytes - chunk.length <= most) tooMuch();
+  });
+}
+
+/** Hears of text parts from the parser; multer's own `body` loses the names' spelling and the order. */
+function collectFields(form: Writable, fields: FormField[], rules: FormRules, tooMuch: () => void): void {
+  let totalBytes = 0;
+  form.on('field', (name: string | undefined, value: string) => {
+    if (name === undefined) return;
+    totalBytes += Buffer.byteLength(name) + Buffer.byteLength(value);
+    if (totalBytes > rules.fieldsTotalBytes) tooMuch();
+    else fields.push([name, value]);
+  });
+}
