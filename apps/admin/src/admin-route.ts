@@ -1,15 +1,127 @@
+import type { Actor } from '@gateway/metering/audit/audit-log';
+import { readJsonBody } from '@gateway/service-kit/json-body';
+import { validate } from '@gateway/service-kit/validate';
 import type { Request } from 'express';
+import { z } from 'zod';
 
 /** One call of the admin API. What `handle` throws becomes the error reply. */
 export interface AdminRoute {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** With `{id}` for a segment of any value. */
   readonly path: string;
-  readonly handle: (request: Request, parameters: Partial<Record<string, string>>) => Promise<AdminReply>;
+  readonly description: RouteDescription;
+  readonly handle: (request: Request) => Promise<AdminReply>;
 }
 
-export interface AdminReply {
+/** What the API's description says of a call. */
+export interface RouteDescription {
+  readonly summary: string;
+  readonly query: z.ZodType;
+  readonly body: z.ZodType | null;
   readonly status: number;
+  /** JSON of this shape, or text of these types. */
+  readonly reply: z.ZodType | readonly string[];
+}
+
+export type AdminReply =
   /** Sent as JSON. */
-  readonly body: unknown;
+  | { readonly status: number; readonly body: unknown }
+  | { readonly status: number; readonly contentType: string; readonly stream: AsyncIterable<string> };
+
+interface Call<Query, Body> {
+  /** A value of the path's `{id}` or `{name}`. */
+  readonly parameter: string;
+  readonly query: Query;
+  readonly body: Body;
+  readonly by: Actor;
+}
+
+interface RouteShape<Query extends z.ZodType, Body extends z.ZodType> {
+  readonly method: AdminRoute['method'];
+  readonly path: string;
+  readonly summary: string;
+  readonly query: Query;
+  readonly body: Body;
+  /** What the body is described as, where `handle` checks it itself. */
+  readonly describedAs?: z.ZodType;
+  readonly status?: number;
+  readonly reply: RouteDescription['reply'];
+}
+
+interface RouteSpec<Query extends z.ZodType, Body extends z.ZodType> extends RouteShape<Query, Body> {
+  readonly handle: (call: Call<z.infer<Query>, z.infer<Body>>) => Promise<unknown>;
+}
+
+interface StreamSpec<Query extends z.ZodType, Body extends z.ZodType> extends RouteShape<Query, Body> {
+  readonly handle: (call: Call<z.infer<Query>, z.infer<Body>>) => {
+    contentType: string;
+    stream: AsyncIterable<string>;
+  };
+}
+
+export const NO_QUERY = z.strictObject({});
+export const NO_BODY = z.undefined();
+const MAX_BODY_BYTES = 256 * 1024;
+
+/** A call whose query and body are checked before it is handled, and that answers with JSON. */
+export function adminRoute<Query extends z.ZodType, Body extends z.ZodType>(
+  spec: RouteSpec<Query, Body>,
+): AdminRoute {
+  const described = describe(spec);
+  const { status } = described.description;
+  const handle = async (request: Request) => ({
+    status,
+    body: await spec.handle(await readCall(request, spec)),
+  });
+  return { ...described, handle };
+}
+
+/** The same, answering with a stream of text. */
+export function streamRoute<Query extends z.ZodType, Body extends z.ZodType>(
+  spec: StreamSpec<Query, Body>,
+): AdminRoute {
+  const described = describe(spec);
+  const { status } = described.description;
+  const handle = async (request: Request) => ({ status, ...spec.handle(await readCall(request, spec)) });
+  return { ...described, handle };
+}
+
+const describe = <Query extends z.ZodType, Body extends z.ZodType>(shape: RouteShape<Query, Body>) => ({
+  method: shape.method,
+  path: shape.path,
+  description: {
+    summary: shape.summary,
+    query: shape.query,
+    body: shape.describedAs ?? (isNoBody(shape.body) ? null : shape.body),
+    status: shape.status ?? 200,
+    reply: shape.reply,
+  },
+});
+
+const isNoBody = (schema: z.ZodType): boolean => schema instanceof z.ZodUndefined;
+
+async function readCall<Query extends z.ZodType, Body extends z.ZodType>(
+  request: Request,
+  { query, body }: RouteShape<Query, Body>,
+): Promise<Call<z.infer<Query>, z.infer<Body>>> {
+  const sent = isNoBody(body) ? undefined : (await readJsonBody(request, { maxBytes: MAX_BODY_BYTES })).value;
+  const [parameter] = Object.values(request.params);
+  return {
+    parameter: typeof parameter === 'string' ? parameter : '',
+    query: validate(query, request.query),
+    body: validate(body, sent),
+    by: actorOf(request),
+  };
+}
+
+const ACTOR_HEADER = 'x-gateway-actor';
+/** What may stand in the audit log as a name: printable, bounded. */
+const ACTOR_NAME = /^[\x20-\x7e]{1,100}$/;
+
+/** There is one admin token; who holds it says by name who they are. */
+function actorOf(request: Request): Actor {
+  const sent = request.headers[ACTOR_HEADER];
+  const who = typeof sent === 'string' && ACTOR_NAME.test(sent) ? sent : 'admin';
+  const requestId = request.res?.getHeader('x-request-id');
+  return { who, requestId: typeof requestId === 'string' ? requestId : null };
 }

@@ -7,6 +7,7 @@ import { requestIdOf } from '@gateway/service-kit/request-id';
 import type { RequestLog } from '@gateway/service-kit/request-log';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { AdminRoute } from './admin-route.ts';
+import { sendStream } from './send-stream.ts';
 import { writeAdminError } from './write-admin-error.ts';
 
 interface AdminAppOptions {
@@ -46,10 +47,10 @@ export function createAdminApp(options: AdminAppOptions): Express {
 function mountRoute(app: Express, { method, path, handle }: AdminRoute, options: AdminAppOptions): void {
   const verbs = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
   app[verbs[method]](expressPath(path), begin(options, path), async (request, response) => {
-    const { id } = request.params;
-    const { status, body } = await handle(request, typeof id === 'string' ? { id } : {});
     response.setHeader('x-request-id', contextOf(request).requestId);
-    response.status(status).json(body);
+    const reply = await handle(request);
+    if ('body' in reply) response.status(reply.status).json(reply.body);
+    else await sendStream(response, reply);
   });
 }
 

@@ -1,4 +1,5 @@
 import { createKeyStore } from '@gateway/metering/keys/key-store';
+import { createTeamStore } from '@gateway/metering/keys/team-store';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { connectRedis } from '@gateway/service-kit/connect-redis';
 import { createRequestLog } from '@gateway/service-kit/request-log';
@@ -6,7 +7,14 @@ import { startService } from '@gateway/service-kit/start-service';
 import { createTokenCheck } from './admin-token.ts';
 import { createAdminApp } from './app.ts';
 import { AdminConfig } from './config.ts';
-import { keyRoutes } from './key-routes.ts';
+import { withOpenapi } from './openapi.ts';
+import { createConfigurationReader } from './read-configuration.ts';
+import { auditRoutes } from './routes/audit-routes.ts';
+import { channelRoutes } from './routes/channel-routes.ts';
+import { keyRoutes } from './routes/key-routes.ts';
+import { teamRoutes } from './routes/team-routes.ts';
+import { usageRoutes } from './routes/usage-routes.ts';
+import { createWarnings } from './warnings.ts';
 
 await startService(
   { service: 'admin', settings: AdminConfig, process },
@@ -16,8 +24,18 @@ await startService(
     const redis = life.own(createRequestRedis(config.REDIS_URL), (owned) => owned.disconnect());
     await connectRedis(redis, { logger, readiness });
     const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now });
+    const teams = createTeamStore({ redis, now });
+    const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env: process.env });
+    const warnings = createWarnings({ teams, readConfiguration });
+    const routes = withOpenapi([
+      ...keyRoutes({ keys, warnings, now }),
+      ...teamRoutes({ teams, keys }),
+      ...usageRoutes({ redis, now }),
+      ...auditRoutes({ redis }),
+      ...channelRoutes({ readConfiguration }),
+    ]);
     const app = createAdminApp({
-      routes: keyRoutes({ keys, now }),
+      routes,
       checkToken: createTokenCheck(config.GATEWAY_ADMIN_TOKEN),
       readiness,
       metrics,

@@ -16,10 +16,10 @@ export interface RunningAdmin {
 }
 
 /** The admin service as a process of its own. */
-export async function runAdmin(redisUrl: string): Promise<RunningAdmin> {
+export async function runAdmin(redisUrl: string, env: Record<string, string> = {}): Promise<RunningAdmin> {
   const child = fork(new URL('../main.ts', import.meta.url), {
     silent: true,
-    env: { ADMIN_PORT: '0', REDIS_URL: redisUrl, GATEWAY_SECRET, GATEWAY_ADMIN_TOKEN: TOKEN },
+    env: { ADMIN_PORT: '0', REDIS_URL: redisUrl, GATEWAY_SECRET, GATEWAY_ADMIN_TOKEN: TOKEN, ...env },
   });
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr])

@@ -3,7 +3,7 @@ import type { Account } from '@gateway/contracts/identity';
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
 import { amountsOf, type Ledger } from '../ledger/ledger.ts';
 import { chargesOf } from './account-charges.ts';
-import { refusalOf } from './refusal.ts';
+import { refusalOf, refuseUnpriced } from './refusal.ts';
 import type { SpooledUsage, UsageSpool } from './usage-spool.ts';
 
 export interface MeterOptions {
@@ -37,7 +37,7 @@ export interface Meter {
   /**
    * Reserves before the upstream is called.
    *
-   * @throws {GatewayError} `rate_limited_tokens`, `budget_exhausted`; `service_unavailable` where there are limits or
+   * @throws {GatewayError} `rate_limited_tokens`, `budget_exhausted`, `unpriced_model`; `service_unavailable` where there are limits or
    * budgets to keep and Redis is away
    */
   begin(demand: Demand): Promise<Metered>;
@@ -109,6 +109,7 @@ export function createMeter({ ledger, spool, timeZone, report }: MeterOptions): 
 
   return {
     begin: async ({ subject, accounts, estimate }) => {
+      if (estimate.costMicroUsd === null) refuseUnpriced(subject.model, accounts);
       const charges = chargesOf(accounts, timeZone);
       const reserving = ledger.reserve({ subject, estimate, charges, leaseMs: LEASE_MS });
       open.add(subject.id);

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Account } from '@gateway/contracts/identity';
 import type { Charge } from '../ledger/charge.ts';
 import type { Reserved } from '../ledger/ledger.ts';
 
@@ -18,6 +19,19 @@ const shown = (charge: Charge, amount: number): number =>
 /** What a caller is told whose request does not fit a limit or a budget. `amount` is what the request asked for. */
 export function refusalOf({ charge, waitMs, remaining }: Refused, amount: number): GatewayError {
   return charge.kind === 'budget' ? budgetExhausted(charge) : limitReached(charge, waitMs, remaining, amount);
+}
+
+/**
+ * A budget cannot be kept for what has no price, so that such a model is refused unless the budget allows it.
+ *
+ * @throws {GatewayError} `unpriced_model`
+ */
+export function refuseUnpriced(model: string, accounts: readonly Account[]): void {
+  if (accounts.every(({ budget }) => budget === null || budget.allowUnpriced)) return;
+  throw new GatewayError('unpriced_model', {
+    path: ['model'],
+    message: `The model '${model}' has no price, and this key has a budget that must be kept. Use another model, or ask whoever gave you the key.`,
+  });
 }
 
 function budgetExhausted({ owner, period }: Extract<Charge, { kind: 'budget' }>): GatewayError {

@@ -13,7 +13,7 @@ export interface UsageQuery {
   readonly toMs: number;
   readonly groupBy: readonly GroupBy[];
   /** Only what has exactly these values. */
-  readonly only: Partial<Record<Group, string>>;
+  readonly only: Partial<Record<Group, string | undefined>>;
 }
 
 /** What a row is about, and its sums. */

@@ -1,0 +1,117 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { shownKey } from '@gateway/metering/keys/key-record';
+import type { KeyStore } from '@gateway/metering/keys/key-store';
+import { KeySettings } from '@gateway/metering/keys/settings';
+import { z } from 'zod';
+import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
+import { checkExpiry, checkKeySettings } from '../check-settings.ts';
+import { mergePatch } from '../merge-patch.ts';
+import { keySettingsOf } from '../settings-of.ts';
+import type { Warnings } from '../warnings.ts';
+import { ChangedKeyReply, KeyPage, KeyReply, NewKeyReply, PageQuery, RotatedKeyReply } from './schemas.ts';
+
+const MOST_GRACE_SECONDS = 90 * 86_400;
+
+const Rotation = z.strictObject({
+  /** How long the secret before works on. */
+  graceSeconds: z.int().min(0).max(MOST_GRACE_SECONDS).default(0),
+});
+const KeyPatch = KeySettings.partial();
+
+interface KeyRoutesOptions {
+  readonly keys: KeyStore;
+  readonly warnings: Warnings;
+  readonly now: () => number;
+}
+
+/** Make, list, read, change, rotate and revoke callers' keys. */
+export function keyRoutes({ keys, warnings, now }: KeyRoutesOptions): AdminRoute[] {
+  return [
+    adminRoute({
+      method: 'POST',
+      path: '/admin/v1/keys',
+      summary: 'Make a key; its secret is in this answer and nowhere else',
+      query: NO_QUERY,
+      body: z.unknown(),
+      describedAs: KeySettings,
+      status: 201,
+      reply: NewKeyReply,
+      handle: async ({ body, by }) => {
+        const settings = checkKeySettings(body);
+        checkExpiry(settings, now());
+        const warned = await warnings.of(settings);
+        const { record, secret } = await keys.createKey(settings, by);
+        return { ...shownKey(record), key: secret, warnings: warned };
+      },
+    }),
+    adminRoute({
+      method: 'GET',
+      path: '/admin/v1/keys',
+      summary: 'List keys, the newest first, revoked ones included',
+      body: NO_BODY,
+      query: PageQuery,
+      reply: KeyPage,
+      handle: async ({ query: { limit, cursor } }) => {
+        const page = await keys.listKeys({ limit, after: cursor });
+        return { data: page.keys.map(shownKey), next: page.next };
+      },
+    }),
+    adminRoute({
+      method: 'GET',
+      path: '/admin/v1/keys/{id}',
+      summary: 'Read a key',
+      query: NO_QUERY,
+      body: NO_BODY,
+      reply: KeyReply,
+      handle: async ({ parameter: id }) => shownKey(found(await keys.getKey(id), id)),
+    }),
+    adminRoute({
+      method: 'PATCH',
+      path: '/admin/v1/keys/{id}',
+      summary: 'Change a key; known everywhere within a second',
+      query: NO_QUERY,
+      body: z.unknown(),
+      describedAs: KeyPatch,
+      reply: ChangedKeyReply,
+      handle: async ({ parameter: id, body, by }) => {
+        let settings: KeySettings = { name: '' };
+        const changed = await keys.updateKey(
+          id,
+          (record) => {
+            settings = checkKeySettings(mergePatch(keySettingsOf(shownKey(record)), body));
+            if (settings.expiresAt !== record.expiresAt) checkExpiry(settings, now());
+            return settings;
+          },
+          by,
+        );
+        return { ...shownKey(found(changed, id)), warnings: await warnings.of(settings) };
+      },
+    }),
+    adminRoute({
+      method: 'DELETE',
+      path: '/admin/v1/keys/{id}',
+      summary: 'Revoke a key for good; it is refused everywhere within a second and stays listed',
+      query: NO_QUERY,
+      body: NO_BODY,
+      reply: KeyReply,
+      handle: async ({ parameter: id, by }) => shownKey(found(await keys.revokeKey(id, by), id)),
+    }),
+    adminRoute({
+      method: 'POST',
+      path: '/admin/v1/keys/{id}/rotate',
+      summary: 'Give a key another secret; the one before works until the grace is over',
+      query: NO_QUERY,
+      body: Rotation,
+      reply: RotatedKeyReply,
+      handle: async ({ parameter: id, body, by }) => {
+        const { record, secret } = found(await keys.rotateKey(id, body.graceSeconds, by), id);
+        return { ...shownKey(record), key: secret };
+      },
+    }),
+  ];
+}
+
+function found<T>(value: T | undefined, id: string): T {
+  if (value !== undefined) return value;
+  throw new GatewayError('object_not_found', `There is no key '${id}'.`);
+}

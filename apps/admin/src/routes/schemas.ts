@@ -1,0 +1,80 @@
+import { AuditEntry } from '@gateway/metering/audit/audit-log';
+import { KeySettings, TeamSettings } from '@gateway/metering/keys/settings';
+import { MEASURES } from '@gateway/metering/usage/sums';
+import { GROUP_BY } from '@gateway/metering/usage/usage-query';
+import { z } from 'zod';
+
+/** What the admin API answers. Lists are pages: `next` is the `cursor` of the next one, null on the last. */
+const instant = z.iso.datetime({ offset: true });
+const page = <Item extends z.ZodType>(item: Item) =>
+  z.strictObject({ data: z.array(item), next: z.string().nullable() });
+
+const { limits, budget } = TeamSettings.shape;
+const shownLimits = limits.unwrap();
+const shownBudget = budget.unwrap().required().nullable();
+const keys = KeySettings.shape;
+
+const shownKey = {
+  id: z.string(),
+  name: z.string(),
+  team: z.string().nullable(),
+  owner: z.string().nullable(),
+  models: keys.models.unwrap().nullable(),
+  endpoints: keys.endpoints.unwrap().nullable(),
+  limits: shownLimits,
+  budget: shownBudget,
+  expiresAt: instant.nullable(),
+  disabled: z.boolean(),
+  labels: z.record(z.string(), z.string()),
+  createdAt: instant,
+  revokedAt: instant.nullable(),
+  /** Until when the secret before the last rotation still works. */
+  oldSecretUntil: instant.nullable(),
+};
+const warnings = z.array(z.string());
+
+export const KeyReply = z.strictObject(shownKey);
+export const ChangedKeyReply = z.strictObject({ ...shownKey, warnings });
+/** `key` is the secret, shown this once. */
+export const NewKeyReply = z.strictObject({ ...shownKey, key: z.string(), warnings });
+export const RotatedKeyReply = z.strictObject({ ...shownKey, key: z.string() });
+export const KeyPage = page(KeyReply);
+
+export const TeamReply = z.strictObject({
+  name: z.string(),
+  limits: shownLimits,
+  budget: shownBudget,
+  createdAt: instant,
+});
+export const TeamPage = page(TeamReply);
+
+export const AuditPage = page(AuditEntry.extend({ id: z.string() }));
+
+const sum = z.number().min(0);
+const { audioMs: _, ...counted } = Object.fromEntries(MEASURES.map((name) => [name, sum]));
+export const UsagePage = page(
+  z.strictObject({
+    ...Object.fromEntries(GROUP_BY.map((name) => [name, z.string().optional()])),
+    ...counted,
+    audioSeconds: sum,
+  }),
+);
+
+export const ChannelPage = page(
+  z.strictObject({
+    name: z.string(),
+    provider: z.string(),
+    origin: z.string(),
+    speaks: z.array(z.string()),
+    maxConcurrent: z.number(),
+    onDisconnect: z.string(),
+    /** The models, by the callers' names and patterns, that have a route over it. */
+    models: z.array(z.string()),
+  }),
+);
+
+export const PageQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  /** `next` of the page before. */
+  cursor: z.string().min(1).max(200).optional(),
+});

@@ -1,0 +1,111 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { KeyStore } from '@gateway/metering/keys/key-store';
+import { TeamSettings } from '@gateway/metering/keys/settings';
+import { shownTeam } from '@gateway/metering/keys/team-record';
+import type { TeamStore } from '@gateway/metering/keys/team-store';
+import { z } from 'zod';
+import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
+import { checkTeamSettings } from '../check-settings.ts';
+import { mergePatch } from '../merge-patch.ts';
+import { teamSettingsOf } from '../settings-of.ts';
+import { PageQuery, TeamPage, TeamReply } from './schemas.ts';
+
+const KEYS_AT_ONCE = 200;
+const TeamPatch = TeamSettings.omit({ name: true }).partial();
+
+/** Make, list, read, change and delete teams. A key is a member by naming the team. */
+export function teamRoutes({ teams, keys }: { teams: TeamStore; keys: KeyStore }): AdminRoute[] {
+  return [
+    adminRoute({
+      method: 'POST',
+      path: '/admin/v1/teams',
+      summary: 'Make a team, with limits and a budget above those of its keys',
+      query: NO_QUERY,
+      body: z.unknown(),
+      describedAs: TeamSettings,
+      status: 201,
+      reply: TeamReply,
+      handle: async ({ body, by }) => shownTeam(await teams.createTeam(checkTeamSettings(body), by)),
+    }),
+    adminRoute({
+      method: 'GET',
+      path: '/admin/v1/teams',
+      summary: 'List teams by name',
+      body: NO_BODY,
+      query: PageQuery,
+      reply: TeamPage,
+      handle: async ({ query: { limit, cursor } }) => {
+        const page = await teams.listTeams({ limit, after: cursor });
+        return { data: page.teams.map(shownTeam), next: page.next };
+      },
+    }),
+    adminRoute({
+      method: 'GET',
+      path: '/admin/v1/teams/{name}',
+      summary: 'Read a team',
+      query: NO_QUERY,
+      body: NO_BODY,
+      reply: TeamReply,
+      handle: async ({ parameter: name }) => shownTeam(found(await teams.getTeam(name), name)),
+    }),
+    adminRoute({
+      method: 'PATCH',
+      path: '/admin/v1/teams/{name}',
+      summary: 'Change a team; known everywhere within a second',
+      query: NO_QUERY,
+      body: z.unknown(),
+      describedAs: TeamPatch,
+      reply: TeamReply,
+      handle: async ({ parameter: name, body, by }) => {
+        const changed = await teams.updateTeam(
+          name,
+          (record) => {
+            const settings = checkTeamSettings(mergePatch(teamSettingsOf(shownTeam(record)), body));
+            if (settings.name !== name) throw renamed();
+            return settings;
+          },
+          by,
+        );
+        return shownTeam(found(changed, name));
+      },
+    }),
+    adminRoute({
+      method: 'DELETE',
+      path: '/admin/v1/teams/{name}',
+      summary: 'Delete a team that no working key names',
+      query: NO_QUERY,
+      body: NO_BODY,
+      reply: TeamReply,
+      handle: async ({ parameter: name, by }) => {
+        await checkUnused(name, keys);
+        return shownTeam(found(await teams.deleteTeam(name, by), name));
+      },
+    }),
+  ];
+}
+
+function found<T>(value: T | undefined, name: string): T {
+  if (value !== undefined) return value;
+  throw new GatewayError('object_not_found', `There is no team '${name}'.`);
+}
+
+const renamed = (): GatewayError =>
+  new GatewayError('invalid_value', {
+    message: "Invalid value for 'name': a team keeps its name. Make another team and move the keys.",
+    path: ['name'],
+  });
+
+/** Deleting a team lifts its limits from its keys, which nobody should do by accident. */
+async function checkUnused(name: string, keys: KeyStore): Promise<void> {
+  let after: string | undefined;
+  do {
+    const page = await keys.listKeys({ limit: KEYS_AT_ONCE, after });
+    const member = page.keys.find(({ team, revokedAt }) => team === name && revokedAt === null);
+    if (member !== undefined)
+      throw new GatewayError(
+        'conflict',
+        `The team '${name}' has keys, such as '${member.id}'. Revoke them or change their team first.`,
+      );
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+}

@@ -1,0 +1,84 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { askRedis } from '@gateway/metering/keys/ask-redis';
+import type { GROUPS } from '@gateway/metering/usage/sums';
+import { GROUP_BY, type GroupBy, queryUsage, type UsageRow } from '@gateway/metering/usage/usage-query';
+import { usageRecords } from '@gateway/metering/usage/usage-records';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { type AdminRoute, adminRoute, NO_BODY, streamRoute } from '../admin-route.ts';
+import { EXPORT_FORMATS, exportRecords } from './export-records.ts';
+import { UsagePage } from './schemas.ts';
+import { rangeOf, rangeQuery } from './usage-range.ts';
+
+const value = z.string().max(300).optional();
+const filters = {
+  keyId: value,
+  team: value,
+  model: value,
+  channel: value,
+  endpoint: value,
+  outcome: value,
+} satisfies Record<(typeof GROUPS)[number], z.ZodType>;
+
+const UsageQuery = z.strictObject({
+  ...rangeQuery,
+  /** Names of groups, separated by commas. */
+  groupBy: z.string().max(200).default(''),
+  ...filters,
+});
+const RecordsQuery = z.strictObject({
+  ...rangeQuery,
+  format: z.enum(['csv', 'ndjson']).default('ndjson'),
+  ...filters,
+});
+
+/** What was used: sums by group, and every single record. */
+export function usageRoutes({ redis, now }: { redis: Redis; now: () => number }): AdminRoute[] {
+  return [
+    adminRoute({
+      method: 'GET',
+      path: '/admin/v1/usage',
+      summary: `Usage summed up, grouped by any of ${GROUP_BY.join(', ')}; whole hours, in UTC`,
+      body: NO_BODY,
+      query: UsageQuery,
+      reply: UsagePage,
+      handle: async ({ query: { from, to, groupBy, ...only } }) => {
+        const query = { ...rangeOf({ from, to }, now()), groupBy: groupsOf(groupBy), only };
+        const rows = await askRedis(queryUsage(redis, query));
+        return { data: rows.map(shownRow), next: null };
+      },
+    }),
+    streamRoute({
+      method: 'GET',
+      path: '/admin/v1/usage/records',
+      summary: 'Every usage record of a time, in the order in which the requests ended, as CSV or NDJSON',
+      body: NO_BODY,
+      query: RecordsQuery,
+      reply: Object.values(EXPORT_FORMATS).map(({ contentType }) => contentType),
+      handle: ({ query: { from, to, format, ...only } }) => ({
+        contentType: EXPORT_FORMATS[format].contentType,
+        stream: exportRecords(usageRecords(redis, rangeOf({ from, to }, now())), only, format),
+      }),
+    }),
+  ];
+}
+
+function groupsOf(text: string): GroupBy[] {
+  return [...new Set(text.split(',').map((name) => name.trim()))]
+    .filter((name) => name !== '')
+    .map((name) => {
+      const group = GROUP_BY.find((known) => known === name);
+      if (group !== undefined) return group;
+      throw new GatewayError('invalid_value', {
+        message: `Invalid value: '${name}'. Usage can be grouped by ${GROUP_BY.join(', ')}.`,
+        path: ['groupBy'],
+      });
+    });
+}
+
+const shownRow = ({ group, sums: { audioMs, ...sums } }: UsageRow) => ({
+  ...group,
+  ...(group.hour === undefined ? {} : { hour: `${group.hour}:00:00Z` }),
+  ...sums,
+  audioSeconds: audioMs / 1000,
+});

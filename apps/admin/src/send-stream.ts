@@ -1,0 +1,28 @@
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { askRedis } from '@gateway/metering/keys/ask-redis';
+
+interface StreamReply {
+  readonly status: number;
+  readonly contentType: string;
+  readonly stream: AsyncIterable<string>;
+}
+
+/**
+ * Sends text at the reader's pace. What fails before the first piece is thrown and becomes an error reply; after that
+ * the connection is broken off, so that nobody takes a part for the whole.
+ */
+export async function sendStream(
+  response: ServerResponse,
+  { status, contentType, stream }: StreamReply,
+): Promise<void> {
+  const pieces = stream[Symbol.asyncIterator]();
+  const first = await askRedis(pieces.next());
+  response.writeHead(status, { 'content-type': contentType });
+  const rest = async function* () {
+    for (let piece = first; !piece.done; piece = await pieces.next()) yield piece.value;
+  };
+  // A reader that leaves needs no answer; what Redis did not give is in the log.
+  await pipeline(Readable.from(rest()), response);
+}

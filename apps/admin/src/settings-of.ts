@@ -1,0 +1,16 @@
+import type { ShownKey } from '@gateway/metering/keys/key-record';
+import type { ShownTeam } from '@gateway/metering/keys/team-record';
+
+/** The members that are set, as they would be sent to make the same key or team. */
+const present = (members: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
+
+export const keySettingsOf = ({
+  id: _id,
+  createdAt: _createdAt,
+  revokedAt: _revokedAt,
+  oldSecretUntil: _oldSecretUntil,
+  ...settings
+}: ShownKey) => present(settings);
+
+export const teamSettingsOf = ({ createdAt: _createdAt, ...settings }: ShownTeam) => present(settings);
