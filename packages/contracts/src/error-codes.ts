@@ -49,6 +49,7 @@ export const ERRORS = {
   method_not_allowed: refused(405, 'method_not_supported', 'invalid_request_error'),
   model_not_found: refused(404, 'model_not_found', 'not_found_error'),
   unsupported_model: invalid('unsupported_model'),
+  unpriced_model: refused(403, 'unpriced_model', 'permission_error'),
   unsupported_tool: invalid('unsupported_tool'),
   object_not_found: refused(404, null, 'not_found_error'),
   conflict: refused(409, 'conflict', 'invalid_request_error'),

@@ -1,9 +1,13 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
+import type { UsageResult } from '@gateway/contracts/usage-record';
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { JOBS } from './catalog.ts';
 import { JobEnvelope } from './job-envelope.ts';
 import { CANCEL_CHANNEL, cancelledKey } from './job-keys.ts';
+import { jobCancelled } from './job-listener.ts';
+import { type JobMetering, type SettleJob, settlementOf } from './job-metering.ts';
 import { recordOf } from './job-record.ts';
 import type { UploadStore } from './upload-store.ts';
 
@@ -12,18 +16,20 @@ interface CancelOptions {
   readonly queue: Queue;
   readonly redis: Redis;
   readonly uploads: UploadStore;
+  /** Accounts for a metered job that never starts. */
+  readonly settle: SettleJob | undefined;
 }
 
 /**
  * Takes a queued job out of the line and stops a running one. The mark is set first: a worker that is just taking the
- * job either finds it there or is already listening.
+ * job either finds it there or is already listening. Resolves to whether there is such a job.
  */
-export async function cancelJob({ id, queue, redis, uploads }: CancelOptions): Promise<void> {
+export async function cancelJob({ id, queue, redis, uploads, settle }: CancelOptions): Promise<boolean> {
   const job = await queue.getJob(id);
-  if (job === undefined) return;
+  if (job === undefined) return false;
   const kind = JobKind.parse(job.name);
   const record = await recordOf(kind, id, job);
-  if (record.status !== 'queued' && record.status !== 'in_progress') return;
+  if (record.status !== 'queued' && record.status !== 'in_progress') return true;
   const finishedAtMs = Date.now();
   const { resultRetentionSeconds } = JOBS[kind];
   const cancelled = {
@@ -35,8 +41,16 @@ export async function cancelJob({ id, queue, redis, uploads }: CancelOptions): P
   await redis.set(cancelledKey(id), JSON.stringify(cancelled), 'EX', resultRetentionSeconds);
   const removed = await queue.remove(id);
   await redis.publish(CANCEL_CHANNEL, id);
-  if (removed === 1) await uploads.delete(...uploadIds(kind, JobEnvelope.parse(job.data).input));
+  if (removed !== 1) return true;
+  const { input, metering } = JobEnvelope.parse(job.data);
+  await uploads.delete(...uploadIds(kind, input));
+  if (metering) await settle?.(metering.subject, unstarted(metering, jobCancelled()));
+  return true;
 }
+
+/** How a job is accounted whose work never began. */
+export const unstarted = (metering: JobMetering, error: GatewayError): UsageResult =>
+  settlementOf({ metering, hasRun: false, consumed: undefined, error, nowMs: Date.now() });
 
 /** The uploads that a job of this kind reads. */
 export function uploadIds<Kind extends JobKind>(kind: Kind, input: unknown): string[] {

@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
+import type { UsageResult } from '@gateway/contracts/usage-record';
 import type { Job } from 'bullmq';
 import { z } from 'zod';
 import { JobEnvelope } from './job-envelope.ts';
@@ -21,14 +22,19 @@ export interface FinishedJob {
   readonly attempts: number;
   readonly queuedMs: number;
   readonly durationMs: number;
+  /** What was put down for it; undefined where it is not metered. */
+  readonly usage: UsageResult | undefined;
 }
 
 const Named = z.object({ model: z.string() });
 
-export function finishedJob(job: Job, thrown: Error | undefined): FinishedJob {
+export function finishedJob(
+  job: Job,
+  thrown: Error | undefined,
+  usage: UsageResult | undefined,
+): FinishedJob {
   const { keyId, requestId, input } = JobEnvelope.parse(job.data);
-  const error =
-    thrown && (thrown.cause instanceof GatewayError ? thrown.cause : decodeFailure(thrown.message));
+  const error = thrown && errorOf(thrown);
   const { timestamp, processedOn = timestamp, finishedOn = processedOn } = job;
   return {
     jobId: job.id ?? '',
@@ -42,5 +48,10 @@ export function finishedJob(job: Job, thrown: Error | undefined): FinishedJob {
     attempts: job.attemptsStarted,
     queuedMs: processedOn - timestamp,
     durationMs: finishedOn - processedOn,
+    usage,
   };
 }
+
+/** Why a job failed, as BullMQ hands it on. */
+export const errorOf = (thrown: Error): GatewayError =>
+  thrown.cause instanceof GatewayError ? thrown.cause : decodeFailure(thrown.message);

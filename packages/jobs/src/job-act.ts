@@ -1,5 +1,6 @@
 import type { JobKind } from '@gateway/contracts/jobs';
 import type { JobInput, JobOutput } from './catalog.ts';
+import type { JobConsumption } from './job-metering.ts';
 
 /** What a running job may know and do. */
 export interface JobContext {
@@ -16,6 +17,8 @@ export interface JobContext {
    * @throws {Error} for more than 64 K characters at once or 100,000 texts
    */
   emit(text: string): Promise<void>;
+  /** Tells what has been consumed until now, so that it is charged however the job ends. The last time counts. */
+  consumed(consumption: JobConsumption): void;
 }
 
 /** How a kind of job is done. */
@@ -26,7 +29,10 @@ export interface JobAct<Kind extends JobKind> {
    * For paid work that a worker began and did not end: its output, if that was stored before the worker died.
    * Without one the job ends as `outcome_unknown`.
    */
-  recover?(input: JobInput<Kind>, jobId: string): Promise<JobOutput<Kind> | undefined>;
+  recover?(
+    input: JobInput<Kind>,
+    context: Pick<JobContext, 'jobId' | 'consumed'>,
+  ): Promise<JobOutput<Kind> | undefined>;
 }
 
 export type JobActs<Kinds extends JobKind = JobKind> = { readonly [Kind in Kinds]?: JobAct<Kind> };

@@ -1,6 +1,7 @@
 import { SerializedError } from '@gateway/contracts/gateway-error';
 import { JobKind, JobStatus } from '@gateway/contracts/jobs';
 import { z } from 'zod';
+import { JobMetering } from './job-metering.ts';
 
 /** What lies in the queue for one job. `input` is checked by its kind's own schema. */
 export const JobEnvelope = z.strictObject({
@@ -8,6 +9,8 @@ export const JobEnvelope = z.strictObject({
   /** Of the request that made the job; the worker logs under it. */
   requestId: z.string(),
   input: z.unknown(),
+  /** What was reserved for it, for whoever ends it to settle. Absent: it is not metered. */
+  metering: JobMetering.optional(),
 });
 export type JobEnvelope = z.infer<typeof JobEnvelope>;
 

@@ -13,13 +13,14 @@ export interface JobLine {
 }
 
 /** What a job's one log line and its metrics say, whatever its kind. */
-export function jobLine({ error, output: _, ...line }: FinishedJob): JobLine {
+export function jobLine({ error, output: _, usage, ...line }: FinishedJob): JobLine {
   const status = error?.status('openai') ?? 200;
   return {
     level: line.outcome === 'failed' ? 'error' : 'info',
     labels: { endpoint: line.kind, status, outcome: outcomeOf(line.outcome, status) },
     fields: {
       ...line,
+      costMicroUsd: usage?.costMicroUsd ?? undefined,
       'error.code': error?.code,
       'error.source': error?.source,
       'error.cause': causeOf(error?.options.cause),

@@ -1,12 +1,14 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
 import { Queue } from 'bullmq';
-import { cancelJob } from './cancel-job.ts';
+import { cancelJob, unstarted } from './cancel-job.ts';
 import { JOBS, type JobInput, type JobOutput } from './catalog.ts';
 import { connectPatiently, connectPromptly } from './job-connections.ts';
 import { JobRecord } from './job-envelope.ts';
+import { toJobError } from './job-failure.ts';
 import { cancelledKey, newJobId, QUEUE_PREFIX } from './job-keys.ts';
 import { listenToJobs } from './job-listener.ts';
+import type { JobMetering, SettleJob } from './job-metering.ts';
 import { recordOf } from './job-record.ts';
 import { oncePerOutage } from './once-per-outage.ts';
 import type { UploadStore } from './upload-store.ts';
@@ -19,6 +21,8 @@ export interface JobQueueOptions<Kind extends JobKind> {
   readonly maxWaiting: number;
   /** Where the kinds' uploads lie; those of a job cancelled before its start are deleted. */
   readonly uploads: UploadStore;
+  /** Accounts for metered jobs that never start. */
+  readonly settle?: SettleJob;
   readonly now: () => number;
   /** Told of lost connections and the like; they are dealt with here. */
   readonly onError: (error: unknown) => void;
@@ -27,6 +31,8 @@ export interface JobQueueOptions<Kind extends JobKind> {
 export interface JobOwner {
   readonly keyId: string;
   readonly requestId: string;
+  /** What has been reserved for the job, whose id is the subject's. Whatever becomes of the job, this is settled. */
+  readonly metering?: JobMetering;
 }
 
 /** A job that somebody in this process waits for. */
@@ -79,7 +85,7 @@ const MOST_REMEMBERED = 10_000;
 export async function createJobQueue<Kinds extends JobKind>(
   options: JobQueueOptions<Kinds>,
 ): Promise<JobQueue<Kinds>> {
-  const { redisUrl, kinds, maxWaiting, uploads, now } = options;
+  const { redisUrl, kinds, maxWaiting, uploads, settle, now } = options;
   const onError = oncePerOutage(options.onError);
   const prompt = await connectPromptly(redisUrl, onError);
   const patient = await connectPatiently(redisUrl, onError);
@@ -112,18 +118,24 @@ export async function createJobQueue<Kinds extends JobKind>(
   return {
     ensureRoom,
     enqueue: async <Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner) => {
-      await ensureRoom(kind);
+      const { keyId, requestId, metering } = owner;
+      const neverStarted = (error: unknown) =>
+        metering && settle?.(metering.subject, unstarted(metering, toJobError(error)));
+      await ensureRoom(kind).catch((error: unknown) => {
+        neverStarted(error)?.catch(onError);
+        throw error;
+      });
       const spec = JOBS[kind];
       const { queue, patientQueue, listener } = lineOf(kind);
-      const id = newJobId();
+      const id = metering?.subject.id ?? newJobId();
       const waiter = listener.wait(id);
       const kept = { age: spec.resultRetentionSeconds, count: MOST_REMEMBERED };
-      const cancel = () => cancelJob({ id, queue: patientQueue, redis: patient, uploads });
+      const cancel = () => cancelJob({ id, queue: patientQueue, redis: patient, uploads, settle });
       try {
         await unlessAway(
           queue.add(
             kind,
-            { keyId: owner.keyId, requestId: owner.requestId, input: spec.input.parse(input) },
+            { keyId, requestId, input: spec.input.parse(input), ...(metering && { metering }) },
             {
               jobId: id,
               timestamp: now(),
@@ -137,7 +149,9 @@ export async function createJobQueue<Kinds extends JobKind>(
         );
       } catch (error) {
         // A command that timed out may have been carried out all the same.
-        cancel().catch(onError);
+        cancel()
+          .then((found) => (found ? undefined : neverStarted(error)))
+          .catch(onError);
         if (error instanceof GatewayError) waiter.settle({ error });
         throw error;
       }
@@ -151,7 +165,7 @@ export async function createJobQueue<Kinds extends JobKind>(
       return {
         id,
         events: waiter.texts,
-        cancel,
+        cancel: async () => void (await cancel()),
         result: async (signal) => {
           const leave = () => {
             cancel().catch(onError);

@@ -1,16 +1,18 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
+import type { UsageResult } from '@gateway/contracts/usage-record';
 import { DelayedError, type Job, Worker } from 'bullmq';
 import { uploadIds } from './cancel-job.ts';
 import { JOBS } from './catalog.ts';
 import { closeInTime, GOODBYE_MS } from './close-in-time.ts';
-import { type FinishedJob, finishedJob } from './finished-job.ts';
+import { errorOf, type FinishedJob, finishedJob } from './finished-job.ts';
 import type { JobActs } from './job-act.ts';
 import { connectPatiently } from './job-connections.ts';
 import { JobEnvelope } from './job-envelope.ts';
 import { QUEUE_PREFIX } from './job-keys.ts';
+import { type SettleJob, settlementOf } from './job-metering.ts';
 import { oncePerOutage } from './once-per-outage.ts';
-import { processJob, wasInterrupted } from './process-job.ts';
+import { type JobRun, processJob, wasInterrupted } from './process-job.ts';
 import { retryDelayMs } from './retry-policy.ts';
 import { LAST_WORDS_MS, WorkerStopping } from './running-job.ts';
 import type { UploadStore } from './upload-store.ts';
@@ -24,6 +26,8 @@ export interface JobWorkerOptions {
   readonly concurrency: number;
   /** The uploads of a job that has ended are deleted. */
   readonly uploads: UploadStore;
+  /** Accounts for the jobs that are metered. */
+  readonly settle?: SettleJob;
   /** For the log line and the metrics. */
   readonly onFinished: (job: FinishedJob) => void;
   /** Told of lost connections and the like; they are dealt with here. */
@@ -58,17 +62,27 @@ const TAKEOVER = { lockMs: 30_000, checkMs: 15_000 };
  * @throws {Error} when Redis does not answer at the start
  */
 export async function createJobWorker(options: JobWorkerOptions): Promise<JobWorker> {
-  const { redisUrl, acts, concurrency, uploads, onFinished, takeover = TAKEOVER } = options;
+  const { redisUrl, acts, concurrency, uploads, onFinished, settle, takeover = TAKEOVER } = options;
   const onError = oncePerOutage(options.onError);
   const spec = specOfQueue(acts);
   const redis = await connectPatiently(redisUrl, onError);
   const running = new Map<string, RunningJob>();
+  const accounted = new WeakMap<Job, UsageResult>();
   const answerWaitMs = takeover.lockMs / 10;
   const channel = await openWorkerChannel({ redisUrl, running, redis, answerWaitMs, onError });
 
+  const account = async (job: Job, run: JobRun, error: GatewayError | undefined) => {
+    const { metering } = JobEnvelope.parse(job.data);
+    if (metering === undefined || accounted.has(job)) return;
+    const result = settlementOf({ ...run, metering, error, nowMs: Date.now() });
+    accounted.set(job, result);
+    await settle?.(metering.subject, result);
+  };
+
   const run = (job: Job, jobId: string, token: string): RunningJob => {
     const stopper = new AbortController();
-    const shared = { job, jobId, token, redis, stopper };
+    const settle = (state: JobRun, error: GatewayError | undefined) => account(job, state, error);
+    const shared = { job, jobId, token, redis, stopper, settle };
     const processAs = <Kind extends JobKind>(kind: Kind) => {
       const act = acts[kind];
       if (act === undefined) throw new Error(`this worker does not know how to do ${kind}`);
@@ -111,7 +125,9 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   worker.on('error', onError);
   const end = (job: Job, thrown: Error | undefined) => {
     uploads.delete(...uploadIds(JobKind.parse(job.name), JobEnvelope.parse(job.data).input)).catch(onError);
-    onFinished(finishedJob(job, thrown));
+    // BullMQ itself ends a job that was taken over too often; nobody has accounted for that.
+    if (thrown) account(job, { hasRun: true, consumed: undefined }, errorOf(thrown)).catch(onError);
+    onFinished(finishedJob(job, thrown, accounted.get(job)));
   };
   worker.on('completed', (job) => end(job, undefined));
   worker.on('failed', (job, error) => {

@@ -1,3 +1,4 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Redis } from 'ioredis';
@@ -8,6 +9,7 @@ import { JobEnvelope } from './job-envelope.ts';
 import { encodeFailure, outcomeUnknown, toJobError } from './job-failure.ts';
 import { cancelledKey } from './job-keys.ts';
 import { jobCancelled } from './job-listener.ts';
+import type { JobConsumption } from './job-metering.ts';
 import { retryDelayMs } from './retry-policy.ts';
 import { runStoppable, WorkerStopping } from './running-job.ts';
 
@@ -21,6 +23,15 @@ export interface ProcessOptions<Kind extends JobKind> {
   readonly redis: Redis;
   /** Aborts the attempt; already registered with those who may do so. */
   readonly stopper: AbortController;
+  /** Accounts for the job before its end is told, so that no end goes without. */
+  readonly settle: (run: JobRun, error: GatewayError | undefined) => Promise<void>;
+}
+
+/** What an attempt has come to. */
+export interface JobRun {
+  /** Whether the work was begun, in this attempt or in one that was interrupted. */
+  hasRun: boolean;
+  consumed: JobConsumption | undefined;
 }
 
 /**
@@ -30,12 +41,14 @@ export interface ProcessOptions<Kind extends JobKind> {
 export async function processJob<Kind extends JobKind>(
   options: ProcessOptions<Kind>,
 ): Promise<JobOutput<Kind>> {
-  const { kind, job, token, stopper } = options;
+  const { kind, job, token, stopper, settle } = options;
   const spec = JOBS[kind];
   const emitter = createJobEmitter(job);
+  const run: JobRun = { hasRun: wasInterrupted(job), consumed: undefined };
   try {
-    const output = spec.output.parse(await attempt(options, emitter.emit));
+    const output = spec.output.parse(await attempt(options, run, emitter.emit));
     await emitter.flush();
+    await settle(run, undefined);
     return output;
   } catch (thrown) {
     const putBack = spec.work === 'free' && !emitter.hasEmitted;
@@ -45,6 +58,7 @@ export async function processJob<Kind extends JobKind>(
     }
     const error = thrown instanceof WorkerStopping ? outcomeUnknown(thrown) : toJobError(thrown);
     const again = !emitter.hasEmitted && retryDelayMs(error, job.attemptsMade + 1, spec) !== undefined;
+    if (!again) await settle(run, error);
     const failure = again ? new Error(encodeFailure(error)) : new UnrecoverableError(encodeFailure(error));
     failure.cause = error;
     throw failure;
@@ -53,20 +67,28 @@ export async function processJob<Kind extends JobKind>(
 
 async function attempt<Kind extends JobKind>(
   { kind, act, job, jobId, redis, stopper }: ProcessOptions<Kind>,
+  run: JobRun,
   emit: (text: string) => Promise<void>,
 ): Promise<JobOutput<Kind>> {
   const spec = JOBS[kind];
   const { input: raw, keyId, requestId } = JobEnvelope.parse(job.data);
   const input = spec.input.parse(raw);
+  const consumed = (consumption: JobConsumption) => {
+    run.consumed = consumption;
+  };
   // Who cancels sets the mark and then tells the workers; this one has been listening since before it looks.
   if ((await redis.exists(cancelledKey(jobId))) === 1) throw jobCancelled();
   if (wasInterrupted(job) && (spec.work === 'paid' || hasEmittedBefore(job))) {
-    const output = await act.recover?.(input, jobId);
+    const output = await act.recover?.(input, { jobId, consumed });
     if (output === undefined) throw outcomeUnknown();
     return output;
   }
+  const context = { jobId, requestId, keyId, attempt: job.attemptsStarted, emit, consumed };
   return runStoppable(
-    (signal) => act.run(input, { jobId, requestId, keyId, attempt: job.attemptsStarted, signal, emit }),
+    (signal) => {
+      run.hasRun = true;
+      return act.run(input, { ...context, signal });
+    },
     { stopper, timeLimitMs: spec.timeLimitMs },
   );
 }

@@ -193,3 +193,25 @@ test('half a line of a process that died while writing is not read, and does not
   expect(await readdir(own.path)).toEqual([]);
   await own.close();
 });
+
+test('a caller is told when a budget comes to its end, and not before', async () => {
+  const { meter } = await meterOver(redis);
+  const accounts = [budget(1000)];
+  const begin = (estimate: UsageResult) => meter.begin({ subject: subject(), accounts, estimate });
+  expect((await begin(result(799))).budgetNotice).toBeNull();
+  expect((await begin(result(31))).budgetNotice).toBe('used=83%');
+  await meter.close();
+});
+
+test('a reservation that another process is to settle is there before it is handed over, and kept without this one', async () => {
+  const { meter } = await meterOver(redis);
+  const about = subject();
+  await meter.begin({ subject: about, accounts: [], estimate: result(5), leaseMs: 3_600_000 });
+  const until = Number(await redis.zscore(redisNames.openReservations, about.id));
+  expect(until).toBeGreaterThan(Date.now() + 3_000_000);
+  await meter.close();
+  const other = await meterOver(redis);
+  await other.meter.resume(about).settle(result(4));
+  expect((await records()).map(({ costMicroUsd }) => costMicroUsd)).toEqual([4]);
+  await other.meter.close();
+});

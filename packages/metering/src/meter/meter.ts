@@ -3,6 +3,7 @@ import type { Account } from '@gateway/contracts/identity';
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
 import { amountsOf, type Ledger } from '../ledger/ledger.ts';
 import { chargesOf } from './account-charges.ts';
+import { budgetNotice } from './budget-notice.ts';
 import { refusalOf, refuseUnpriced } from './refusal.ts';
 import type { SpooledUsage, UsageSpool } from './usage-spool.ts';
 
@@ -17,7 +18,8 @@ export interface MeterOptions {
 
 export interface MeterProblem {
   readonly what: 'reserve' | 'settle' | 'spool' | 'renew' | 'sweep' | 'replay';
-  readonly cause: unknown;
+  /** Of the error only its message: Redis' own errors carry whole commands. */
+  readonly reason: string;
 }
 
 /** What is about to be consumed, at most, and by whom. */
@@ -25,12 +27,19 @@ export interface Demand {
   readonly subject: UsageSubject;
   readonly accounts: readonly Account[];
   readonly estimate: UsageResult;
+  /**
+   * For work that another process will settle: how long the reservation stands by itself. Absent: this process keeps it
+   * until it settles.
+   */
+  readonly leaseMs?: number;
 }
 
 /** A request that has been let in. */
 export interface Metered {
   /** Puts down how it went. Only the first call counts; it never fails and need not be waited for. */
   settle(result: UsageResult): Promise<void>;
+  /** What `BUDGET_HEADER` tells the caller; null while there is nothing to tell. */
+  readonly budgetNotice: string | null;
 }
 
 export interface Meter {
@@ -55,14 +64,16 @@ const RETRY_AFTER_SECONDS = 2;
 /** One per process: reserves and settles, keeps leases alive, sweeps up after processes that are gone, replays the spool. */
 export function createMeter({ ledger, spool, timeZone, report }: MeterOptions): Meter {
   const open = new Set<string>();
-  const settling = new Set<Promise<void>>();
+  // A count and not a set of promises: what a long-lived set has held survives young garbage collection.
+  let settling = 0;
+  let onQuiet: (() => void) | undefined;
 
   const attempt = async (what: MeterProblem['what'], act: () => Promise<unknown>): Promise<boolean> => {
     try {
       await act();
       return true;
     } catch (cause) {
-      report({ what, cause });
+      report({ what, reason: cause instanceof Error ? cause.message : String(cause) });
       return false;
     }
   };
@@ -79,9 +90,14 @@ export function createMeter({ ledger, spool, timeZone, report }: MeterOptions): 
     await attempt('spool', () => spool.add(usage));
   };
 
-  const metered = (subject: UsageSubject, reserving: Promise<boolean>): Metered => {
+  const metered = (
+    subject: UsageSubject,
+    reserving: Promise<boolean>,
+    notice: string | null = null,
+  ): Metered => {
     let settled: Promise<void> | undefined;
     return {
+      budgetNotice: notice,
       settle: (result) => {
         settled ??= track(
           reserving.then((reserved) => settleOrSpool({ reserved, record: { ...subject, ...result } })),
@@ -91,9 +107,11 @@ export function createMeter({ ledger, spool, timeZone, report }: MeterOptions): 
     };
   };
 
-  const track = (work: Promise<void>): Promise<void> => {
-    settling.add(work);
-    return work.finally(() => settling.delete(work));
+  const track = async (work: Promise<void>): Promise<void> => {
+    settling += 1;
+    await work;
+    settling -= 1;
+    if (settling === 0) onQuiet?.();
   };
 
   const upkeep = async (): Promise<void> => {
@@ -108,12 +126,12 @@ export function createMeter({ ledger, spool, timeZone, report }: MeterOptions): 
   const timer = setInterval(() => void upkeep(), UPKEEP_EVERY_MS).unref();
 
   return {
-    begin: async ({ subject, accounts, estimate }) => {
+    begin: async ({ subject, accounts, estimate, leaseMs }) => {
       if (estimate.costMicroUsd === null) refuseUnpriced(subject.model, accounts);
       const charges = chargesOf(accounts, timeZone);
-      const reserving = ledger.reserve({ subject, estimate, charges, leaseMs: LEASE_MS });
-      open.add(subject.id);
-      if (charges.length === 0) {
+      const reserving = ledger.reserve({ subject, estimate, charges, leaseMs: leaseMs ?? LEASE_MS });
+      if (leaseMs === undefined) open.add(subject.id);
+      if (charges.length === 0 && leaseMs === undefined) {
         // Nothing can refuse it, so nobody waits: Redis takes commands in order, the settling comes behind.
         return metered(
           subject,
@@ -128,14 +146,17 @@ export function createMeter({ ledger, spool, timeZone, report }: MeterOptions): 
           cause,
         });
       });
-      if (answer.ok) return metered(subject, Promise.resolve(true));
+      if (answer.ok) return metered(subject, Promise.resolve(true), budgetNotice(charges, answer.remaining));
       open.delete(subject.id);
       throw refusalOf(answer, amountsOf(estimate)[answer.charge.dimension] ?? 0);
     },
     resume: (subject) => metered(subject, Promise.resolve(true)),
     close: async () => {
       clearInterval(timer);
-      await Promise.all(settling);
+      if (settling > 0)
+        await new Promise<void>((resolve) => {
+          onQuiet = resolve;
+        });
     },
   };
 }
