@@ -1,6 +1,7 @@
 import { collectSse } from '@gateway/testkit/collect-sse';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { deltaText } from '../testing/delta-text.ts';
 import type { Stack } from '../testing/start-stack.ts';
 import { PAIRS, PATHS, requestOf, startPairs, TRANSLATED_PAIRS } from '../testing/text-pairs.ts';
 
@@ -29,12 +30,6 @@ beforeEach(() => {
 
 const UPSTREAM_NAMES = { responses: 'gpt-5.2', messages: 'claude-sonnet-5', chat: 'open-model' } as const;
 
-/** All text deltas of a stream of any of the protocols, joined. */
-const textOf = (sse: string): string =>
-  [...sse.matchAll(/"(?:delta|content|text)":("(?:[^"\\]|\\.)*")/g)]
-    .map(([, text]) => JSON.parse(text ?? ''))
-    .join('');
-
 test.for(PAIRS)(
   '$caller over $target: a text comes back, whole and streamed',
   async ({ caller, target, model }) => {
@@ -48,7 +43,7 @@ test.for(PAIRS)(
       body: requestOf(caller, model, 'Grüße 🐳', { stream: true }),
     });
     expect(streamed.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
-    expect(textOf(await streamed.text())).toContain('You said: Grüße 🐳');
+    expect(deltaText(await streamed.text())).toContain('You said: Grüße 🐳');
     expect((await stack.first.nextRequest()).path).toBe(PATHS[target]);
   },
 );
