@@ -1,0 +1,170 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { generation, images, type JobStage, openJobStage, owner, staying } from './fixtures/job-stage.ts';
+import type { JobContext } from './job-act.ts';
+import { newJobId } from './job-keys.ts';
+import type { JobMetering } from './job-metering.ts';
+
+let stage: JobStage;
+const children: ChildProcess[] = [];
+beforeAll(async () => {
+  stage = await openJobStage();
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  await stage.clear();
+});
+afterAll(() => stage.close());
+
+const amounts = (count: number) => ({
+  channel: 'openai',
+  attempts: 1,
+  consumption: { ...NOTHING_CONSUMED, images: count },
+  estimated: false,
+  costMicroUsd: count * 40_000,
+});
+const estimate: UsageResult = {
+  ...amounts(3),
+  channel: null,
+  attempts: 0,
+  estimated: true,
+  outcome: 'ok',
+  durationMs: 0,
+  firstByteMs: null,
+};
+
+function metered() {
+  const metering: JobMetering = {
+    subject: {
+      id: newJobId(),
+      keyId: owner.keyId,
+      team: null,
+      endpoint: 'images',
+      model: generation.model,
+      startedAtMs: Date.now(),
+    },
+    estimate,
+  };
+  return { ...owner, metering };
+}
+
+const openWorker = (run: (context: JobContext) => Promise<typeof images>) => {
+  const act = { run: (_input: unknown, context: JobContext) => run(context) };
+  return stage.openWorker({ 'image.generation': act, 'image.edit': act });
+};
+
+const settledOnce = async (result: object) => {
+  await waitFor(() => stage.settled.length > 0);
+  expect(stage.settled.map((one) => one.result)).toEqual([expect.objectContaining(result)]);
+};
+const nothing = { consumption: NOTHING_CONSUMED, costMicroUsd: 0, estimated: false, channel: null };
+const asEstimated = { consumption: estimate.consumption, costMicroUsd: 120_000, estimated: true };
+
+test('a job is accounted under its own id by what it told, before its end is told', async () => {
+  const queue = await stage.openQueue();
+  await openWorker(async ({ consumed }) => {
+    consumed(amounts(2));
+    return images;
+  });
+  const order = metered();
+  const handle = await queue.enqueue('image.generation', generation, order);
+  expect(handle.id).toBe(order.metering.subject.id);
+  await handle.result(staying);
+  expect(stage.settled).toEqual([
+    { subject: order.metering.subject, result: expect.objectContaining({ ...amounts(2), outcome: 'ok' }) },
+  ]);
+  await waitFor(() => stage.finished.length === 1);
+  expect(stage.finished[0]?.usage).toMatchObject({ costMicroUsd: 80_000 });
+});
+
+test('what was made is charged although the job failed afterwards', async () => {
+  const queue = await stage.openQueue();
+  await openWorker(async ({ consumed }) => {
+    consumed(amounts(2));
+    throw new GatewayError('storage_full', { message: 'full', retry: false });
+  });
+  const handle = await queue.enqueue('image.generation', generation, metered());
+  await expect(handle.result(staying)).rejects.toMatchObject({ code: 'storage_full' });
+  await settledOnce({ ...amounts(2), outcome: 'failed' });
+});
+
+test('a job that fails for good is accounted once, however often it was tried, and for nothing where nothing was begun', async () => {
+  const queue = await stage.openQueue();
+  let runs = 0;
+  await openWorker(async () => {
+    runs += 1;
+    throw new GatewayError('upstream_overloaded', { message: 'overloaded' });
+  });
+  const handle = await queue.enqueue('image.generation', generation, metered());
+  await expect(handle.result(staying)).rejects.toMatchObject({ code: 'upstream_overloaded' });
+  expect(runs).toBe(2);
+  await settledOnce({ ...nothing, outcome: 'failed' });
+});
+
+test.for(['outcome_unknown', 'upstream_timeout'] as const)(
+  'work that may have been done (%s) is charged as estimated',
+  async (code) => {
+    const queue = await stage.openQueue();
+    await openWorker(async () => {
+      throw new GatewayError(code, { message: 'lost', retry: false });
+    });
+    const handle = await queue.enqueue('image.generation', generation, metered());
+    await expect(handle.result(staying)).rejects.toMatchObject({ code });
+    await settledOnce({ ...asEstimated, outcome: 'failed' });
+  },
+);
+
+test('a job cancelled before its start has consumed nothing, one cancelled while it ran what was estimated', async () => {
+  const queue = await stage.openQueue();
+  const waiting = await queue.enqueue('image.generation', generation, metered());
+  await waiting.cancel();
+  await settledOnce({ ...nothing, outcome: 'cancelled' });
+  stage.settled.length = 0;
+
+  const began = Promise.withResolvers<void>();
+  await openWorker(({ signal }) => {
+    began.resolve();
+    return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  });
+  const running = await queue.enqueue('image.generation', generation, metered());
+  await began.promise;
+  await running.cancel();
+  await settledOnce({ ...asEstimated, outcome: 'cancelled' });
+});
+
+test('a job for which there is no room has consumed nothing', async () => {
+  const queue = await stage.openQueue({ maxWaiting: 1 });
+  const first = await queue.enqueue('image.generation', generation, owner);
+  await expect(queue.enqueue('image.generation', generation, metered())).rejects.toMatchObject({
+    code: 'queue_full',
+  });
+  await settledOnce({ ...nothing, outcome: 'failed' });
+  await first.cancel();
+});
+
+test('a job whose worker was killed is accounted once, by whoever takes it over', async () => {
+  const queue = await stage.openQueue();
+  const child = fork(new URL('./fixtures/silent-worker.ts', import.meta.url), [
+    stage.redis.url,
+    stage.dataDir,
+    'image',
+  ]);
+  children.push(child);
+  const handle = await queue.enqueue('image.generation', generation, metered());
+  await once(child, 'message');
+  child.kill('SIGKILL');
+  await openWorker(async () => images);
+  await expect(handle.result(staying)).rejects.toMatchObject({ code: 'outcome_unknown' });
+  await settledOnce({ ...asEstimated, outcome: 'failed' });
+});
+
+test('a job that nobody meters is accounted by nobody', async () => {
+  const queue = await stage.openQueue();
+  await openWorker(async () => images);
+  await (await queue.enqueue('image.generation', generation, owner)).result(staying);
+  expect(stage.settled).toEqual([]);
+});
