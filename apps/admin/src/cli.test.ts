@@ -1,6 +1,9 @@
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
+import { createLedger } from '@gateway/metering/ledger/ledger';
+import { createRequestRedis } from '@gateway/metering/request-redis';
 import { freePort } from '@gateway/testkit/free-port';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
@@ -117,6 +120,73 @@ test('a service that is not running, a wrong token and a missing one each say wh
   );
 });
 
+test('a key is changed and rotated from the command line', async () => {
+  const { id, key } = JSON.parse((await gateway(['keys', 'create', '--json', '--models', 'gpt-*'])).out);
+  const changes = ['--limit', 'requestsPerMinute=60', '--limit', 'tokensPerMinute=1000', '--budget', '12.5'];
+  const changed = await gateway([
+    'keys',
+    'update',
+    id,
+    ...changes,
+    '--period',
+    'month',
+    '--remove',
+    'models',
+  ]);
+  expect(changed).toMatchObject({ code: 0, error: '' });
+  expect(changed.out).toMatch(/^limits +requestsPerMinute=60, tokensPerMinute=1000$/m);
+  expect(changed.out).toMatch(/^budget +usd=12\.5, period=month, allowUnpriced=false$/m);
+  expect(changed.out).toMatch(/^models +-$/m);
+  const fewer = await gateway(['keys', 'update', id, '--remove', 'limits.tokensPerMinute', '--disable']);
+  expect(fewer.out).toMatch(/^limits +requestsPerMinute=60$/m);
+  expect((await gateway(['keys', 'show', id])).out).toMatch(/^disabled +true$/m);
+  const rotated = await gateway(['keys', 'rotate', id, '--grace', '3600']);
+  expect(rotated.out).toMatch(/\n\n {2}gwk_[\w-]{49}\n\nThe old one works until \d{4}-/);
+  expect(rotated.out).not.toContain(key);
+  expect((await gateway(['keys', 'rotate', id])).out).toContain('The old one no longer works.');
+  const wrong = await gateway(['keys', 'update', id, '--limit', 'requestsPerMinute=many']);
+  expect(wrong).toMatchObject({ code: 1, error: expect.stringContaining('limits.requestsPerMinute') });
+});
+
+test('a team is made, changed, listed and deleted from the command line', async () => {
+  const made = await gateway(['teams', 'create', 'data science', '--budget', '100', '--period', 'week']);
+  expect(made.out).toMatch(/^budget +usd=100, period=week, allowUnpriced=false$/m);
+  await gateway(['teams', 'update', 'data science', '--limit', 'concurrentRequests=5', '--remove', 'budget']);
+  const listed = await gateway(['teams', 'list']);
+  expect(listed.out).toMatch(/^NAME +LIMITS +BUDGET\n/);
+  expect(listed.out).toMatch(/^data science +concurrentRequests=5 +-$/m);
+  expect((await gateway(['teams', 'delete', 'data science'])).code).toBe(0);
+  expect((await gateway(['teams', 'show', 'data science'])).error).toBe("There is no team 'data science'.\n");
+});
+
+test('usage, its records, channels and changes are shown', async () => {
+  const client = createRequestRedis(redis.url);
+  await client.connect();
+  const ledger = createLedger({ redis: client, now: Date.now, keepRecordsDays: 1, keepSumsDays: 1 });
+  const subject = { id: 'req_1', keyId: 'key_a', team: null, endpoint: 'responses', model: 'gpt-5' };
+  await ledger.settleUnreserved(
+    { ...subject, startedAtMs: Date.now() },
+    {
+      ...{ outcome: 'ok', channel: 'one', attempts: 1, durationMs: 1, firstByteMs: 1 },
+      ...{ consumption: NOTHING_CONSUMED, estimated: false, costMicroUsd: 1_234_567 },
+    },
+  );
+  await client.quit();
+  const usage = await gateway(['usage', '--group-by', 'keyId,model', '--key', 'key_a']);
+  expect(usage.out).toMatch(/^keyId +model +requests +.* usd\n/);
+  expect(usage.out).toMatch(/^key_a +gpt-5 +1 .* 1\.234567$/m);
+  const rows = JSON.parse((await gateway(['usage', '--json'])).out);
+  expect(rows).toMatchObject([{ model: 'gpt-5', requests: 1 }]);
+  expect((await gateway(['usage', '--from', '2020-01-01', '--to', '2020-01-02'])).out).toContain('Nothing');
+  const records = await gateway(['usage', 'records', '--format', 'csv']);
+  expect(records.out).toMatch(/^id,startedAt,.*\r\nreq_1,/);
+  expect((await gateway(['channels'], {})).error).toContain('The configuration file cannot be read');
+  const made = await gateway(['keys', 'create', '--name', 'audited'], { USER: 'ann' });
+  expect(made.code).toBe(0);
+  const audit = await gateway(['audit', '--count', '1']);
+  expect(audit.out).toMatch(/^WHEN +WHO +WHAT +WHICH +CHANGED\n\S+ +ann +key\.created +key_\w+\n$/);
+});
+
 test('help is printed when asked for, and mistakes on the command line point to it', async () => {
   expect(await gateway(['--help'])).toMatchObject({
     code: 0,
@@ -131,6 +201,11 @@ test('help is printed when asked for, and mistakes on the command line point to 
     ['keys', 'list', 'all'],
     ['keys', 'create', '--colour', 'red'],
     ['keys', 'create', '--label', 'no-value'],
+    ['keys', 'create', '--limit', 'tokensPerMinute'],
+    ['keys', 'update', 'key_1', '--enable', '--disable'],
+    ['keys', 'list', '--name', 'x'],
+    ['teams'],
+    ['usage', 'everything'],
   ])
     expect(await gateway(args)).toMatchObject({ code: 2, out: '', error: expect.stringContaining('--help') });
 });

@@ -5,6 +5,8 @@ process.exitCode = await runCommand({
   env: process.env,
   fetch,
   now: Date.now,
+  userName: process.env.USER || 'cli',
   print: console.log,
+  write: (text) => new Promise((resolve) => process.stdout.write(text, () => resolve())),
   printError: console.error,
 });

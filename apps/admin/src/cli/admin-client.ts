@@ -5,31 +5,21 @@ export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-/** A key as the admin API shows it. Members that we do not print are left alone. */
-const ShownKey = z.looseObject({
-  id: z.string(),
-  name: z.string(),
-  team: z.string().nullable(),
-  models: z.array(z.string()).nullable(),
-  endpoints: z.array(z.string()).nullable(),
-  createdAt: z.string(),
-  expiresAt: z.string().nullable(),
-  revokedAt: z.string().nullable(),
-  disabled: z.boolean(),
-});
-export type ShownKey = z.infer<typeof ShownKey>;
-
-const CreatedKey = ShownKey.extend({ key: z.string() });
-export type CreatedKey = z.infer<typeof CreatedKey>;
-const KeyPage = z.looseObject({ data: z.array(ShownKey), next: z.string().nullable() });
+const Page = z.looseObject({ data: z.array(z.unknown()), next: z.string().nullable() });
 const AdminError = z.object({
   error: z.object({ code: z.string(), message: z.string(), path: z.string().nullable() }),
 });
 
+type Query = Readonly<Record<string, string | undefined>>;
+
 export interface AdminClient {
-  createKey(key: Readonly<Record<string, unknown>>): Promise<CreatedKey>;
-  listKeys(): Promise<ShownKey[]>;
-  revokeKey(id: string): Promise<ShownKey>;
+  call(method: string, path: string, query: Query, body?: unknown): Promise<unknown>;
+  /** The items of the first page. */
+  page(path: string, query: Query): Promise<readonly unknown[]>;
+  /** The items of all pages. */
+  list(path: string): Promise<readonly unknown[]>;
+  /** The answer's text, piece by piece. */
+  stream(path: string, query: Query): AsyncIterable<string>;
 }
 
 interface AdminClientOptions {
@@ -37,47 +27,79 @@ interface AdminClientOptions {
   readonly token: string;
   /** Where the token comes from, for the message when it is wrong. */
   readonly tokenSource: string;
+  /** Who stands in the audit log. */
+  readonly actor: string;
   readonly fetch: typeof fetch;
 }
 
 const TIMEOUT_MS = 15_000;
+const MOST_PER_PAGE = '200';
+/** Headers take no other characters. */
+const NOT_PRINTABLE = /[^\x20-\x7e]/g;
 
 /** The admin API for a program on the command line. Every function throws `CommandError`. */
-export function createAdminClient({ url, token, tokenSource, fetch }: AdminClientOptions): AdminClient {
-  const call = async (method: string, path: string, body?: unknown): Promise<unknown> => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const content = body === undefined ? null : JSON.stringify(body);
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const response = await fetch(new URL(path, url), { method, headers, body: content, signal }).catch(() => {
+export function createAdminClient({
+  url,
+  token,
+  tokenSource,
+  actor,
+  fetch,
+}: AdminClientOptions): AdminClient {
+  const send = async (method: string, path: string, query: Query, init: RequestInit): Promise<Response> => {
+    const target = new URL(path, url);
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) target.searchParams.set(name, value);
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'x-gateway-actor': actor.replaceAll(NOT_PRINTABLE, '?'),
+    };
+    const response = await fetch(target, { method, headers, ...init }).catch(() => {
       throw new CommandError(
         `The admin service does not answer at ${url}. Start the gateway with npm start, or set ADMIN_URL.`,
       );
     });
+    if (response.ok) return response;
     if (response.status === 401)
       throw new CommandError(
         `The admin service at ${url} refused the token from ${tokenSource}. Set GATEWAY_ADMIN_TOKEN to the one it was started with.`,
       );
-    const value = await response.json().catch(() => undefined);
-    if (response.ok) return value;
-    const { data } = AdminError.safeParse(value);
-    if (data === undefined)
-      throw new CommandError(`${url} answered ${response.status}, and not as the admin service does.`);
-    throw new CommandError(data.error.message);
+    const { data } = AdminError.safeParse(await response.json().catch(() => undefined));
+    throw new CommandError(
+      data?.error.message ?? `${url} answered ${response.status}, and not as the admin service does.`,
+    );
+  };
+
+  const call: AdminClient['call'] = async (method, path, query, body) => {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await send(method, path, query, { signal, ...content });
+    return response.json().catch(() => {
+      throw new CommandError(`${url} did not answer with JSON, as the admin service does.`);
+    });
   };
 
   return {
-    createKey: async (key) => CreatedKey.parse(await call('POST', '/admin/v1/keys', key)),
-    listKeys: async () => {
-      const keys: ShownKey[] = [];
-      let cursor: string | null = '';
-      while (cursor !== null) {
-        const query: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-        const page = KeyPage.parse(await call('GET', `/admin/v1/keys?limit=200${query}`));
-        keys.push(...page.data);
-        cursor = page.next;
-      }
-      return keys;
+    call,
+    page: async (path, query) => Page.parse(await call('GET', path, query)).data,
+    list: async (path) => {
+      const items: unknown[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = Page.parse(await call('GET', path, { limit: MOST_PER_PAGE, cursor }));
+        items.push(...page.data);
+        cursor = page.next ?? undefined;
+      } while (cursor !== undefined);
+      return items;
     },
-    revokeKey: async (id) => ShownKey.parse(await call('DELETE', `/admin/v1/keys/${encodeURIComponent(id)}`)),
+    stream: async function* (path, query) {
+      const { body } = await send('GET', path, query, {});
+      const decoder = new TextDecoder();
+      try {
+        for await (const piece of body ?? []) yield decoder.decode(piece, { stream: true });
+      } catch {
+        throw new CommandError('The answer broke off before its end. What was printed is not complete.');
+      }
+    },
   };
 }

@@ -1,8 +1,9 @@
-import { CommandError, createAdminClient } from './admin-client.ts';
+import { type AdminClient, CommandError, createAdminClient } from './admin-client.ts';
+import type { CommandRow } from './commands.ts';
 import { findToken } from './find-token.ts';
-import { createdText, keyTable, revokedText } from './key-text.ts';
 import { type Command, parseCommand } from './parse-command.ts';
-import { USAGE, UsageError } from './usage.ts';
+import { USAGE } from './usage.ts';
+import { UsageError } from './usage-error.ts';
 
 export interface CommandLine {
   /** Without the program's own name. */
@@ -10,14 +11,18 @@ export interface CommandLine {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly fetch: typeof fetch;
   readonly now: () => number;
+  /** Who is at the command line, for the audit log. */
+  readonly userName: string;
   readonly print: (text: string) => void;
+  /** Prints without a line end; resolves when that has been taken. */
+  readonly write: (text: string) => Promise<void>;
   readonly printError: (text: string) => void;
 }
 
 /** Does what the command line says and resolves to the exit code: 0, 1 (it did not work) or 2 (not understood). */
 export async function runCommand(line: CommandLine): Promise<number> {
   try {
-    line.print(await answer(parseCommand(line.argv), line));
+    await answer(parseCommand(line.argv), line);
     return 0;
   } catch (error) {
     if (error instanceof CommandError) {
@@ -30,18 +35,30 @@ export async function runCommand(line: CommandLine): Promise<number> {
   }
 }
 
-async function answer(command: Command, { env, fetch, now }: CommandLine): Promise<string> {
-  if (command.name === 'help') return USAGE;
+async function answer(command: Command, line: CommandLine): Promise<void> {
+  if (command.name === 'help') return line.print(USAGE);
+  const { env, fetch, userName } = line;
+  const { row, argument, values } = command;
   const url = env.ADMIN_URL || `http://127.0.0.1:${env.ADMIN_PORT || 8090}`;
-  const client = createAdminClient({ url, fetch, ...(await findToken(env)) });
-  const text = <T>(value: T, forPeople: (value: T) => string): string =>
-    command.json ? JSON.stringify(value, null, 2) : forPeople(value);
-  switch (command.name) {
-    case 'create':
-      return text(await client.createKey(command.key), createdText);
-    case 'list':
-      return text(await client.listKeys(), (keys) => keyTable(keys, now()));
-    case 'revoke':
-      return text(await client.revokeKey(command.id), revokedText);
+  const body = row.body?.(values, argument);
+  const client = createAdminClient({ url, fetch, actor: userName, ...(await findToken(env)) });
+  const query = row.query?.(values) ?? {};
+  const path = row.path(argument);
+  if (row.answer === 'stream') {
+    for await (const piece of client.stream(path, query)) await line.write(piece);
+    return;
   }
+  const value = await ask(client, row, path, query, body);
+  line.print(values.json ? JSON.stringify(value, null, 2) : row.text(value, line.now()));
+}
+
+function ask(
+  client: AdminClient,
+  { answer: kind, method }: CommandRow,
+  path: string,
+  query: Readonly<Record<string, string | undefined>>,
+  body: unknown,
+): Promise<unknown> {
+  if (kind === 'list') return client.list(path);
+  return kind === 'page' ? client.page(path, query) : client.call(method, path, query, body);
 }

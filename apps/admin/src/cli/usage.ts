@@ -1,19 +1,46 @@
-/** A command line that cannot be understood. Shown with a hint at `--help`; exit code 2. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
-
-export const USAGE = `Usage: npm run gateway -- keys COMMAND [OPTIONS]
+export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
 
   keys create            make a key; it is shown once
       --name NAME        what it is for (default: cli)
+  keys list              all keys, the newest first
+  keys show ID
+  keys update ID         change what the options name; known everywhere within a second
+  keys rotate ID         make another secret for a key
+      --grace SECONDS    how long the old one works on (default: 0)
+  keys revoke ID         revoke a key for good; it is refused everywhere within a second
+
+    what a key may do (keys create, keys update):
       --team TEAM
+      --owner WHO        whom to ask about it
       --models LIST      model patterns it may use, such as gpt-*,claude-* (default: all)
       --endpoints LIST   responses, messages, chat, images, speech, transcriptions (default: all)
       --expires-at TIME  ISO 8601, such as 2027-01-31T00:00:00Z (default: never)
       --label NAME=VALUE may be repeated
-  keys list              all keys, the newest first
-  keys revoke ID         revoke a key for good; it is refused everywhere within a second
+      --disable, --enable
+
+  teams create NAME      make a team; its limits and budget hold for all its keys together
+  teams list
+  teams show NAME
+  teams update NAME
+  teams delete NAME      only once no working key names it
+
+    what keys and teams may use (create and update):
+      --limit NAME=COUNT requestsPerMinute, tokensPerMinute, imagesPerMinute, audioSecondsPerMinute or
+                         concurrentRequests; may be repeated
+      --budget USD       what they may spend
+      --period PERIOD    in a day, week, month or total
+      --allow-unpriced   models without a price may be used in spite of the budget
+      --remove MEMBER    update only: removes what is set, such as budget, models or limits.tokensPerMinute; may be repeated
+
+  usage                  what was used, in the last 30 days
+      --from TIME, --to TIME    such as 2026-11-01 or 2026-11-01T08:00:00Z
+      --group-by LIST    any of hour, day, keyId, team, model, channel, endpoint, outcome (default: model)
+      --key ID, --team TEAM, --model MODEL, --channel CHANNEL, --endpoint ENDPOINT, --outcome OUTCOME
+  usage records          every single record, as NDJSON
+      --format csv       as CSV; --from, --to and the filters as above
+  channels               the channels of the configuration
+  audit                  the latest changes of keys and teams
+      --count NUMBER     how many, at most 200 (default: 50)
 
   --json                 print JSON instead of text
   --help                 print this

@@ -1,0 +1,167 @@
+import { list, numberOrText, type OptionName, type Values } from './options.ts';
+import { settingsBody } from './settings-body.ts';
+import * as texts from './texts.ts';
+
+/** One call of the admin API, and how its answer is shown to people. */
+export interface CommandRow {
+  /** What the argument is called, where one is needed. */
+  readonly argument: 'ID' | 'NAME' | null;
+  readonly options: readonly OptionName[];
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly path: (argument: string) => string;
+  readonly query?: (values: Values) => Readonly<Record<string, string | undefined>>;
+  readonly body?: (values: Values, argument: string) => Readonly<Record<string, unknown>>;
+  /**
+   * `value`: the answer as it is. `list`: all pages' items. `page`: the first page's items. `stream`: text, printed as
+   * it comes.
+   */
+  readonly answer: 'value' | 'list' | 'page' | 'stream';
+  readonly text: (answer: unknown, nowMs: number) => string;
+}
+
+const KEYS = '/admin/v1/keys';
+const TEAMS = '/admin/v1/teams';
+const at = (base: string) => (argument: string) => `${base}/${encodeURIComponent(argument)}`;
+
+const USE_OPTIONS = ['limit', 'budget', 'period', 'allow-unpriced'] as const;
+const KEY_OPTIONS = [
+  ...['name', 'team', 'owner', 'models', 'endpoints', 'expires-at', 'label', 'disable', 'enable'],
+  ...USE_OPTIONS,
+] as const satisfies readonly string[];
+const FILTERS = ['from', 'to', 'key', 'team', 'model', 'channel', 'endpoint', 'outcome'] as const;
+
+const filters = ({ from, to, key, team, model, channel, endpoint, outcome }: Values) => ({
+  ...{ from, to, keyId: key, team, model, channel, endpoint, outcome },
+});
+
+/** What can be asked for, by the words of the command line. */
+export const COMMANDS: Readonly<Record<string, CommandRow>> = {
+  'keys create': {
+    argument: null,
+    options: KEY_OPTIONS,
+    method: 'POST',
+    path: () => KEYS,
+    body: (values) => ({ name: 'cli', ...settingsBody(values) }),
+    answer: 'value',
+    text: texts.createdText,
+  },
+  'keys list': {
+    argument: null,
+    options: [],
+    method: 'GET',
+    path: () => KEYS,
+    answer: 'list',
+    text: texts.keysText,
+  },
+  'keys show': {
+    argument: 'ID',
+    options: [],
+    method: 'GET',
+    path: at(KEYS),
+    answer: 'value',
+    text: texts.keyText,
+  },
+  'keys update': {
+    argument: 'ID',
+    options: [...KEY_OPTIONS, 'remove'],
+    method: 'PATCH',
+    path: at(KEYS),
+    body: settingsBody,
+    answer: 'value',
+    text: texts.keyText,
+  },
+  'keys rotate': {
+    argument: 'ID',
+    options: ['grace'],
+    method: 'POST',
+    path: (id) => `${at(KEYS)(id)}/rotate`,
+    body: ({ grace }) => (grace === undefined ? {} : { graceSeconds: numberOrText(grace) }),
+    answer: 'value',
+    text: texts.rotatedText,
+  },
+  'keys revoke': {
+    argument: 'ID',
+    options: [],
+    method: 'DELETE',
+    path: at(KEYS),
+    answer: 'value',
+    text: texts.revokedText,
+  },
+  'teams create': {
+    argument: 'NAME',
+    options: USE_OPTIONS,
+    method: 'POST',
+    path: () => TEAMS,
+    body: (values, name) => ({ ...settingsBody(values), name }),
+    answer: 'value',
+    text: texts.teamText,
+  },
+  'teams list': {
+    argument: null,
+    options: [],
+    method: 'GET',
+    path: () => TEAMS,
+    answer: 'list',
+    text: texts.teamsText,
+  },
+  'teams show': {
+    argument: 'NAME',
+    options: [],
+    method: 'GET',
+    path: at(TEAMS),
+    answer: 'value',
+    text: texts.teamText,
+  },
+  'teams update': {
+    argument: 'NAME',
+    options: [...USE_OPTIONS, 'remove'],
+    method: 'PATCH',
+    path: at(TEAMS),
+    body: settingsBody,
+    answer: 'value',
+    text: texts.teamText,
+  },
+  'teams delete': {
+    argument: 'NAME',
+    options: [],
+    method: 'DELETE',
+    path: at(TEAMS),
+    answer: 'value',
+    text: texts.teamText,
+  },
+  usage: {
+    argument: null,
+    options: [...FILTERS, 'group-by'],
+    method: 'GET',
+    path: () => '/admin/v1/usage',
+    query: (values) => ({ ...filters(values), groupBy: list(values['group-by'] ?? 'model').join(',') }),
+    answer: 'page',
+    text: texts.usageText,
+  },
+  'usage records': {
+    argument: null,
+    options: [...FILTERS, 'format'],
+    method: 'GET',
+    path: () => '/admin/v1/usage/records',
+    query: (values) => ({ ...filters(values), format: values.format }),
+    answer: 'stream',
+    text: String,
+  },
+  channels: {
+    argument: null,
+    options: [],
+    method: 'GET',
+    path: () => '/admin/v1/channels',
+    answer: 'page',
+    text: texts.channelsText,
+  },
+  audit: {
+    argument: null,
+    options: ['count'],
+    method: 'GET',
+    path: () => '/admin/v1/audit',
+    query: ({ count }) => ({ limit: count }),
+    answer: 'page',
+    text: texts.auditText,
+  },
+};

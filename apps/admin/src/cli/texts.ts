@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { cellText, memberTable, table } from './table.ts';
+
+/** A key as the admin API shows it. Members that are not printed by name are left alone. */
+const ShownKey = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  team: z.string().nullable(),
+  models: z.array(z.string()).nullable(),
+  endpoints: z.array(z.string()).nullable(),
+  createdAt: z.string(),
+  expiresAt: z.string().nullable(),
+  revokedAt: z.string().nullable(),
+  disabled: z.boolean(),
+});
+type ShownKey = z.infer<typeof ShownKey>;
+const WithSecret = ShownKey.extend({ key: z.string(), warnings: z.array(z.string()).default([]) });
+const Members = z.record(z.string(), z.unknown());
+const Rows = z.array(Members);
+const Warned = z.looseObject({ warnings: z.array(z.string()).default([]) });
+
+const warningText = (warnings: readonly string[]): string =>
+  warnings.map((warning) => `\nWarning: ${warning}`).join('');
+
+export function createdText(answer: unknown): string {
+  const { id, name, key, warnings } = WithSecret.parse(answer);
+  return `Made key ${id} (${name}). It is shown only now; keep it somewhere safe:\n\n  ${key}\n${warningText(warnings)}`;
+}
+
+export function rotatedText(answer: unknown): string {
+  const { id, name, key, oldSecretUntil } = WithSecret.parse(answer);
+  const old =
+    oldSecretUntil === null ? 'The old one no longer works.' : `The old one works until ${oldSecretUntil}.`;
+  return `Key ${id} (${name}) has another secret. It is shown only now; keep it somewhere safe:\n\n  ${key}\n\n${old}`;
+}
+
+export function revokedText(answer: unknown): string {
+  const { id, name } = ShownKey.parse(answer);
+  return `Revoked key ${id} (${name}).`;
+}
+
+export function keyText(answer: unknown): string {
+  const { warnings } = Warned.parse(answer);
+  const { warnings: _, ...members } = Members.parse(answer);
+  return memberTable(members) + warningText(warnings);
+}
+
+/** `nowMs` decides which have expired. */
+export function keysText(answer: unknown, nowMs: number): string {
+  const keys = z.array(ShownKey).parse(answer);
+  if (keys.length === 0) return 'There are no keys yet. Make one: npm run gateway -- keys create --name NAME';
+  return table(
+    ['ID', 'NAME', 'TEAM', 'MODELS', 'ENDPOINTS', 'CREATED', 'STATE'],
+    keys.map((key) => [
+      key.id,
+      key.name,
+      key.team ?? '-',
+      key.models?.join(',') ?? 'all',
+      key.endpoints?.join(',') ?? 'all',
+      key.createdAt.slice(0, 10),
+      stateOf(key, nowMs),
+    ]),
+  );
+}
+
+function stateOf({ revokedAt, expiresAt, disabled }: ShownKey, nowMs: number): string {
+  if (revokedAt !== null) return `revoked ${revokedAt.slice(0, 10)}`;
+  if (disabled) return 'disabled';
+  if (expiresAt === null) return 'active';
+  return `${Date.parse(expiresAt) > nowMs ? 'active until' : 'expired'} ${expiresAt.slice(0, 10)}`;
+}
+
+export const teamText = (answer: unknown): string => memberTable(Members.parse(answer));
+
+export function teamsText(answer: unknown): string {
+  const teams = Rows.parse(answer);
+  if (teams.length === 0) return 'There are no teams yet. Make one: npm run gateway -- teams create NAME';
+  const cells = teams.map(({ name, limits, budget }) => [name, limits, budget].map(cellText));
+  return table(['NAME', 'LIMITS', 'BUDGET'], cells);
+}
+
+const MICRO_PER_USD = 1e6;
+const DOLLAR_DIGITS = 6;
+
+const Cost = z.looseObject({ costMicroUsd: z.number() });
+
+export function usageText(answer: unknown): string {
+  const rows = z.array(Cost).parse(answer);
+  if (rows.length === 0) return 'Nothing was used in that time.';
+  const shown = rows.map(({ costMicroUsd, ...row }) => ({
+    ...row,
+    usd: (costMicroUsd / MICRO_PER_USD).toFixed(DOLLAR_DIGITS),
+  }));
+  const names = Object.keys(shown[0] ?? {});
+  return table(
+    names,
+    shown.map((row) => Object.values(row).map((value) => cellText(value === '' ? null : value))),
+  );
+}
+
+export function channelsText(answer: unknown): string {
+  const cells = Rows.parse(answer).map(({ name, provider, origin, speaks, models }) =>
+    [name, provider, origin, speaks, models].map(cellText),
+  );
+  return table(['NAME', 'PROVIDER', 'ORIGIN', 'SPEAKS', 'MODELS'], cells);
+}
+
+export function auditText(answer: unknown): string {
+  const rows = Rows.parse(answer);
+  if (rows.length === 0) return 'Nothing was changed yet.';
+  const cells = rows.map(({ at, who, action, subject, before, after }) => [
+    cellText(at),
+    cellText(who),
+    cellText(action),
+    cellText(subject),
+    changedMembers(before, after),
+  ]);
+  return table(['WHEN', 'WHO', 'WHAT', 'WHICH', 'CHANGED'], cells);
+}
+
+function changedMembers(before: unknown, after: unknown): string {
+  const [from, to] = [Members.safeParse(before).data, Members.safeParse(after).data];
+  if (from === undefined || to === undefined) return '';
+  return Object.keys(to)
+    .filter((name) => JSON.stringify(from[name]) !== JSON.stringify(to[name]))
+    .map((name) => `${name}: ${cellText(from[name])} -> ${cellText(to[name])}`)
+    .join('; ');
+}
