@@ -25,20 +25,33 @@ export function noteReply({ line }: Pick<RequestContext, 'line'>, { candidate, h
   if (typeof id === 'string') line.upstreamRequestId = id;
 }
 
-export function noteFirstByte({ context, services, startedAt }: TextCall, reply: Reply): void {
+export function noteFirstByte({ context, services, startedAt, tally }: TextCall, reply: Reply): void {
   const durationMs = performance.now() - startedAt;
-  context.line.firstByteMs = Math.round(durationMs * 100) / 100;
+  tally.firstByteMs = Math.round(durationMs * 100) / 100;
+  context.line.firstByteMs = tally.firstByteMs;
   services.metrics.firstByte(reply.candidate.channel.name, durationMs);
 }
 
-export function noteUsage({ context, services }: TextCall, reply: Reply, usage: TokenUsage | null): void {
+export function noteUsage(
+  { context, services, tally }: TextCall,
+  reply: Reply,
+  usage: TokenUsage | null,
+): void {
   if (usage === null) return;
+  tally.usage = usage;
   const { line } = context;
   line.inputTokens = usage.inputTokens;
   line.cachedInputTokens = usage.cachedInputTokens;
   line.outputTokens = usage.outputTokens;
   line.reasoningTokens = usage.reasoningTokens;
   services.metrics.tokens(reply.candidate.channel.name, usage);
+}
+
+/** The same where the upstream did not say it, or not to the end. */
+export function noteEstimatedUsage(call: TextCall, reply: Reply, usage: TokenUsage): void {
+  call.tally.estimated = true;
+  call.context.line.usageEstimated = true;
+  noteUsage(call, reply, usage);
 }
 
 /** What a request had to leave out for its upstream: told to the caller, the log and the metrics. */

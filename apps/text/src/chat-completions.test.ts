@@ -76,7 +76,7 @@ test.for([
   },
 );
 
-test('usage is read on the side, as far as the caller asked for it', async () => {
+test('usage is read on the side where the caller asked for it, and estimated where not', async () => {
   const ask = async (requestId: string, more: object) => {
     const reply = await stack.text.fetch(PATH, {
       body: { model: 'plain', messages, stream: true, ...more },
@@ -91,7 +91,11 @@ test('usage is read on the side, as far as the caller asked for it', async () =>
     inputTokens: expect.any(Number),
     outputTokens: expect.any(Number),
   });
-  expect(await ask('req_chat_no_usage', {})).not.toHaveProperty('outputTokens');
+  expect(told).not.toHaveProperty('usageEstimated');
+  expect(await ask('req_chat_no_usage', {})).toMatchObject({
+    outputTokens: expect.any(Number),
+    usageEstimated: true,
+  });
   expect((await stack.first.nextRequest()).json()).toHaveProperty('stream_options');
   expect((await stack.first.nextRequest()).json()).not.toHaveProperty('stream_options');
 });

@@ -1,9 +1,9 @@
-import { ProcessSettings, setting } from '@gateway/service-kit/config';
+import { MeterSettings, ProcessSettings, setting } from '@gateway/service-kit/config';
 import { z } from 'zod';
 
 const DAY_SECONDS = 86_400;
 
-export const TextConfig = ProcessSettings.extend({
+export const TextConfig = ProcessSettings.extend(MeterSettings.shape).extend({
   TEXT_PORT: setting.port(8081),
   REDIS_URL: setting.redisUrl(),
   GATEWAY_SECRET: setting.secret(),

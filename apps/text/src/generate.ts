@@ -10,6 +10,8 @@ import type { RequestHandler } from 'express';
 import { attemptNotes, noteReply } from './call-notes.ts';
 import { type Carrier, carriersOf } from './carrier.ts';
 import { chooseCandidates } from './choose-candidates.ts';
+import { beginMetering, resultOf } from './metering/metered-call.ts';
+import { newTally } from './metering/tally.ts';
 import { judgeWhole } from './passthrough/relay-json.ts';
 import { shuttingDown } from './shutting-down.ts';
 import type { TextCall, TextServices } from './text-call.ts';
@@ -20,10 +22,21 @@ import { readTextRequest } from './text-request.ts';
 export function createGenerateHandler(endpoint: TextEndpoint, services: TextServices): RequestHandler {
   return async (message, response) => {
     const call = await openCall(endpoint, services, message, response);
-    const carrierOf = carriersOf(call);
-    const reply = await sendCall(call, await candidatesFor(call), carrierOf);
-    await carrierOf(reply.candidate).relay(reply);
+    const candidates = await candidatesFor(call);
+    const metered = await beginMetering(call);
+    const thrown = await answer(call, candidates).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    void metered.settle(resultOf(call, thrown));
+    if (thrown !== undefined) throw thrown;
   };
+}
+
+async function answer(call: TextCall, candidates: readonly Candidate[]): Promise<void> {
+  const carrierOf = carriersOf(call);
+  const reply = await sendCall(call, candidates, carrierOf);
+  await carrierOf(reply.candidate).relay(reply);
 }
 
 /** Reads and checks a request for a model. */
@@ -41,18 +54,19 @@ export async function openCall(
   context.line.stream = request.streamed;
   const protocols = [endpoint.protocol, ...endpoint.translatedTo];
   const model = modelFor(services.upstream, { name: request.model, protocols, identity });
-  return { services, endpoint, identity, context, message, response, request, model, startedAt };
+  const tally = newTally();
+  return { services, endpoint, identity, context, message, response, request, model, tally, startedAt };
 }
 
 /** Asks one candidate after the other, each in its own protocol. A refusal is told in the caller's. */
 export async function sendCall(
-  { context, services, endpoint, request }: TextCall,
+  { context, services, endpoint, request, tally }: TextCall,
   candidates: readonly Candidate[],
   carrierOf: (candidate: Candidate) => Carrier,
 ): Promise<Reply> {
   const asked: Candidate[] = [];
   try {
-    return await sendFor(context, services.upstream, {
+    const reply = await sendFor(context, services.upstream, {
       candidates,
       request: (candidate) => {
         const made = carrierOf(candidate).request(candidate);
@@ -63,6 +77,9 @@ export async function sendCall(
       streamed: request.streamed,
       ...(request.streamed ? {} : { judge: judgeWhole }),
     });
+    tally.channel = reply.candidate.channel.name;
+    tally.attempts = reply.attempts.length;
+    return reply;
   } catch (error) {
     throw explained(error, asked.at(-1), carrierOf);
   }

@@ -1,3 +1,4 @@
+import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { connectRedis } from '@gateway/service-kit/connect-redis';
 import { createIdentityVerifier } from '@gateway/service-kit/identity-token';
@@ -18,7 +19,21 @@ await startService(options, async ({ config, life, logger, metrics }) => {
   const upstream = await openUpstream({ life, path: config.GATEWAY_CONFIG, env: process.env, onAttempt });
   const redis = life.own(createRequestRedis(config.REDIS_URL), (open) => open.disconnect());
   await connectRedis(redis, { logger, readiness: life.readiness });
+  const meter = life.own(
+    await openMeter({
+      redis,
+      dataDir: config.GATEWAY_DATA_DIR,
+      timeZone: config.GATEWAY_TIME_ZONE,
+      keepRecordsDays: config.USAGE_RECORDS_DAYS,
+      keepSumsDays: config.USAGE_SUMS_DAYS,
+      now: Date.now,
+      report: (problem) => logger.warn(problem, 'metering'),
+    }),
+    (open) => open.close(),
+  );
   const app = createTextApp({
+    meter,
+    now: Date.now,
     upstream,
     origins: createResponseOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),
     metrics: textMetrics,

@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Identity } from '@gateway/contracts/identity';
+import type { Meter } from '@gateway/metering/meter/meter';
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
+import type { Tally } from './metering/tally.ts';
 import type { OpaqueTokens } from './protocols/opaque-token.ts';
 import type { ResponseOrigins } from './stored/response-origins.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
@@ -16,6 +18,8 @@ export interface TextServices {
   readonly metrics: TextMetrics;
   /** Seals what must survive its way through a client of another protocol. */
   readonly tokens: OpaqueTokens;
+  readonly meter: Meter;
+  readonly now: () => number;
   readonly maxBodyBytes: number;
   /** See `TEXT_KEEP_ALIVE_MS`. */
   readonly keepAliveMs: number;
@@ -31,6 +35,7 @@ export interface TextCall {
   readonly response: ServerResponse;
   readonly request: TextRequest;
   readonly model: ResolvedModel;
+  readonly tally: Tally;
   /** On the clock of `performance.now()`. */
   readonly startedAt: number;
 }

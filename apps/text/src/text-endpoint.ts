@@ -4,13 +4,13 @@ import { ChatCompletionsRequest } from '@gateway/contracts/openai/chat';
 import { ResponsesRequest } from '@gateway/contracts/openai/responses';
 import type { Operation } from '@gateway/upstream/protocol';
 import type { z } from 'zod';
-import { type JsonObject, objectAt } from './json-object.ts';
+import type { JsonObject } from './json-object.ts';
 import type { TextProtocol } from './protocols/conversation/text-protocol.ts';
 import { createChatWatch } from './sse/chat-watch.ts';
 import { createMessageWatch } from './sse/message-watch.ts';
 import { createResponseWatch } from './sse/response-watch.ts';
 import type { StreamWatch } from './sse/stream-watch.ts';
-import { type TokenUsage, usageOfCompletion, usageOfMessage, usageOfResponse } from './usage.ts';
+import { type TokenUsage, usageBy, usageOfCompletion, usageOfMessage, usageOfResponse } from './usage.ts';
 
 /** The members that the gateway acts on, whichever protocol a request is of. */
 export interface TextBody {
@@ -20,6 +20,9 @@ export interface TextBody {
   readonly tool_choice?: string | { readonly type: string } | null | undefined;
   readonly store?: unknown;
   readonly previous_response_id?: unknown;
+  readonly max_output_tokens?: unknown;
+  readonly max_completion_tokens?: unknown;
+  readonly max_tokens?: unknown;
 }
 
 /** An endpoint that takes a conversation for a model. */
@@ -35,13 +38,6 @@ export interface TextEndpoint {
   /** The usage that a whole reply reports; null where it reports none. */
   usageOf(reply: JsonObject): TokenUsage | null;
 }
-
-const usageBy =
-  (read: (usage: JsonObject) => TokenUsage) =>
-  (reply: JsonObject): TokenUsage | null => {
-    const usage = objectAt(reply, 'usage');
-    return usage && read(usage);
-  };
 
 export const RESPONSES: TextEndpoint = {
   operation: 'responses',

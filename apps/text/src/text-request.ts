@@ -14,6 +14,8 @@ export interface TextRequest {
   readonly streamed: boolean;
   readonly stored: boolean;
   readonly previousResponseId: string | null;
+  /** Null where the request leaves it to the model. */
+  readonly maxOutputTokens: number | null;
   readonly builtInTools: readonly AskedTool[];
 }
 
@@ -26,12 +28,14 @@ export async function readTextRequest(
   const { bytes, value } = await readJsonBody(message, { maxBytes });
   const body = validate(schema, value);
   const previous = body.previous_response_id;
+  const bound = body.max_output_tokens ?? body.max_completion_tokens ?? body.max_tokens;
   return {
     bytes,
     model: body.model,
     streamed: body.stream === true,
     stored: body.store !== false,
     previousResponseId: typeof previous === 'string' ? previous : null,
+    maxOutputTokens: typeof bound === 'number' ? bound : null,
     // Chat Completions has none: what it calls web search is a member of its own.
     builtInTools: protocol === 'chat' ? [] : askedTools(protocol, body),
   };

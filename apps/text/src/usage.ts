@@ -1,4 +1,4 @@
-import { type JsonObject, numberAt, objectAt } from './json-object.ts';
+import { type JsonObject, numberAt, objectAt, textAt } from './json-object.ts';
 
 /** What one request consumed, in tokens. */
 export interface TokenUsage {
@@ -9,6 +9,20 @@ export interface TokenUsage {
   /** All output, reasoning included. */
   readonly outputTokens: number;
   readonly reasoningTokens: number;
+  /** What the upstream says it served the request as, where it says so. */
+  readonly serviceTier?: string | undefined;
+}
+
+/** Responses and chat completions name the tier beside their usage, messages within it. */
+const serviceTierOf = (reply: JsonObject, usage: JsonObject): string | undefined =>
+  textAt(reply, 'service_tier') ?? textAt(usage, 'service_tier') ?? undefined;
+
+/** The usage that a reply, whole or as the last event has it, reports; null where it reports none. */
+export function usageBy(read: (usage: JsonObject) => TokenUsage): (reply: JsonObject) => TokenUsage | null {
+  return (reply) => {
+    const usage = objectAt(reply, 'usage');
+    return usage && { ...read(usage), serviceTier: serviceTierOf(reply, usage) };
+  };
 }
 
 /** `usage` of a response: `input_tokens` includes cached ones. */
@@ -55,5 +69,22 @@ export function usageOfCompletion(usage: JsonObject): TokenUsage {
     cacheWriteTokens: (prompt && numberAt(prompt, 'cache_write_tokens')) ?? 0,
     outputTokens: answered + uncounted,
     reasoningTokens: (completion && numberAt(completion, 'reasoning_tokens')) ?? uncounted,
+  };
+}
+
+/** English text has about so many characters per token. */
+const CHARACTERS_PER_TOKEN = 4;
+
+/** For an upstream that did not say, or not to the end, what it used: at least what it did say. */
+export function estimatedUsage(
+  reported: TokenUsage | null,
+  { inputLength, outputLength }: { inputLength: number; outputLength: number },
+): TokenUsage {
+  return {
+    inputTokens: reported?.inputTokens || Math.ceil(inputLength / CHARACTERS_PER_TOKEN),
+    cachedInputTokens: reported?.cachedInputTokens ?? 0,
+    cacheWriteTokens: reported?.cacheWriteTokens ?? 0,
+    outputTokens: Math.max(reported?.outputTokens ?? 0, Math.ceil(outputLength / CHARACTERS_PER_TOKEN)),
+    reasoningTokens: reported?.reasoningTokens ?? 0,
   };
 }

@@ -1,11 +1,19 @@
 import type { Reply } from '@gateway/upstream/reply';
-import { noteFirstByte, noteLosses, noteReportedFailure, noteUsage } from '../call-notes.ts';
+import {
+  noteEstimatedUsage,
+  noteFirstByte,
+  noteLosses,
+  noteReportedFailure,
+  noteUsage,
+} from '../call-notes.ts';
 import { type Carrier, unlessRefused } from '../carrier.ts';
 import { textAt } from '../json-object.ts';
 import { type Dropped, refuseLosses } from '../protocols/conversation/losses.ts';
 import { queryOf } from '../query-of.ts';
+import type { StreamWatch } from '../sse/stream-watch.ts';
 import type { TextCall } from '../text-call.ts';
 import { isStrict } from '../translation/is-strict.ts';
+import { estimatedUsage } from '../usage.ts';
 import { ownBody } from './own-body.ts';
 import { isEventStream, relayJson } from './relay-json.ts';
 import { relayStream } from './relay-stream.ts';
@@ -57,11 +65,19 @@ export function createPassthrough(call: TextCall): Carrier {
           onFirstByte: () => noteFirstByte(call, reply),
         });
       } finally {
-        noteUsage(call, reply, watch.usage);
+        noteStreamUsage(call, reply, watch);
       }
       if (watch.reportedFailure !== null) noteReportedFailure(call, watch.reportedFailure);
     },
   };
+}
+
+function noteStreamUsage(call: TextCall, reply: Reply, { usage, ended, outputLength }: StreamWatch): void {
+  if (usage !== null && ended) noteUsage(call, reply, usage);
+  else {
+    const lengths = { inputLength: call.request.bytes.length, outputLength };
+    noteEstimatedUsage(call, reply, estimatedUsage(usage, lengths));
+  }
 }
 
 /** Before the caller learns the id of a stored response, it can be found. Without Redis the answer still goes out. */

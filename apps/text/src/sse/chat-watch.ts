@@ -1,7 +1,9 @@
 import { openaiError } from '@gateway/service-kit/error-response';
 import { isObject, type JsonObject, objectAt, parseObject, textAt } from '../json-object.ts';
-import { type TokenUsage, usageOfCompletion } from '../usage.ts';
+import { type TokenUsage, usageBy, usageOfCompletion } from '../usage.ts';
 import { Garbage, type StreamWatch } from './stream-watch.ts';
+
+const readUsage = usageBy(usageOfCompletion);
 
 /**
  * Watches a stream of Chat Completions. Servers differ in how they end it: with `[DONE]`, or by closing once every
@@ -10,14 +12,15 @@ import { Garbage, type StreamWatch } from './stream-watch.ts';
 export function createChatWatch(): StreamWatch {
   let id: string | null = null;
   let usage: TokenUsage | null = null;
+  let outputLength = 0;
   let ended = false;
   let reportedFailure: string | null = null;
 
   const onChunk = (chunk: JsonObject) => {
     id ??= textAt(chunk, 'id');
-    const reported = objectAt(chunk, 'usage');
-    if (reported !== null) usage = usageOfCompletion(reported);
+    usage = readUsage(chunk) ?? usage;
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+    for (const choice of choices) outputLength += deltaLength(choice);
     if (choices.some((choice) => isObject(choice) && (choice.finish_reason ?? null) !== null)) ended = true;
     if ((chunk.error ?? null) === null) return;
     ended = true;
@@ -41,6 +44,9 @@ export function createChatWatch(): StreamWatch {
     get usage() {
       return usage;
     },
+    get outputLength() {
+      return outputLength;
+    },
     get ended() {
       return ended;
     },
@@ -54,4 +60,19 @@ export function createChatWatch(): StreamWatch {
     breakOff: (error) => `data: ${JSON.stringify({ error: openaiError(error) })}\n\n`,
     keepAlive: () => ': keepalive\n\n',
   };
+}
+
+/** Where servers put what the model wrote. */
+const DELTA_TEXTS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const;
+
+function deltaLength(choice: unknown): number {
+  const delta = isObject(choice) ? objectAt(choice, 'delta') : null;
+  if (delta === null) return 0;
+  const texts = DELTA_TEXTS.map((name) => textAt(delta, name)?.length ?? 0);
+  const calls = Array.isArray(delta.tool_calls) ? delta.tool_calls : [];
+  const written = calls.map((call) => {
+    const made = isObject(call) ? objectAt(call, 'function') : null;
+    return (made && textAt(made, 'arguments'))?.length ?? 0;
+  });
+  return [...texts, ...written].reduce((sum, length) => sum + length, 0);
 }

@@ -1,13 +1,19 @@
 import { anthropicError } from '@gateway/service-kit/error-response';
 import { type JsonObject, objectAt, parseObject, textAt } from '../json-object.ts';
-import { usageOfMessage } from '../usage.ts';
+import { usageBy, usageOfMessage } from '../usage.ts';
 import { Garbage, type StreamWatch } from './stream-watch.ts';
+
+const readUsage = usageBy(usageOfMessage);
+
+/** Where the different deltas carry what the model wrote. */
+const DELTA_TEXTS = ['text', 'thinking', 'partial_json'] as const;
 
 /** Watches a stream of the Messages protocol. */
 export function createMessageWatch(): StreamWatch {
   let id: string | null = null;
   // Totals: each report overwrites what it names and leaves the rest (protocol §7).
   let usage: JsonObject | null = null;
+  let outputLength = 0;
   let ended = false;
   let reportedFailure: string | null = null;
 
@@ -21,6 +27,10 @@ export function createMessageWatch(): StreamWatch {
       if (message === null) return;
       id = textAt(message, 'id');
       addUsage(objectAt(message, 'usage'));
+    },
+    content_block_delta: (event) => {
+      const delta = objectAt(event, 'delta');
+      for (const name of DELTA_TEXTS) outputLength += (delta && textAt(delta, name))?.length ?? 0;
     },
     message_delta: (event) => addUsage(objectAt(event, 'usage')),
     message_stop: () => {
@@ -43,7 +53,10 @@ export function createMessageWatch(): StreamWatch {
       return id;
     },
     get usage() {
-      return usage === null ? null : usageOfMessage(usage);
+      return usage === null ? null : readUsage({ usage });
+    },
+    get outputLength() {
+      return outputLength;
     },
     get ended() {
       return ended;

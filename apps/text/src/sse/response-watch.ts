@@ -1,6 +1,6 @@
 import { openaiError } from '@gateway/service-kit/error-response';
 import { type JsonObject, numberAt, objectAt, parseObject, textAt } from '../json-object.ts';
-import { type TokenUsage, usageOfResponse } from '../usage.ts';
+import { type TokenUsage, usageBy, usageOfResponse } from '../usage.ts';
 import { createOutputCollector } from './output-collector.ts';
 import { Garbage, type StreamWatch } from './stream-watch.ts';
 
@@ -15,6 +15,8 @@ const RESPONSE_ERROR_CODES = new Set([
   'slow_down',
 ]);
 
+const readUsage = usageBy(usageOfResponse);
+
 interface ResponseWatchOptions {
   /** The stream repeats what was generated before, from any point on: there may be nothing left to repeat. */
   readonly resumed?: boolean;
@@ -28,6 +30,7 @@ export function createResponseWatch({ resumed = false }: ResponseWatchOptions = 
   let lifecycle: string | null = null;
   let nextSequenceNumber = 0;
   let usage: TokenUsage | null = null;
+  let outputLength = 0;
   let ended = false;
   /** When it is cancelled its stream just ends. */
   let isBackground = false;
@@ -38,8 +41,7 @@ export function createResponseWatch({ resumed = false }: ResponseWatchOptions = 
     id ??= textAt(response, 'id');
     lifecycle = data;
     isBackground = response.background === true;
-    const reported = objectAt(response, 'usage');
-    if (reported !== null) usage = usageOfResponse(reported);
+    usage = readUsage(response) ?? usage;
     ended = LAST_EVENTS.has(type);
     if (type !== 'response.failed') return;
     const error = objectAt(response, 'error');
@@ -63,13 +65,19 @@ export function createResponseWatch({ resumed = false }: ResponseWatchOptions = 
       else if (type === 'error') {
         reportedError = objectAt(event, 'error') ?? event;
         reportedFailure = textAt(reportedError, 'code') ?? 'error';
-      } else output.event(type, event, data);
+      } else {
+        outputLength += textAt(event, 'delta')?.length ?? 0;
+        output.event(type, event, data);
+      }
     },
     get id() {
       return id;
     },
     get usage() {
       return usage;
+    },
+    get outputLength() {
+      return outputLength;
     },
     get ended() {
       return ended;

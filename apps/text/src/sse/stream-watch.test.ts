@@ -44,13 +44,14 @@ test('usage is read from where each protocol has it', () => {
     cacheWriteTokens: 0,
     outputTokens: 80,
     reasoningTokens: 64,
+    serviceTier: 'default',
   });
   const message = createMessageWatch();
   message.event(
     '{"type":"message_start","message":{"id":"m","usage":{"input_tokens":5,"cache_read_input_tokens":7,"cache_creation_input_tokens":11,"output_tokens":1}}}',
   );
   message.event(
-    '{"type":"message_delta","delta":{},"usage":{"output_tokens":30,"cache_read_input_tokens":null,"output_tokens_details":{"thinking_tokens":9}}}',
+    '{"type":"message_delta","delta":{},"usage":{"output_tokens":30,"cache_read_input_tokens":null,"output_tokens_details":{"thinking_tokens":9},"service_tier":"standard"}}',
   );
   expect(message.usage).toEqual({
     inputTokens: 23,
@@ -58,6 +59,7 @@ test('usage is read from where each protocol has it', () => {
     cacheWriteTokens: 11,
     outputTokens: 30,
     reasoningTokens: 9,
+    serviceTier: 'standard',
   });
 });
 

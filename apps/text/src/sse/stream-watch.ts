@@ -13,6 +13,8 @@ export interface StreamWatch {
   readonly id: string | null;
   /** Null until the provider has said it. */
   readonly usage: TokenUsage | null;
+  /** Characters of text, reasoning and arguments that have come, for an estimate where usage is missing. */
+  readonly outputLength: number;
   /** Whether the protocol's last event has come. */
   readonly ended: boolean;
   /** Whether a stream that is closed now was closed in time. */

@@ -1,6 +1,10 @@
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Identity } from '@gateway/contracts/identity';
+import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity-token';
 import { createMetrics, type Metrics } from '@gateway/service-kit/metrics';
 import { createReadiness } from '@gateway/service-kit/readiness';
@@ -65,7 +69,19 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
   const deadline = new AbortController();
   const readiness = createReadiness();
   readiness.open();
+  const dataDir = await mkdtemp(join(tmpdir(), 'text-'));
+  const meter = await openMeter({
+    redis: options.redis,
+    dataDir,
+    timeZone: 'UTC',
+    keepRecordsDays: 1,
+    keepSumsDays: 1,
+    now: Date.now,
+    report: (problem) => logger.warn(problem, 'metering'),
+  });
   const app = createTextApp({
+    meter,
+    now: Date.now,
     upstream,
     origins: createResponseOrigins({ redis: options.redis, ttlSeconds: 60 }),
     metrics: textMetrics,
@@ -108,6 +124,8 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
       server.closeAllConnections();
       server.close();
       await upstream.destroy();
+      await meter.close();
+      await rm(dataDir, { recursive: true });
     },
   };
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
-import { noteFirstByte, noteLosses, noteUsage } from '../call-notes.ts';
+import { noteEstimatedUsage, noteFirstByte, noteLosses, noteUsage } from '../call-notes.ts';
 import { type Carrier, unlessRefused } from '../carrier.ts';
 import { isEventStream } from '../passthrough/relay-json.ts';
 import { StreamCollector } from '../protocols/collect-stream.ts';
@@ -14,6 +14,7 @@ import { type TranslatedReply, translateReply } from '../protocols/translate-rep
 import { translateRequest } from '../protocols/translate-request.ts';
 import { StreamTranslator, streamReply } from '../protocols/translate-stream.ts';
 import type { TextCall } from '../text-call.ts';
+import { estimatedUsage } from '../usage.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { isStrict } from './is-strict.ts';
 import { refuseStateful } from './refuse-stateful.ts';
@@ -25,8 +26,6 @@ import { translatedHeaders } from './upstream-headers.ts';
 
 /** A reply that is not streamed is held whole; beyond this it is the upstream's failure. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
-/** English text has about so many characters per token; for estimates where an upstream does not count. */
-const CHARACTERS_PER_TOKEN = 4;
 
 /** What was asked of an upstream, which its answer is read by. */
 interface Asked {
@@ -86,7 +85,7 @@ const around = ({ call, reply }: Answer) => surroundingsOf(reply.candidate, call
 
 async function relayStream(answer: Answer): Promise<void> {
   const { call, reply, plan, head } = answer;
-  const { response, context, services, request } = call;
+  const { response, context, services } = call;
   const translator = new StreamTranslator(plan, around(answer));
   try {
     await relayTranslated({
@@ -102,7 +101,7 @@ async function relayStream(answer: Answer): Promise<void> {
   } finally {
     const { usage, outputLength, finish } = translator;
     if (finish?.unknown !== undefined) context.line.unknownFinish = finish.unknown;
-    noteTranslatedUsage(answer, usage, request.bytes.length, outputLength);
+    noteTranslatedUsage(answer, { usage, isWhole: finish !== null, outputLength });
   }
 }
 
@@ -154,23 +153,21 @@ async function readBody(reply: Reply): Promise<unknown> {
 const unreadable = (message: string) => new GatewayError('upstream_failed', { message, source: 'upstream' });
 
 function noteWhole(answer: Answer, { usage, finish, body }: TranslatedReply): void {
-  const { context, request } = answer.call;
+  const { context } = answer.call;
   if (finish.unknown !== undefined) context.line.unknownFinish = finish.unknown;
-  noteTranslatedUsage(answer, usage, request.bytes.length, usage.reported ? 0 : JSON.stringify(body).length);
+  const outputLength = usage.reported ? 0 : JSON.stringify(body).length;
+  noteTranslatedUsage(answer, { usage, isWhole: true, outputLength });
 }
 
-/** The upstream's own numbers; an estimate from sizes, marked as one, where it gave none. */
+/** The upstream's own numbers; an estimate from sizes, marked as one, where it gave none or broke off. */
 function noteTranslatedUsage(
   { call, reply }: Answer,
-  usage: Usage,
-  inputLength: number,
-  outputLength: number,
-) {
-  if (!usage.reported) call.context.line.usageEstimated = true;
-  const estimated = {
-    ...usage,
-    inputTokens: Math.ceil(inputLength / CHARACTERS_PER_TOKEN),
-    outputTokens: Math.ceil(outputLength / CHARACTERS_PER_TOKEN),
-  };
-  noteUsage(call, reply, usage.reported ? usage : estimated);
+  { usage, isWhole, outputLength }: { usage: Usage; isWhole: boolean; outputLength: number },
+): void {
+  if (usage.reported && isWhole) {
+    noteUsage(call, reply, usage);
+    return;
+  }
+  const lengths = { inputLength: call.request.bytes.length, outputLength };
+  noteEstimatedUsage(call, reply, estimatedUsage(usage.reported ? usage : null, lengths));
 }

@@ -179,6 +179,19 @@ test('what cost more than was reserved is taken in full', async () => {
   expect(next).toMatchObject({ ok: false, waitMs: null, remaining: 0 });
 });
 
+test('what costs nothing is settled on a budget like anything else', async () => {
+  const about = subject();
+  await ledger.reserve({
+    subject: about,
+    estimate: result(null),
+    charges: [budget(1000)],
+    leaseMs: LEASE_MS,
+  });
+  expect(await ledger.settle(about, result(null, 5))).toBe(true);
+  expect(await account()).toEqual({ spent: 0, reserved: 0 });
+  expect(await records()).toMatchObject([{ costMicroUsd: null }]);
+});
+
 test('a request is settled and recorded once, however often and from wherever it is tried', async () => {
   const about = subject();
   await ledger.reserve({ subject: about, estimate: result(100), charges: [budget(1000)], leaseMs: LEASE_MS });

@@ -39,7 +39,8 @@ for _, charge in ipairs(cjson.decode(charges)) do
       redis.call('DEL', key)
     end
   else
-    redis.call('HINCRBY', key, 'reserved', -reserved)
+    -- Not -reserved: of nothing that would be "-0", which Redis does not take for a number.
+    redis.call('HINCRBY', key, 'reserved', 0 - reserved)
     if actual > 0 then redis.call('HINCRBY', key, 'spent', actual) end
   end
 end

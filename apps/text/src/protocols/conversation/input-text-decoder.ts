@@ -28,7 +28,7 @@ export class InputTextDecoder {
 
   end(): string {
     if (this.#state === 'text' || this.#state === 'closed') return this.#half;
-    const value = parseArguments(this.#unread)?.['input'];
+    const value = parseArguments(this.#unread)?.input;
     if (typeof value === 'string') return value;
     return this.#unread.trim() === '' ? '' : this.#unread;
   }

@@ -1,0 +1,70 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { NOTHING_CONSUMED, type UsageOutcome, type UsageResult } from '@gateway/contracts/usage-record';
+import type { Metered } from '@gateway/metering/meter/meter';
+import { costMicroUsd } from '@gateway/metering/price/cost';
+import { CallerLeft } from '@gateway/service-kit/request-context';
+import { requestIdOf } from '@gateway/service-kit/request-id';
+import type { TextCall } from '../text-call.ts';
+import { largestConsumption } from './estimate.ts';
+
+/**
+ * Lets a call in: reserves the most that it can consume on the caller's limits and budgets.
+ *
+ * @throws {GatewayError} where a limit or a budget does not cover it, before any upstream is called
+ */
+export function beginMetering(call: TextCall): Promise<Metered> {
+  const { services, context, identity, endpoint, request, model } = call;
+  const consumption = largestConsumption(request, model);
+  const { price } = model;
+  // Not the request id: callers may choose that one, and a record counts once for each id.
+  const id = requestIdOf(undefined);
+  context.line.usageId = id;
+  return services.meter.begin({
+    subject: {
+      id,
+      keyId: identity.keyId,
+      team: identity.team,
+      endpoint: endpoint.protocol,
+      model: request.model,
+      startedAtMs: services.now(),
+    },
+    accounts: identity.accounts,
+    estimate: {
+      outcome: 'ok',
+      channel: null,
+      attempts: 0,
+      durationMs: 0,
+      firstByteMs: null,
+      consumption,
+      estimated: true,
+      costMicroUsd: price && costMicroUsd(price, consumption),
+    },
+  });
+}
+
+/** How a call went, when it is over. Nothing is charged where no upstream has begun to answer. */
+export function resultOf(call: TextCall, thrown: unknown): UsageResult {
+  const { tally, model, startedAt } = call;
+  const { channel, attempts, firstByteMs, estimated } = tally;
+  const { serviceTier, ...used } = tally.usage ?? {};
+  const consumption = { ...NOTHING_CONSUMED, ...used };
+  const cost = model.price && costMicroUsd(model.price, consumption, { serviceTier });
+  call.context.line.costMicroUsd = cost;
+  return {
+    outcome: outcomeOf(call, thrown),
+    channel,
+    attempts,
+    durationMs: Math.round(performance.now() - startedAt),
+    firstByteMs,
+    consumption,
+    estimated,
+    costMicroUsd: cost,
+  };
+}
+
+function outcomeOf({ context, response }: TextCall, thrown: unknown): UsageOutcome {
+  if (context.signal.reason instanceof CallerLeft) return 'left';
+  if (thrown === undefined && context.failure === undefined) return 'ok';
+  if (thrown instanceof GatewayError && thrown.code === 'client_closed_request') return 'left';
+  return response.headersSent ? 'cut' : 'failed';
+}

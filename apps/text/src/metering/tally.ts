@@ -1,0 +1,20 @@
+import type { TokenUsage } from '../usage.ts';
+
+/** What becomes known of a call's consumption on its way, for the record at its end. */
+export interface Tally {
+  /** Where the answer came from; null while no channel has begun to answer. */
+  channel: string | null;
+  attempts: number;
+  firstByteMs: number | null;
+  /** The upstream's own numbers, or our estimate of them; null while there are neither. */
+  usage: TokenUsage | null;
+  estimated: boolean;
+}
+
+export const newTally = (): Tally => ({
+  channel: null,
+  attempts: 0,
+  firstByteMs: null,
+  usage: null,
+  estimated: false,
+});
