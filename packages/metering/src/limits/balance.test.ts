@@ -1,0 +1,91 @@
+import type { Account } from '@gateway/contracts/identity';
+import { NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
+import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createLedger } from '../ledger/ledger.ts';
+import { chargesOf } from '../meter/account-charges.ts';
+import { createRequestRedis } from '../request-redis.ts';
+import { checksOf } from './account-checks.ts';
+import { type Admission, createAdmission } from './admission.ts';
+import { readBalances } from './balance.ts';
+
+let server: TestRedis;
+let redis: Redis;
+let admission: Admission;
+const nowMs = Date.now();
+const timeZone = 'Europe/Berlin';
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = createRequestRedis(server.url);
+  await redis.connect();
+  admission = createAdmission({ redis });
+});
+afterAll(async () => {
+  admission.close();
+  await redis.quit();
+  await server.close();
+});
+beforeEach(() => redis.flushall());
+
+const accounts: Account[] = [
+  {
+    owner: 'key_1',
+    limits: {
+      requestsPerMinute: 5,
+      tokensPerMinute: 10_000,
+      audioSecondsPerMinute: 90,
+      concurrentRequests: 3,
+    },
+    budget: { microUsd: 1000, period: 'month', allowUnpriced: false },
+  },
+  { owner: 'team:a', limits: {}, budget: { microUsd: 500, period: 'total', allowUnpriced: false } },
+];
+const balances = () => readBalances(redis, accounts, { timeZone, nowMs });
+const remaining = async () =>
+  (await balances()).map(({ limits, budget }) => [
+    ...limits.map(({ remaining: left }) => left),
+    budget?.remainingMicroUsd,
+  ]);
+
+test('an account on which nothing has counted has everything left', async () => {
+  expect(await remaining()).toEqual([[5, 10_000, 90, 3, 1000], [500]]);
+  expect(await redis.dbsize()).toBe(0);
+});
+
+test('what is left is what admission and reservation leave', async () => {
+  const checks = checksOf(accounts);
+  await admission.admit('req_1', checks);
+  await admission.admit('req_2', checks);
+  admission.release('req_1', checks);
+  const ledger = createLedger({ redis, now: () => nowMs, keepRecordsDays: 1, keepSumsDays: 1 });
+  const subject = { id: 'req_1', keyId: 'key_1', team: 'a', endpoint: 'x', model: 'm', startedAtMs: nowMs };
+  const estimate = {
+    ...{ outcome: 'ok' as const, channel: null, attempts: 1, durationMs: 1, firstByteMs: null },
+    consumption: { ...NOTHING_CONSUMED, inputTokens: 4000, audioMs: 30_500 },
+    ...{ estimated: true, costMicroUsd: 300 },
+  };
+  await ledger.reserve({ subject, estimate, charges: chargesOf(accounts, timeZone), leaseMs: 60_000 });
+  const [own, team] = await balances();
+  const left = Object.fromEntries(own?.limits.map(({ limit, remaining: count }) => [limit, count]) ?? []);
+  expect(left).toMatchObject({ requestsPerMinute: 3, concurrentRequests: 2 });
+  // Both buckets fill while the test runs.
+  expect(left.audioSecondsPerMinute).toBeGreaterThanOrEqual(59);
+  expect(left.audioSecondsPerMinute).toBeLessThan(90);
+  expect(left.tokensPerMinute).toBeGreaterThanOrEqual(6000);
+  expect(left.tokensPerMinute).toBeLessThan(10_000);
+  expect(own?.budget).toMatchObject({ spentMicroUsd: 0, reservedMicroUsd: 300, remainingMicroUsd: 700 });
+  await ledger.settle(subject, { ...estimate, costMicroUsd: 120 });
+  const [, after] = await balances();
+  expect(team?.budget?.remainingMicroUsd).toBe(200);
+  expect(after?.budget).toMatchObject({ spentMicroUsd: 120, reservedMicroUsd: 0, remainingMicroUsd: 380 });
+});
+
+test('an account that nobody can ask for is a service_unavailable', async () => {
+  const nowhere = createRequestRedis('redis://127.0.0.1:1');
+  await expect(readBalances(nowhere, accounts, { timeZone, nowMs })).rejects.toMatchObject({
+    code: 'service_unavailable',
+  });
+  nowhere.disconnect();
+});
