@@ -123,6 +123,14 @@ test('what a budget does not cover is refused before any upstream is called, in 
   expect(await account()).toEqual({});
 });
 
+test('a budget that comes to its end says so before it is spent', async () => {
+  const body = { model: 'priced', input: 'Hello.', max_output_tokens: 200 };
+  const early = await ask('/v1/responses', body, [budget(1_000_000)]);
+  expect(early.headers.get('x-gateway-budget')).toBeNull();
+  const late = await ask('/v1/responses', body, [budget(220_000)]);
+  expect(late.headers.get('x-gateway-budget')).toMatch(/^used=9\d%$/);
+});
+
 test('a budgeted key may not use a model without a price, unless its budget allows it', async () => {
   const body = { model: 'unpriced', input: 'Hello.' };
   const refused = await ask('/v1/responses', body, [budget(1e9)]);
