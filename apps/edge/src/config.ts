@@ -38,7 +38,7 @@ export const EdgeConfig = ProcessSettings.extend({
     .regex(/^[\x21-\x7e]{24,256}$/, 'must be 24 to 256 printable characters without spaces')
     .optional(),
   GATEWAY_TIME_ZONE: setting.timeZone(),
-  USAGE_KEEP_SUMS_DAYS: setting.keepSumsDays(),
+  USAGE_SUMS_DAYS: setting.keepSumsDays(),
   TEXT_URL: serviceUrls('http://127.0.0.1:8081'),
   IMAGE_URL: serviceUrls('http://127.0.0.1:8082'),
   AUDIO_URL: serviceUrls('http://127.0.0.1:8083'),

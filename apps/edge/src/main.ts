@@ -42,7 +42,7 @@ await startService(
     );
 
     const admission = life.own(createAdmission({ redis }), (owned) => owned.close());
-    const keepSumsDays = config.USAGE_KEEP_SUMS_DAYS;
+    const keepSumsDays = config.USAGE_SUMS_DAYS;
     const counts = life.own(createRefusalCounts({ redis, now, keepSumsDays }), (owned) => owned.close());
     const refusals = createRefusals({ counts, metrics });
     const contexts = createEdgeContexts({ requestLog: createRequestLog({ logger, metrics }), deadline });
