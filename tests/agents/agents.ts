@@ -1,0 +1,85 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Protocol } from './protocols.ts';
+
+export interface Place {
+  /** Where the agents' packages are installed. */
+  readonly packages: string;
+  /** A home of its own, with nothing in it. */
+  readonly home: string;
+  /** Where programs are looked for, as `PATH` says it. */
+  readonly searchPath: string;
+  readonly url: string;
+  readonly key: string;
+  readonly model: string;
+}
+
+export interface Command {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A coding agent as its users install it. */
+export interface Agent {
+  readonly name: string;
+  readonly package: string;
+  readonly protocol: Protocol;
+  /** Its shell tool, and how that is told to run a command. */
+  readonly shell: { readonly tool: string; input(command: string): object };
+  /** How it is started on a task with nobody at the keyboard. */
+  command(place: Place, task: string): Promise<Command>;
+}
+
+const codex: Agent = {
+  name: 'Codex CLI',
+  package: '@openai/codex',
+  protocol: 'responses',
+  shell: { tool: 'exec_command', input: (cmd) => ({ cmd }) },
+  command: async ({ packages, home, url, key, model }, task) => {
+    const folder = join(home, '.codex');
+    await mkdir(folder);
+    const settings = [
+      `model = "${model}"`,
+      'model_provider = "gateway"',
+      '[model_providers.gateway]',
+      'name = "gateway"',
+      `base_url = "${url}/v1"`,
+      'env_key = "GATEWAY_KEY"',
+      'wire_api = "responses"',
+    ];
+    await writeFile(join(folder, 'config.toml'), `${settings.join('\n')}\n`);
+    const program = join(packages, 'node_modules', '@openai', 'codex', 'bin', 'codex.js');
+    return {
+      file: process.execPath,
+      args: [program, 'exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', task],
+      env: { CODEX_HOME: folder, GATEWAY_KEY: key },
+    };
+  },
+};
+
+const claudeCode: Agent = {
+  name: 'Claude Code',
+  package: '@anthropic-ai/claude-code',
+  protocol: 'messages',
+  shell: { tool: 'Bash', input: (command) => ({ command, description: 'Writes the proof' }) },
+  command: async ({ packages, url, key, model }, task) => ({
+    file: join(
+      packages,
+      'node_modules',
+      '@anthropic-ai',
+      `claude-code-${process.platform}-${process.arch}`,
+      'claude',
+    ),
+    args: ['-p', task, '--dangerously-skip-permissions', '--model', model],
+    env: {
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_API_KEY: key,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      // It lets root run without asking only where it is told that nothing can be harmed.
+      IS_SANDBOX: '1',
+    },
+  }),
+};
+
+export const AGENTS: readonly Agent[] = [codex, claudeCode];

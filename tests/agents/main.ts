@@ -1,0 +1,66 @@
+import { spawnSync } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startGateway } from '../support/start-gateway.ts';
+import { AGENTS } from './agents.ts';
+import { configuration, PROTOCOLS } from './protocols.ts';
+import { runTask } from './run-task.ts';
+
+/**
+ * `npm run agents`: real coding agents do a task with their real shell through a real gateway, over each upstream
+ * protocol. They are installed from the npm registry, and then run in a network namespace that has nothing but its own
+ * loopback, so that they reach the gateway and nobody else. Needs Linux and root (for the namespace).
+ */
+
+const PACKAGES = join(fileURLToPath(new URL('.', import.meta.url)), 'node_modules', '.agents');
+
+/** Set inside the namespace. */
+const INSIDE = 'GATEWAY_AGENTS_INSIDE';
+
+if (process.env[INSIDE] === undefined) process.exitCode = await installAndEnter();
+else process.exitCode = await runAll();
+
+async function installAndEnter(): Promise<number> {
+  await mkdir(PACKAGES, { recursive: true });
+  await writeFile(join(PACKAGES, 'package.json'), '{"private":true}\n');
+  const names = AGENTS.map((agent) => agent.package);
+  const install = ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', PACKAGES, ...names];
+  if (run('npm', install) !== 0) {
+    console.error('The agents cannot be installed from the npm registry.');
+    return 1;
+  }
+  const inside = 'ip link set lo up && exec "$0" "$@"';
+  const self = fileURLToPath(import.meta.url);
+  return run('unshare', ['--net', 'sh', '-c', inside, process.execPath, self], { [INSIDE]: '1' });
+}
+
+function run(file: string, args: readonly string[], env: Record<string, string> = {}): number {
+  const { status, error } = spawnSync(file, args, { stdio: 'inherit', env: { ...process.env, ...env } });
+  if (error) console.error(error.message);
+  return status ?? 1;
+}
+
+async function runAll(): Promise<number> {
+  const gateway = await startGateway({ services: ['edge', 'text'], configuration });
+  let failed = 0;
+  try {
+    for (const agent of AGENTS) {
+      for (const over of PROTOCOLS) {
+        const what = `${agent.name} over ${over}`;
+        try {
+          await runTask(gateway, agent, over, { packages: PACKAGES, searchPath: process.env.PATH ?? '' });
+          console.log(`ok      ${what}`);
+        } catch (error) {
+          failed += 1;
+          console.error(`failed  ${what}: ${error instanceof Error ? error.message : String(error)}`);
+        }
+      }
+    }
+  } finally {
+    await gateway.close();
+  }
+  const count = AGENTS.length * PROTOCOLS.length;
+  console.log(failed === 0 ? `All ${count} tasks were done.` : `${failed} of ${count} tasks failed.`);
+  return failed === 0 ? 0 : 1;
+}
