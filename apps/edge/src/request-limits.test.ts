@@ -215,6 +215,21 @@ test("a team's new limits hold for keys in use, on both edges", async () => {
   await waitFor(() => bothAre(200));
 });
 
+test('no request that begins a second after a revocation gets in, on either edge, with either secret', async () => {
+  const { secret, record } = await makeKey({ limits: { requestsPerMinute: 100_000 } });
+  const rotated = (await keys.rotateKey(record.id, 600, by))?.secret ?? '';
+  const callAll = () => Promise.all([callMany(2, { secret }), callMany(2, { secret: rotated })]);
+  expect(statuses((await callAll()).flat())).toEqual({ 200: 4 });
+  await keys.revokeKey(record.id);
+  const revokedAt = performance.now();
+  let latest: Record<string, number> = {};
+  for (let begunAt = 0; begunAt < revokedAt + 1000; ) {
+    begunAt = performance.now();
+    latest = statuses((await callAll()).flat());
+  }
+  expect(latest).toEqual({ 401: 4 });
+});
+
 test('reading what there is counts on no limit', async () => {
   const { secret } = await makeKey({ limits: { requestsPerMinute: 1, concurrentRequests: 1 } });
   expect((await call({ secret })).status).toBe(200);

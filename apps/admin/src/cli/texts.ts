@@ -82,6 +82,9 @@ export function teamsText(answer: unknown): string {
 const MICRO_PER_USD = 1e6;
 const DOLLAR_DIGITS = 6;
 
+/** Of the other sums only those that are anywhere more than nothing. */
+const ALWAYS_SHOWN: readonly string[] = ['requests', 'failed', 'refused'];
+
 const Cost = z.looseObject({ costMicroUsd: z.number() });
 
 export function usageText(answer: unknown): string {
@@ -91,10 +94,13 @@ export function usageText(answer: unknown): string {
     ...row,
     usd: (costMicroUsd / MICRO_PER_USD).toFixed(DOLLAR_DIGITS),
   }));
-  const names = Object.keys(shown[0] ?? {});
+  const names = Object.keys(shown[0] ?? {}).filter(
+    (name) => ALWAYS_SHOWN.includes(name) || shown.some((row) => Reflect.get(row, name) !== 0),
+  );
+  const cell = (value: unknown) => cellText(value === '' ? null : value);
   return table(
     names,
-    shown.map((row) => Object.values(row).map((value) => cellText(value === '' ? null : value))),
+    shown.map((row) => names.map((name) => cell(Reflect.get(row, name)))),
   );
 }
 
