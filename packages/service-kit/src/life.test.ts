@@ -99,6 +99,15 @@ test('a process whose parent is gone stops', async () => {
   expect((await exited).code).toBe(0);
 });
 
+test('a process whose log nobody reads any more ends all the same', async () => {
+  const { child } = await ready();
+  child.stdout?.destroy();
+  child.stderr?.destroy();
+  child.kill('SIGUSR2');
+  const [code] = await once(child, 'exit');
+  expect(code).toBe(1);
+});
+
 test('settings that are missing or wrong are all named, without their values, before anything starts', async () => {
   const { exited } = start({ TEST_SECRET: 'short-secret', TEST_PORT: 'eighty' });
   const { code, output } = await exited;

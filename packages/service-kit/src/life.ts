@@ -73,14 +73,15 @@ export async function runService(options: RunOptions, build: (life: Life) => Pro
     },
   };
 
-  const stopping = nextStop(process);
+  const end = (code: number) => endProcess(process, logger, code);
+  const stopping = nextStop(process, () => end(1));
   try {
     await build(life);
   } catch (error) {
     if (error instanceof ConfigError) process.stderr.write(`${error.message}\n`);
     else logger.fatal({ err: error }, 'cannot start');
     await closeAll(resources, logger);
-    process.exit(1);
+    return end(1);
   }
   readiness.open();
   logger.info({ port }, 'ready');
@@ -94,12 +95,29 @@ export async function runService(options: RunOptions, build: (life: Life) => Pro
   clearTimeout(timer);
   logger.info('stopped');
   await closeAll(resources, logger);
-  process.exit(0);
+  await end(0);
 }
 
 async function closeAll(resources: AsyncDisposableStack, logger: Logger): Promise<void> {
   await resources.disposeAsync().catch((error: unknown) => logger.error({ err: error }, 'close failed'));
-  await new Promise<void>((resolve) => logger.flush(() => resolve()));
+}
+
+/** How long the last log lines may take to leave: whoever should read them may be stuck. */
+const LAST_LINES_MS = 1000;
+
+/**
+ * Ends the process when its last log lines have left, or cannot.
+ *
+ * The logger would flush once more from its `exit` listener, and sonic-boom repeats for ever, asleep in between, a write
+ * that fails because nobody reads any more (seen in 4.2 with EPIPE: a process whose starter was killed never ended).
+ */
+async function endProcess(process: NodeJS.Process, logger: Logger, code: number): Promise<void> {
+  await new Promise<void>((resolve) => {
+    setTimeout(resolve, LAST_LINES_MS);
+    logger.flush(() => resolve());
+  });
+  process.removeAllListeners('exit');
+  process.exit(code);
 }
 
 /** How long a request may take to end after the drain deadline has aborted it, before its socket is destroyed. */
@@ -159,11 +177,11 @@ async function bind(server: Server, { port, host, portSetting }: ListenAddress):
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-function nextStop(process: NodeJS.Process): Promise<string> {
+function nextStop(process: NodeJS.Process, onSecond: () => void): Promise<string> {
   return new Promise((resolve) => {
     let stopping = false;
     const stop = (reason: string) => {
-      if (stopping) process.exit(1);
+      if (stopping) onSecond();
       stopping = true;
       resolve(reason);
     };
