@@ -1,5 +1,6 @@
 import type { JobQueue } from '@gateway/jobs/job-queue';
 import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { Meter } from '@gateway/metering/meter/meter';
 import { createServiceApp, type ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Express } from 'express';
@@ -10,8 +11,11 @@ interface AudioAppOptions extends Omit<ServiceAppOptions, 'service' | 'handlers'
   readonly upstream: Upstream;
   readonly queue: JobQueue<'audio.transcription'>;
   readonly uploads: UploadStore;
+  readonly meter: Meter;
   readonly jsonMaxBytes: number;
   readonly fileMaxBytes: number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
 }
 
 /** The audio service: speech is streamed straight through, transcriptions go through the queue. */

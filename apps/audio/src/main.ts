@@ -1,3 +1,4 @@
+import type { SettleJob } from '@gateway/jobs/job-metering';
 import { createJobQueue } from '@gateway/jobs/job-queue';
 import { openUploadStore } from '@gateway/jobs/upload-store';
 import { createIdentityVerifier } from '@gateway/service-kit/identity-token';
@@ -6,6 +7,7 @@ import { startService } from '@gateway/service-kit/start-service';
 import { openUpstream } from '@gateway/upstream/open-upstream';
 import { createAudioApp } from './app.ts';
 import { AudioConfig } from './config.ts';
+import { openProcessMeter } from './open-meter.ts';
 
 const options = { service: 'audio', settings: AudioConfig, process };
 
@@ -15,18 +17,21 @@ await startService(options, async ({ config, life, logger, metrics }) => {
     (open) => open.close(),
   );
   const uploads = await openUploadStore(config.GATEWAY_DATA_DIR);
+  const meter = await openProcessMeter(config, life);
+  const settle: SettleJob = (subject, result) => meter.resume(subject).settle(result);
   const queue = life.own(
     await createJobQueue({
       redisUrl: config.REDIS_URL,
       kinds: ['audio.transcription'],
       maxWaiting: config.QUEUE_MAX_WAITING,
       uploads,
+      settle,
       now: Date.now,
       onError: (error) => logger.warn({ err: error }, 'the queue'),
     }),
     (open) => open.close(),
   );
-  life.readiness.check('redis', () => queue.isReady());
+  life.readiness.check('queue', () => queue.isReady());
   const app = createAudioApp({
     readiness: life.readiness,
     metrics,
@@ -35,9 +40,11 @@ await startService(options, async ({ config, life, logger, metrics }) => {
     deadline: life.deadline,
     upstream,
     queue,
+    meter,
     uploads,
     jsonMaxBytes: config.JSON_MAX_BYTES,
     fileMaxBytes: config.AUDIO_FILE_MAX_BYTES,
+    now: Date.now,
   });
   await life.listen(app, { port: config.AUDIO_PORT, host: config.HOST, portSetting: 'AUDIO_PORT' });
 });

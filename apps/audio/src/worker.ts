@@ -8,6 +8,7 @@ import { openUpstream } from '@gateway/upstream/open-upstream';
 import express from 'express';
 import { AudioWorkerConfig } from './config.ts';
 import { logJob } from './log-job.ts';
+import { openProcessMeter } from './open-meter.ts';
 import { transcribe } from './transcriptions/transcribe.ts';
 
 const options = { service: 'audio-worker', settings: AudioWorkerConfig, process };
@@ -21,12 +22,14 @@ await startService(options, async ({ config, life, logger, metrics }) => {
   const assets = await openAssetStore(config.GATEWAY_DATA_DIR);
   const onError = (error: unknown) => logger.warn({ err: error }, 'the queue');
   life.own(startSweeping({ assets, uploads, now: Date.now, onError }), (sweeping) => sweeping.close());
+  const meter = await openProcessMeter(config, life);
   const worker = life.own(
     await createJobWorker({
       redisUrl: config.REDIS_URL,
       acts: { 'audio.transcription': transcribe({ upstream, uploads }) },
       concurrency: config.WORKER_CONCURRENCY,
       uploads,
+      settle: (subject, result) => meter.resume(subject).settle(result),
       onFinished: (job) => logJob(job, { logger, metrics }),
       onError,
     }),

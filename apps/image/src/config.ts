@@ -1,10 +1,10 @@
-import { ProcessSettings, setting } from '@gateway/service-kit/config';
+import { MeterSettings, ProcessSettings, setting } from '@gateway/service-kit/config';
 import { z } from 'zod';
 
 const MEBIBYTE = 1024 * 1024;
 
 /** What the image service and its worker both read. */
-const ImageSettings = ProcessSettings.extend({
+const ImageSettings = ProcessSettings.extend(MeterSettings.shape).extend({
   REDIS_URL: setting.redisUrl(),
   /** The configuration of channels and models. */
   GATEWAY_CONFIG: z.string().default('gateway.yaml'),

@@ -1,4 +1,5 @@
 import { openAssetStore } from '@gateway/jobs/asset-store';
+import type { SettleJob } from '@gateway/jobs/job-metering';
 import { createJobQueue } from '@gateway/jobs/job-queue';
 import { openUploadStore } from '@gateway/jobs/upload-store';
 import { createIdentityVerifier } from '@gateway/service-kit/identity-token';
@@ -7,6 +8,7 @@ import { startService } from '@gateway/service-kit/start-service';
 import { openUpstream } from '@gateway/upstream/open-upstream';
 import { createImageApp } from './app.ts';
 import { ImageConfig } from './config.ts';
+import { openProcessMeter } from './open-meter.ts';
 
 const options = { service: 'image', settings: ImageConfig, process };
 
@@ -16,18 +18,21 @@ await startService(options, async ({ config, life, logger, metrics }) => {
     (open) => open.close(),
   );
   const uploads = await openUploadStore(config.GATEWAY_DATA_DIR);
+  const meter = await openProcessMeter(config, life);
+  const settle: SettleJob = (subject, result) => meter.resume(subject).settle(result);
   const queue = life.own(
     await createJobQueue({
       redisUrl: config.REDIS_URL,
       kinds: ['image.generation', 'image.edit'],
       maxWaiting: config.QUEUE_MAX_WAITING,
       uploads,
+      settle,
       now: Date.now,
       onError: (error) => logger.warn({ err: error }, 'the queue'),
     }),
     (open) => open.close(),
   );
-  life.readiness.check('redis', () => queue.isReady());
+  life.readiness.check('queue', () => queue.isReady());
   const app = createImageApp({
     readiness: life.readiness,
     metrics,
@@ -36,6 +41,7 @@ await startService(options, async ({ config, life, logger, metrics }) => {
     deadline: life.deadline,
     upstream,
     queue,
+    meter,
     assets: await openAssetStore(config.GATEWAY_DATA_DIR),
     uploads,
     publicUrl: config.PUBLIC_URL,

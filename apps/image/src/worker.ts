@@ -9,6 +9,7 @@ import express from 'express';
 import { ImageWorkerConfig } from './config.ts';
 import { logJob } from './log-job.ts';
 import { imageActs } from './making/make-images.ts';
+import { openProcessMeter } from './open-meter.ts';
 
 const options = { service: 'image-worker', settings: ImageWorkerConfig, process };
 
@@ -21,12 +22,14 @@ await startService(options, async ({ config, life, logger, metrics }) => {
   const assets = await openAssetStore(config.GATEWAY_DATA_DIR);
   const onError = (error: unknown) => logger.warn({ err: error }, 'the queue');
   life.own(startSweeping({ assets, uploads, now: Date.now, onError }), (sweeping) => sweeping.close());
+  const meter = await openProcessMeter(config, life);
   const worker = life.own(
     await createJobWorker({
       redisUrl: config.REDIS_URL,
       acts: imageActs({ upstream, assets, uploads, now: Date.now }),
       concurrency: config.WORKER_CONCURRENCY,
       uploads,
+      settle: (subject, result) => meter.resume(subject).settle(result),
       onFinished: (job) => logJob(job, { logger, metrics }),
       onError,
     }),

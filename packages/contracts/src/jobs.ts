@@ -45,6 +45,9 @@ export const Upload = z.strictObject({
 });
 export type Upload = z.infer<typeof Upload>;
 
+/** What it cost; null where the model has no price. Absent in jobs from before there were prices. */
+const costMicroUsd = z.int().min(0).nullable().optional();
+
 /** Text parts of a form, in their order; names may repeat. */
 const FormFields = z.array(z.tuple([z.string(), z.string()]));
 
@@ -94,6 +97,7 @@ export const ImageOutput = z.strictObject({
   channel: z.string(),
   /** How many upstream calls it took. */
   upstreamAttempts: z.int().min(1),
+  costMicroUsd,
 });
 export type ImageOutput = z.infer<typeof ImageOutput>;
 
@@ -119,5 +123,6 @@ export const TranscriptionOutput = z.strictObject({
   durationSeconds: z.number().nullable(),
   channel: z.string(),
   upstreamAttempts: z.int().min(1),
+  costMicroUsd,
 });
 export type TranscriptionOutput = z.infer<typeof TranscriptionOutput>;

@@ -76,3 +76,6 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
     resultRetentionSeconds: 3600,
   },
 };
+
+/** The longest that a job lives: for how long what was reserved for it stands, unless somebody settles it. */
+export const longestLifeMs = (kind: JobKind): number => JOBS[kind].waitLimitMs + JOBS[kind].timeLimitMs;

@@ -1,6 +1,6 @@
 import type { JobKind } from '@gateway/contracts/jobs';
+import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
 import type { JobInput, JobOutput } from './catalog.ts';
-import type { JobConsumption } from './job-metering.ts';
 
 /** What a running job may know and do. */
 export interface JobContext {
@@ -18,7 +18,7 @@ export interface JobContext {
    */
   emit(text: string): Promise<void>;
   /** Tells what has been consumed until now, so that it is charged however the job ends. The last time counts. */
-  consumed(consumption: JobConsumption): void;
+  consumed(consumption: ConsumedUsage): void;
 }
 
 /** How a kind of job is done. */

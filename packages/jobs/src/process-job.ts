@@ -1,5 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
+import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { JOBS, type JobOutput } from './catalog.ts';
@@ -9,7 +10,6 @@ import { JobEnvelope } from './job-envelope.ts';
 import { encodeFailure, outcomeUnknown, toJobError } from './job-failure.ts';
 import { cancelledKey } from './job-keys.ts';
 import { jobCancelled } from './job-listener.ts';
-import type { JobConsumption } from './job-metering.ts';
 import { retryDelayMs } from './retry-policy.ts';
 import { runStoppable, WorkerStopping } from './running-job.ts';
 
@@ -31,7 +31,7 @@ export interface ProcessOptions<Kind extends JobKind> {
 export interface JobRun {
   /** Whether the work was begun, in this attempt or in one that was interrupted. */
   hasRun: boolean;
-  consumed: JobConsumption | undefined;
+  consumed: ConsumedUsage | undefined;
 }
 
 /**
@@ -73,7 +73,7 @@ async function attempt<Kind extends JobKind>(
   const spec = JOBS[kind];
   const { input: raw, keyId, requestId } = JobEnvelope.parse(job.data);
   const input = spec.input.parse(raw);
-  const consumed = (consumption: JobConsumption) => {
+  const consumed = (consumption: ConsumedUsage) => {
     run.consumed = consumption;
   };
   // Who cancels sets the mark and then tells the workers; this one has been listening since before it looks.

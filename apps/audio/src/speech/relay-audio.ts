@@ -9,6 +9,8 @@ export interface RelayOptions {
   readonly response: ServerResponse;
   readonly context: RequestContext;
   readonly headers: Readonly<Record<string, string>>;
+  /** Told of an event stream's last event. */
+  readonly onDone: (event: string) => void;
 }
 
 /**
@@ -18,7 +20,8 @@ export interface RelayOptions {
  */
 export function relayAudio({ reply, response, context, headers }: RelayOptions): Promise<void> {
   return new Promise((resolve) => {
-    response.once('close', resolve);
+    if (response.closed) resolve();
+    else response.once('close', resolve);
     response.on('drain', () => reply.resume());
     reply.consume({
       onChunk: (chunk) => {

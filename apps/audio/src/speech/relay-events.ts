@@ -15,10 +15,12 @@ const ERROR_EVENT = /^event: ?error\b|^data: ?\{"(?:type": ?"error"|error":)/m;
  * Passes the upstream's events on, whole ones only. A stream that breaks, or ends without its last event, ends with
  * an error event. Resolves when the reply is over, however it ended.
  */
-export function relayEvents({ reply, response, context, headers }: RelayOptions): Promise<void> {
+export function relayEvents({ reply, response, context, headers, onDone }: RelayOptions): Promise<void> {
   let state: 'open' | 'done' | 'failed' = 'open';
   const reader = createEventReader((data) => {
-    if (data.includes(DONE)) state = 'done';
+    if (!data.includes(DONE)) return;
+    state = 'done';
+    onDone(data);
   });
 
   const send = (block: Buffer): boolean => {
@@ -42,7 +44,8 @@ export function relayEvents({ reply, response, context, headers }: RelayOptions)
   };
 
   return new Promise((resolve) => {
-    response.once('close', resolve);
+    if (response.closed) resolve();
+    else response.once('close', resolve);
     response.on('drain', () => reply.resume());
     reply.consume({
       onChunk: (chunk) => {

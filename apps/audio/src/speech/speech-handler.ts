@@ -1,14 +1,19 @@
 import { DEFAULT_SPEECH_FORMAT, SPEECH_CONTENT_TYPES, SpeechRequest } from '@gateway/contracts/openai/speech';
-import { characterCount } from '@gateway/contracts/wire-types';
+import type { UsageOutcome } from '@gateway/contracts/usage-record';
+import { type ConsumedUsage, usageWithoutReply } from '@gateway/contracts/usage-without-reply';
+import type { Meter } from '@gateway/metering/meter/meter';
 import { endedRequest } from '@gateway/service-kit/ended-request';
+import { toGatewayError } from '@gateway/service-kit/error-response';
 import { type JsonBody, readJsonBody } from '@gateway/service-kit/json-body';
-import { contextOf, identityOf } from '@gateway/service-kit/request-context';
+import { CallerLeft, contextOf, identityOf } from '@gateway/service-kit/request-context';
 import { validate } from '@gateway/service-kit/validate';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { RequestHandler } from 'express';
 import { isEventStream } from '../event-stream/is-event-stream.ts';
+import { beginCall } from '../metering/begin.ts';
+import { estimateSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { judgeAudio } from './judge-audio.ts';
 import { relayAudio } from './relay-audio.ts';
 import { relayEvents } from './relay-events.ts';
@@ -16,13 +21,20 @@ import { speechCandidates } from './speech-candidates.ts';
 
 interface SpeechOptions {
   readonly upstream: Upstream;
+  readonly meter: Meter;
   readonly jsonMaxBytes: number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
 }
 
-/** `POST /v1/audio/speech`: checks the request, then streams the upstream's answer straight through. */
+/**
+ * `POST /v1/audio/speech`: checks the request, then streams the upstream's answer straight through. Charged are the
+ * characters of the input, as soon as an upstream has begun to speak them.
+ */
 export const speechHandler =
-  ({ upstream, jsonMaxBytes }: SpeechOptions): RequestHandler =>
+  (service: SpeechOptions): RequestHandler =>
   async (request, response) => {
+    const { upstream, jsonMaxBytes } = service;
     const context = contextOf(request);
     const startedAt = performance.now();
     const body = await readJsonBody(request, { maxBytes: jsonMaxBytes });
@@ -33,28 +45,47 @@ export const speechHandler =
       identity: identityOf(request),
     });
     const format = speech.response_format ?? DEFAULT_SPEECH_FORMAT;
-    Object.assign(context.line, { model: model.name, format, characters: characterCount(speech.input) });
+    const candidates = speechCandidates(upstream, model, speech);
+    const estimate = estimateSpeech(model.price, speech);
+    const { characters } = estimate.consumption;
+    Object.assign(context.line, { model: model.name, format, characters });
+    const options = { service, model: model.name, estimate, request, response };
+    const metered = await beginCall({ ...options, endpoint: 'speech' });
+    let firstByteMs: number | null = null;
+    const settle = (outcome: UsageOutcome, consumed: ConsumedUsage) => {
+      const durationMs = Math.round(performance.now() - startedAt);
+      void metered.settle({ ...consumed, outcome, durationMs, firstByteMs });
+    };
+    const hasLeft = () => context.signal.reason instanceof CallerLeft;
 
+    let hasAsked = false;
     const reply = await upstream
       .send({
-        candidates: speechCandidates(upstream, model, speech),
-        request: (candidate) => ({
-          operation: 'speech',
-          method: 'POST',
-          headers: request.headers,
-          body: bodyFor(candidate, body, speech),
-        }),
+        candidates,
+        request: (candidate) => {
+          hasAsked = true;
+          return {
+            operation: 'speech',
+            method: 'POST',
+            headers: request.headers,
+            body: bodyFor(candidate, body, speech),
+          };
+        },
         judge: judgeAudio(speech.stream_format === 'sse'),
         dialect: context.dialect,
         signal: context.signal,
         work: 'paid',
         streamed: true,
       })
-      .catch((error: unknown) => {
-        throw endedRequest(context) ?? error;
+      .catch((thrown: unknown) => {
+        const error = endedRequest(context) ?? toGatewayError(thrown);
+        settle(hasLeft() ? 'left' : 'failed', usageWithoutReply(estimate, error.code, hasAsked));
+        throw error;
       });
     const channel = reply.candidate.channel.name;
-    Object.assign(context.line, { channel, firstByteMs: Math.round(performance.now() - startedAt) });
+    firstByteMs = Math.round(performance.now() - startedAt);
+    let usage = { ...estimate, channel, attempts: reply.attempts.length };
+    Object.assign(context.line, { channel, firstByteMs, costMicroUsd: usage.costMicroUsd });
 
     const isEvents = isEventStream(reply.headers);
     const relay = isEvents ? relayEvents : relayAudio;
@@ -69,7 +100,13 @@ export const speechHandler =
         'request-id': context.requestId,
         'x-gateway-channel': channel,
       },
+      onDone: (event) => {
+        usage = withTokensTold(usage, model.price, event);
+        context.line.costMicroUsd = usage.costMicroUsd;
+      },
     });
+    if (hasLeft()) settle('left', usage);
+    else settle(response.writableFinished && context.failure === undefined ? 'ok' : 'cut', usage);
   };
 
 /** The caller's own bytes, unless the channel has another name for the model. */

@@ -2,10 +2,15 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { Identity } from '@gateway/contracts/identity';
+import type { UsageRecord } from '@gateway/contracts/usage-record';
 import type { FinishedJob } from '@gateway/jobs/finished-job';
+import type { SettleJob } from '@gateway/jobs/job-metering';
 import { createJobQueue } from '@gateway/jobs/job-queue';
 import { createJobWorker } from '@gateway/jobs/job-worker';
 import { openUploadStore } from '@gateway/jobs/upload-store';
+import { openMeter } from '@gateway/metering/meter/open-meter';
+import { createRequestRedis } from '@gateway/metering/request-redis';
+import { usageRecords } from '@gateway/metering/usage/usage-records';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity-token';
 import { createMetrics } from '@gateway/service-kit/metrics';
 import { createReadiness } from '@gateway/service-kit/readiness';
@@ -37,14 +42,14 @@ channels:
   one: { provider: simulator, baseUrl: "${url}", apiKey: sk-one }
   two: { provider: simulator, baseUrl: "${url}", apiKey: sk-two }
 models:
-  tts-1: { kind: speech, routes: [{ channel: one }] }
-  gpt-4o-mini-tts: { kind: speech, routes: [{ channel: one }, { channel: two, priority: 1 }] }
+  tts-1: { kind: speech, price: { perMillionChars: 15 }, routes: [{ channel: one }] }
+  gpt-4o-mini-tts: { kind: speech, price: { perMillionChars: 12, outputPerMTok: 12 }, routes: [{ channel: one }, { channel: two, priority: 1 }] }
   renamed-tts: { kind: speech, routes: [{ channel: one, model: gpt-4o-mini-tts }] }
   own-voices: { kind: speech, routes: [{ channel: one, model: parler, voices: [anna, ben] }] }
   more-voices: { kind: speech, routes: [{ channel: one, model: tts-1, voices: [anna] }] }
   kokoro: { kind: speech, routes: [{ channel: one }] }
-  whisper-1: { kind: transcription, routes: [{ channel: one }, { channel: two, priority: 1 }] }
-  gpt-4o-transcribe: { kind: transcription, routes: [{ channel: one }] }
+  whisper-1: { kind: transcription, price: { perMinute: 0.006 }, routes: [{ channel: one }, { channel: two, priority: 1 }] }
+  gpt-4o-transcribe: { kind: transcription, price: { inputPerMTok: 2.5, outputPerMTok: 10 }, routes: [{ channel: one }] }
   gpt-transcribe: { kind: transcription, routes: [{ channel: one }] }
   gpt-4o-transcribe-diarize: { kind: transcription, routes: [{ channel: one }] }
   any-whisper: { kind: transcription, routes: [{ channel: one }] }
@@ -62,6 +67,7 @@ export type TestAudio = Awaited<ReturnType<typeof startAudio>>;
 
 /** The audio service and, if wanted, its worker, in this process, before a stand-in provider and a real Redis. */
 export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 } = {}) {
+  const startedAtMs = Date.now();
   const resources = new AsyncDisposableStack();
   const own = <T extends { close(): unknown }>(resource: T): T =>
     resources.adopt(resource, async (owned) => {
@@ -76,12 +82,28 @@ export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 
   const uploads = await openUploadStore(folder.path);
   const troubles: unknown[] = [];
   const onError = (error: unknown) => void troubles.push(error);
+  const meterRedis = resources.adopt(createRequestRedis(redis.url), (opened) => opened.disconnect());
+  meterRedis.on('error', () => undefined);
+  await meterRedis.connect();
+  const meter = own(
+    await openMeter({
+      redis: meterRedis,
+      dataDir: folder.path,
+      timeZone: 'UTC',
+      keepRecordsDays: 1,
+      keepSumsDays: 1,
+      now: Date.now,
+      report: (problem) => void troubles.push(problem),
+    }),
+  );
+  const settle: SettleJob = (subject, result) => meter.resume(subject).settle(result);
   const queue = own(
     await createJobQueue({
       redisUrl: redis.url,
       kinds: ['audio.transcription'],
       maxWaiting,
       uploads,
+      settle,
       now: Date.now,
       onError,
     }),
@@ -93,6 +115,7 @@ export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 
       acts: { 'audio.transcription': transcribe({ upstream, uploads }) },
       concurrency: 4,
       uploads,
+      settle,
       onFinished: (job) => jobs.push(job),
       onError,
     });
@@ -122,9 +145,11 @@ export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 
     deadline: deadline.signal,
     upstream,
     queue,
+    meter,
     uploads,
     jsonMaxBytes: 1_000_000,
     fileMaxBytes,
+    now: Date.now,
   });
   const server = createServer(app).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -149,6 +174,16 @@ export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 
     troubles,
     deadline,
     server,
+    meterRedis,
+    /** What has been accounted for a key, once there are so many records. */
+    accounted: (keyId: string, count: number) =>
+      waitFor(async () => {
+        const records: UsageRecord[] = [];
+        const nowMs = Date.now();
+        for await (const record of usageRecords(meterRedis, { fromMs: startedAtMs, toMs: nowMs + 60_000 }))
+          if (record.keyId === keyId) records.push(record);
+        return records.length >= count && records;
+      }),
     startWorker,
     headersFor,
     /** The official client, as the edge would pass its requests on. */

@@ -37,8 +37,8 @@ export async function answerJob({ handle, response, context }: AnswerOptions): P
   }
   try {
     const output = await result;
-    const { durationSeconds, channel } = output;
-    context.line.channel = channel;
+    const { durationSeconds, channel, costMicroUsd } = output;
+    Object.assign(context.line, { channel, costMicroUsd });
     if (durationSeconds !== null) context.line.audioSeconds = durationSeconds;
     if (streaming) response.end();
     else sendWhole(output, response, context);

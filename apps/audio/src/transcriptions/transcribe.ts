@@ -11,6 +11,7 @@ import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { isEventStream } from '../event-stream/is-event-stream.ts';
+import { estimateTranscription, usageOfTranscription } from '../metering/transcription-usage.ts';
 import { relayDeltas } from './relay-deltas.ts';
 import { parseTranscript, renderTranscript } from './render/render-transcript.ts';
 import { incompatibleFormat, transcriptPlans } from './transcript-plans.ts';
@@ -26,7 +27,7 @@ const TRANSCRIPT_MAX_BYTES = 32 * 1024 * 1024;
 
 /** How a transcription is done: the same whether its caller waits, listens to its deltas, or comes back later. */
 export const transcribe = ({ upstream, uploads }: TranscribeOptions): JobAct<'audio.transcription'> => ({
-  run: async (input, { signal, emit }) => {
+  run: async (input, { signal, emit, consumed }) => {
     const model = upstream.resolveModel(input.model);
     if (model === null) throw modelGone(input.model);
     const wanted = TranscriptFormat.parse(input.responseFormat);
@@ -50,15 +51,26 @@ export const transcribe = ({ upstream, uploads }: TranscribeOptions): JobAct<'au
       streamed: input.stream,
       signal,
     });
+    const { price } = model;
+    const channel = reply.candidate.channel.name;
+    const attempts = reply.attempts.length;
+    // From the first output on it may be billed, whatever becomes of it.
+    consumed({ ...estimateTranscription(price, input), channel, attempts });
     const answer = isEventStream(reply.headers)
       ? streamedAnswer(await relayDeltas(reply, emit), wanted)
       : await wholeAnswer(reply, model, { ask: plans.of(reply.candidate).ask, wanted });
-    return {
-      ...answer,
-      durationSeconds: input.durationSeconds ?? answer.durationSeconds,
-      channel: reply.candidate.channel.name,
-      upstreamAttempts: reply.attempts.length,
-    };
+    const durationSeconds = input.durationSeconds ?? answer.durationSeconds;
+    const usage = usageOfTranscription({
+      price,
+      recording: input,
+      said: answer.usage,
+      durationSeconds,
+      channel,
+      attempts,
+    });
+    consumed(usage);
+    const { costMicroUsd } = usage;
+    return { ...answer, durationSeconds, channel, upstreamAttempts: attempts, costMicroUsd };
   },
 });
 

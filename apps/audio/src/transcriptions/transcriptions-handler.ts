@@ -1,9 +1,11 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import { DEFAULT_TRANSCRIPT_FORMAT, TranscriptionRequest } from '@gateway/contracts/openai/transcriptions';
+import type { Price } from '@gateway/contracts/price';
 import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
 import type { JobQueue } from '@gateway/jobs/job-queue';
 import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { Meter } from '@gateway/metering/meter/meter';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { refuseEncoding } from '@gateway/service-kit/json-body';
@@ -12,6 +14,8 @@ import { validate } from '@gateway/service-kit/validate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Request, RequestHandler } from 'express';
+import { beginJob } from '../metering/begin.ts';
+import { estimateTranscription } from '../metering/transcription-usage.ts';
 import { answerJob } from './answer-job.ts';
 import { gatherParts, isAbsent } from './gather-parts.ts';
 import { inspectAudio } from './inspect-audio.ts';
@@ -22,6 +26,9 @@ interface TranscriptionsOptions {
   readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates'>;
   readonly queue: Pick<JobQueue<'audio.transcription'>, 'ensureRoom' | 'enqueue'>;
   readonly uploads: UploadStore;
+  readonly meter: Meter;
+  /** Unix milliseconds. */
+  readonly now: () => number;
   readonly fileMaxBytes: number;
 }
 
@@ -33,7 +40,6 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
   const rules = transcriptionForm(fileMaxBytes);
   return async (request, response) => {
     const context = contextOf(request);
-    const owner = { keyId: identityOf(request).keyId, requestId: context.requestId };
     await queue.ensureRoom(KIND).catch((error: unknown) => {
       discardRest(request);
       throw error;
@@ -42,9 +48,17 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
     const form = await readForm(request, response, { rules, uploads, discardRest });
     let handle: Awaited<ReturnType<typeof queue.enqueue<typeof KIND>>>;
     try {
-      const input = await toInput(request, form, options);
+      const { input, price } = await toInput(request, form, options);
       const ended = endedRequest(context);
       if (ended) throw ended;
+      const owner = await beginJob(KIND, {
+        service: options,
+        endpoint: 'transcriptions',
+        model: input.model,
+        estimate: estimateTranscription(price, input),
+        request,
+        response,
+      });
       handle = await queue.enqueue(KIND, input, owner);
     } catch (error) {
       await uploads.delete(...form.files.map(({ uploadId }) => uploadId));
@@ -62,7 +76,7 @@ async function toInput(
   request: Request,
   { fields, files: [file] }: ReceivedForm,
   { upstream, uploads }: TranscriptionsOptions,
-): Promise<TranscriptionInput> {
+): Promise<{ input: TranscriptionInput; price: Price | null }> {
   const { line } = contextOf(request);
   const asked = validate(TranscriptionRequest, gatherParts(fields));
   const model = modelFor(upstream, {
@@ -77,7 +91,7 @@ async function toInput(
   const { uploadId, fileName: name, sizeBytes } = file;
   const audio = await inspectAudio({ path: uploads.pathOf(uploadId), name, sizeBytes });
   if (audio.durationSeconds !== null) line.audioSeconds = audio.durationSeconds;
-  return {
+  const input: TranscriptionInput = {
     model: model.name,
     file: { uploadId, fileName: audio.name, contentType: audio.contentType, sizeBytes },
     fields: fields.filter((part) => !REPLACED.has(part[0]) && !isAbsent(part)).map(([n, v]) => [n, v]),
@@ -85,6 +99,7 @@ async function toInput(
     stream: asked.stream ?? false,
     durationSeconds: audio.durationSeconds,
   };
+  return { input, price: model.price };
 }
 
 /** Parts that each channel is sent in its own way. */

@@ -25,8 +25,8 @@ export async function answerJob({ service, job, format, request, response }: Ans
   const output = await job.result(context.signal).catch((error: unknown) => {
     throw endedRequest(context) ?? error;
   });
-  const { channel, upstreamAttempts, images } = output;
-  Object.assign(context.line, { channel, images: images.length, attempts: upstreamAttempts });
+  const { channel, upstreamAttempts, images, costMicroUsd } = output;
+  Object.assign(context.line, { channel, images: images.length, attempts: upstreamAttempts, costMicroUsd });
   const reply = Readable.from(renderReply(service, output, format), { objectMode: false });
   response.setHeaders(new Headers({ 'content-type': 'application/json', ...commonHeaders(context, output) }));
   await pipeline(reply, response);

@@ -1,11 +1,17 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { UsageOutcome, UsageResult } from '@gateway/contracts/usage-record';
+import { type ConsumedUsage, usageWithoutReply } from '@gateway/contracts/usage-without-reply';
 import { endedRequest } from '@gateway/service-kit/ended-request';
-import { contextOf } from '@gateway/service-kit/request-context';
+import { toGatewayError } from '@gateway/service-kit/error-response';
+import { CallerLeft, contextOf } from '@gateway/service-kit/request-context';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import type { Reply } from '@gateway/upstream/reply';
 import type { Request, Response } from 'express';
 import { rulesOfCandidate } from '../families/rules-for.ts';
 import { askForImages, badReply } from '../making/ask-upstream.ts';
 import type { Prepared } from '../making/generation-request.ts';
+import { beginCall } from '../metering/begin-images.ts';
+import { estimateImages, type ImageOrder, usageOfImages } from '../metering/image-order.ts';
 import { relayStream } from '../stream/relay-stream.ts';
 import { commonHeaders } from './common-headers.ts';
 import type { ImageService } from './image-service.ts';
@@ -13,6 +19,7 @@ import type { ImageService } from './image-service.ts';
 interface StreamOptions {
   readonly service: ImageService;
   readonly model: ResolvedModel;
+  readonly order: ImageOrder;
   readonly prepare: (candidate: Candidate) => Prepared | Promise<Prepared>;
   readonly request: Request;
   readonly response: Response;
@@ -20,51 +27,86 @@ interface StreamOptions {
 
 /**
  * Answers with images as they come. Straight from the upstream: the caller holds the connection, so a queue would add
- * nothing but copies of every picture in Redis.
+ * nothing but copies of every picture in Redis. Charged is what was completed.
  *
  * @throws {GatewayError} before the stream has begun; afterwards the stream itself says what went wrong
  */
-export async function answerStream({
-  service,
-  model,
-  prepare,
-  request,
-  response,
-}: StreamOptions): Promise<void> {
+export async function answerStream(options: StreamOptions): Promise<void> {
+  const { service, model, order, request, response } = options;
   const context = contextOf(request);
-  const { upstream } = service;
   const startedAt = performance.now();
-  const candidates = upstream
+  const candidates = service.upstream
     .candidates({ model, protocol: 'images' })
     .filter((candidate) => rulesOfCandidate(model, candidate).streams);
   if (candidates.length === 0) throw noStreams(model.name);
-  const { reply, dropped } = await askForImages({
-    upstream,
-    candidates,
-    prepare,
-    streamed: true,
-    signal: context.signal,
-  }).catch((error: unknown) => {
-    throw endedRequest(context) ?? error;
+  const estimate = estimateImages(model, order);
+  const metered = await beginCall({ service, model: model.name, estimate, request, response });
+  let firstByteMs: number | null = null;
+  const settle = (outcome: UsageOutcome, consumed: ConsumedUsage) => {
+    const durationMs = Math.round(performance.now() - startedAt);
+    const result: UsageResult = { ...consumed, outcome, durationMs, firstByteMs };
+    void metered.settle(result);
+  };
+  const failedAs = (): UsageOutcome => (context.signal.reason instanceof CallerLeft ? 'left' : 'failed');
+
+  let hasAsked = false;
+  const asked = await ask(options, candidates, () => {
+    hasAsked = true;
+  }).catch((thrown: unknown) => {
+    const error = endedRequest(context) ?? toGatewayError(thrown);
+    settle(failedAs(), usageWithoutReply(estimate, error.code, hasAsked));
+    throw error;
   });
-  if (!reply.headers['content-type']?.startsWith('text/event-stream')) {
+  const { reply, dropped } = asked;
+  const channel = reply.candidate.channel.name;
+  const attempts = reply.attempts.length;
+  if (!isEventStream(reply)) {
     reply.cancel();
+    settle(failedAs(), { ...estimate, channel, attempts });
     throw badReply('The upstream did not answer with a stream.');
   }
-  const channel = reply.candidate.channel.name;
-  Object.assign(context.line, {
-    channel,
-    attempts: reply.attempts.length,
-    firstByteMs: Math.round(performance.now() - startedAt),
-  });
+  firstByteMs = Math.round(performance.now() - startedAt);
+  Object.assign(context.line, { channel, attempts, firstByteMs });
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     ...commonHeaders(context, { channel, dropped }),
   });
   const { completed, failure } = await relayStream(reply, response, () => endedRequest(context));
-  context.line.images = completed.length;
+  const images = completed.length;
+  const { price } = model;
+  const usage = usageOfImages({ price, order, images, said: completed.map(toJson), channel, attempts });
+  Object.assign(context.line, { images, costMicroUsd: usage.costMicroUsd });
   if (failure !== undefined) context.failure = failure;
+  settle(failure === undefined ? 'ok' : failedAs() === 'left' ? 'left' : 'cut', usage);
   response.end();
+}
+
+const ask = (
+  { service, prepare, request }: StreamOptions,
+  candidates: readonly Candidate[],
+  onAsk: () => void,
+): ReturnType<typeof askForImages> =>
+  askForImages({
+    upstream: service.upstream,
+    candidates,
+    prepare: async (candidate) => {
+      const prepared = await prepare(candidate);
+      onAsk();
+      return prepared;
+    },
+    streamed: true,
+    signal: contextOf(request).signal,
+  });
+
+const isEventStream = ({ headers }: Reply): boolean =>
+  headers['content-type']?.startsWith('text/event-stream') ?? false;
+
+function toJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 const noStreams = (name: string): GatewayError =>

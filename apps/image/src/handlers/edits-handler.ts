@@ -14,6 +14,8 @@ import { formValues } from '../form/form-values.ts';
 import { inspectFiles } from '../form/inspect-files.ts';
 import { editRequest } from '../making/edit-request.ts';
 import { openMasks } from '../making/mask-for.ts';
+import { beginJob } from '../metering/begin-images.ts';
+import { estimateImages } from '../metering/image-order.ts';
 import { answerJob } from './answer-job.ts';
 import { answerStream } from './answer-stream.ts';
 import type { ImageService } from './image-service.ts';
@@ -41,8 +43,10 @@ export const editsHandler =
         await streamEdit(service, edit, request, response);
         return;
       }
-      const { requestId } = contextOf(request);
-      const owner = { keyId: identityOf(request).keyId, requestId };
+      const { model, order } = edit;
+      const estimate = estimateImages(model, order);
+      const options = { service, model: model.name, estimate, request, response };
+      const owner = await beginJob('image.edit', options);
       const job = await service.queue.enqueue('image.edit', edit.input, owner);
       // From here on they belong to the job.
       isQueued = true;
@@ -77,12 +81,12 @@ async function checkEdit({ upstream, uploads }: ImageService, form: ReceivedForm
     responseFormat: asked.response_format ?? rules.defaultResponseFormat,
     strict: isStrict(request),
   };
-  return { model, input, streams: asked.stream === true };
+  return { model, input, order: { ...asked, inputImages: images.length }, streams: asked.stream === true };
 }
 
 async function streamEdit(
   service: ImageService,
-  { model, input }: CheckedEdit,
+  { model, input, order }: CheckedEdit,
   request: Request,
   response: Response,
 ): Promise<void> {
@@ -92,6 +96,7 @@ async function streamEdit(
   await answerStream({
     service,
     model,
+    order,
     prepare: async (candidate) =>
       editRequest({ model, candidate, input: streamed, mask: await masks.for(candidate), uploads }),
     request,

@@ -7,6 +7,8 @@ import type { RequestHandler } from 'express';
 import { checkRules } from '../families/check-rules.ts';
 import { rulesFor } from '../families/rules-for.ts';
 import { generationRequest } from '../making/generation-request.ts';
+import { beginJob } from '../metering/begin-images.ts';
+import { estimateImages } from '../metering/image-order.ts';
 import { answerJob } from './answer-job.ts';
 import { answerStream } from './answer-stream.ts';
 import type { ImageService } from './image-service.ts';
@@ -28,18 +30,20 @@ export const generationsHandler =
 
     const { model: _name, response_format: format, stream, ...rest } = asked;
     const strict = isStrict(request);
+    const order = { ...asked, inputImages: 0 };
     const parameters = stream ? { ...rest, stream } : rest;
     if (stream) {
       const prepare = (candidate: Parameters<typeof generationRequest>[0]['candidate']) =>
         generationRequest({ model, candidate, parameters, strict });
-      await answerStream({ service, model, prepare, request, response });
+      await answerStream({ service, model, order, prepare, request, response });
       return;
     }
     const responseFormat = format ?? rules.defaultResponseFormat;
-    const job = await queue.enqueue(
-      'image.generation',
-      { model: model.name, parameters, responseFormat, strict },
-      { keyId: identity.keyId, requestId: context.requestId },
-    );
+    await queue.ensureRoom('image.generation');
+    const estimate = estimateImages(model, order);
+    const options = { service, model: model.name, estimate, request, response };
+    const owner = await beginJob('image.generation', options);
+    const input = { model: model.name, parameters, responseFormat, strict };
+    const job = await queue.enqueue('image.generation', input, owner);
     await answerJob({ service, job, format: responseFormat, request, response });
   };

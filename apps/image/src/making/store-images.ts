@@ -20,6 +20,7 @@ interface StoreOptions {
   readonly reply: Reply;
   readonly images: ImagesReply;
   readonly dropped: readonly string[];
+  readonly costMicroUsd: number | null;
 }
 
 /**
@@ -37,7 +38,7 @@ export async function storeImages(options: StoreOptions): Promise<ImageOutput> {
   }
 }
 
-async function store({ maker, jobId, reply, images, dropped }: StoreOptions): Promise<ImageOutput> {
+async function store({ maker, jobId, reply, images, dropped, ...more }: StoreOptions): Promise<ImageOutput> {
   const { data, created, ...members } = images;
   const stored: ImageOutput['images'] = [];
   for (const [index, { b64_json: base64, url, ...rest }] of data.entries()) {
@@ -54,6 +55,7 @@ async function store({ maker, jobId, reply, images, dropped }: StoreOptions): Pr
     dropped: [...dropped],
     channel: reply.candidate.channel.name,
     upstreamAttempts: reply.attempts.length,
+    costMicroUsd: more.costMicroUsd,
   };
   await maker.assets.put(outputId(jobId), Buffer.from(JSON.stringify(output)));
   return output;

@@ -3,11 +3,16 @@ import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import type { Identity } from '@gateway/contracts/identity';
+import type { UsageRecord } from '@gateway/contracts/usage-record';
 import { openAssetStore } from '@gateway/jobs/asset-store';
 import type { FinishedJob } from '@gateway/jobs/finished-job';
+import type { SettleJob } from '@gateway/jobs/job-metering';
 import { createJobQueue } from '@gateway/jobs/job-queue';
 import { createJobWorker, type JobWorkerOptions } from '@gateway/jobs/job-worker';
 import { openUploadStore } from '@gateway/jobs/upload-store';
+import { openMeter } from '@gateway/metering/meter/open-meter';
+import { createRequestRedis } from '@gateway/metering/request-redis';
+import { usageRecords } from '@gateway/metering/usage/usage-records';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity-token';
 import { createMetrics } from '@gateway/service-kit/metrics';
 import { createReadiness } from '@gateway/service-kit/readiness';
@@ -39,9 +44,9 @@ channels:
   one: { provider: simulator, baseUrl: "${url}", apiKey: sk-one }
   two: { provider: simulator, baseUrl: "${url}", apiKey: sk-two }
 models:
-  dall-e-2: { kind: image, routes: [{ channel: one }, { channel: two, priority: 1 }] }
-  dall-e-3: { kind: image, routes: [{ channel: one }, { channel: two, priority: 1 }] }
-  "gpt-image-*": { kind: image, routes: [{ channel: one }] }
+  dall-e-2: { kind: image, price: { perImage: { 256x256: 0.016, 512x512: 0.018, 1024x1024: 0.02 } }, routes: [{ channel: one }, { channel: two, priority: 1 }] }
+  dall-e-3: { kind: image, price: { perImage: { standard: 0.04, hd: 0.08 } }, routes: [{ channel: one }, { channel: two, priority: 1 }] }
+  "gpt-image-*": { kind: image, price: { inputPerMTok: 5, outputPerMTok: 40 }, routes: [{ channel: one }] }
   chatgpt-image-latest: { kind: image, routes: [{ channel: one }] }
   old-name: { kind: image, family: dall-e-3, routes: [{ channel: one, model: gpt-image-2 }] }
   my-deployment: { kind: image, family: dall-e-3, routes: [{ channel: one, model: painter }] }
@@ -66,6 +71,7 @@ export type TestImage = Awaited<ReturnType<typeof startImage>>;
 
 /** The image service and, if wanted, its worker, in this process, before a stand-in provider and a real Redis. */
 export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 } = {}) {
+  const startedAtMs = Date.now();
   const resources = new AsyncDisposableStack();
   const own = <T extends { close(): unknown }>(resource: T): T =>
     resources.adopt(resource, async (owned) => {
@@ -85,12 +91,28 @@ export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 }
   const now = () => Date.now() + clock.offsetMs;
   const troubles: unknown[] = [];
   const onError = (error: unknown) => void troubles.push(error);
+  const meterRedis = resources.adopt(createRequestRedis(redis.url), (opened) => opened.disconnect());
+  meterRedis.on('error', () => undefined);
+  await meterRedis.connect();
+  const meter = own(
+    await openMeter({
+      redis: meterRedis,
+      dataDir: folder.path,
+      timeZone: 'UTC',
+      keepRecordsDays: 1,
+      keepSumsDays: 1,
+      now: Date.now,
+      report: (problem) => void troubles.push(problem),
+    }),
+  );
+  const settle: SettleJob = (subject, result) => meter.resume(subject).settle(result);
   const queue = own(
     await createJobQueue({
       redisUrl: redis.url,
       kinds: ['image.generation', 'image.edit'],
       maxWaiting,
       uploads,
+      settle,
       now: Date.now,
       onError,
     }),
@@ -102,6 +124,7 @@ export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 }
       acts: imageActs({ upstream, assets, uploads, now }),
       concurrency: 4,
       uploads,
+      settle,
       onFinished: (job) => jobs.push(job),
       onError,
       ...(takeover && { takeover }),
@@ -134,6 +157,7 @@ export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 }
     deadline: deadline.signal,
     upstream,
     queue,
+    meter,
     assets,
     uploads,
     get publicUrl() {
@@ -169,6 +193,16 @@ export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 }
     clock,
     troubles,
     deadline,
+    meterRedis,
+    /** What has been accounted for a key, once there are so many records. */
+    accounted: (keyId: string, count: number) =>
+      waitFor(async () => {
+        const records: UsageRecord[] = [];
+        const nowMs = Date.now();
+        for await (const record of usageRecords(meterRedis, { fromMs: startedAtMs, toMs: nowMs + 60_000 }))
+          if (record.keyId === keyId) records.push(record);
+        return records.length >= count && records;
+      }),
     startWorker,
     headersFor,
     client: new OpenAI({

@@ -1,0 +1,5 @@
+import type { Price } from '@gateway/contracts/price';
+
+/** Whether tokens cost anything of their own, so that they have to be estimated. */
+export const paysTokens = (price: Price | null): boolean =>
+  price?.inputPerMTok !== undefined || price?.outputPerMTok !== undefined;

@@ -1,0 +1,58 @@
+import type { SpeechRequest } from '@gateway/contracts/openai/speech';
+import type { Price } from '@gateway/contracts/price';
+import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
+import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
+import { characterCount } from '@gateway/contracts/wire-types';
+import { estimateOf } from '@gateway/metering/meter/estimate';
+import { costMicroUsd } from '@gateway/metering/price/cost';
+import { z } from 'zod';
+import { paysTokens } from './pays-tokens.ts';
+
+/** Slow speech, and what a second of it is billed with. */
+const CHARACTERS_PER_SECOND = 10;
+const OUTPUT_TOKENS_PER_SECOND = 25;
+
+const count = z.int().min(0);
+const Done = z.object({ usage: z.object({ input_tokens: count, output_tokens: count }) });
+
+type Spoken = Pick<SpeechRequest, 'input' | 'speed'>;
+
+/**
+ * What speech consumes: its characters, exactly. Where the price is in tokens, which few replies tell, they are
+ * estimated on the high side.
+ */
+export function estimateSpeech(price: Price | null, { input, speed }: Spoken): UsageResult {
+  const characters = characterCount(input);
+  const seconds = characters / CHARACTERS_PER_SECOND / (speed ?? 1);
+  const tokens = paysTokens(price)
+    ? {
+        inputTokens: Buffer.byteLength(input),
+        outputTokens: Math.ceil(seconds * OUTPUT_TOKENS_PER_SECOND),
+      }
+    : {};
+  return {
+    ...estimateOf(price, { ...NOTHING_CONSUMED, characters, ...tokens }),
+    estimated: paysTokens(price),
+  };
+}
+
+/** The same once the stream's last event has told its tokens; as it was where it does not. */
+export function withTokensTold<Usage extends ConsumedUsage>(
+  usage: Usage,
+  price: Price | null,
+  event: string,
+): Usage {
+  const told = Done.safeParse(jsonIn(event)).data?.usage;
+  if (told === undefined) return usage;
+  const { input_tokens: inputTokens, output_tokens: outputTokens } = told;
+  const consumption = { ...usage.consumption, inputTokens, outputTokens };
+  return { ...usage, consumption, estimated: false, costMicroUsd: price && costMicroUsd(price, consumption) };
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

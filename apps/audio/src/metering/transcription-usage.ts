@@ -1,0 +1,70 @@
+import type { TranscriptionInput, TranscriptionOutput } from '@gateway/contracts/jobs';
+import type { Price } from '@gateway/contracts/price';
+import { type Consumption, NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
+import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
+import { estimateOf } from '@gateway/metering/meter/estimate';
+import { costMicroUsd } from '@gateway/metering/price/cost';
+import { z } from 'zod';
+import { paysTokens } from './pays-tokens.ts';
+
+/** Few files are compressed more than this; for those that do not say how long they last. */
+const FEWEST_BYTES_PER_SECOND = 2000;
+const AUDIO_TOKENS_PER_SECOND = 10;
+/** Fast speech has less than four words a second. */
+const OUTPUT_TOKENS_PER_SECOND = 10;
+
+const count = z.int().min(0);
+const SaidTokens = z.object({ input_tokens: count, output_tokens: count });
+const SaidSeconds = z.object({ type: z.literal('duration'), seconds: z.number().min(0) });
+
+type Recording = Pick<TranscriptionInput, 'file' | 'fields' | 'durationSeconds'>;
+
+/** Providers bill whole seconds, each one that has begun. */
+const billedMs = (seconds: number): number => Math.ceil(seconds) * 1000;
+
+/** The most that a transcription can consume: the seconds that the file's own headers tell. */
+export function estimateTranscription(price: Price | null, recording: Recording): UsageResult {
+  const { file, fields, durationSeconds } = recording;
+  const seconds = durationSeconds ?? file.sizeBytes / FEWEST_BYTES_PER_SECOND;
+  const audioMs = billedMs(seconds);
+  const textBytes = fields.reduce((sum, [, value]) => sum + Buffer.byteLength(value), 0);
+  const tokens = paysTokens(price)
+    ? {
+        inputTokens: Math.ceil(seconds * AUDIO_TOKENS_PER_SECOND) + textBytes,
+        outputTokens: Math.ceil(seconds * OUTPUT_TOKENS_PER_SECOND),
+      }
+    : {};
+  return estimateOf(price, { ...NOTHING_CONSUMED, audioMs, ...tokens });
+}
+
+interface Transcribed {
+  readonly price: Price | null;
+  readonly recording: Recording;
+  /** As the provider reports it. */
+  readonly said: TranscriptionOutput['usage'];
+  /** What is known of the length, from the file or from the transcript. */
+  readonly durationSeconds: number | null;
+  readonly channel: string;
+  readonly attempts: number;
+}
+
+/** What a transcription consumed that is done. */
+export function usageOfTranscription(options: Transcribed): ConsumedUsage {
+  const { price, recording, said, channel, attempts } = options;
+  const seconds = SaidSeconds.safeParse(said).data?.seconds ?? options.durationSeconds;
+  const tokens = SaidTokens.safeParse(said).data;
+  const estimate = estimateTranscription(price, recording).consumption;
+  const consumption: Consumption = {
+    ...estimate,
+    ...(seconds !== null && { audioMs: billedMs(seconds) }),
+    ...(tokens && { inputTokens: tokens.input_tokens, outputTokens: tokens.output_tokens }),
+  };
+  const estimated = seconds === null || (paysTokens(price) && tokens === undefined);
+  return {
+    channel,
+    attempts,
+    consumption,
+    estimated,
+    costMicroUsd: price && costMicroUsd(price, consumption),
+  };
+}

@@ -1,0 +1,83 @@
+import type { Price } from '@gateway/contracts/price';
+import { type Consumption, NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
+import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
+import { estimateOf } from '@gateway/metering/meter/estimate';
+import { costMicroUsd } from '@gateway/metering/price/cost';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
+import { z } from 'zod';
+import { inputTokens, outputTokensPerImage } from './image-tokens.ts';
+
+/** The members of a request that decide what it costs. */
+export interface ImageOrder {
+  readonly prompt: string;
+  readonly n?: number | null | undefined;
+  readonly size?: string | null | undefined;
+  readonly quality?: string | null | undefined;
+  readonly partial_images?: number | null | undefined;
+  /** Images that are sent along. */
+  readonly inputImages: number;
+}
+
+const count = z.int().min(0).catch(0);
+
+/** What a provider says of its work: of all images together, or with each one of a stream. */
+const Made = z
+  .object({
+    size: z.string().optional().catch(undefined),
+    quality: z.string().optional().catch(undefined),
+    usage: z.object({ input_tokens: count, output_tokens: count }).nullish().catch(null),
+  })
+  .catch({});
+
+/** What the model chooses is not known beforehand. */
+const known = (value: string | null | undefined) => (value && value !== 'auto' ? value : undefined);
+
+const paysTokens = (price: Price | null): boolean =>
+  price?.inputPerMTok !== undefined || price?.outputPerMTok !== undefined;
+
+/** The most that a request can consume and cost; the dearest size and quality where it leaves the choice to the model. */
+export function estimateImages({ price }: Pick<ResolvedModel, 'price'>, order: ImageOrder): UsageResult {
+  const images = order.n ?? 1;
+  const size = known(order.size);
+  const quality = known(order.quality);
+  const tokenOrder = { ...order, size, quality, partialImages: order.partial_images ?? 0 };
+  const tokens = paysTokens(price)
+    ? { inputTokens: inputTokens(tokenOrder), outputTokens: images * outputTokensPerImage(tokenOrder) }
+    : {};
+  return estimateOf(
+    price,
+    { ...NOTHING_CONSUMED, images, ...tokens },
+    { imageSize: size, imageQuality: quality },
+  );
+}
+
+interface MadeImages {
+  readonly price: Price | null;
+  /** What was asked for: it holds where the provider does not say what it made. */
+  readonly order: Pick<ImageOrder, 'size' | 'quality'>;
+  readonly images: number;
+  /** What the provider said: of all images at once, or of each one. */
+  readonly said: readonly unknown[];
+  readonly channel: string;
+  readonly attempts: number;
+}
+
+/** What images consumed that have been made. */
+export function usageOfImages({ price, order, images, said, channel, attempts }: MadeImages): ConsumedUsage {
+  const made = said.map((one) => Made.parse(one));
+  const sum = (name: 'input_tokens' | 'output_tokens') =>
+    made.reduce((total, { usage }) => total + (usage?.[name] ?? 0), 0);
+  const consumption: Consumption = {
+    ...NOTHING_CONSUMED,
+    images,
+    inputTokens: sum('input_tokens'),
+    outputTokens: sum('output_tokens'),
+  };
+  const last = made.at(-1);
+  const tariff = {
+    imageSize: last?.size ?? order.size ?? undefined,
+    imageQuality: last?.quality ?? order.quality ?? undefined,
+  };
+  const cost = price && costMicroUsd(price, consumption, tariff);
+  return { channel, attempts, consumption, estimated: false, costMicroUsd: cost };
+}

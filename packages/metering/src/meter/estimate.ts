@@ -1,0 +1,19 @@
+import type { Price } from '@gateway/contracts/price';
+import type { Consumption, UsageResult } from '@gateway/contracts/usage-record';
+import { costMicroUsd, type Tariff } from '../price/cost.ts';
+
+/** What a request is reserved with before anything is known of how it goes. A price of null means that there is none. */
+export const estimateOf = (
+  price: Price | null,
+  consumption: Consumption,
+  tariff: Tariff = {},
+): UsageResult => ({
+  outcome: 'ok',
+  channel: null,
+  attempts: 0,
+  durationMs: 0,
+  firstByteMs: null,
+  consumption,
+  estimated: true,
+  costMicroUsd: price && costMicroUsd(price, consumption, tariff),
+});
