@@ -1,20 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { BUDGET_HEADER } from '@gateway/metering/meter/budget-notice';
-import { CallerLeft, contextOf, identityOf, type RequestContext } from '@gateway/service-kit/request-context';
+import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Reply } from '@gateway/upstream/reply';
-import type { SendOptions } from '@gateway/upstream/send';
-import type { Upstream } from '@gateway/upstream/upstream';
 import type { RequestHandler } from 'express';
-import { attemptNotes, noteReply } from './call-notes.ts';
 import { type Carrier, carriersOf } from './carrier.ts';
 import { chooseCandidates } from './choose-candidates.ts';
 import { beginMetering, resultOf } from './metering/metered-call.ts';
 import { newTally } from './metering/tally.ts';
 import { judgeWhole } from './passthrough/relay-json.ts';
-import { shuttingDown } from './shutting-down.ts';
+import { sendFor } from './send-for.ts';
 import type { TextCall, TextServices } from './text-call.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 import { readTextRequest } from './text-request.ts';
@@ -113,20 +110,4 @@ export async function candidatesFor(call: TextCall): Promise<readonly Candidate[
     path: ['previous_response_id'],
     message: `Previous response with id '${previous}' not found.`,
   });
-}
-
-/** Sends under a request's signal, and notes on its log line how that went. */
-export async function sendFor(
-  context: RequestContext,
-  upstream: Pick<Upstream, 'send'>,
-  options: Omit<SendOptions, 'work' | 'signal' | 'onAttempt'>,
-): Promise<Reply> {
-  const { signal } = context;
-  try {
-    const reply = await upstream.send({ ...options, work: 'free', signal, onAttempt: attemptNotes(context) });
-    noteReply(context, reply);
-    return reply;
-  } catch (error) {
-    throw signal.aborted && !(signal.reason instanceof CallerLeft) ? shuttingDown() : error;
-  }
 }

@@ -176,3 +176,90 @@ test.for(TRANSLATED_PAIRS)(
     expect(JSON.stringify(await collected.json())).toContain('You said: Hello there');
   },
 );
+
+const paused = (more: object) => ({
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'claude-sonnet-5',
+  stop_sequence: null,
+  usage: { input_tokens: 10, output_tokens: 5 },
+  ...more,
+});
+const SEARCH = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'whales' } };
+const FOUND = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] };
+
+const asStream = (message: {
+  content: readonly { readonly type: string; readonly [member: string]: unknown }[];
+  stop_reason: string;
+}): string =>
+  [
+    { type: 'message_start', message: paused({ content: [], stop_reason: null }) },
+    ...message.content.flatMap((block, index) => [
+      {
+        type: 'content_block_start',
+        index,
+        content_block: block.type === 'text' ? { type: 'text', text: '' } : block,
+      },
+      ...('text' in block
+        ? [{ type: 'content_block_delta', index, delta: { type: 'text_delta', text: block.text } }]
+        : []),
+      { type: 'content_block_stop', index },
+    ]),
+    {
+      type: 'message_delta',
+      delta: { stop_reason: message.stop_reason, stop_sequence: null },
+      usage: { input_tokens: 10, output_tokens: 5 },
+    },
+    { type: 'message_stop' },
+  ]
+    .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+    .join('');
+
+test.for([false, true])('what Claude pauses is continued as one answer (streamed: %s)', async (stream) => {
+  const first = {
+    content: [{ type: 'text', text: 'Let me look. ' }, SEARCH, FOUND],
+    stop_reason: 'pause_turn',
+  };
+  const second = { content: [{ type: 'text', text: 'Whales were saved.' }], stop_reason: 'end_turn' };
+  for (const reply of [first, second])
+    stack.first.script(stream ? { sse: asStream(reply) } : { json: paused(reply) });
+  const requestId = `req_pause_${stream}`;
+  const reply = await stack.text.fetch('/v1/responses', {
+    body: requestOf('responses', 'to-messages', 'Search the web', {
+      stream,
+      tools: [{ type: 'web_search' }],
+    }),
+    headers: { 'x-request-id': requestId },
+  });
+  const text = await reply.text();
+  expect(text).toContain('Let me look. ');
+  expect(text).toContain('Whales were saved.');
+  expect(text.match(/event: response.completed/g) ?? []).toHaveLength(stream ? 1 : 0);
+  await stack.first.nextRequest();
+  const continued = await stack.first.nextRequest();
+  expect(continued.json()).toMatchObject({
+    messages: [
+      { role: 'user' },
+      { role: 'assistant', content: [{ type: 'text', text: 'Let me look. ' }, SEARCH, FOUND] },
+    ],
+  });
+  const line = await waitFor(() => stack.text.lines.find((it) => it.requestId === requestId));
+  expect(line).toMatchObject({ outcome: 'ok', inputTokens: 20, outputTokens: 10 });
+});
+
+test('a pause that cannot be continued ends as an error, not as an answer', async () => {
+  stack.first.script({
+    sse: asStream({ content: [{ type: 'text', text: 'Let me look. ' }], stop_reason: 'pause_turn' }),
+  });
+  stack.first.script({ status: 500 });
+  const reply = await stack.text.fetch('/v1/responses', {
+    body: requestOf('responses', 'to-messages', 'Search', { stream: true, tools: [{ type: 'web_search' }] }),
+  });
+  const events = await collectSse(reply);
+  expect(events.slice(-3).map(({ event, data }) => event ?? data)).toEqual([
+    'error',
+    'response.failed',
+    '[DONE]',
+  ]);
+});
