@@ -25,7 +25,7 @@ function agentRequest(): object {
       additionalProperties: false,
     },
   }));
-  const history = Array.from({ length: 40 }, (_, index) => ({
+  const history = Array.from({ length: 76 }, (_, index) => ({
     type: 'message',
     role: index % 2 === 0 ? 'user' : 'assistant',
     content: [{ type: index % 2 === 0 ? 'input_text' : 'output_text', text: paragraph.repeat(5) }],

@@ -132,7 +132,7 @@ test('neither log nor metrics nor Redis hold a key, and every request has one li
   await post('/v1/messages', { 'x-api-key': secret });
   await post('/v1/responses', { authorization: 'Bearer a-wrong-key-that-is-long-enough' });
   expect(await edge.logLine(requestId)).toMatchObject({
-    service: 'text',
+    forwardedTo: 'text',
     method: 'POST',
     path: '/v1/responses',
     keyId: record.id,

@@ -69,7 +69,7 @@ export function createGateway(options: GatewayOptions) {
     const token = identity === null ? undefined : options.sign(identity);
     const { trustProxy } = options;
     request.headers = requestHeaders(request, { requestId: context.requestId, token, trustProxy });
-    context.line.service = endpoint.service;
+    context.line.forwardedTo = endpoint.service;
     forwarder.forward(request, response, context, endpoint);
   };
 

@@ -120,7 +120,7 @@ test.for(['with a length', 'as a stream'])(
     expect(await edge.logLine(requestId)).toMatchObject({
       outcome: 'failed',
       status: 200,
-      service: 'text',
+      forwardedTo: 'text',
       'error.code': 'service_unavailable',
     });
   },

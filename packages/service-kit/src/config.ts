@@ -73,7 +73,6 @@ export const MeterSettings = z.object({
   GATEWAY_DATA_DIR: z.string().default('.data'),
   /** In whose midnight budgets begin anew. */
   GATEWAY_TIME_ZONE: setting.timeZone(),
-  /** How long usage records are kept, and their sums. */
-  USAGE_RECORDS_DAYS: setting.integer(90, { min: 1 }),
-  USAGE_SUMS_DAYS: setting.integer(800, { min: 1 }),
+  USAGE_RECORDS_DAYS: setting.keepRecordsDays(),
+  USAGE_SUMS_DAYS: setting.keepSumsDays(),
 });

@@ -59,6 +59,8 @@ export interface Surroundings {
   readonly estimatedInputTokens?: number | undefined;
   /** The id under which the gateway knows this answer; minted where absent. */
   readonly replyId?: string | undefined;
+  /** Shown in the error event that ends a Messages stream. */
+  readonly requestId?: string | undefined;
 }
 
 /** What encoders of answers are given. */

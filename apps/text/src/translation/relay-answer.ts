@@ -40,7 +40,7 @@ export function relayAnswer(answer: Answer): Promise<void> {
 }
 
 const around = ({ call, reply }: Pick<Answer, 'call' | 'reply'>) =>
-  surroundingsOf(reply.candidate, call.services.tokens);
+  surroundingsOf(reply.candidate, call.services.tokens, call.context.requestId);
 
 async function relayStream(answer: Answer): Promise<void> {
   const { call, reply, plan, goOn, head } = answer;

@@ -7,7 +7,12 @@ import type { Surroundings } from '../protocols/target.ts';
 const MS_PER_SECOND = 1000;
 
 /** Randomness, time and secrets for the answer of one candidate. */
-export const surroundingsOf = (candidate: Candidate, tokens: OpaqueTokens): Surroundings => ({
+export const surroundingsOf = (
+  candidate: Candidate,
+  tokens: OpaqueTokens,
+  requestId: string,
+): Surroundings => ({
+  requestId,
   mintId: (prefix) => prefix + randomUUID().replaceAll('-', ''),
   nowSeconds: () => Math.floor(Date.now() / MS_PER_SECOND),
   tokens,

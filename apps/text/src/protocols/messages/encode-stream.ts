@@ -101,7 +101,7 @@ export class MessagesStreamEncoder implements StreamStep<StreamEvent, string> {
         yield* this.#finish(event);
         break;
       case 'error':
-        yield namedFrame(encodeErrorEvent(event.error));
+        yield namedFrame(encodeErrorEvent(event.error, this.#context.requestId));
         break;
     }
   }

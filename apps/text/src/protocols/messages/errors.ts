@@ -35,10 +35,11 @@ export function decodeMessagesError(
 }
 
 /** The `error` event that ends a Messages stream. */
-export const encodeErrorEvent = (error: GatewayError) => ({
+export const encodeErrorEvent = (error: GatewayError, requestId: string | undefined) => ({
   type: 'error',
   error: {
     type: ERRORS[error.code].anthropic.type,
     message: messageFor(error, 'anthropic'),
   },
+  ...(requestId === undefined ? {} : { request_id: requestId }),
 });
