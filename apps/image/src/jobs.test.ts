@@ -91,6 +91,9 @@ test('a worker that is killed in the middle of paid work does not have it paid t
   expect(reply.headers.get('x-should-retry')).toBe('false');
   expect(await reply.json()).toMatchObject({ error: { code: 'outcome_unknown' } });
   expect(image.simulator.requests).toHaveLength(1);
+  expect(await image.accounted('key_1', 1)).toMatchObject([
+    { outcome: 'failed', estimated: true, consumption: { images: 1 }, costMicroUsd: 16_000 },
+  ]);
 });
 
 test('a worker that is killed after it has stored its images has not worked in vain', async () => {
@@ -113,6 +116,9 @@ test('a worker that is killed after it has stored its images has not worked in v
   const reply = await asked;
   expect(await reply.json()).toEqual({ created: 5, data: [{ b64_json: pngBytes().toString('base64') }] });
   expect(image.simulator.requests).toHaveLength(1);
+  expect(await image.accounted('key_1', 1)).toMatchObject([
+    { id: jobId, outcome: 'ok', estimated: false, consumption: { images: 1 }, costMicroUsd: 16_000 },
+  ]);
 });
 
 test('a full queue is told before files are kept, with the time to come back', async () => {
@@ -148,6 +154,9 @@ test('a caller who leaves takes its queued job and its files along', async () =>
   caller.abort();
   await expect(asked).rejects.toThrow();
   await image.nothingLeft();
+  expect(await image.accounted('key_1', 1)).toMatchObject([
+    { outcome: 'cancelled', consumption: { images: 0 }, costMicroUsd: 0 },
+  ]);
   await waitFor(async () =>
     image.queue.ensureRoom('image.edit').then(
       () => true,

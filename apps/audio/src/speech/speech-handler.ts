@@ -105,8 +105,10 @@ export const speechHandler =
         context.line.costMicroUsd = usage.costMicroUsd;
       },
     });
-    if (hasLeft()) settle('left', usage);
-    else settle(response.writableFinished && context.failure === undefined ? 'ok' : 'cut', usage);
+    const { failure } = context;
+    // A reply that broke is broken off here as well, which looks as if the caller had left.
+    const hasBroken = failure !== undefined && failure.code !== 'client_closed_request';
+    settle(hasBroken ? 'cut' : hasLeft() ? 'left' : 'ok', usage);
   };
 
 /** The caller's own bytes, unless the channel has another name for the model. */
