@@ -155,6 +155,8 @@ test('a team is made, changed, listed and deleted from the command line', async 
   const listed = await gateway(['teams', 'list']);
   expect(listed.out).toMatch(/^NAME +LIMITS +BUDGET\n/);
   expect(listed.out).toMatch(/^data science +concurrentRequests=5 +-$/m);
+  const balance = await gateway(['teams', 'balance', 'data science']);
+  expect(balance.out).toMatch(/^LIMIT +VALUE +LEFT\nconcurrentRequests +5 +5\n\nNo budget\.\n$/);
   expect((await gateway(['teams', 'delete', 'data science'])).code).toBe(0);
   expect((await gateway(['teams', 'show', 'data science'])).error).toBe("There is no team 'data science'.\n");
 });

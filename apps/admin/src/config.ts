@@ -7,6 +7,8 @@ export const AdminConfig = ProcessSettings.extend({
   GATEWAY_SECRET: setting.secret(),
   /** The configuration of channels and models, to show it and to check patterns against it. */
   GATEWAY_CONFIG: z.string().default('gateway.yaml'),
+  /** In whose midnight budgets begin anew. */
+  GATEWAY_TIME_ZONE: setting.timeZone(),
   /** The bearer token of this service. Whoever has it can make keys. */
   GATEWAY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters'),
 });

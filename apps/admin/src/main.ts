@@ -6,6 +6,7 @@ import { createRequestLog } from '@gateway/service-kit/request-log';
 import { startService } from '@gateway/service-kit/start-service';
 import { createTokenCheck } from './admin-token.ts';
 import { createAdminApp } from './app.ts';
+import { createBalanceReader } from './balances.ts';
 import { AdminConfig } from './config.ts';
 import { withOpenapi } from './openapi.ts';
 import { createConfigurationReader } from './read-configuration.ts';
@@ -27,9 +28,10 @@ await startService(
     const teams = createTeamStore({ redis, now });
     const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env: process.env });
     const warnings = createWarnings({ teams, readConfiguration });
+    const readBalance = createBalanceReader({ redis, now, timeZone: config.GATEWAY_TIME_ZONE });
     const routes = withOpenapi([
-      ...keyRoutes({ keys, warnings, now }),
-      ...teamRoutes({ teams, keys }),
+      ...keyRoutes({ keys, warnings, readBalance, now }),
+      ...teamRoutes({ teams, keys, readBalance }),
       ...usageRoutes({ redis, now }),
       ...auditRoutes({ redis }),
       ...channelRoutes({ readConfiguration }),

@@ -13,6 +13,7 @@ import { z } from 'zod';
 import { adminOpenapi } from './openapi.ts';
 import {
   AuditPage,
+  BalanceReply,
   ChangedKeyReply,
   ChannelPage,
   KeyPage,
@@ -221,6 +222,31 @@ test('a team is made, read, changed, listed, and deleted once no key is left in 
   for (const method of ['GET', 'DELETE']) expect((await refused(method, path)).status).toBe(404);
 });
 
+test("what is left of a key's and a team's limits and budget can be read", async () => {
+  const made = await call(NewKeyReply, 'POST', '/keys', full);
+  await redis.zadd(`gateway:{meter}:places:${made.id}`, Date.now() + 60_000, 'one');
+  const balance = await call(BalanceReply, 'GET', `/keys/${made.id}/balance`);
+  expect(balance).toMatchObject({
+    limits: [
+      { limit: 'requestsPerMinute', value: 60, remaining: 60 },
+      { limit: 'concurrentRequests', value: 5, remaining: 4 },
+    ],
+    budget: { period: 'month', usd: 12.5, spentUsd: 0, reservedUsd: 0, remainingUsd: 12.5 },
+  });
+  expect(balance.budget?.resetsAt).toMatch(/-01T00:00:00.000Z$/);
+  await call(TeamReply, 'POST', '/teams', { name: 'a b', budget: { usd: 2, period: 'total' } });
+  await redis.hset('gateway:{meter}:account:team:a b:total', { spent: 500_000, reserved: 250_000 });
+  expect(await call(BalanceReply, 'GET', '/teams/a%20b/balance')).toEqual({
+    limits: [],
+    budget: {
+      ...{ period: 'total', usd: 2, spentUsd: 0.5, reservedUsd: 0.25, remainingUsd: 1.25 },
+      resetsAt: null,
+    },
+  });
+  for (const path of ['/keys/key_nobody/balance', '/teams/nobody/balance'])
+    expect((await refused('GET', path)).status).toBe(404);
+});
+
 async function use(id: string, keyId: string, model: string, outcome: UsageOutcome = 'ok') {
   const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 1, keepSumsDays: 1 });
   const subject = { id, keyId, team: null, endpoint: 'responses', model, startedAtMs: Date.now() };
@@ -358,7 +384,7 @@ test('the description names every call that there is, and none that there is not
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  expect(described).toHaveLength(16);
+  expect(described).toHaveLength(18);
   for (const name of described) {
     const [method = '', path = ''] = name.split(' ');
     const response = await send(method, path.replace('/admin/v1', '').replace(/\{\w+\}/, 'key_nobody'));

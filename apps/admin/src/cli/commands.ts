@@ -61,6 +61,14 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     answer: 'value',
     text: texts.keyText,
   },
+  'keys balance': {
+    argument: 'ID',
+    options: [],
+    method: 'GET',
+    path: (id) => `${at(KEYS)(id)}/balance`,
+    answer: 'value',
+    text: texts.balanceText,
+  },
   'keys update': {
     argument: 'ID',
     options: [...KEY_OPTIONS, 'remove'],
@@ -111,6 +119,14 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     path: at(TEAMS),
     answer: 'value',
     text: texts.teamText,
+  },
+  'teams balance': {
+    argument: 'NAME',
+    options: [],
+    method: 'GET',
+    path: (name) => `${at(TEAMS)(name)}/balance`,
+    answer: 'value',
+    text: texts.balanceText,
   },
   'teams update': {
     argument: 'NAME',

@@ -79,6 +79,18 @@ export function teamsText(answer: unknown): string {
   return table(['NAME', 'LIMITS', 'BUDGET'], cells);
 }
 
+const Balance = z.looseObject({
+  limits: z.array(z.object({ limit: z.string(), value: z.number(), remaining: z.number() })),
+  budget: Members.nullable(),
+});
+
+export function balanceText(answer: unknown): string {
+  const { limits, budget } = Balance.parse(answer);
+  const rows = limits.map(({ limit, value, remaining }) => [limit, String(value), String(remaining)]);
+  const limited = rows.length === 0 ? 'No limits.' : table(['LIMIT', 'VALUE', 'LEFT'], rows);
+  return `${limited}\n\n${budget === null ? 'No budget.' : memberTable(budget)}`;
+}
+
 const MICRO_PER_USD = 1e6;
 const DOLLAR_DIGITS = 6;
 

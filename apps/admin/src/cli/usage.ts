@@ -4,6 +4,7 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
       --name NAME        what it is for (default: cli)
   keys list              all keys, the newest first
   keys show ID
+  keys balance ID        what is left of its own limits and budget
   keys update ID         change what the options name; known everywhere within a second
   keys rotate ID         make another secret for a key
       --grace SECONDS    how long the old one works on (default: 0)
@@ -21,6 +22,7 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
   teams create NAME      make a team; its limits and budget hold for all its keys together
   teams list
   teams show NAME
+  teams balance NAME     what is left of its limits and budget
   teams update NAME
   teams delete NAME      only once no working key names it
 

@@ -1,14 +1,23 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { shownKey } from '@gateway/metering/keys/key-record';
+import { accountOfKey, shownKey } from '@gateway/metering/keys/key-record';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { KeySettings } from '@gateway/metering/keys/settings';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
+import type { ReadBalance } from '../balances.ts';
 import { checkExpiry, checkKeySettings } from '../check-settings.ts';
 import { mergePatch } from '../merge-patch.ts';
 import { keySettingsOf } from '../settings-of.ts';
 import type { Warnings } from '../warnings.ts';
-import { ChangedKeyReply, KeyPage, KeyReply, NewKeyReply, PageQuery, RotatedKeyReply } from './schemas.ts';
+import {
+  BalanceReply,
+  ChangedKeyReply,
+  KeyPage,
+  KeyReply,
+  NewKeyReply,
+  PageQuery,
+  RotatedKeyReply,
+} from './schemas.ts';
 
 const MOST_GRACE_SECONDS = 90 * 86_400;
 
@@ -21,11 +30,12 @@ const KeyPatch = KeySettings.partial();
 interface KeyRoutesOptions {
   readonly keys: KeyStore;
   readonly warnings: Warnings;
+  readonly readBalance: ReadBalance;
   readonly now: () => number;
 }
 
 /** Make, list, read, change, rotate and revoke callers' keys. */
-export function keyRoutes({ keys, warnings, now }: KeyRoutesOptions): AdminRoute[] {
+export function keyRoutes({ keys, warnings, readBalance, now }: KeyRoutesOptions): AdminRoute[] {
   return [
     adminRoute({
       method: 'POST',
@@ -107,6 +117,15 @@ export function keyRoutes({ keys, warnings, now }: KeyRoutesOptions): AdminRoute
         const { record, secret } = found(await keys.rotateKey(id, body.graceSeconds, by), id);
         return { ...shownKey(record), key: secret };
       },
+    }),
+    adminRoute({
+      method: 'GET',
+      path: '/admin/v1/keys/{id}/balance',
+      summary: "Read what is left of a key's own limits and budget",
+      query: NO_QUERY,
+      body: NO_BODY,
+      reply: BalanceReply,
+      handle: async ({ parameter: id }) => readBalance(accountOfKey(found(await keys.getKey(id), id))),
     }),
   ];
 }

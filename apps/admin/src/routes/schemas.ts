@@ -73,6 +73,22 @@ export const ChannelPage = page(
   }),
 );
 
+/** What is left of limits and of the budget at this moment. */
+export const BalanceReply = z.strictObject({
+  limits: z.array(z.strictObject({ limit: z.string(), value: z.number(), remaining: z.number() })),
+  budget: z
+    .strictObject({
+      period: z.string(),
+      usd: z.number(),
+      spentUsd: z.number(),
+      /** For requests that are under way. */
+      reservedUsd: z.number(),
+      remainingUsd: z.number(),
+      resetsAt: instant.nullable(),
+    })
+    .nullable(),
+});
+
 export const PageQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(200).default(50),
   /** `next` of the page before. */

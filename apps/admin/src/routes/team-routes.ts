@@ -1,20 +1,27 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { TeamSettings } from '@gateway/metering/keys/settings';
-import { shownTeam } from '@gateway/metering/keys/team-record';
+import { accountOfTeam, shownTeam } from '@gateway/metering/keys/team-record';
 import type { TeamStore } from '@gateway/metering/keys/team-store';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
+import type { ReadBalance } from '../balances.ts';
 import { checkTeamSettings } from '../check-settings.ts';
 import { mergePatch } from '../merge-patch.ts';
 import { teamSettingsOf } from '../settings-of.ts';
-import { PageQuery, TeamPage, TeamReply } from './schemas.ts';
+import { BalanceReply, PageQuery, TeamPage, TeamReply } from './schemas.ts';
 
 const KEYS_AT_ONCE = 200;
 const TeamPatch = TeamSettings.omit({ name: true }).partial();
 
+interface TeamRoutesOptions {
+  readonly teams: TeamStore;
+  readonly keys: KeyStore;
+  readonly readBalance: ReadBalance;
+}
+
 /** Make, list, read, change and delete teams. A key is a member by naming the team. */
-export function teamRoutes({ teams, keys }: { teams: TeamStore; keys: KeyStore }): AdminRoute[] {
+export function teamRoutes({ teams, keys, readBalance }: TeamRoutesOptions): AdminRoute[] {
   return [
     adminRoute({
       method: 'POST',
@@ -80,6 +87,16 @@ export function teamRoutes({ teams, keys }: { teams: TeamStore; keys: KeyStore }
         await checkUnused(name, keys);
         return shownTeam(found(await teams.deleteTeam(name, by), name));
       },
+    }),
+    adminRoute({
+      method: 'GET',
+      path: '/admin/v1/teams/{name}/balance',
+      summary: "Read what is left of a team's own limits and budget",
+      query: NO_QUERY,
+      body: NO_BODY,
+      reply: BalanceReply,
+      handle: async ({ parameter: name }) =>
+        readBalance(accountOfTeam(found(await teams.getTeam(name), name))),
     }),
   ];
 }

@@ -9,7 +9,7 @@ import {
   shownBudget,
   toBudget,
 } from './settings.ts';
-import type { TeamRecord } from './team-record.ts';
+import { accountOfTeam, type TeamRecord } from './team-record.ts';
 
 /** A secret that a key is known by. */
 const Secret = z.strictObject({
@@ -96,13 +96,9 @@ export const shownKey = ({ version: _version, secrets, budget, ...rest }: KeyRec
 });
 export type ShownKey = ReturnType<typeof shownKey>;
 
-/** The secret that has this hash, if it works now. */
-function secretWith(record: KeyRecord, hash: string, nowMs: number): Secret | undefined {
-  const found = record.secrets.find((secret) => secret.hash === hash) ?? firstSecret(record);
-  return found === undefined || msOf(found.until) <= nowMs ? undefined : found;
-}
-
-const firstSecret = ({ secrets }: KeyRecord): Secret | undefined => secrets.find(({ hash }) => hash === null);
+/** The secret that has this hash, else the one whose hash is not known. */
+const secretWith = ({ secrets }: KeyRecord, hash: string): Secret | undefined =>
+  secrets.find((secret) => secret.hash === hash) ?? secrets.find((secret) => secret.hash === null);
 
 const msOf = (moment: string | null): number =>
   moment === null ? Number.POSITIVE_INFINITY : Date.parse(moment);
@@ -110,7 +106,7 @@ const msOf = (moment: string | null): number =>
 /** Until when a key is valid by this secret, in Unix milliseconds (Infinity for ever); undefined if it is not now. */
 export function validUntilMs(record: KeyRecord, hash: string, nowMs: number): number | undefined {
   if (record.revokedAt !== null || record.disabled) return undefined;
-  const secret = secretWith(record, hash, nowMs);
+  const secret = secretWith(record, hash);
   if (secret === undefined) return undefined;
   const untilMs = Math.min(msOf(record.expiresAt), msOf(secret.until));
   return untilMs > nowMs ? untilMs : undefined;
@@ -122,14 +118,11 @@ export const identityOf = (record: KeyRecord, team: TeamRecord | undefined): Ide
   team: record.team,
   models: record.models,
   endpoints: record.endpoints,
-  accounts: [
-    ...accountOf(record.id, record),
-    ...(team === undefined ? [] : accountOf(`team:${team.name}`, team)),
-  ],
+  // None where nothing is limited, so that such a key needs no question to Redis.
+  accounts: [accountOfKey(record), ...(team === undefined ? [] : [accountOfTeam(team)])].filter(isLimited),
 });
 
-/** None where nothing is limited, so that such a key needs no question to Redis. */
-const accountOf = (owner: string, { limits, budget }: Pick<Account, 'limits' | 'budget'>): Account[] =>
-  budget === null && Object.values(limits).every((limit) => limit === undefined)
-    ? []
-    : [{ owner, limits, budget }];
+export const accountOfKey = ({ id, limits, budget }: KeyRecord): Account => ({ owner: id, limits, budget });
+
+const isLimited = ({ limits, budget }: Account): boolean =>
+  budget !== null || Object.values(limits).some((limit) => limit !== undefined);

@@ -1,4 +1,4 @@
-import { Budget, Limits } from '@gateway/contracts/identity';
+import { type Account, Budget, Limits } from '@gateway/contracts/identity';
 import { z } from 'zod';
 import { instant, name, shownBudget, type TeamSettings, toBudget } from './settings.ts';
 
@@ -27,6 +27,12 @@ export const withTeamSettings = (record: TeamRecord, { limits, budget }: TeamSet
   ...record,
   limits: limits ?? {},
   budget: toBudget(budget),
+});
+
+export const accountOfTeam = ({ name: team, limits, budget }: TeamRecord): Account => ({
+  owner: `team:${team}`,
+  limits,
+  budget,
 });
 
 export const shownTeam = ({ version: _version, budget, ...rest }: TeamRecord) => ({
