@@ -4,7 +4,16 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { generation, images, type JobStage, openJobStage, owner, staying } from './fixtures/job-stage.ts';
+import {
+  generation,
+  images,
+  type JobStage,
+  openJobStage,
+  owner,
+  staying,
+  transcript,
+  transcription,
+} from './fixtures/job-stage.ts';
 import type { JobContext } from './job-act.ts';
 import { newJobId } from './job-keys.ts';
 import type { JobMetering } from './job-metering.ts';
@@ -37,13 +46,13 @@ const estimate: UsageResult = {
   firstByteMs: null,
 };
 
-function metered() {
+function metered(endpoint = 'images') {
   const metering: JobMetering = {
     subject: {
       id: newJobId(),
       keyId: owner.keyId,
       team: null,
-      endpoint: 'images',
+      endpoint,
       model: generation.model,
       startedAtMs: Date.now(),
     },
@@ -146,17 +155,37 @@ test('a job for which there is no room has consumed nothing', async () => {
   await first.cancel();
 });
 
-test('a job whose worker was killed is accounted once, by whoever takes it over', async () => {
-  const queue = await stage.openQueue();
-  const child = fork(new URL('./fixtures/silent-worker.ts', import.meta.url), [
-    stage.redis.url,
-    stage.dataDir,
-    'image',
-  ]);
+/** A worker in a process of its own that has begun the one job there is, and is gone. */
+async function killWorkerInTheMiddle(queue: 'image' | 'transcription') {
+  const path = new URL('./fixtures/silent-worker.ts', import.meta.url);
+  const child = fork(path, [stage.redis.url, stage.dataDir, queue]);
   children.push(child);
-  const handle = await queue.enqueue('image.generation', generation, metered());
   await once(child, 'message');
   child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+test('free work of a worker that was killed is accounted once, by the worker that does it anew', async () => {
+  const queue = await stage.openQueue();
+  const handle = await queue.enqueue(
+    'audio.transcription',
+    transcription(stage.uploads.newId()),
+    metered('transcriptions'),
+  );
+  await killWorkerInTheMiddle('transcription');
+  const run = async (_input: unknown, { consumed }: JobContext) => {
+    consumed(amounts(0));
+    return transcript;
+  };
+  await stage.openWorker({ 'audio.transcription': { run } });
+  await handle.result(staying);
+  await settledOnce({ ...amounts(0), outcome: 'ok' });
+});
+
+test('paid work of a worker that was killed is accounted once, by whoever takes it over, as estimated', async () => {
+  const queue = await stage.openQueue();
+  const handle = await queue.enqueue('image.generation', generation, metered());
+  await killWorkerInTheMiddle('image');
   await openWorker(async () => images);
   await expect(handle.result(staying)).rejects.toMatchObject({ code: 'outcome_unknown' });
   await settledOnce({ ...asEstimated, outcome: 'failed' });
