@@ -76,6 +76,19 @@ test.for([
   },
 );
 
+test('of several answers each must have come to its end', async () => {
+  const of = (index: number, finish_reason: string | null) =>
+    `data: ${JSON.stringify({ choices: [{ index, delta: { content: 'Hi' }, finish_reason }] })}\n\n`;
+  const ask = async (sse: string) => {
+    stack.first.script({ sse });
+    const body = { model: 'plain', messages, stream: true, n: 2 };
+    return (await stack.text.fetch(PATH, { body })).text();
+  };
+  const begun = of(0, null) + of(1, null) + of(0, 'stop');
+  expect(await ask(begun + of(1, 'stop'))).not.toContain('error');
+  expect(await ask(begun)).toContain('"error"');
+});
+
 test('usage is read on the side where the caller asked for it, and estimated where not', async () => {
   const ask = async (requestId: string, more: object) => {
     const reply = await stack.text.fetch(PATH, {

@@ -1,5 +1,5 @@
 import { openaiError } from '@gateway/service-kit/error-response';
-import { isObject, type JsonObject, objectAt, parseObject, textAt } from '../json-object.ts';
+import { isObject, type JsonObject, numberAt, objectAt, parseObject, textAt } from '../json-object.ts';
 import { type TokenUsage, usageBy, usageOfCompletion } from '../usage.ts';
 import { Garbage, type StreamWatch } from './stream-watch.ts';
 
@@ -14,14 +14,25 @@ export function createChatWatch(): StreamWatch {
   let usage: TokenUsage | null = null;
   let outputLength = 0;
   let ended = false;
+  /** Answers that have begun and not ended; there may be several (`n`). */
+  const unfinished = new Set<number>();
   let reportedFailure: string | null = null;
+
+  const onChoice = (choice: JsonObject) => {
+    const index = numberAt(choice, 'index') ?? 0;
+    if ((choice.finish_reason ?? null) === null) unfinished.add(index);
+    else {
+      unfinished.delete(index);
+      ended = unfinished.size === 0;
+    }
+  };
 
   const onChunk = (chunk: JsonObject) => {
     id ??= textAt(chunk, 'id');
     usage = readUsage(chunk) ?? usage;
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
     for (const choice of choices) outputLength += deltaLength(choice);
-    if (choices.some((choice) => isObject(choice) && (choice.finish_reason ?? null) !== null)) ended = true;
+    for (const choice of choices) if (isObject(choice)) onChoice(choice);
     if ((chunk.error ?? null) === null) return;
     ended = true;
     const error = objectAt(chunk, 'error');
