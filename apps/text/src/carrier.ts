@@ -10,6 +10,8 @@ import { createTranslation } from './translation/translation.ts';
 export interface Carrier {
   /** An error says why the request cannot be carried to this candidate. */
   request(candidate: Candidate): UpstreamRequest | GatewayError;
+  /** Whether a refusal of the candidate's asks for one more try, with a request that is made anew. */
+  learn?(error: unknown): boolean;
   /** The candidate's refusal in the caller's terms. */
   explain?(error: GatewayError, candidate: Candidate): GatewayError;
   /** Writes the reply whole, or throws before anything of it has been sent. */

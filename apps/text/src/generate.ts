@@ -59,10 +59,11 @@ export async function openCall(
 
 /** Asks one candidate after the other, each in its own protocol. A refusal is told in the caller's. */
 export async function sendCall(
-  { context, services, endpoint, request, tally }: TextCall,
+  call: TextCall,
   candidates: readonly Candidate[],
   carrierOf: (candidate: Candidate) => Carrier,
 ): Promise<Reply> {
+  const { context, services, endpoint, request, tally } = call;
   const asked: Candidate[] = [];
   try {
     const reply = await sendFor(context, services.upstream, {
@@ -80,7 +81,9 @@ export async function sendCall(
     tally.attempts = reply.attempts.length;
     return reply;
   } catch (error) {
-    throw explained(error, asked.at(-1), carrierOf);
+    const last = asked.at(-1);
+    if (last !== undefined && carrierOf(last).learn?.(error)) return sendCall(call, [last], carrierOf);
+    throw explained(error, last, carrierOf);
   }
 }
 

@@ -187,3 +187,43 @@ test('a token that somebody changed is left out', async () => {
   expect(reply.status).toBe(200);
   expect((await stack.first.nextRequest()).text()).not.toContain(SEALED.responses);
 });
+
+test.for([
+  [
+    'messages',
+    'responses',
+    'The encrypted content gAAA… could not be verified. Reason: Encrypted content could not be decrypted.',
+  ],
+  ['responses', 'messages', 'messages.1.content.0: Invalid `signature` in `thinking` block'],
+] as const)(
+  'a client of %s is not told that %s knows its own reasoning no more: it is asked again without',
+  async ([caller, vendor, message]) => {
+    const body = await afterFirstTurn(caller, vendor);
+    const error = { type: 'invalid_request_error', message, param: null, code: null };
+    stack.first.script({ status: 400, json: { type: 'error', error } });
+    answerNext(vendor);
+    const reply = await post(caller, `to-${vendor}`, body);
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('x-gateway-dropped')).toMatch(/(?:messages|input)\[1\]/);
+    expect((await stack.first.nextRequest()).text()).toContain(SEALED[vendor]);
+    expect((await stack.first.nextRequest()).text()).not.toContain(SEALED[vendor]);
+    stack.first.script({ status: 400, json: { type: 'error', error } });
+    stack.first.script({ status: 400, json: { type: 'error', error } });
+    expect((await post(caller, `to-${vendor}`, body)).status).toBe(400);
+  },
+);
+
+test('an organisation that may not have summaries is asked again without', async () => {
+  const error = {
+    type: 'invalid_request_error',
+    message: 'Your organization must be verified to generate reasoning summaries.',
+    param: 'reasoning.summary',
+    code: 'unsupported_value',
+  };
+  stack.first.script({ status: 400, json: { error } });
+  const thinking = { type: 'adaptive', display: 'summarized' };
+  const reply = await post('messages', 'to-responses', { ...CLIENTS.messages.first, thinking });
+  expect(reply.status).toBe(200);
+  expect((await stack.first.nextRequest()).json()).toMatchObject({ reasoning: { summary: 'auto' } });
+  expect((await stack.first.nextRequest()).text()).not.toContain('summary');
+});

@@ -13,6 +13,7 @@ import { explainRefusal } from './explain-refusal.ts';
 import { isStrict } from './is-strict.ts';
 import { refuseStateful } from './refuse-stateful.ts';
 import { type Answer, relayAnswer } from './relay-answer.ts';
+import { Remedies } from './remedies.ts';
 import { translatedHead } from './reply-head.ts';
 import { targetOf, textProtocolOf } from './target-of.ts';
 import { translatedHeaders } from './upstream-headers.ts';
@@ -30,12 +31,13 @@ export function createTranslation(call: TextCall): Carrier {
   const { endpoint, message, context, request, model, services } = call;
   const { tokens } = services;
   const caller = endpoint.protocol;
+  const remedies = new Remedies();
   let asked: Asked | null = null;
 
   const translate = (candidate: Candidate): TranslatedRequest['body'] => {
     const body = parseBody(request.bytes.toString());
     if (caller === 'responses') refuseStateful(body);
-    const target = targetOf(candidate, model);
+    const target = remedies.apply(targetOf(candidate, model));
     const translated = translateRequest({ caller, body, target, tokens });
     if (isStrict(message)) refuseLosses(translated.dropped);
     const { plan, dropped, body: written } = translated;
@@ -69,6 +71,7 @@ export function createTranslation(call: TextCall): Carrier {
 
   return {
     request: (candidate) => unlessRefused(() => requestOf(candidate, translate(candidate))),
+    learn: (error) => remedies.learn(error),
     explain: (error, candidate) => explainRefusal(error, caller, textProtocolOf(candidate)),
     relay: async (reply) => {
       if (asked === null) throw new Error('a reply to nothing');
