@@ -3,8 +3,9 @@ import { type UsageRecord, UsageResult, UsageSubject } from '@gateway/contracts/
 import type { Redis, Result } from 'ioredis';
 import { z } from 'zod';
 import { redisNames } from '../redis-names.ts';
-import { sumsOf } from '../usage/sums.ts';
+import { groupsOf, sumPrefix, sumsOf } from '../usage/sums.ts';
 import { type Amounts, type Charge, chargeKey } from './charge.ts';
+import { createScriptBatch } from './script-batch.ts';
 
 export interface LedgerOptions {
   readonly redis: Redis;
@@ -80,6 +81,8 @@ export function createLedger({ redis, now, keepRecordsDays, keepSumsDays }: Ledg
   redis.defineCommand('gatewayReserve', { lua: RESERVE });
   redis.defineCommand('gatewaySettle', { lua: SETTLE });
 
+  const batch = createScriptBatch(redis);
+
   // Leases are compared with one clock only, so that a process whose own is wrong settles nothing too early.
   const redisNow = async (): Promise<number> => {
     const [seconds, microseconds] = await redis.time();
@@ -93,8 +96,7 @@ export function createLedger({ redis, now, keepRecordsDays, keepSumsDays }: Ledg
   ) => {
     const record: UsageRecord = { ...subject, ...result };
     const moment = new Date(now()).toISOString();
-    const settled = await redis.gatewaySettle(
-      5,
+    const settled = await batch.run('gatewaySettle', 5, [
       redisNames.reservation(subject.id),
       redisNames.openReservations,
       redisNames.settledMark(subject.id),
@@ -104,10 +106,11 @@ export function createLedger({ redis, now, keepRecordsDays, keepSumsDays }: Ledg
       mode,
       JSON.stringify(amountsOf(result)),
       JSON.stringify(record),
-      JSON.stringify(sumsOf(record)),
+      sumPrefix(groupsOf(record)),
       keepRecordsDays * SECONDS_PER_DAY,
       keepSumsDays * SECONDS_PER_DAY,
-    );
+      ...sumsOf(record),
+    ]);
     return settled === 1;
   };
 
@@ -124,8 +127,8 @@ export function createLedger({ redis, now, keepRecordsDays, keepSumsDays }: Ledg
   return {
     reserve: async ({ subject, estimate, charges, leaseMs }) => {
       const amounts = amountsOf(estimate);
-      const [failed = 0, ...rest] = await redis.gatewayReserve(
-        2 + charges.length,
+      const keyCount = 2 + charges.length;
+      const args = [
         redisNames.reservation(subject.id),
         redisNames.openReservations,
         ...charges.map((charge) => chargeKey(charge, now())),
@@ -133,7 +136,13 @@ export function createLedger({ redis, now, keepRecordsDays, keepSumsDays }: Ledg
         leaseMs,
         JSON.stringify({ subject, estimate }),
         ...charges.flatMap(({ kind, dimension, limit }) => [kind, dimension, limit, amounts[dimension] ?? 0]),
-      );
+      ];
+      // Without charges nothing can refuse it, and nobody waits.
+      if (charges.length === 0) {
+        await batch.run('gatewayReserve', keyCount, args);
+        return { ok: true, remaining: [] };
+      }
+      const [failed = 0, ...rest] = await redis.gatewayReserve(keyCount, ...args);
       const charge = failed > 0 ? charges[failed - 1] : undefined;
       if (charge === undefined) return { ok: true, remaining: rest };
       const [waitMs = -1, remaining = 0] = rest;

@@ -4,8 +4,9 @@
 -- KEYS[1]  the reservation (hash), KEYS[2]  the open reservations (sorted set), KEYS[3]  the mark of an id that was not
 -- settled by the request that reserved it (string), KEYS[4]  the day's records (stream), KEYS[5]  the hour's sums (hash)
 -- ARGV[1]  reservation id, ARGV[2]  who settles, ARGV[3]  amounts by dimension (JSON)
--- ARGV[4]  the record (JSON), ARGV[5]  the sums' fields and increments (JSON list)
+-- ARGV[4]  the record (JSON), ARGV[5]  what the sums' fields begin with
 -- ARGV[6], ARGV[7]  how long records and sums are kept, in seconds
+-- ARGV[8], ARGV[9]; …  the rest of a sum's field, and what is added to it
 --
 -- Who settles: "reserved", a request that knows that it has reserved; "unreserved", one that does not know it because
 -- Redis did not answer; "abandoned", somebody else for a process that is gone.
@@ -49,7 +50,6 @@ redis.call('DEL', KEYS[1])
 redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('XADD', KEYS[4], '*', 'record', ARGV[4])
 redis.call('EXPIRE', KEYS[4], ARGV[6])
-local sums = cjson.decode(ARGV[5])
-for i = 1, #sums, 2 do redis.call('HINCRBY', KEYS[5], sums[i], sums[i + 1]) end
+for i = 8, #ARGV, 2 do redis.call('HINCRBY', KEYS[5], ARGV[5] .. ARGV[i], ARGV[i + 1]) end
 redis.call('EXPIRE', KEYS[5], ARGV[7])
 return 1

@@ -26,8 +26,11 @@ const SEPARATOR = '\u001f';
 
 export type Groups = Record<Group, string>;
 
-export const sumField = (groups: Groups, measure: Measure): string =>
-  [...GROUPS.map((group) => groups[group].replaceAll(SEPARATOR, ' ')), measure].join(SEPARATOR);
+/** What all fields of the same groups begin with; behind it stands the measure. */
+export const sumPrefix = (groups: Groups): string =>
+  `${GROUPS.map((group) => groups[group].replaceAll(SEPARATOR, ' ')).join(SEPARATOR)}${SEPARATOR}`;
+
+export const sumField = (groups: Groups, measure: Measure): string => sumPrefix(groups) + measure;
 
 /** The parts of a field that `sumField` made; undefined for anything else. */
 export function parseSumField(field: string): { groups: Groups; measure: Measure } | undefined {
@@ -42,16 +45,17 @@ export function parseSumField(field: string): { groups: Groups; measure: Measure
 
 const SUCCEEDED = 'ok';
 
-/** What a record adds to its hour's sums: pairs of field and increment, without zeros. */
+export const groupsOf = (record: UsageRecord): Groups => ({
+  keyId: record.keyId,
+  team: record.team ?? '',
+  model: record.model,
+  channel: record.channel ?? '',
+  endpoint: record.endpoint,
+  outcome: record.outcome,
+});
+
+/** What a record adds to its hour's sums: pairs of measure and increment, without zeros. */
 export function sumsOf(record: UsageRecord): (string | number)[] {
-  const groups: Groups = {
-    keyId: record.keyId,
-    team: record.team ?? '',
-    model: record.model,
-    channel: record.channel ?? '',
-    endpoint: record.endpoint,
-    outcome: record.outcome,
-  };
   const { consumption } = record;
   const amounts: Record<Measure, number> = {
     requests: 1,
@@ -67,7 +71,5 @@ export function sumsOf(record: UsageRecord): (string | number)[] {
     costMicroUsd: record.costMicroUsd ?? 0,
     unpricedRequests: record.costMicroUsd === null ? 1 : 0,
   };
-  return MEASURES.flatMap((measure) =>
-    amounts[measure] === 0 ? [] : [sumField(groups, measure), amounts[measure]],
-  );
+  return MEASURES.flatMap((measure) => (amounts[measure] === 0 ? [] : [measure, amounts[measure]]));
 }
