@@ -16,6 +16,7 @@ const line = (what: string, value: number, most: number, unit: string): BudgetLi
 export interface Figures {
   readonly smallUs: number;
   readonly agentUs: number;
+  readonly translatedUs: number;
   readonly portkeySmallUs: number;
   readonly throughput: number;
   readonly portkeyThroughput: number;
@@ -38,6 +39,7 @@ export const budgetLines = (figures: Figures): readonly BudgetLine[] => [
   line('added latency, p50', figures.addedP50Ms, 1, 'ms'),
   line('added latency, p99', figures.addedP99Ms, 5, 'ms'),
   line('115 KB request over the small one', figures.agentUs / figures.smallUs, 1.5, '×'),
+  line('translated small request over the one that passes', figures.translatedUs / figures.smallUs, 2, '×'),
   line('broken streams of 1,000 at once', figures.brokenStreams, 0, 'streams'),
   line('most memory of a process meanwhile', figures.streamPeakMb, 300, 'MB'),
   line("the edge's growth under a 25 MB upload", figures.uploadEdgeMb, 16, 'MB'),

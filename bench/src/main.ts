@@ -74,15 +74,17 @@ const row = (name: string, measured: Measured | undefined): string[] =>
 const HEAD = ['', 'requests/s', 'p50 ms', 'p99 ms', 'processor µs/request', 'of which', 'errors'];
 
 const byWorkload = new Map<string, ReadonlyMap<string, Measured>>();
-for (const [name, body] of Object.entries({
-  'small JSON': REQUESTS.small,
-  streamed: REQUESTS.streamed,
-  '115 KB JSON': REQUESTS.agent,
-})) {
-  const results = await compare(generator, targets, { path: PATH, body }, rounds);
+for (const [name, body, measured] of [
+  ['small JSON', REQUESTS.small, targets],
+  // Nobody else here translates.
+  ['small JSON, translated', REQUESTS.translated, [gateway]],
+  ['streamed', REQUESTS.streamed, targets],
+  ['115 KB JSON', REQUESTS.agent, targets],
+] as const) {
+  const results = await compare(generator, measured, { path: PATH, body }, rounds);
   byWorkload.set(name, results);
   print(`\n${name} (${body.length} bytes, ${generator.name}, ${rounds.connections} connections)`);
-  print(table([HEAD, ...targets.map((target) => row(target.name, results.get(target.name)))]));
+  print(table([HEAD, ...measured.map((target) => row(target.name, results.get(target.name)))]));
 }
 
 const latency = await pacedLatency(targets, {
@@ -119,6 +121,7 @@ const figure = (value: number | undefined): number => value ?? Number.NaN;
 const lines = budgetLines({
   smallUs: figure(small?.get('gateway')?.totalProcessorUs),
   agentUs: figure(byWorkload.get('115 KB JSON')?.get('gateway')?.totalProcessorUs),
+  translatedUs: figure(byWorkload.get('small JSON, translated')?.get('gateway')?.totalProcessorUs),
   portkeySmallUs: figure(small?.get('portkey')?.totalProcessorUs),
   throughput: figure(small?.get('gateway')?.requestsPerSecond),
   portkeyThroughput: figure(small?.get('portkey')?.requestsPerSecond),

@@ -42,6 +42,8 @@ function agentRequest(): object {
 
 export const REQUESTS = {
   small: JSON.stringify(small),
+  /** The same for a model whose channel speaks another protocol. */
+  translated: JSON.stringify({ ...small, model: 'claude-sonnet-5' }),
   streamed: JSON.stringify({ ...small, stream: true }),
   agent: JSON.stringify(agentRequest()),
   /** Twenty events a second for about five seconds. */
