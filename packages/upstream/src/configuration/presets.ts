@@ -200,7 +200,8 @@ export const PRESETS = {
       strictTools: false,
       structuredOutput: 'object',
       maxStopSequences: 16,
-      efforts: ['high', 'max'],
+      // It has three, and takes these words for them.
+      efforts: ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
       reasoningBack: 'required',
     },
   },
@@ -222,7 +223,9 @@ export const PRESETS = {
       maxTokensMember: 'max_completion_tokens',
       penalties: false,
       reasoningSummary: false,
-      efforts: ['none', 'low', 'medium', 'high'],
+      // Its reasoning models refuse both; for the few that can be steered a route says `efforts`.
+      maxStopSequences: 0,
+      efforts: [],
     },
   },
   simulator: {
