@@ -103,7 +103,7 @@ test.for([
     const input = `[[simulate ${fault}]]`;
     await speak({ input });
     expect(await audio.accounted(keyId, 1)).toMatchObject([
-      { outcome, estimated, costMicroUsd: times * input.length * 15 },
+      { outcome, estimated, channel: 'one', attempts: 1, costMicroUsd: times * input.length * 15 },
     ]);
   },
 );

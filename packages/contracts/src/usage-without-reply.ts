@@ -35,3 +35,17 @@ export function usageWithoutReply(
     costMicroUsd: costMicroUsd === null ? null : 0,
   };
 }
+
+/** The same for a request that asked these channels, none of which has begun to answer. */
+export function usageOfFailure(
+  estimate: UsageResult,
+  code: ErrorCode,
+  attempts: readonly { readonly channel: string; readonly outcome: string }[],
+): ConsumedUsage {
+  const asked = attempts.filter(({ outcome }) => outcome !== 'busy');
+  return {
+    ...usageWithoutReply(estimate, code, asked.length > 0),
+    channel: asked.at(-1)?.channel ?? null,
+    attempts: asked.length,
+  };
+}

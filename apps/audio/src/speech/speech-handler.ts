@@ -1,6 +1,6 @@
 import { DEFAULT_SPEECH_FORMAT, SPEECH_CONTENT_TYPES, SpeechRequest } from '@gateway/contracts/openai/speech';
 import type { UsageOutcome } from '@gateway/contracts/usage-record';
-import { type ConsumedUsage, usageWithoutReply } from '@gateway/contracts/usage-without-reply';
+import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage-without-reply';
 import type { Meter } from '@gateway/metering/meter/meter';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
@@ -9,6 +9,7 @@ import { CallerLeft, contextOf, identityOf } from '@gateway/service-kit/request-
 import { validate } from '@gateway/service-kit/validate';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { modelFor } from '@gateway/upstream/model-for';
+import type { Attempt } from '@gateway/upstream/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { RequestHandler } from 'express';
 import { isEventStream } from '../event-stream/is-event-stream.ts';
@@ -58,19 +59,17 @@ export const speechHandler =
     };
     const hasLeft = () => context.signal.reason instanceof CallerLeft;
 
-    let hasAsked = false;
+    const asked: Attempt[] = [];
     const reply = await upstream
       .send({
         candidates,
-        request: (candidate) => {
-          hasAsked = true;
-          return {
-            operation: 'speech',
-            method: 'POST',
-            headers: request.headers,
-            body: bodyFor(candidate, body, speech),
-          };
-        },
+        request: (candidate) => ({
+          operation: 'speech',
+          method: 'POST',
+          headers: request.headers,
+          body: bodyFor(candidate, body, speech),
+        }),
+        onAttempt: (attempt) => asked.push(attempt),
         judge: judgeAudio(speech.stream_format === 'sse'),
         dialect: context.dialect,
         signal: context.signal,
@@ -79,7 +78,7 @@ export const speechHandler =
       })
       .catch((thrown: unknown) => {
         const error = endedRequest(context) ?? toGatewayError(thrown);
-        settle(hasLeft() ? 'left' : 'failed', usageWithoutReply(estimate, error.code, hasAsked));
+        settle(hasLeft() ? 'left' : 'failed', usageOfFailure(estimate, error.code, asked));
         throw error;
       });
     const channel = reply.candidate.channel.name;

@@ -1,11 +1,11 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { UsageOutcome, UsageResult } from '@gateway/contracts/usage-record';
-import { type ConsumedUsage, usageWithoutReply } from '@gateway/contracts/usage-without-reply';
+import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage-without-reply';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { CallerLeft, contextOf } from '@gateway/service-kit/request-context';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Attempt, Reply } from '@gateway/upstream/reply';
 import type { Request, Response } from 'express';
 import { rulesOfCandidate } from '../families/rules-for.ts';
 import { askForImages, badReply } from '../making/ask-upstream.ts';
@@ -49,15 +49,19 @@ export async function answerStream(options: StreamOptions): Promise<void> {
   };
   const failedAs = (): UsageOutcome => (context.signal.reason instanceof CallerLeft ? 'left' : 'failed');
 
-  let hasAsked = false;
-  const asked = await ask(options, candidates, () => {
-    hasAsked = true;
+  const asked: Attempt[] = [];
+  const { reply, dropped } = await askForImages({
+    upstream: service.upstream,
+    candidates,
+    prepare: options.prepare,
+    streamed: true,
+    signal: context.signal,
+    onAttempt: (attempt) => asked.push(attempt),
   }).catch((thrown: unknown) => {
     const error = endedRequest(context) ?? toGatewayError(thrown);
-    settle(failedAs(), usageWithoutReply(estimate, error.code, hasAsked));
+    settle(failedAs(), usageOfFailure(estimate, error.code, asked));
     throw error;
   });
-  const { reply, dropped } = asked;
   const channel = reply.candidate.channel.name;
   const attempts = reply.attempts.length;
   if (!isEventStream(reply)) {
@@ -80,23 +84,6 @@ export async function answerStream(options: StreamOptions): Promise<void> {
   settle(failure === undefined ? 'ok' : failedAs() === 'left' ? 'left' : 'cut', usage);
   response.end();
 }
-
-const ask = (
-  { service, prepare, request }: StreamOptions,
-  candidates: readonly Candidate[],
-  onAsk: () => void,
-): ReturnType<typeof askForImages> =>
-  askForImages({
-    upstream: service.upstream,
-    candidates,
-    prepare: async (candidate) => {
-      const prepared = await prepare(candidate);
-      onAsk();
-      return prepared;
-    },
-    streamed: true,
-    signal: contextOf(request).signal,
-  });
 
 const isEventStream = ({ headers }: Reply): boolean =>
   headers['content-type']?.startsWith('text/event-stream') ?? false;

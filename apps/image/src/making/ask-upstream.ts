@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { ImagesReply } from '@gateway/contracts/openai/images';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import { type Judge, judgeFirstOutput } from '@gateway/upstream/judge-first-output';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Attempt, Reply } from '@gateway/upstream/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Prepared } from './generation-request.ts';
 
@@ -15,6 +15,7 @@ interface AskOptions {
   readonly prepare: (candidate: Candidate) => Prepared | Promise<Prepared>;
   readonly streamed: boolean;
   readonly signal: AbortSignal;
+  readonly onAttempt?: (attempt: Attempt) => void;
 }
 
 /** Asks the candidates for images, until one begins to answer. Paid work: none is asked after one may have begun. */
@@ -24,6 +25,7 @@ export async function askForImages({
   prepare,
   streamed,
   signal,
+  onAttempt,
 }: AskOptions): Promise<{ reply: Reply; dropped: readonly string[] }> {
   let dropped: readonly string[] = [];
   const reply = await upstream.send({
@@ -38,6 +40,7 @@ export async function askForImages({
     streamed,
     signal,
     judge,
+    ...(onAttempt && { onAttempt }),
   });
   return { reply, dropped };
 }

@@ -18,7 +18,7 @@ export interface ImageOrder {
   readonly inputImages: number;
 }
 
-const count = z.int().min(0).catch(0);
+const count = z.int().min(0);
 
 /** What a provider says of its work: of all images together, or with each one of a stream. */
 const Made = z
@@ -35,15 +35,20 @@ const known = (value: string | null | undefined) => (value && value !== 'auto' ?
 const paysTokens = (price: Price | null): boolean =>
   price?.inputPerMTok !== undefined || price?.outputPerMTok !== undefined;
 
+/** The most tokens that so many images of an order take. */
+function tokensOf(order: ImageOrder, images: number) {
+  const size = known(order.size);
+  const quality = known(order.quality);
+  const each = { ...order, size, quality, partialImages: order.partial_images ?? 0 };
+  return { inputTokens: inputTokens(each), outputTokens: images * outputTokensPerImage(each) };
+}
+
 /** The most that a request can consume and cost; the dearest size and quality where it leaves the choice to the model. */
 export function estimateImages({ price }: Pick<ResolvedModel, 'price'>, order: ImageOrder): UsageResult {
   const images = order.n ?? 1;
   const size = known(order.size);
   const quality = known(order.quality);
-  const tokenOrder = { ...order, size, quality, partialImages: order.partial_images ?? 0 };
-  const tokens = paysTokens(price)
-    ? { inputTokens: inputTokens(tokenOrder), outputTokens: images * outputTokensPerImage(tokenOrder) }
-    : {};
+  const tokens = paysTokens(price) ? tokensOf(order, images) : {};
   return estimateOf(
     price,
     { ...NOTHING_CONSUMED, images, ...tokens },
@@ -54,7 +59,7 @@ export function estimateImages({ price }: Pick<ResolvedModel, 'price'>, order: I
 interface MadeImages {
   readonly price: Price | null;
   /** What was asked for: it holds where the provider does not say what it made. */
-  readonly order: Pick<ImageOrder, 'size' | 'quality'>;
+  readonly order: ImageOrder;
   readonly images: number;
   /** What the provider said: of all images at once, or of each one. */
   readonly said: readonly unknown[];
@@ -62,16 +67,18 @@ interface MadeImages {
   readonly attempts: number;
 }
 
-/** What images consumed that have been made. */
+/** What images consumed that have been made. Where tokens are paid and the provider does not tell them, they are estimated. */
 export function usageOfImages({ price, order, images, said, channel, attempts }: MadeImages): ConsumedUsage {
   const made = said.map((one) => Made.parse(one));
   const sum = (name: 'input_tokens' | 'output_tokens') =>
     made.reduce((total, { usage }) => total + (usage?.[name] ?? 0), 0);
+  const estimated = paysTokens(price) && images > 0 && made.every(({ usage }) => !usage);
   const consumption: Consumption = {
     ...NOTHING_CONSUMED,
     images,
-    inputTokens: sum('input_tokens'),
-    outputTokens: sum('output_tokens'),
+    ...(estimated
+      ? tokensOf(order, images)
+      : { inputTokens: sum('input_tokens'), outputTokens: sum('output_tokens') }),
   };
   const last = made.at(-1);
   const tariff = {
@@ -79,5 +86,5 @@ export function usageOfImages({ price, order, images, said, channel, attempts }:
     imageQuality: last?.quality ?? order.quality ?? undefined,
   };
   const cost = price && costMicroUsd(price, consumption, tariff);
-  return { channel, attempts, consumption, estimated: false, costMicroUsd: cost };
+  return { channel, attempts, consumption, estimated, costMicroUsd: cost };
 }

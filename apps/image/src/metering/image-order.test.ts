@@ -1,0 +1,46 @@
+import { Price } from '@gateway/contracts/price';
+import { expect, test } from 'vitest';
+import { estimateImages, usageOfImages } from './image-order.ts';
+
+const order = { prompt: 'a cat', inputImages: 0 };
+const table = Price.parse({
+  perImage: { '1024x1024': { low: 0.01, high: 0.16 }, '1536x1024': 0.2, auto: 0.05 },
+});
+const tokens = Price.parse({ inputPerMTok: 5, outputPerMTok: 40 });
+const made = (price: Price | null, said: readonly unknown[]) =>
+  usageOfImages({ price, order, images: said.length, said, channel: 'one', attempts: 1 });
+
+test('what the model may choose is estimated at the dearest, what was asked for at its own price', () => {
+  const costOf = (members: object) => estimateImages({ price: table }, { ...order, ...members }).costMicroUsd;
+  expect(costOf({ size: 'auto' })).toBe(200_000);
+  expect(costOf({})).toBe(200_000);
+  expect(costOf({ size: '1024x1024' })).toBe(160_000);
+  expect(costOf({ size: '1024x1024', quality: 'low', n: 3 })).toBe(30_000);
+});
+
+test('what was made counts as the provider names it, not as it was asked for', () => {
+  expect(made(table, [{ size: '1024x1024', quality: 'low' }])).toMatchObject({ costMicroUsd: 10_000 });
+});
+
+test.for([
+  // Tokens of OpenAI's table: quality, size, of one image.
+  ['low', '1024x1024', 272],
+  ['medium', '1536x1024', 1584],
+  ['high', '1024x1536', 6240],
+  ['auto', 'auto', 6240],
+] as const)('the tokens of a %s picture of %s are within what was reserved', ([quality, size, output]) => {
+  const usage = { input_tokens: 2, output_tokens: 2 * output };
+  const estimate = estimateImages({ price: tokens }, { ...order, quality, size, n: 2 });
+  const actual = made(tokens, [{ usage }]);
+  expect(estimate.costMicroUsd).toBeGreaterThanOrEqual(actual.costMicroUsd ?? Number.NaN);
+  expect(estimate.costMicroUsd).toBeLessThan(4 * (actual.costMicroUsd ?? Number.NaN));
+});
+
+test('tokens that are paid and not told are charged as estimated, never as nothing', () => {
+  const { costMicroUsd } = estimateImages({ price: tokens }, order);
+  for (const said of [undefined, null, 'text', { usage: { input_tokens: -1 } }, { size: 5 }])
+    expect(made(tokens, [said])).toMatchObject({ consumption: { images: 1 }, estimated: true, costMicroUsd });
+  expect(made(tokens, [])).toMatchObject({ consumption: { images: 0 }, estimated: false, costMicroUsd: 0 });
+  expect(made(table, [{}])).toMatchObject({ estimated: false, costMicroUsd: 200_000 });
+  expect(made(null, [{}])).toMatchObject({ costMicroUsd: null });
+});
