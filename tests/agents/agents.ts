@@ -33,7 +33,7 @@ export interface Agent {
 
 const codex: Agent = {
   name: 'Codex CLI',
-  package: '@openai/codex',
+  package: '@openai/codex@^0.169.0',
   protocol: 'responses',
   shell: { tool: 'exec_command', input: (cmd) => ({ cmd }) },
   command: async ({ packages, home, url, key, model }, task) => {
@@ -60,7 +60,7 @@ const codex: Agent = {
 
 const claudeCode: Agent = {
   name: 'Claude Code',
-  package: '@anthropic-ai/claude-code',
+  package: '@anthropic-ai/claude-code@^2.1.329',
   protocol: 'messages',
   shell: { tool: 'Bash', input: (command) => ({ command, description: 'Writes the proof' }) },
   command: async ({ packages, url, key, model }, task) => ({

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ensureRedisServer } from '@gateway/redis-server/ensure-redis-server';
 import { startGateway } from '../support/start-gateway.ts';
 import { AGENTS } from './agents.ts';
 import { configuration, PROTOCOLS } from './protocols.ts';
@@ -14,6 +15,10 @@ import { runTask } from './run-task.ts';
  */
 
 const PACKAGES = join(fileURLToPath(new URL('.', import.meta.url)), 'node_modules', '.agents');
+
+/** Brings up the namespace's loopback; Debian's smallest systems lack it. */
+const INSTALL_IP =
+  'command -v ip >/dev/null || { apt-get update -qq && apt-get install -y -qq iproute2 >/dev/null; }';
 
 /** Set inside the namespace. */
 const INSIDE = 'GATEWAY_AGENTS_INSIDE';
@@ -28,6 +33,12 @@ async function installAndEnter(): Promise<number> {
   const install = ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', PACKAGES, ...names];
   if (run('npm', install) !== 0) {
     console.error('The agents cannot be installed from the npm registry.');
+    return 1;
+  }
+  // Inside, nothing can be fetched any more.
+  await ensureRedisServer((line) => console.log(line));
+  if (run('sh', ['-c', INSTALL_IP]) !== 0) {
+    console.error('The command ip is missing. Install the package iproute2.');
     return 1;
   }
   const inside = 'ip link set lo up && exec "$0" "$@"';
