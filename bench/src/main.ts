@@ -73,6 +73,21 @@ const row = (name: string, measured: Measured | undefined): string[] =>
       ];
 const HEAD = ['', 'requests/s', 'p50 ms', 'p99 ms', 'processor µs/request', 'of which', 'errors'];
 
+const streams = await manyStreams(
+  gateway,
+  { path: PATH, body: REQUESTS.paced, streams: streamCount },
+  gatewayProcesses,
+);
+print(`\n${streams.streams} streams at once: ${streams.events} events, ${streams.broken} streams broken`);
+for (const [name, bytes] of streams.peakBytes) print(`  ${name}: ${megabytes(bytes)} at most`);
+
+const upload = await largeUpload({ baseUrl: stack.edgeUrl, headers: gateway.headers }, [
+  pid('edge'),
+  pid('audio'),
+]);
+print(`\na 25 MB upload: status ${upload.status}`);
+for (const [name, bytes] of upload.grownBytes) print(`  ${name}: grew by ${megabytes(bytes)}`);
+
 const byWorkload = new Map<string, ReadonlyMap<string, Measured>>();
 for (const [name, body, measured] of [
   ['small JSON', REQUESTS.small, targets],
@@ -100,21 +115,6 @@ print(
     ...[...latency].map(([name, { p50Ms, p99Ms }]) => [name, p50Ms.toFixed(2), p99Ms.toFixed(2)]),
   ]),
 );
-
-const streams = await manyStreams(
-  gateway,
-  { path: PATH, body: REQUESTS.paced, streams: streamCount },
-  gatewayProcesses,
-);
-print(`\n${streams.streams} streams at once: ${streams.events} events, ${streams.broken} streams broken`);
-for (const [name, bytes] of streams.peakBytes) print(`  ${name}: ${megabytes(bytes)} at most`);
-
-const upload = await largeUpload({ baseUrl: stack.edgeUrl, headers: gateway.headers }, [
-  pid('edge'),
-  pid('audio'),
-]);
-print(`\na 25 MB upload: status ${upload.status}`);
-for (const [name, bytes] of upload.grownBytes) print(`  ${name}: grew by ${megabytes(bytes)}`);
 
 const small = byWorkload.get('small JSON');
 const figure = (value: number | undefined): number => value ?? Number.NaN;

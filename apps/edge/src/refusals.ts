@@ -1,11 +1,7 @@
 import type { Endpoint } from '@gateway/contracts/endpoints';
 import type { Identity } from '@gateway/contracts/identity';
 import type { RefusalCounts } from '@gateway/metering/usage/refusal-counts';
-import type { Metrics } from '@gateway/service-kit/metrics';
-import { Counter } from 'prom-client';
-
-/** Why the edge refuses a request whose key is valid. */
-export type RefusalReason = 'requests_per_minute' | 'concurrent_requests' | 'endpoint';
+import type { Metrics, RefusalReason } from '@gateway/service-kit/metrics';
 
 /** Counts refused requests: in usage, for those who pay, and as a metric, for those who watch. */
 export interface Refusals {
@@ -20,17 +16,11 @@ export function createRefusals({
   metrics,
 }: {
   counts: RefusalCounts;
-  metrics: Pick<Metrics, 'registry'>;
+  metrics: Pick<Metrics, 'refused'>;
 }): Refusals {
-  const counter = new Counter({
-    name: 'gateway_refused_total',
-    help: 'Requests with a valid key that were refused before they reached a service, by reason',
-    labelNames: ['reason'],
-    registers: [metrics.registry],
-  });
   return {
     add: (reason, { keyId, team }, { scope }) => {
-      counter.inc({ reason });
+      metrics.refused(reason);
       counts.add({ keyId, team, endpoint: scope ?? OTHER, model: null });
     },
   };

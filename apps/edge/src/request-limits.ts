@@ -6,8 +6,8 @@ import type { Identity } from '@gateway/contracts/identity';
 import { askRedis } from '@gateway/metering/keys/ask-redis';
 import { checksOf } from '@gateway/metering/limits/account-checks';
 import type { Admission, Admitted, Check } from '@gateway/metering/limits/admission';
+import { type Rate, rateLimitHeaders } from '@gateway/metering/limits/rate-limit-headers';
 import type { EdgeContext } from './edge-context.ts';
-import { type RequestRate, rateLimitHeaders } from './rate-limit-headers.ts';
 import type { Refusals } from './refusals.ts';
 
 export interface RequestLimits {
@@ -83,14 +83,16 @@ export function createRequestLimits({ admission, refusals, now }: RequestLimitsO
 }
 
 /** The rate to show: of a refusal the one that refused, else the one of which the least is left. */
-function rateOf(answer: Admitted, checks: readonly Check[]): RequestRate | undefined {
+function rateOf(answer: Admitted, checks: readonly Check[]): Rate | undefined {
   if (!answer.ok)
-    return answer.check.kind === 'rate' ? { limit: answer.check.limit, remaining: 0 } : undefined;
-  let tightest: RequestRate | undefined;
+    return answer.check.kind === 'rate'
+      ? { unit: 'requests', limit: answer.check.limit, remaining: 0 }
+      : undefined;
+  let tightest: Rate | undefined;
   checks.forEach(({ kind, limit }, index) => {
     const remaining = answer.remaining[index] ?? 0;
     if (kind === 'rate' && (tightest === undefined || remaining < tightest.remaining))
-      tightest = { limit, remaining };
+      tightest = { unit: 'requests', limit, remaining };
   });
   return tightest;
 }

@@ -2,23 +2,41 @@ import { openAssetStore } from '@gateway/jobs/asset-store';
 import type { SettleJob } from '@gateway/jobs/job-metering';
 import { createJobQueue } from '@gateway/jobs/job-queue';
 import { openUploadStore } from '@gateway/jobs/upload-store';
+import { openMeter } from '@gateway/metering/meter/open-meter';
+import { createRequestRedis } from '@gateway/metering/request-redis';
+import { connectRedis } from '@gateway/service-kit/connect-redis';
 import { createIdentityVerifier } from '@gateway/service-kit/identity-token';
 import { createRequestLog } from '@gateway/service-kit/request-log';
 import { startService } from '@gateway/service-kit/start-service';
 import { openUpstream } from '@gateway/upstream/open-upstream';
 import { createImageApp } from './app.ts';
 import { ImageConfig } from './config.ts';
-import { openProcessMeter } from './open-meter.ts';
 
 const options = { service: 'image', settings: ImageConfig, process };
 
 await startService(options, async ({ config, life, logger, metrics }) => {
   const { upstream } = life.own(
-    await openUpstream({ path: config.GATEWAY_CONFIG, env: process.env, logger }),
+    await openUpstream({
+      path: config.GATEWAY_CONFIG,
+      env: process.env,
+      logger,
+      onAttempt: metrics.attempt,
+    }),
     (open) => open.close(),
   );
   const uploads = await openUploadStore(config.GATEWAY_DATA_DIR);
-  const meter = await openProcessMeter(config, life);
+  const redis = life.own(createRequestRedis(config.REDIS_URL), (open) => open.disconnect());
+  await connectRedis(redis, life);
+  const meter = life.own(
+    await openMeter({
+      redis,
+      settings: config,
+      metrics,
+      now: Date.now,
+      report: (problem) => logger.warn(problem, 'metering'),
+    }),
+    (open) => open.close(),
+  );
   const settle: SettleJob = (subject, result) => meter.resume(subject).settle(result);
   const queue = life.own(
     await createJobQueue({

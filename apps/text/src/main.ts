@@ -4,9 +4,9 @@ import { connectRedis } from '@gateway/service-kit/connect-redis';
 import { createIdentityVerifier } from '@gateway/service-kit/identity-token';
 import { createRequestLog } from '@gateway/service-kit/request-log';
 import { startService } from '@gateway/service-kit/start-service';
+import { openUpstream } from '@gateway/upstream/open-upstream';
 import { createTextApp } from './app.ts';
 import { TextConfig } from './config.ts';
-import { openUpstream } from './open-upstream.ts';
 import { createOpaqueTokens } from './protocols/opaque-token.ts';
 import { createResponseOrigins } from './stored/response-origins.ts';
 import { createTextMetrics } from './text-metrics.ts';
@@ -15,17 +15,22 @@ const options = { service: 'text', settings: TextConfig, process };
 
 await startService(options, async ({ config, life, logger, metrics }) => {
   const textMetrics = createTextMetrics(metrics);
-  const { attempt: onAttempt } = textMetrics;
-  const upstream = await openUpstream({ life, path: config.GATEWAY_CONFIG, env: process.env, onAttempt });
+  const { upstream } = life.own(
+    await openUpstream({
+      path: config.GATEWAY_CONFIG,
+      env: process.env,
+      logger,
+      onAttempt: metrics.attempt,
+    }),
+    (open) => open.close(),
+  );
   const redis = life.own(createRequestRedis(config.REDIS_URL), (open) => open.disconnect());
   await connectRedis(redis, { logger, readiness: life.readiness });
   const meter = life.own(
     await openMeter({
       redis,
-      dataDir: config.GATEWAY_DATA_DIR,
-      timeZone: config.GATEWAY_TIME_ZONE,
-      keepRecordsDays: config.USAGE_RECORDS_DAYS,
-      keepSumsDays: config.USAGE_SUMS_DAYS,
+      settings: config,
+      metrics,
       now: Date.now,
       report: (problem) => logger.warn(problem, 'metering'),
     }),

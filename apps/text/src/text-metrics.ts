@@ -1,12 +1,10 @@
 import type { Metrics } from '@gateway/service-kit/metrics';
-import type { Attempt } from '@gateway/upstream/reply';
 import { Counter, Histogram } from 'prom-client';
 import type { TextProtocol } from './protocols/conversation/text-protocol.ts';
 import type { TokenUsage } from './usage.ts';
 
 /** What this service counts beside its requests. Channels are the operator's own few. */
 export interface TextMetrics {
-  attempt(attempt: Attempt): void;
   tokens(channel: string, usage: TokenUsage): void;
   firstByte(channel: string, durationMs: number): void;
   /** Members of requests that could not be said in the upstream's protocol. */
@@ -18,12 +16,6 @@ const FIRST_BYTE_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 30, 60]
 
 export function createTextMetrics({ registry }: Pick<Metrics, 'registry'>): TextMetrics {
   const registers = [registry];
-  const attempts = new Counter({
-    name: 'gateway_upstream_attempts_total',
-    help: 'Requests sent to channels, by how they went until their first output',
-    labelNames: ['channel', 'outcome'],
-    registers,
-  });
   const tokens = new Counter({
     name: 'gateway_tokens_total',
     help: 'Tokens as the upstream reported them; cached input is part of input, reasoning is part of output',
@@ -44,7 +36,6 @@ export function createTextMetrics({ registry }: Pick<Metrics, 'registry'>): Text
     registers,
   });
   return {
-    attempt: ({ channel, outcome }) => attempts.inc({ channel, outcome }),
     tokens: (channel, usage) => {
       const kinds = {
         input: usage.inputTokens,

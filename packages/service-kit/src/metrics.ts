@@ -4,7 +4,23 @@ import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client
 export interface Metrics {
   readonly registry: Registry;
   request(labels: RequestLabels, durationMs: number): void;
+  /** A request with a valid key that was refused for what the key may do or use. */
+  refused(reason: RefusalReason): void;
+  /** A request let in on a budget of which most is used. */
+  budgetNear(): void;
+  /** One channel that was asked, and how that went until its first output. */
+  attempt(labels: { readonly channel: string; readonly outcome: string }): void;
 }
+
+export type RefusalReason =
+  | 'endpoint'
+  | 'requests_per_minute'
+  | 'concurrent_requests'
+  | 'tokens_per_minute'
+  | 'images_per_minute'
+  | 'audio_seconds_per_minute'
+  | 'budget'
+  | 'unpriced_model';
 
 export interface RequestLabels {
   readonly endpoint: string;
@@ -34,8 +50,28 @@ export function createMetrics(service: string): Metrics {
     buckets: DURATION_BUCKETS,
     registers: [registry],
   });
+  const refused = new Counter({
+    name: 'gateway_refused_total',
+    help: 'Requests with a valid key that were refused before any provider was called, by reason',
+    labelNames: ['reason'],
+    registers: [registry],
+  });
+  const budgetNear = new Counter({
+    name: 'gateway_budget_near_total',
+    help: 'Requests let in on a budget of which most is used',
+    registers: [registry],
+  });
+  const attempts = new Counter({
+    name: 'gateway_upstream_attempts_total',
+    help: 'Requests sent to channels, by how they went until their first output',
+    labelNames: ['channel', 'outcome'],
+    registers: [registry],
+  });
   return {
     registry,
+    refused: (reason) => refused.inc({ reason }),
+    budgetNear: () => budgetNear.inc(),
+    attempt: ({ channel, outcome }) => attempts.inc({ channel, outcome }),
     request: ({ endpoint, status, outcome }, durationMs) => {
       requests.inc({ endpoint, status, outcome });
       duration.observe({ endpoint, outcome }, durationMs / 1000);

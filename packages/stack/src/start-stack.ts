@@ -67,10 +67,10 @@ const ROOT = join(import.meta.dirname, '../../..');
 /** Halves the processor time of a start (0.5 s to 0.25 s per process), types to strip included. */
 const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/compile');
 /**
- * Bounds the space for young objects. Measured with 1,000 streams at once: 184 MB per process, against 306 to 349 MB
- * with Node's own choice; a small request costs the same.
+ * A large space for young objects: measured, a small request takes 284 µs of processor time over edge and text, against
+ * 319 µs with 8 MB, and 1,000 streams at once 245 MB of memory, against 261 MB.
  */
-const NODE_OPTIONS = '--max-semi-space-size=8';
+const NODE_OPTIONS = '--max-semi-space-size=32';
 const DRAIN_TIMEOUT_MS = 30_000;
 /** What a process may take beyond its own deadline before it is made to end. */
 const GRACE_MS = 3_000;

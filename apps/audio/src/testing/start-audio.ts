@@ -82,16 +82,20 @@ export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 
   const uploads = await openUploadStore(folder.path);
   const troubles: unknown[] = [];
   const onError = (error: unknown) => void troubles.push(error);
+  const metrics = createMetrics('audio');
   const meterRedis = resources.adopt(createRequestRedis(redis.url), (opened) => opened.disconnect());
   meterRedis.on('error', () => undefined);
   await meterRedis.connect();
   const meter = own(
     await openMeter({
       redis: meterRedis,
-      dataDir: folder.path,
-      timeZone: 'UTC',
-      keepRecordsDays: 1,
-      keepSumsDays: 1,
+      settings: {
+        GATEWAY_DATA_DIR: folder.path,
+        GATEWAY_TIME_ZONE: 'UTC',
+        USAGE_RECORDS_DAYS: 1,
+        USAGE_SUMS_DAYS: 1,
+      },
+      metrics,
       now: Date.now,
       report: (problem) => void troubles.push(problem),
     }),
@@ -139,7 +143,7 @@ export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 
   const deadline = new AbortController();
   const app = createAudioApp({
     readiness: createReadiness(),
-    metrics: createMetrics('audio'),
+    metrics,
     requestLog,
     verifyIdentity: createIdentityVerifier({ secret: SECRET, now: Date.now }),
     deadline: deadline.signal,

@@ -91,16 +91,20 @@ export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 }
   const now = () => Date.now() + clock.offsetMs;
   const troubles: unknown[] = [];
   const onError = (error: unknown) => void troubles.push(error);
+  const metrics = createMetrics('image');
   const meterRedis = resources.adopt(createRequestRedis(redis.url), (opened) => opened.disconnect());
   meterRedis.on('error', () => undefined);
   await meterRedis.connect();
   const meter = own(
     await openMeter({
       redis: meterRedis,
-      dataDir: folder.path,
-      timeZone: 'UTC',
-      keepRecordsDays: 1,
-      keepSumsDays: 1,
+      settings: {
+        GATEWAY_DATA_DIR: folder.path,
+        GATEWAY_TIME_ZONE: 'UTC',
+        USAGE_RECORDS_DAYS: 1,
+        USAGE_SUMS_DAYS: 1,
+      },
+      metrics,
       now: Date.now,
       report: (problem) => void troubles.push(problem),
     }),
@@ -151,7 +155,7 @@ export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 }
   const place = { url: '' };
   const app = createImageApp({
     readiness: createReadiness(),
-    metrics: createMetrics('image'),
+    metrics,
     requestLog,
     verifyIdentity: createIdentityVerifier({ secret: SECRET, now: Date.now }),
     deadline: deadline.signal,

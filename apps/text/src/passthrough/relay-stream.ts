@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { createFrameReader, type FrameListener } from '@gateway/service-kit/event-stream/frame-reader';
 import { CallerLeft, type RequestContext } from '@gateway/service-kit/request-context';
 import type { Reply } from '@gateway/upstream/reply';
 import { shuttingDown } from '../shutting-down.ts';
-import { createFrameReader, type FrameListener } from '../sse/frame-reader.ts';
 import type { StreamWatch } from '../sse/stream-watch.ts';
 import { replyHeaders } from './reply-headers.ts';
 

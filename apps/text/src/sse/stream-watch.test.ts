@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { createFrameReader } from '@gateway/service-kit/event-stream/frame-reader';
 import { recordedStream, recordedStreamNames } from '@gateway/simulator/recorded-stream';
 import { expect, test } from 'vitest';
-import { createFrameReader } from './frame-reader.ts';
 import { createMessageWatch } from './message-watch.ts';
 import { createResponseWatch } from './response-watch.ts';
 import { Garbage, type StreamWatch } from './stream-watch.ts';

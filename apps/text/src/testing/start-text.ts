@@ -63,7 +63,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
   const metrics = createMetrics('text');
   const textMetrics = createTextMetrics(metrics);
   const configuration = parseConfiguration(options.configuration, 'gateway.yaml', {});
-  const upstream = createUpstream({ configuration, onAttempt: textMetrics.attempt });
+  const upstream = createUpstream({ configuration, onAttempt: metrics.attempt });
   const lines: Record<string, unknown>[] = [];
   const logger = pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line)) });
   const deadline = new AbortController();
@@ -72,10 +72,13 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
   const dataDir = await mkdtemp(join(tmpdir(), 'text-'));
   const meter = await openMeter({
     redis: options.redis,
-    dataDir,
-    timeZone: 'UTC',
-    keepRecordsDays: 1,
-    keepSumsDays: 1,
+    settings: {
+      GATEWAY_DATA_DIR: dataDir,
+      GATEWAY_TIME_ZONE: 'UTC',
+      USAGE_RECORDS_DAYS: 1,
+      USAGE_SUMS_DAYS: 1,
+    },
+    metrics,
     now: Date.now,
     report: (problem) => logger.warn(problem, 'metering'),
   });

@@ -62,16 +62,20 @@ const budget = (microUsd: number): Account =>
 async function meterOver(
   connection: Redis,
   spool?: UsageSpool,
-): Promise<{ meter: Meter; problems: MeterProblem[] }> {
+): Promise<{ meter: Meter; problems: MeterProblem[]; told: readonly string[] }> {
   const problems: MeterProblem[] = [];
+  const told: string[] = [];
   const ledger = createLedger({ redis: connection, now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 });
   const meter = createMeter({
     ledger,
     spool: spool ?? (await openUsageSpool(folder.path, `spool-${++nextId}`, Date.now)),
+    now: Date.now,
     timeZone: 'UTC',
     report: (problem) => problems.push(problem),
+    onRefused: (reason) => void told.push(reason),
+    onBudgetNear: () => void told.push('near'),
   });
-  return { meter, problems };
+  return { meter, problems, told };
 }
 
 const records = async () => {
@@ -102,11 +106,35 @@ test('a request that the budget does not cover is refused for good; one over a l
   ).rejects.toMatchObject({
     code: 'rate_limited_tokens',
     message: expect.stringMatching(/Limit 100, Used 80, Requested 40\. Please try again in [\d.]+s\.$/),
-    options: { retryAfterSeconds: expect.any(Number) },
+    options: {
+      retryAfterSeconds: expect.any(Number),
+      headers: {
+        'x-ratelimit-limit-tokens': '100',
+        'x-ratelimit-remaining-tokens': '20',
+        'anthropic-ratelimit-tokens-limit': '100',
+        'retry-after-ms': expect.stringMatching(/^\d+$/),
+      },
+    },
   });
   await expect(
     meter.begin({ subject: subject(), accounts: limited, estimate: result(1, 101) }),
   ).rejects.toMatchObject({ code: 'rate_limited_tokens', retry: false });
+  await meter.close();
+});
+
+test('whoever watches is told why requests are refused, and of budgets that come to their end', async () => {
+  const { meter, told } = await meterOver(redis);
+  const begin = (accounts: readonly Account[], estimate: UsageResult) =>
+    meter.begin({ subject: subject(), accounts, estimate }).catch(() => undefined);
+  await begin([budget(100)], result(10));
+  await begin([budget(100)], result(75));
+  await begin([budget(100)], result(50));
+  await begin([account({ limits: { imagesPerMinute: 1 } })], {
+    ...result(1),
+    consumption: { ...NOTHING_CONSUMED, images: 2 },
+  });
+  await begin([budget(100)], { ...result(1), costMicroUsd: null });
+  expect(told).toEqual(['near', 'budget', 'images_per_minute', 'unpriced_model']);
   await meter.close();
 });
 

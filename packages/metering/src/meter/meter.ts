@@ -4,16 +4,21 @@ import type { UsageResult, UsageSubject } from '@gateway/contracts/usage-record'
 import { amountsOf, type Ledger } from '../ledger/ledger.ts';
 import { chargesOf } from './account-charges.ts';
 import { budgetNotice } from './budget-notice.ts';
-import { refusalOf, refuseUnpriced } from './refusal.ts';
+import { type RefusedFor, reasonOf, refusalOf, refuseUnpriced } from './refusal.ts';
 import type { SpooledUsage, UsageSpool } from './usage-spool.ts';
 
 export interface MeterOptions {
   readonly ledger: Ledger;
   readonly spool: UsageSpool;
+  readonly now: () => number;
   /** IANA name of the zone in whose midnight budgets begin anew. */
   readonly timeZone: string;
   /** Told of what went wrong beside the requests: what was spooled, what could not be replayed. */
   readonly report: (problem: MeterProblem) => void;
+  /** Told of requests that were not let in, and why. */
+  readonly onRefused: (reason: RefusedFor, subject: UsageSubject) => void;
+  /** Told of requests let in on a budget of which most is used. */
+  readonly onBudgetNear: () => void;
 }
 
 export interface MeterProblem {
@@ -62,7 +67,8 @@ const UPKEEP_EVERY_MS = 15_000;
 const RETRY_AFTER_SECONDS = 2;
 
 /** One per process: reserves and settles, keeps leases alive, sweeps up after processes that are gone, replays the spool. */
-export function createMeter({ ledger, spool, timeZone, report }: MeterOptions): Meter {
+export function createMeter(options: MeterOptions): Meter {
+  const { ledger, spool, now, timeZone, report, onRefused, onBudgetNear } = options;
   const open = new Set<string>();
   // A count and not a set of promises: what a long-lived set has held survives young garbage collection.
   let settling = 0;
@@ -127,7 +133,8 @@ export function createMeter({ ledger, spool, timeZone, report }: MeterOptions): 
 
   return {
     begin: async ({ subject, accounts, estimate, leaseMs }) => {
-      if (estimate.costMicroUsd === null) refuseUnpriced(subject.model, accounts);
+      if (estimate.costMicroUsd === null)
+        refuseUnpriced(subject.model, accounts, () => onRefused('unpriced_model', subject));
       const charges = chargesOf(accounts, timeZone);
       const reserving = ledger.reserve({ subject, estimate, charges, leaseMs: leaseMs ?? LEASE_MS });
       if (leaseMs === undefined) open.add(subject.id);
@@ -146,9 +153,14 @@ export function createMeter({ ledger, spool, timeZone, report }: MeterOptions): 
           cause,
         });
       });
-      if (answer.ok) return metered(subject, Promise.resolve(true), budgetNotice(charges, answer.remaining));
+      if (answer.ok) {
+        const notice = budgetNotice(charges, answer.remaining);
+        if (notice !== null) onBudgetNear();
+        return metered(subject, Promise.resolve(true), notice);
+      }
       open.delete(subject.id);
-      throw refusalOf(answer, amountsOf(estimate)[answer.charge.dimension] ?? 0);
+      onRefused(reasonOf(answer.charge), subject);
+      throw refusalOf(answer, amountsOf(estimate)[answer.charge.dimension] ?? 0, now());
     },
     resume: (subject) => metered(subject, Promise.resolve(true)),
     close: async () => {

@@ -2,14 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { createLedger } from '../ledger/ledger.ts';
+import { createRefusalCounts } from '../usage/refusal-counts.ts';
 import { createMeter, type Meter, type MeterOptions } from './meter.ts';
+import type { RefusedFor } from './refusal.ts';
 import { openUsageSpool } from './usage-spool.ts';
 
-interface OpenMeterOptions extends Pick<MeterOptions, 'timeZone' | 'report'> {
+interface OpenMeterOptions extends Pick<MeterOptions, 'report'> {
   readonly redis: Redis;
-  readonly dataDir: string;
-  readonly keepRecordsDays: number;
-  readonly keepSumsDays: number;
+  readonly settings: {
+    readonly GATEWAY_DATA_DIR: string;
+    readonly GATEWAY_TIME_ZONE: string;
+    readonly USAGE_RECORDS_DAYS: number;
+    readonly USAGE_SUMS_DAYS: number;
+  };
+  readonly metrics: { refused(reason: RefusedFor): void; budgetNear(): void };
   readonly now: () => number;
 }
 
@@ -17,12 +23,26 @@ interface OpenMeterOptions extends Pick<MeterOptions, 'timeZone' | 'report'> {
 const SPOOL_FOLDER = 'usage-spool';
 
 /** A process's meter over its Redis connection and its data folder. */
-export async function openMeter(options: OpenMeterOptions): Promise<Meter> {
-  const { redis, dataDir, now, keepRecordsDays, keepSumsDays, timeZone, report } = options;
-  return createMeter({
+export async function openMeter({ redis, settings, metrics, now, report }: OpenMeterOptions): Promise<Meter> {
+  const { USAGE_RECORDS_DAYS: keepRecordsDays, USAGE_SUMS_DAYS: keepSumsDays } = settings;
+  const refusals = createRefusalCounts({ redis, now, keepSumsDays });
+  const meter = createMeter({
     ledger: createLedger({ redis, now, keepRecordsDays, keepSumsDays }),
-    spool: await openUsageSpool(join(dataDir, SPOOL_FOLDER), randomUUID(), now),
-    timeZone,
+    spool: await openUsageSpool(join(settings.GATEWAY_DATA_DIR, SPOOL_FOLDER), randomUUID(), now),
+    now,
+    timeZone: settings.GATEWAY_TIME_ZONE,
     report,
+    onRefused: (reason, { keyId, team, endpoint, model }) => {
+      metrics.refused(reason);
+      refusals.add({ keyId, team, endpoint, model });
+    },
+    onBudgetNear: () => metrics.budgetNear(),
   });
+  return {
+    ...meter,
+    close: async () => {
+      await meter.close();
+      await refusals.close();
+    },
+  };
 }

@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Account } from '@gateway/contracts/identity';
 import type { Charge } from '../ledger/charge.ts';
 import type { Reserved } from '../ledger/ledger.ts';
+import { rateLimitHeaders } from '../limits/rate-limit-headers.ts';
 
 type Refused = Extract<Reserved, { ok: false }>;
 
@@ -13,12 +14,31 @@ const WORDS = {
   microUsd: '',
 } as const satisfies Record<Charge['dimension'], string>;
 
+const REASONS = {
+  requests: 'requests_per_minute',
+  tokens: 'tokens_per_minute',
+  images: 'images_per_minute',
+  audioMs: 'audio_seconds_per_minute',
+  microUsd: 'budget',
+} as const satisfies Record<Charge['dimension'], string>;
+
+/** Why a request was not let in, as metrics call it. */
+export type RefusedFor = (typeof REASONS)[Charge['dimension']] | 'unpriced_model';
+
+export const reasonOf = ({ dimension }: Charge): RefusedFor => REASONS[dimension];
+
 const shown = (charge: Charge, amount: number): number =>
   charge.dimension === 'audioMs' ? Math.ceil(amount / 1000) : amount;
 
 /** What a caller is told whose request does not fit a limit or a budget. `amount` is what the request asked for. */
-export function refusalOf({ charge, waitMs, remaining }: Refused, amount: number): GatewayError {
-  return charge.kind === 'budget' ? budgetExhausted(charge) : limitReached(charge, waitMs, remaining, amount);
+export function refusalOf(
+  { charge, waitMs, remaining }: Refused,
+  amount: number,
+  nowMs: number,
+): GatewayError {
+  return charge.kind === 'budget'
+    ? budgetExhausted(charge)
+    : limitReached(charge, { waitMs, remaining, amount, nowMs });
 }
 
 /**
@@ -26,8 +46,9 @@ export function refusalOf({ charge, waitMs, remaining }: Refused, amount: number
  *
  * @throws {GatewayError} `unpriced_model`
  */
-export function refuseUnpriced(model: string, accounts: readonly Account[]): void {
+export function refuseUnpriced(model: string, accounts: readonly Account[], onRefused: () => void): void {
   if (accounts.every(({ budget }) => budget === null || budget.allowUnpriced)) return;
+  onRefused();
   throw new GatewayError('unpriced_model', {
     path: ['model'],
     message: `The model '${model}' has no price, and this key has a budget that must be kept. Use another model, or ask whoever gave you the key.`,
@@ -41,24 +62,43 @@ function budgetExhausted({ owner, period }: Extract<Charge, { kind: 'budget' }>)
   return new GatewayError('budget_exhausted', message);
 }
 
-function limitReached(
-  charge: Charge,
-  waitMs: number | null,
-  remaining: number,
-  amount: number,
-): GatewayError {
+interface Attempted {
+  readonly waitMs: number | null;
+  readonly remaining: number;
+  readonly amount: number;
+  readonly nowMs: number;
+}
+
+function limitReached(charge: Charge, { waitMs, remaining, amount, nowMs }: Attempted): GatewayError {
   const used = shown(charge, charge.limit - remaining);
   const numbers = `Limit ${shown(charge, charge.limit)}, Used ${used}, Requested ${shown(charge, amount)}.`;
   const what = WORDS[charge.dimension];
+  const headers = limitHeaders(charge, remaining, nowMs);
   if (waitMs === null) {
     return new GatewayError('rate_limited_tokens', {
       message: `Request too large for your limit on ${what}: ${numbers} Waiting does not help; send a smaller request.`,
       retry: false,
+      headers,
     });
   }
   const seconds = Math.max(0.001, waitMs / 1000);
   return new GatewayError('rate_limited_tokens', {
     message: `Rate limit reached on ${what}: ${numbers} Please try again in ${seconds}s.`,
     retryAfterSeconds: seconds,
+    headers: { ...headers, 'retry-after-ms': String(waitMs) },
   });
+}
+
+/** Both protocols' headers, of which each client reads its own; neither has any for images or audio. */
+function limitHeaders(
+  { dimension, limit }: Charge,
+  remaining: number,
+  nowMs: number,
+): Record<string, string> {
+  if (dimension !== 'tokens') return {};
+  const rate = { unit: dimension, limit, remaining } as const;
+  return Object.fromEntries([
+    ...rateLimitHeaders(rate, 'openai', nowMs),
+    ...rateLimitHeaders(rate, 'anthropic', nowMs),
+  ]);
 }

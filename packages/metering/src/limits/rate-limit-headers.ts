@@ -1,7 +1,9 @@
 import type { Dialect } from '@gateway/contracts/gateway-error';
 
-/** A limit on requests per minute as it stands after a request. */
-export interface RequestRate {
+/** A limit per minute as it stands after a request. */
+export interface Rate {
+  /** What is counted, as both protocols' headers name it. */
+  readonly unit: 'requests' | 'tokens';
   readonly limit: number;
   readonly remaining: number;
 }
@@ -10,8 +12,7 @@ const MINUTE_MS = 60_000;
 const SECOND_MS = 1000;
 
 /** How long until nothing of the limit is used any more. */
-const resetMs = ({ limit, remaining }: RequestRate): number =>
-  Math.ceil(((limit - remaining) * MINUTE_MS) / limit);
+const resetMs = ({ limit, remaining }: Rate): number => Math.ceil(((limit - remaining) * MINUTE_MS) / limit);
 
 /** As OpenAI writes durations: `120ms`, `1.898s`, `1m0s`. */
 export function durationText(durationMs: number): string {
@@ -25,11 +26,12 @@ const instantText = (atMs: number): string =>
   `${new Date(Math.ceil(atMs / SECOND_MS) * SECOND_MS).toISOString().slice(0, 'YYYY-MM-DDTHH:MM:SS'.length)}Z`;
 
 /** The headers by which client libraries pace themselves. */
-export function rateLimitHeaders(rate: RequestRate, dialect: Dialect, nowMs: number): [string, string][] {
+export function rateLimitHeaders(rate: Rate, dialect: Dialect, nowMs: number): [string, string][] {
+  const { unit } = rate;
   const [prefix, limit, remaining, reset] =
     dialect === 'openai'
-      ? ['x-ratelimit-', 'limit-requests', 'remaining-requests', 'reset-requests']
-      : ['anthropic-ratelimit-requests-', 'limit', 'remaining', 'reset'];
+      ? ['x-ratelimit-', `limit-${unit}`, `remaining-${unit}`, `reset-${unit}`]
+      : [`anthropic-ratelimit-${unit}-`, 'limit', 'remaining', 'reset'];
   const waitMs = resetMs(rate);
   return [
     [prefix + limit, String(rate.limit)],
