@@ -127,6 +127,7 @@ test('a budget that comes to its end says so before it is spent', async () => {
   const body = { model: 'priced', input: 'Hello.', max_output_tokens: 200 };
   const early = await ask('/v1/responses', body, [budget(1_000_000)]);
   expect(early.headers.get('x-gateway-budget')).toBeNull();
+  await records(1);
   const late = await ask('/v1/responses', body, [budget(220_000)]);
   expect(late.headers.get('x-gateway-budget')).toMatch(/^used=9\d%$/);
 });
