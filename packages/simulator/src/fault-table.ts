@@ -1,4 +1,16 @@
-import type { ProviderErrorOptions } from './provider-error.ts';
+/** What an error that this provider answers with consists of. */
+export interface ProviderErrorOptions {
+  readonly status: number;
+  readonly message: string;
+  /** OpenAI's `error.type`; default by status. */
+  readonly type?: string;
+  readonly code?: string | null;
+  readonly param?: string | null;
+  /** Anthropic's `error.type`; default by status. */
+  readonly anthropicType?: string;
+  readonly details?: Record<string, unknown>;
+  readonly headers?: Record<string, string>;
+}
 
 export interface FaultSpec {
   readonly openaiType: string;

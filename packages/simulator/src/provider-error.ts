@@ -1,17 +1,4 @@
-import { type FaultSpec, STATUS_FAULTS } from './fault-table.ts';
-
-export interface ProviderErrorOptions {
-  readonly status: number;
-  readonly message: string;
-  /** OpenAI's `error.type`; default by status. */
-  readonly type?: string;
-  readonly code?: string | null;
-  readonly param?: string | null;
-  /** Anthropic's `error.type`; default by status. */
-  readonly anthropicType?: string;
-  readonly details?: Record<string, unknown>;
-  readonly headers?: Record<string, string>;
-}
+import { type FaultSpec, type ProviderErrorOptions, STATUS_FAULTS } from './fault-table.ts';
 
 /** An error that this provider answers with, in the body shape of the endpoint that was called. */
 export class ProviderError extends Error {

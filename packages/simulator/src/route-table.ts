@@ -1,5 +1,6 @@
 import { createSpeech } from './audio/create-speech.ts';
 import { createTranscription } from './audio/create-transcription.ts';
+import type { Handler } from './call.ts';
 import { createCompletion } from './chat/create-completion.ts';
 import { createImageEdit } from './images/create-edit.ts';
 import { createImage } from './images/create-image.ts';
@@ -15,7 +16,15 @@ import {
   getResponse,
   listInputItems,
 } from './responses/stored-responses.ts';
-import type { Route } from './routes.ts';
+
+export interface Route {
+  readonly method: string;
+  /** `{id}` stands for one segment. */
+  readonly path: string;
+  readonly handler: Handler;
+  /** False for what answers anybody. */
+  readonly needsKey?: false;
+}
 
 /** Everything that the simulator answers. */
 export const ROUTE_TABLE: readonly Route[] = [

@@ -1,15 +1,6 @@
 import type { Handler } from './call.ts';
 import { ProviderError } from './provider-error.ts';
-import { ROUTE_TABLE } from './route-table.ts';
-
-export interface Route {
-  readonly method: string;
-  /** `{id}` stands for one segment. */
-  readonly path: string;
-  readonly handler: Handler;
-  /** False for what answers anybody. */
-  readonly needsKey?: false;
-}
+import { ROUTE_TABLE, type Route } from './route-table.ts';
 
 export interface FoundRoute {
   readonly handler: Handler;

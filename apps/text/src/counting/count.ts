@@ -1,7 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { RequestHandler } from 'express';
-import { type Carrier, rememberCarriers } from '../carrier.ts';
+import type { Carrier } from '../carrier.ts';
+import { rememberCarriers } from '../carriers-of.ts';
 import { candidatesFor, openCall, sendCall } from '../generate.ts';
 import { createPassthrough } from '../passthrough/passthrough.ts';
 import { parseBody } from '../protocols/conversation/raw-json.ts';
