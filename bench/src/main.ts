@@ -60,8 +60,8 @@ const peer: Target = { name: 'portkey', ...portkey };
 const targets = [direct, gateway, peer];
 
 const row = (name: string, measured: Measured | undefined): string[] =>
-  measured === undefined
-    ? [name]
+  measured === undefined || measured.requestsPerSecond === 0
+    ? [name, 'does not answer this']
     : [
         name,
         measured.requestsPerSecond.toFixed(0),
