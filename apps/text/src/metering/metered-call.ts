@@ -48,7 +48,8 @@ export function resultOf(call: TextCall, thrown: unknown): UsageResult {
   const { channel, attempts, firstByteMs, estimated } = tally;
   const { serviceTier, ...used } = tally.usage ?? {};
   const consumption = { ...NOTHING_CONSUMED, ...used };
-  const cost = model.price && costMicroUsd(model.price, consumption, { serviceTier });
+  const hasBegun = channel !== null;
+  const cost = model.price && (hasBegun ? costMicroUsd(model.price, consumption, { serviceTier }) : 0);
   call.context.line.costMicroUsd = cost;
   return {
     outcome: outcomeOf(call, thrown),

@@ -25,6 +25,10 @@ channels:
   one: { provider: simulator, baseUrl: "${simulator.url}", speaks: [responses, messages] }
   chat: { provider: simulator, baseUrl: "${simulator.url}", speaks: [chat] }
 models:
+  dear-requests:
+    kind: text
+    routes: [{ channel: one }]
+    price: { inputPerMTok: 10, outputPerMTok: 1000, perRequest: 0.1 }
   priced:
     kind: text
     maxOutputTokens: 1000
@@ -156,7 +160,7 @@ test('a token limit counts what was used, not what was reserved', async () => {
 
 test('a request that no upstream answered costs nothing, and gives back what it had reserved', async () => {
   simulator.script({ status: 500 });
-  const reply = await ask('/v1/responses', { model: 'priced', input: 'Hello.' }, [budget(1e9)]);
+  const reply = await ask('/v1/responses', { model: 'dear-requests', input: 'Hello.' }, [budget(1e9)]);
   expect(reply.status).toBe(502);
   expect(await records(1)).toMatchObject([{ outcome: 'failed', costMicroUsd: 0 }]);
   expect(await account()).toEqual({ reserved: '0' });
