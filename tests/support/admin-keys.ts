@@ -16,7 +16,13 @@ export async function revokeKey(stack: Stack, id: string): Promise<void> {
   await askAdmin(stack, 'DELETE', `/admin/v1/keys/${id}`);
 }
 
-async function askAdmin(stack: Stack, method: string, path: string, body?: unknown): Promise<Response> {
+/** A request to the admin service; throws where it is refused. */
+export async function askAdmin(
+  stack: Stack,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Response> {
   const response = await fetch(`${stack.adminUrl}${path}`, {
     method,
     headers: { authorization: `Bearer ${stack.adminToken}`, 'content-type': 'application/json' },
