@@ -1,5 +1,5 @@
+import { fitsPattern } from '@gateway/contracts/model-pattern';
 import type { Channel, Configuration, Model, Route } from './configuration/configuration.ts';
-import { fitsPattern } from './name-pattern.ts';
 import { PROTOCOLS_OF_KIND, type Protocol } from './protocol.ts';
 
 /** A model under the name that a caller used. */

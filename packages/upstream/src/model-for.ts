@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
+import { fitsPattern } from '@gateway/contracts/model-pattern';
 import type { Catalog, ResolvedModel } from './catalog.ts';
-import { fitsPattern } from './name-pattern.ts';
 import { type ModelKind, PROTOCOLS_OF_KIND, type Protocol } from './protocol.ts';
 
 interface ModelQuery {
