@@ -148,6 +148,33 @@ test('a key is changed and rotated from the command line', async () => {
   expect(wrong).toMatchObject({ code: 1, error: expect.stringContaining('limits.requestsPerMinute') });
 });
 
+test('limits for some models are set and removed from the command line', async () => {
+  const wanted = [
+    'gpt-4.1*:tokensPerMinute=1000',
+    'gpt-4.1*:requestsPerMinute=5',
+    'llama3:8b:imagesPerMinute=2',
+  ];
+  const options = ['--limit', 'requestsPerMinute=60', ...wanted.flatMap((text) => ['--model-limit', text])];
+  const { id, limits } = JSON.parse((await gateway(['keys', 'create', '--json', ...options])).out);
+  expect(limits).toEqual({
+    requestsPerMinute: 60,
+    models: {
+      'gpt-4.1*': { tokensPerMinute: 1000, requestsPerMinute: 5 },
+      'llama3:8b': { imagesPerMinute: 2 },
+    },
+  });
+  const balance = await gateway(['keys', 'balance', id]);
+  expect(balance.out).toMatch(/^tokensPerMinute +gpt-4\.1\* +1000 +1000$/m);
+  const changes = ['--model-limit', 'gpt-*:requestsPerMinute=9', '--remove', 'limits.models.gpt-4.1*'];
+  const changed = JSON.parse((await gateway(['keys', 'update', id, '--json', ...changes])).out);
+  expect(changed.limits).toEqual({
+    requestsPerMinute: 60,
+    models: { 'llama3:8b': { imagesPerMinute: 2 }, 'gpt-*': { requestsPerMinute: 9 } },
+  });
+  const wrong = await gateway(['keys', 'update', id, '--model-limit', 'tokensPerMinute=5']);
+  expect(wrong).toMatchObject({ code: 2, error: expect.stringContaining('PATTERN:NAME=COUNT') });
+});
+
 test('a team is made, changed, listed and deleted from the command line', async () => {
   const made = await gateway(['teams', 'create', 'data science', '--budget', '100', '--period', 'week']);
   expect(made.out).toMatch(/^budget +usd=100, period=week, allowUnpriced=false$/m);
@@ -156,7 +183,7 @@ test('a team is made, changed, listed and deleted from the command line', async 
   expect(listed.out).toMatch(/^NAME +LIMITS +BUDGET\n/);
   expect(listed.out).toMatch(/^data science +concurrentRequests=5 +-$/m);
   const balance = await gateway(['teams', 'balance', 'data science']);
-  expect(balance.out).toMatch(/^LIMIT +VALUE +LEFT\nconcurrentRequests +5 +5\n\nNo budget\.\n$/);
+  expect(balance.out).toMatch(/^LIMIT +MODELS +VALUE +LEFT\nconcurrentRequests +all +5 +5\n\nNo budget\.\n$/);
   expect((await gateway(['teams', 'delete', 'data science'])).code).toBe(0);
   expect((await gateway(['teams', 'show', 'data science'])).error).toBe("There is no team 'data science'.\n");
 });

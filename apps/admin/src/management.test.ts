@@ -134,7 +134,57 @@ test('limits are merged, null removes, and everything that a patch does not name
   expect(await call(KeyReply, 'GET', `/keys/${made.id}`)).toMatchObject({ disabled: true, limits: {} });
 });
 
+test("limits for some models are merged by pattern and by limit, for keys and teams; warned of where a key's fit none", async () => {
+  const models = {
+    'gpt-*': { requestsPerMinute: 5, tokensPerMinute: 1000 },
+    'claude-*': { imagesPerMinute: 2 },
+  };
+  const made = await call(NewKeyReply, 'POST', '/keys', {
+    name: 'x',
+    limits: { requestsPerMinute: 60, models },
+  });
+  expect(made.limits).toEqual({ requestsPerMinute: 60, models });
+  expect(await call(KeyReply, 'GET', `/keys/${made.id}`)).toMatchObject({ limits: made.limits });
+  const patch = {
+    'gpt-*': { tokensPerMinute: null, audioSecondsPerMinute: 90 },
+    'claude-*': null,
+    'o3:x': {},
+  };
+  const changed = await call(ChangedKeyReply, 'PATCH', `/keys/${made.id}`, { limits: { models: patch } });
+  const left = { 'gpt-*': { requestsPerMinute: 5, audioSecondsPerMinute: 90 }, 'o3:x': {} };
+  expect(changed.limits).toEqual({ requestsPerMinute: 60, models: left });
+  expect(changed.warnings).toEqual(["The pattern 'o3:x' matches no model of the configuration."]);
+  const { limits } = await call(BalanceReply, 'GET', `/keys/${made.id}/balance`);
+  expect(limits).toEqual([
+    { limit: 'requestsPerMinute', model: null, value: 60, remaining: 60 },
+    { limit: 'requestsPerMinute', model: 'gpt-*', value: 5, remaining: 5 },
+    { limit: 'audioSecondsPerMinute', model: 'gpt-*', value: 90, remaining: 90 },
+  ]);
+  await call(TeamReply, 'POST', '/teams', { name: 'platform', limits: { models } });
+  const team = await call(TeamReply, 'PATCH', '/teams/platform', { limits: { models: { 'gpt-*': null } } });
+  expect(team.limits).toEqual({ models: { 'claude-*': { imagesPerMinute: 2 } } });
+  const none = await call(ChangedKeyReply, 'PATCH', `/keys/${made.id}`, { limits: { models: null } });
+  expect(none.limits).toEqual({ requestsPerMinute: 60 });
+});
+
+const patternsOf = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`gpt-${index}`, { imagesPerMinute: 1 }]));
+
 test.for([
+  [
+    { limits: { models: { 'gpt-*': { tokensPerMinute: 0 } } } },
+    'integer_below_min_value',
+    'limits.models.gpt-*.tokensPerMinute',
+  ],
+  [
+    { limits: { models: { 'gpt-*': { concurrentRequests: 1 } } } },
+    'unknown_parameter',
+    'limits.models.gpt-*.concurrentRequests',
+  ],
+  [{ limits: { models: { 'gpt-*': 5 } } }, 'invalid_type', 'limits.models.gpt-*'],
+  [{ limits: { models: { '': { tokensPerMinute: 1 } } } }, 'invalid_value', 'limits.models.'],
+  [{ limits: { models: ['gpt-*'] } }, 'invalid_type', 'limits.models'],
+  [{ limits: { models: patternsOf(17) } }, 'invalid_value', 'limits.models'],
   [{ limits: { requestsPerMinute: -1 } }, 'integer_below_min_value', 'limits.requestsPerMinute'],
   [{ limits: { requestsPerMinute: 0 } }, 'integer_below_min_value', 'limits.requestsPerMinute'],
   [{ limits: { requestsPerMinute: 1.5 } }, 'invalid_type', 'limits.requestsPerMinute'],
@@ -228,8 +278,8 @@ test("what is left of a key's and a team's limits and budget can be read", async
   const balance = await call(BalanceReply, 'GET', `/keys/${made.id}/balance`);
   expect(balance).toMatchObject({
     limits: [
-      { limit: 'requestsPerMinute', value: 60, remaining: 60 },
-      { limit: 'concurrentRequests', value: 5, remaining: 4 },
+      { limit: 'requestsPerMinute', model: null, value: 60, remaining: 60 },
+      { limit: 'concurrentRequests', model: null, value: 5, remaining: 4 },
     ],
     budget: { period: 'month', usd: 12.5, spentUsd: 0, reservedUsd: 0, remainingUsd: 12.5 },
   });

@@ -15,12 +15,13 @@ export function createWarnings({
   teams: TeamStore;
   readConfiguration: ReadConfiguration;
 }): Warnings {
-  const ofModels = async ({ models }: KeySettings): Promise<string[]> => {
-    if (models === undefined) return [];
+  const ofModels = async ({ models = [], limits }: KeySettings): Promise<string[]> => {
+    const patterns = [...new Set([...models, ...Object.keys(limits?.models ?? {})])];
+    if (patterns.length === 0) return [];
     const configuration = await readConfiguration();
     if (configuration === undefined)
       return ['The model patterns were not checked: the configuration cannot be read at the moment.'];
-    return models
+    return patterns
       .filter((wanted) => !configuration.models.some(({ pattern }) => patternsOverlap(wanted, pattern)))
       .map((wanted) => `The pattern '${wanted}' matches no model of the configuration.`);
   };

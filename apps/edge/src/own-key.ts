@@ -49,9 +49,10 @@ const ownKey = (
   models,
   endpoints,
   limits: balances.flatMap(({ owner, limits }) =>
-    limits.map(({ limit, value, remaining }) => ({
+    limits.map(({ limit, model, value, remaining }) => ({
       of: owner === keyId ? 'key' : 'team',
       limit: snakeCase(limit),
+      model,
       value,
       remaining,
     })),

@@ -268,7 +268,10 @@ test('a caller reads what is left of its own limits and budgets', async () => {
   const { secret, record } = await makeKey({
     team: 'platform',
     models: ['gpt-*'],
-    limits: { requestsPerMinute: 5, tokensPerMinute: 1000, concurrentRequests: 2 },
+    limits: {
+      ...{ requestsPerMinute: 5, tokensPerMinute: 1000, concurrentRequests: 2 },
+      models: { 'gpt-*': { imagesPerMinute: 3 } },
+    },
     budget: { usd: 12.5, period: 'day' },
   });
   await redis.hset('gateway:{meter}:account:team:platform:total', { spent: 25_000_000, reserved: 500_000 });
@@ -284,9 +287,10 @@ test('a caller reads what is left of its own limits and budgets', async () => {
     models: ['gpt-*'],
     endpoints: null,
     limits: [
-      { of: 'key', limit: 'requests_per_minute', value: 5, remaining: 4 },
-      { of: 'key', limit: 'tokens_per_minute', value: 1000, remaining: 1000 },
-      { of: 'key', limit: 'concurrent_requests', value: 2, remaining: expect.any(Number) },
+      { of: 'key', limit: 'requests_per_minute', model: null, value: 5, remaining: 4 },
+      { of: 'key', limit: 'tokens_per_minute', model: null, value: 1000, remaining: 1000 },
+      { of: 'key', limit: 'images_per_minute', model: 'gpt-*', value: 3, remaining: 3 },
+      { of: 'key', limit: 'concurrent_requests', model: null, value: 2, remaining: expect.any(Number) },
     ],
     budgets: [
       {

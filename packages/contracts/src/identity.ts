@@ -1,16 +1,40 @@
 import { z } from 'zod';
+import { problem } from './wire-types.ts';
 
 /** The endpoint families that a key can be limited to. */
 export const EndpointScope = z.enum(['responses', 'messages', 'chat', 'images', 'speech', 'transcriptions']);
 export type EndpointScope = z.infer<typeof EndpointScope>;
 
-/** Units per minute, and requests at once. Absent: not limited. */
-export const Limits = z.strictObject({
+const perMinute = {
   requestsPerMinute: z.int().min(1).optional(),
   tokensPerMinute: z.int().min(1).optional(),
   imagesPerMinute: z.int().min(1).optional(),
   audioSecondsPerMinute: z.int().min(1).optional(),
+};
+
+/** Units per minute. Absent: not limited. */
+export const ModelLimits = z.strictObject(perMinute);
+export type ModelLimits = z.infer<typeof ModelLimits>;
+
+/** Both are bounded because the identity that carries them is a header of every request to a service. */
+const MOST_MODEL_LIMITS = 16;
+const MOST_PATTERN_CHARACTERS = 100;
+
+const tooMany = `There may be limits for at most ${MOST_MODEL_LIMITS} model patterns.`;
+
+/** By model pattern (`gpt-*`). A request counts on every entry whose pattern fits the caller's name of its model. */
+const LimitsByModel = z
+  .record(z.string().min(1).max(MOST_PATTERN_CHARACTERS), ModelLimits)
+  .superRefine((all, context) => {
+    if (Object.keys(all).length > MOST_MODEL_LIMITS)
+      context.addIssue(problem([], { code: 'invalid_value', openai: tooMany, anthropic: tooMany }));
+  });
+
+/** Units per minute, requests at once, and units per minute for some models beside those for all. Absent: not limited. */
+export const Limits = z.strictObject({
+  ...perMinute,
   concurrentRequests: z.int().min(1).optional(),
+  models: LimitsByModel.optional(),
 });
 export type Limits = z.infer<typeof Limits>;
 

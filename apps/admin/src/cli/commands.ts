@@ -23,7 +23,7 @@ const KEYS = '/admin/v1/keys';
 const TEAMS = '/admin/v1/teams';
 const at = (base: string) => (argument: string) => `${base}/${encodeURIComponent(argument)}`;
 
-const USE_OPTIONS = ['limit', 'budget', 'period', 'allow-unpriced'] as const;
+const USE_OPTIONS = ['limit', 'model-limit', 'budget', 'period', 'allow-unpriced'] as const;
 const KEY_OPTIONS = [
   ...['name', 'team', 'owner', 'models', 'endpoints', 'expires-at', 'label', 'disable', 'enable'],
   ...USE_OPTIONS,

@@ -16,6 +16,7 @@ const options = {
   disable: flag,
   enable: flag,
   limit: many,
+  'model-limit': many,
   budget: text,
   period: text,
   'allow-unpriced': flag,

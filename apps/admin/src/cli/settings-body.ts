@@ -15,11 +15,30 @@ export function settingsBody(values: Values): Json {
   if (values.disable || values.enable) body.disabled = values.disable;
   if (values.label !== undefined)
     body.labels = Object.fromEntries(values.label.map((text) => pair(text, 'A label')));
-  if (values.limit !== undefined) body.limits = Object.fromEntries(values.limit.map(limitOf));
+  const limits = limitsOf(values);
+  if (Object.keys(limits).length > 0) body.limits = limits;
   const budget = budgetOf(values);
   if (Object.keys(budget).length > 0) body.budget = budget;
-  for (const member of values.remove ?? []) remove(body, member.split('.'));
+  for (const member of values.remove ?? []) remove(body, pathOf(member));
   return body;
+}
+
+const limitsOf = (values: Values): Json => ({
+  ...Object.fromEntries((values.limit ?? []).map(limitOf)),
+  ...(values['model-limit'] === undefined ? {} : { models: modelLimitsOf(values['model-limit']) }),
+});
+
+/** Of `PATTERN:NAME=COUNT`; patterns may hold colons, limits' names do not. */
+function modelLimitsOf(texts: readonly string[]): Json {
+  const models = new Map<string, Json>();
+  for (const text of texts) {
+    const [name, count] = limitOf(text);
+    const at = name.lastIndexOf(':');
+    if (at < 1) throw new UsageError(`A model's limit is PATTERN:NAME=COUNT, not ${text}`);
+    const pattern = name.slice(0, at);
+    models.set(pattern, { ...models.get(pattern), [name.slice(at + 1)]: count });
+  }
+  return Object.fromEntries(models);
 }
 
 function limitOf(text: string): [string, number | string] {
@@ -33,12 +52,23 @@ const budgetOf = (values: Values): Json => ({
   ...(values['allow-unpriced'] ? { allowUnpriced: true } : {}),
 });
 
+const MODEL_LIMITS = 'limits.models.';
+
+/** `limits.models.gpt-4.1` is of three names, everything else of at most two: only the last one may hold dots. */
+function pathOf(member: string): readonly string[] {
+  if (member.startsWith(MODEL_LIMITS)) return ['limits', 'models', member.slice(MODEL_LIMITS.length)];
+  const [first = '', ...rest] = member.split('.');
+  return rest.length === 0 ? [first] : [first, rest.join('.')];
+}
+
 /** In a patch null removes: `limits.tokensPerMinute` is `{limits: {tokensPerMinute: null}}`. */
-function remove(body: Json, [first = '', second]: readonly string[]): void {
-  if (second === undefined) {
+function remove(body: Json, [first = '', ...rest]: readonly string[]): void {
+  if (rest.length === 0) {
     body[first] = null;
     return;
   }
-  const inner = body[first];
-  body[first] = { ...(typeof inner === 'object' ? inner : {}), [second]: null };
+  const before = body[first];
+  const inner: Json = { ...(typeof before === 'object' ? before : {}) };
+  remove(inner, rest);
+  body[first] = inner;
 }

@@ -80,14 +80,21 @@ export function teamsText(answer: unknown): string {
 }
 
 const Balance = z.looseObject({
-  limits: z.array(z.object({ limit: z.string(), value: z.number(), remaining: z.number() })),
+  limits: z.array(
+    z.object({ limit: z.string(), model: z.string().nullable(), value: z.number(), remaining: z.number() }),
+  ),
   budget: Members.nullable(),
 });
 
 export function balanceText(answer: unknown): string {
   const { limits, budget } = Balance.parse(answer);
-  const rows = limits.map(({ limit, value, remaining }) => [limit, String(value), String(remaining)]);
-  const limited = rows.length === 0 ? 'No limits.' : table(['LIMIT', 'VALUE', 'LEFT'], rows);
+  const rows = limits.map(({ limit, model, value, remaining }) => [
+    limit,
+    model ?? 'all',
+    String(value),
+    String(remaining),
+  ]);
+  const limited = rows.length === 0 ? 'No limits.' : table(['LIMIT', 'MODELS', 'VALUE', 'LEFT'], rows);
   return `${limited}\n\n${budget === null ? 'No budget.' : memberTable(budget)}`;
 }
 

@@ -29,10 +29,13 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
     what keys and teams may use (create and update):
       --limit NAME=COUNT requestsPerMinute, tokensPerMinute, imagesPerMinute, audioSecondsPerMinute or
                          concurrentRequests; may be repeated
+      --model-limit PATTERN:NAME=COUNT
+                         such a limit per minute for some models only: gpt-*:tokensPerMinute=1000; may be repeated
       --budget USD       what they may spend
       --period PERIOD    in a day, week, month or total
       --allow-unpriced   models without a price may be used in spite of the budget
-      --remove MEMBER    update only: removes what is set, such as budget, models or limits.tokensPerMinute; may be repeated
+      --remove MEMBER    update only: removes what is set, such as budget, models, limits.tokensPerMinute or
+                         limits.models.gpt-*; may be repeated
 
   usage                  what was used, in the last 30 days
       --from TIME, --to TIME    such as 2026-11-01 or 2026-11-01T08:00:00Z

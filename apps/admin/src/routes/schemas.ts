@@ -75,7 +75,15 @@ export const ChannelPage = page(
 
 /** What is left of limits and of the budget at this moment. */
 export const BalanceReply = z.strictObject({
-  limits: z.array(z.strictObject({ limit: z.string(), value: z.number(), remaining: z.number() })),
+  limits: z.array(
+    z.strictObject({
+      limit: z.string(),
+      /** The pattern of the models that it holds for; null: all. */
+      model: z.string().nullable(),
+      value: z.number(),
+      remaining: z.number(),
+    }),
+  ),
   budget: z
     .strictObject({
       period: z.string(),

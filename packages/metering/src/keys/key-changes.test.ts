@@ -169,3 +169,21 @@ test('two changes at the same time both take place, one after the other', async 
   ).rejects.toThrow('refused');
   expect((await readAudit(redis, { limit: 50 })).entries).toHaveLength(6);
 });
+
+test('limits for some models are kept with a key and its team; where none is left, nothing is limited', async () => {
+  const own = { models: { 'gpt-*': { requestsPerMinute: 5, tokensPerMinute: 1000 }, 'o3:x': {} } };
+  const { record, secret } = await keys().createKey({ name: 'search', team: 'platform', limits: own });
+  const limits = { models: { '*': { imagesPerMinute: 2 } } };
+  await teams().createTeam({ name: 'platform', limits }, alice);
+  expect((await keys().findKey(secret))?.identity.accounts).toEqual([
+    { owner: record.id, limits: own, budget: null },
+    { owner: 'team:platform', limits, budget: null },
+  ]);
+  await teams().updateTeam('platform', () => ({ name: 'platform', limits: { models: {} } }), alice);
+  await keys().updateKey(
+    record.id,
+    () => ({ name: 'search', team: 'platform', limits: { models: { 'gpt-*': {} } } }),
+    alice,
+  );
+  expect((await keys().findKey(secret))?.identity.accounts).toEqual([]);
+});

@@ -124,5 +124,8 @@ export const identityOf = (record: KeyRecord, team: TeamRecord | undefined): Ide
 
 export const accountOfKey = ({ id, limits, budget }: KeyRecord): Account => ({ owner: id, limits, budget });
 
-const isLimited = ({ limits, budget }: Account): boolean =>
-  budget !== null || Object.values(limits).some((limit) => limit !== undefined);
+const isLimited = ({ limits: { models = {}, ...limits }, budget }: Account): boolean =>
+  budget !== null || [limits, ...Object.values(models)].some(hasLimit);
+
+const hasLimit = (limits: Omit<Limits, 'models'>): boolean =>
+  Object.values(limits).some((limit) => limit !== undefined);

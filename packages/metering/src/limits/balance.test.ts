@@ -66,7 +66,12 @@ test('what is left is what admission and reservation leave', async () => {
     consumption: { ...NOTHING_CONSUMED, inputTokens: 4000, audioMs: 30_500 },
     ...{ estimated: true, costMicroUsd: 300 },
   };
-  await ledger.reserve({ subject, estimate, charges: chargesOf(accounts, timeZone), leaseMs: 60_000 });
+  await ledger.reserve({
+    subject,
+    estimate,
+    charges: chargesOf(accounts, subject.model, timeZone),
+    leaseMs: 60_000,
+  });
   const [own, team] = await balances();
   const left = Object.fromEntries(own?.limits.map(({ limit, remaining: count }) => [limit, count]) ?? []);
   expect(left).toMatchObject({ requestsPerMinute: 3, concurrentRequests: 2 });

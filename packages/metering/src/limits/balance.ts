@@ -2,12 +2,14 @@ import type { Account, Budget, Limits } from '@gateway/contracts/identity';
 import type { ChainableCommander, Redis } from 'ioredis';
 import { askRedis } from '../keys/ask-redis.ts';
 import { periodEndMs, periodOf } from '../ledger/budget-period.ts';
-import type { Dimension } from '../ledger/charge.ts';
 import { redisNames } from '../redis-names.ts';
+import { rateLimitsOf } from './rate-limits.ts';
 
 /** What is left of one limit, in its own unit. */
 export interface LimitBalance {
-  readonly limit: keyof Limits;
+  readonly limit: Exclude<keyof Limits, 'models'>;
+  /** The pattern of the models that it holds for; null: all. */
+  readonly model: string | null;
   readonly value: number;
   readonly remaining: number;
 }
@@ -28,13 +30,6 @@ export interface AccountBalance {
   readonly limits: readonly LimitBalance[];
   readonly budget: BudgetBalance | null;
 }
-
-const RATES = [
-  { limit: 'requestsPerMinute', dimension: 'requests', unitsPerOne: 1 },
-  { limit: 'tokensPerMinute', dimension: 'tokens', unitsPerOne: 1 },
-  { limit: 'imagesPerMinute', dimension: 'images', unitsPerOne: 1 },
-  { limit: 'audioSecondsPerMinute', dimension: 'audioMs', unitsPerOne: 1000 },
-] as const satisfies readonly { limit: keyof Limits; dimension: Dimension; unitsPerOne: number }[];
 
 const WINDOW_US = 60_000_000;
 
@@ -79,18 +74,15 @@ export async function readBalances(
 }
 
 function limitQuestions(owner: string, limits: Limits): Question<LimitBalance & { owner: string }>[] {
-  const questions: Question<LimitBalance & { owner: string }>[] = [];
-  for (const { limit, dimension, unitsPerOne } of RATES) {
-    const value = limits[limit];
-    if (value === undefined) continue;
-    questions.push({
-      ask: (commands) => commands.get(redisNames.rate(owner, dimension, null)),
+  const questions = rateLimitsOf(limits).map(
+    ({ name, value, unitsPerOne, dimension, model }): Question<LimitBalance & { owner: string }> => ({
+      ask: (commands) => commands.get(redisNames.rate(owner, dimension, model)),
       read: (reply, nowUs) => {
         const left = unitsLeft(Number(reply ?? 0), nowUs, value * unitsPerOne);
-        return { owner, limit, value, remaining: Math.floor(left / unitsPerOne) };
+        return { owner, limit: name, model, value, remaining: Math.floor(left / unitsPerOne) };
       },
-    });
-  }
+    }),
+  );
   const { concurrentRequests } = limits;
   if (concurrentRequests !== undefined)
     questions.push({
@@ -98,7 +90,7 @@ function limitQuestions(owner: string, limits: Limits): Question<LimitBalance & 
       read: (reply, nowUs) => {
         const running = scores(reply).filter((untilMs) => untilMs * 1000 > nowUs).length;
         const remaining = Math.max(0, concurrentRequests - running);
-        return { owner, limit: 'concurrentRequests', value: concurrentRequests, remaining };
+        return { owner, limit: 'concurrentRequests', model: null, value: concurrentRequests, remaining };
       },
     });
   return questions;

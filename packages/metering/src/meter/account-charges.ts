@@ -1,22 +1,27 @@
 import type { Account } from '@gateway/contracts/identity';
-import type { Charge, Dimension } from '../ledger/charge.ts';
+import { fitsPattern } from '@gateway/contracts/model-pattern';
+import type { Charge } from '../ledger/charge.ts';
+import { type RateLimit, rateLimitsOf } from '../limits/rate-limits.ts';
 
-/** The limits that count what a request consumes; the others are the edge's. */
-const CONSUMPTION_LIMITS = [
-  { limit: 'tokensPerMinute', dimension: 'tokens', unitsPerOne: 1 },
-  { limit: 'imagesPerMinute', dimension: 'images', unitsPerOne: 1 },
-  { limit: 'audioSecondsPerMinute', dimension: 'audioMs', unitsPerOne: 1000 },
-] as const satisfies readonly { limit: string; dimension: Dimension; unitsPerOne: number }[];
-
-/** What a request counts against, over all the accounts that it is on. */
-export const chargesOf = (accounts: readonly Account[], timeZone: string): readonly Charge[] =>
+/**
+ * What a request for a model counts against in a service, over all the accounts that it is on. Requests over all
+ * models are not among it: the edge counts them, which knows no models.
+ *
+ * @param model the caller's name of it
+ */
+export const chargesOf = (accounts: readonly Account[], model: string, timeZone: string): readonly Charge[] =>
   accounts.flatMap(({ owner, limits, budget }) => [
-    ...CONSUMPTION_LIMITS.flatMap(({ limit: name, dimension, unitsPerOne }): Charge[] => {
-      const limit = limits[name];
-      return limit === undefined
-        ? []
-        : [{ kind: 'rate', owner, dimension, model: null, limit: limit * unitsPerOne }];
-    }),
+    ...rateLimitsOf(limits)
+      .filter((limit) => countsOn(limit, model))
+      .map(
+        ({ dimension, model: pattern, value, unitsPerOne }): Charge => ({
+          kind: 'rate',
+          owner,
+          dimension,
+          model: pattern,
+          limit: value * unitsPerOne,
+        }),
+      ),
     ...(budget === null
       ? []
       : [
@@ -30,3 +35,6 @@ export const chargesOf = (accounts: readonly Account[], timeZone: string): reado
           } satisfies Charge,
         ]),
   ]);
+
+const countsOn = ({ dimension, model: pattern }: RateLimit, model: string): boolean =>
+  pattern === null ? dimension !== 'requests' : fitsPattern(pattern, model);

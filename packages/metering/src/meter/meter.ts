@@ -51,8 +51,8 @@ export interface Meter {
   /**
    * Reserves before the upstream is called.
    *
-   * @throws {GatewayError} `rate_limited_tokens`, `budget_exhausted`, `unpriced_model`; `service_unavailable` where there are limits or
-   * budgets to keep and Redis is away
+   * @throws {GatewayError} `rate_limited`, `rate_limited_tokens`, `budget_exhausted`, `unpriced_model`; `service_unavailable` where there
+   * are limits or budgets to keep and Redis is away
    */
   begin(demand: Demand): Promise<Metered>;
   /** Takes up a reservation that another process made: a job's. */
@@ -135,7 +135,7 @@ export function createMeter(options: MeterOptions): Meter {
     begin: async ({ subject, accounts, estimate, leaseMs }) => {
       if (estimate.costMicroUsd === null)
         refuseUnpriced(subject.model, accounts, () => onRefused('unpriced_model', subject));
-      const charges = chargesOf(accounts, timeZone);
+      const charges = chargesOf(accounts, subject.model, timeZone);
       const reserving = ledger.reserve({ subject, estimate, charges, leaseMs: leaseMs ?? LEASE_MS });
       if (leaseMs === undefined) open.add(subject.id);
       if (charges.length === 0 && leaseMs === undefined) {

@@ -72,22 +72,29 @@ interface Attempted {
 function limitReached(charge: Charge, { waitMs, remaining, amount, nowMs }: Attempted): GatewayError {
   const used = shown(charge, charge.limit - remaining);
   const numbers = `Limit ${shown(charge, charge.limit)}, Used ${used}, Requested ${shown(charge, amount)}.`;
-  const what = WORDS[charge.dimension];
+  const code = charge.dimension === 'requests' ? 'rate_limited' : 'rate_limited_tokens';
+  const what = limitWords(charge);
   const headers = limitHeaders(charge, remaining, nowMs);
   if (waitMs === null) {
-    return new GatewayError('rate_limited_tokens', {
+    return new GatewayError(code, {
       message: `Request too large for your limit on ${what}: ${numbers} Waiting does not help; send a smaller request.`,
       retry: false,
       headers,
     });
   }
   const seconds = Math.max(0.001, waitMs / 1000);
-  return new GatewayError('rate_limited_tokens', {
+  return new GatewayError(code, {
     message: `Rate limit reached on ${what}: ${numbers} Please try again in ${seconds}s.`,
     retryAfterSeconds: seconds,
     headers: { ...headers, 'retry-after-ms': String(waitMs) },
   });
 }
+
+/** `tokens per minute`, or `tokens per minute of 'gpt-*'` where the limit is only for some models. */
+const limitWords = (charge: Charge): string => {
+  const words = WORDS[charge.dimension];
+  return charge.kind === 'rate' && charge.model !== null ? `${words} of '${charge.model}'` : words;
+};
 
 /** Both protocols' headers, of which each client reads its own; neither has any for images or audio. */
 function limitHeaders(
@@ -95,7 +102,7 @@ function limitHeaders(
   remaining: number,
   nowMs: number,
 ): Record<string, string> {
-  if (dimension !== 'tokens') return {};
+  if (dimension !== 'tokens' && dimension !== 'requests') return {};
   const rate = { unit: dimension, limit, remaining } as const;
   return Object.fromEntries([
     ...rateLimitHeaders(rate, 'openai', nowMs),
