@@ -15,6 +15,8 @@ const line = (what: string, value: number, most: number, unit: string): BudgetLi
 
 export interface Figures {
   readonly smallUs: number;
+  /** The same by a key with limits and a budget. */
+  readonly limitedUs: number;
   readonly agentUs: number;
   readonly translatedUs: number;
   readonly portkeySmallUs: number;
@@ -38,6 +40,7 @@ export const budgetLines = (figures: Figures): readonly BudgetLine[] => [
   },
   line('added latency, p50', figures.addedP50Ms, 1, 'ms'),
   line('added latency, p99', figures.addedP99Ms, 5, 'ms'),
+  line('limits and a budget on top of counting', figures.limitedUs - figures.smallUs, 80, 'µs'),
   line('115 KB request over the small one', figures.agentUs / figures.smallUs, 1.5, '×'),
   line('translated small request over the one that passes', figures.translatedUs / figures.smallUs, 2, '×'),
   line('broken streams of 1,000 at once', figures.brokenStreams, 0, 'streams'),

@@ -7,6 +7,7 @@ import { startStack } from '@gateway/stack/start-stack';
 import { budgetLines } from './budgets.ts';
 import { compare, type Measured, type Target } from './compared.ts';
 import { pacedLatency } from './latency.ts';
+import { makeLimitedKey } from './limited-key.ts';
 import { findLoadGenerator } from './load.ts';
 import { startPortkey } from './portkey.ts';
 import { REQUESTS } from './requests.ts';
@@ -56,6 +57,13 @@ const gateway: Target = {
   headers: { authorization: `Bearer ${stack.key}` },
   processes: gatewayProcesses,
 };
+const limited: Target = {
+  ...gateway,
+  name: 'gateway, limited key',
+  headers: {
+    authorization: `Bearer ${await makeLimitedKey(stack.adminUrl ?? '', stack.adminToken)}`,
+  },
+};
 const peer: Target = { name: 'portkey', ...portkey };
 const targets = [direct, gateway, peer];
 
@@ -90,7 +98,7 @@ for (const [name, bytes] of upload.grownBytes) print(`  ${name}: grew by ${megab
 
 const byWorkload = new Map<string, ReadonlyMap<string, Measured>>();
 for (const [name, body, measured] of [
-  ['small JSON', REQUESTS.small, targets],
+  ['small JSON', REQUESTS.small, [...targets, limited]],
   // Nobody else here translates.
   ['small JSON, translated', REQUESTS.translated, [gateway]],
   ['streamed', REQUESTS.streamed, targets],
@@ -120,6 +128,7 @@ const small = byWorkload.get('small JSON');
 const figure = (value: number | undefined): number => value ?? Number.NaN;
 const lines = budgetLines({
   smallUs: figure(small?.get('gateway')?.totalProcessorUs),
+  limitedUs: figure(small?.get('gateway, limited key')?.totalProcessorUs),
   agentUs: figure(byWorkload.get('115 KB JSON')?.get('gateway')?.totalProcessorUs),
   translatedUs: figure(byWorkload.get('small JSON, translated')?.get('gateway')?.totalProcessorUs),
   portkeySmallUs: figure(small?.get('portkey')?.totalProcessorUs),
