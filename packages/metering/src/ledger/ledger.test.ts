@@ -210,6 +210,19 @@ test('what reserved nothing because Redis was away is recorded once too', async 
   expect(await records()).toHaveLength(1);
 });
 
+test('what is released is given back whole, leaves no record, and may never have been reserved', async () => {
+  const about = subject();
+  const charges = [budget(1000), tokensPerMinute(600)];
+  await ledger.release(about, result(100, 60));
+  await ledger.reserve({ subject: about, estimate: result(100, 60), charges, leaseMs: 0 });
+  await otherLedger.release(about, result(100, 60));
+  await ledger.release(about, result(100, 60));
+  expect(await ledger.settleAbandoned()).toBe(0);
+  expect(await ledger.settle(about, result(60))).toBe(false);
+  expect(await redis.hgetall(redisNames.account('key_1', 'total'))).toEqual({ reserved: '0' });
+  expect(await redis.keys('*')).toHaveLength(1);
+});
+
 test('a reservation whose process is gone is charged as estimated when its lease runs out, once', async () => {
   const about = subject();
   await ledger.reserve({ subject: about, estimate: result(100, 7), charges: [budget(1000)], leaseMs: 0 });

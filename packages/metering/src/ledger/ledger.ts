@@ -44,6 +44,8 @@ export interface Ledger {
   settle(subject: UsageSubject, result: UsageResult): Promise<boolean>;
   /** The same, once, for a request that does not know whether it has reserved because Redis did not answer. */
   settleUnreserved(subject: UsageSubject, result: UsageResult): Promise<boolean>;
+  /** Gives back all of a reservation, if there is one: its request was not let in, and leaves no record. */
+  release(subject: UsageSubject, estimate: UsageResult): Promise<void>;
   /** Keeps reservations that are still being worked on. */
   renew(ids: readonly string[], leaseMs: number): Promise<void>;
   /** Settles reservations whose lease has run out, as estimated. Returns how many. */
@@ -92,7 +94,7 @@ export function createLedger({ redis, now, keepRecordsDays, keepSumsDays }: Ledg
   const append = async (
     subject: UsageSubject,
     result: UsageResult,
-    mode: 'reserved' | 'unreserved' | 'abandoned',
+    mode: 'reserved' | 'unreserved' | 'abandoned' | 'released',
   ) => {
     const record: UsageRecord = { ...subject, ...result };
     const moment = new Date(now()).toISOString();
@@ -104,7 +106,7 @@ export function createLedger({ redis, now, keepRecordsDays, keepSumsDays }: Ledg
       redisNames.sums(moment.slice(0, 'YYYY-MM-DDTHH'.length)),
       subject.id,
       mode,
-      JSON.stringify(amountsOf(result)),
+      JSON.stringify(mode === 'released' ? {} : amountsOf(result)),
       JSON.stringify(record),
       sumPrefix(groupsOf(record)),
       keepRecordsDays * SECONDS_PER_DAY,
@@ -150,6 +152,9 @@ export function createLedger({ redis, now, keepRecordsDays, keepSumsDays }: Ledg
     },
     settle: (subject, result) => append(subject, result, 'reserved'),
     settleUnreserved: (subject, result) => append(subject, result, 'unreserved'),
+    release: async (subject, estimate) => {
+      await append(subject, estimate, 'released');
+    },
     renew: async (ids, leaseMs) => {
       if (ids.length === 0) return;
       const until = (await redisNow()) + leaseMs;

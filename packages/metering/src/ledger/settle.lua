@@ -9,7 +9,8 @@
 -- ARGV[8], ARGV[9]; …  the rest of a sum's field, and what is added to it
 --
 -- Who settles: "reserved", a request that knows that it has reserved; "unreserved", one that does not know it because
--- Redis did not answer; "abandoned", somebody else for a process that is gone.
+-- Redis did not answer; "abandoned", somebody else for a process that is gone; "released", a request that was not let in
+-- although it may have reserved: it leaves no record.
 --
 -- Returns 1 when settled now, 0 when settled before.
 local WINDOW_US = 60000000
@@ -17,7 +18,7 @@ local TAT_TTL_MS = 120000
 local MARK_TTL_S = 7 * 86400
 
 local charges = redis.call('HGET', KEYS[1], 'charges')
-if ARGV[2] == 'reserved' then
+if ARGV[2] == 'reserved' or ARGV[2] == 'released' then
   if not charges then return 0 end
 else
   if ARGV[2] == 'abandoned' and not charges then return 0 end
@@ -48,6 +49,7 @@ end
 
 redis.call('DEL', KEYS[1])
 redis.call('ZREM', KEYS[2], ARGV[1])
+if ARGV[2] == 'released' then return 1 end
 redis.call('XADD', KEYS[4], '*', 'record', ARGV[4])
 redis.call('EXPIRE', KEYS[4], ARGV[6])
 for i = 8, #ARGV, 2 do redis.call('HINCRBY', KEYS[5], ARGV[5] .. ARGV[i], ARGV[i + 1]) end

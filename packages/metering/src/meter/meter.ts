@@ -22,7 +22,7 @@ export interface MeterOptions {
 }
 
 export interface MeterProblem {
-  readonly what: 'reserve' | 'settle' | 'spool' | 'renew' | 'sweep' | 'replay';
+  readonly what: 'reserve' | 'settle' | 'spool' | 'renew' | 'release' | 'sweep' | 'replay';
   /** Of the error only its message: Redis' own errors carry whole commands. */
   readonly reason: string;
 }
@@ -65,11 +65,15 @@ export interface Meter {
 const LEASE_MS = 60_000;
 const UPKEEP_EVERY_MS = 15_000;
 const RETRY_AFTER_SECONDS = 2;
+/** Reservations of unknown fate that are remembered; those beyond run out by themselves. */
+const MOST_DOUBTFUL = 10_000;
 
 /** One per process: reserves and settles, keeps leases alive, sweeps up after processes that are gone, replays the spool. */
 export function createMeter(options: MeterOptions): Meter {
   const { ledger, spool, now, timeZone, report, onRefused, onBudgetNear } = options;
   const open = new Set<string>();
+  /** Refused because Redis did not answer in time; it may carry the reservation out when it goes on. */
+  const doubtful = new Map<string, Pick<Demand, 'subject' | 'estimate'>>();
   // A count and not a set of promises: what a long-lived set has held survives young garbage collection.
   let settling = 0;
   let onQuiet: (() => void) | undefined;
@@ -120,8 +124,16 @@ export function createMeter(options: MeterOptions): Meter {
     if (settling === 0) onQuiet?.();
   };
 
+  const releaseDoubtful = async (): Promise<void> => {
+    for (const [id, { subject, estimate }] of doubtful) {
+      await ledger.release(subject, estimate);
+      doubtful.delete(id);
+    }
+  };
+
   const upkeep = async (): Promise<void> => {
     await attempt('renew', () => ledger.renew([...open], LEASE_MS));
+    await attempt('release', releaseDoubtful);
     await attempt('sweep', () => ledger.settleAbandoned());
     await attempt('replay', () =>
       spool.replay(async (usage) => {
@@ -147,6 +159,7 @@ export function createMeter(options: MeterOptions): Meter {
       }
       const answer = await reserving.catch((cause: unknown) => {
         open.delete(subject.id);
+        if (doubtful.size < MOST_DOUBTFUL) doubtful.set(subject.id, { subject, estimate });
         throw new GatewayError('service_unavailable', {
           message: `The gateway cannot check this key's limits at the moment. Please try again in ${RETRY_AFTER_SECONDS} seconds.`,
           retryAfterSeconds: RETRY_AFTER_SECONDS,
