@@ -91,48 +91,78 @@ async function settledRecords(keys: readonly MadeKey[], count: number): Promise<
   return read();
 }
 
-test('with Redis stopped and started, keys without limits go on, those with a budget are told to come back, and all is accounted once', async () => {
-  const free = await createKey(gateway.stack, { name: 'free' });
-  const budgeted = await createKey(gateway.stack, {
-    name: 'budgeted',
-    budget: { usd: 10, period: 'total' },
-  });
-  const warm = (await warmUp(free)) + (await warmUp(budgeted));
+interface Outage {
+  readonly name: string;
+  readonly begin: () => Promise<void>;
+  readonly end: () => Promise<void>;
+}
 
-  const gate = createGate();
-  for (let n = 0; n < 2 * IN_FLIGHT; n += 1) gateway.simulator.script({ gate: gate.opened });
-  const inFlight = [free, budgeted].flatMap((key) =>
-    Array.from({ length: IN_FLIGHT }, () => answered(respond(key))),
-  );
-  await waitFor(() => gateway.simulator.requests.length === warm + 2 * IN_FLIGHT);
-  await redis.stop();
+const OUTAGES: readonly Outage[] = [
+  {
+    name: 'stopped and started',
+    begin: () => redis.stop(),
+    end: async () => {
+      redis = await runRedis(redis.port);
+    },
+  },
+  // What was sent to it meanwhile it still carries out, although nobody waits for the answers any more.
+  {
+    name: 'frozen and thawed',
+    begin: async () => redis.kill('SIGSTOP'),
+    end: async () => redis.kill('SIGCONT'),
+  },
+];
 
-  const refused = await respond(budgeted);
-  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
-  const messages = [{ role: 'user', content: 'hello' }];
-  const overloaded = await post(budgeted, '/v1/messages', { model: 'claude', max_tokens: 50, messages });
-  expect([overloaded.status, overloaded.headers.get('retry-after')]).toEqual([
-    529,
-    expect.stringMatching(/^\d+$/),
-  ]);
-  for (let n = 0; n < MEANWHILE; n += 1) expect(await answered(respond(free))).toBe(200);
-  gate.open();
-  expect(await Promise.all(inFlight)).toEqual(inFlight.map(() => 200));
-  await waitFor(async () => (await spooled()).length > 0, { what: 'that usage is kept on disk' });
+test.for(OUTAGES)(
+  'with Redis $name, keys without limits go on, those with a budget are told to come back, and all is accounted once',
+  { timeout: 120_000 },
+  async ({ begin, end }) => {
+    const free = await createKey(gateway.stack, { name: 'free' });
+    const budgeted = await createKey(gateway.stack, {
+      name: 'budgeted',
+      budget: { usd: 10, period: 'total' },
+    });
+    const warm = (await warmUp(free)) + (await warmUp(budgeted));
 
-  redis = await runRedis(redis.port);
-  await waitFor(areReady);
-  expect(await answered(respond(budgeted))).toBe(200);
-  const total = warm + 2 * IN_FLIGHT + MEANWHILE + 1;
-  const records = await settledRecords([free, budgeted], total);
-  expect(records.map(({ outcome }) => outcome)).toEqual(Array.from({ length: total }, () => 'ok'));
-  expect(new Set(records.map(({ id }) => id)).size).toBe(total);
+    const gate = createGate();
+    for (let n = 0; n < 2 * IN_FLIGHT; n += 1) gateway.simulator.script({ gate: gate.opened });
+    const inFlight = [free, budgeted].flatMap((key) =>
+      Array.from({ length: IN_FLIGHT }, () => answered(respond(key))),
+    );
+    await waitFor(() => gateway.simulator.requests.length === warm + 2 * IN_FLIGHT);
+    await begin();
 
-  const row = gateway.simulator.ledger()[MODEL];
-  expect(row?.requests).toBe(total);
-  const sums = await Promise.all([free, budgeted].map(({ id }) => readUsage(gateway.stack, id)));
-  const cost = sums.flat().reduce((sum, { costMicroUsd }) => sum + costMicroUsd, 0);
-  expect(cost).toBe(row && invoiceOf(MODEL, row));
-  const spent = sums[1]?.reduce((sum, { costMicroUsd }) => sum + costMicroUsd, 0);
-  expect(await readBudget(gateway.stack, 'keys', budgeted.id)).toEqual({ spent, reserved: 0 });
-}, 120_000);
+    const refused = await respond(budgeted);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([
+      503,
+      expect.stringMatching(/^\d+$/),
+    ]);
+    const messages = [{ role: 'user', content: 'hello' }];
+    const overloaded = await post(budgeted, '/v1/messages', { model: 'claude', max_tokens: 50, messages });
+    expect([overloaded.status, overloaded.headers.get('retry-after')]).toEqual([
+      529,
+      expect.stringMatching(/^\d+$/),
+    ]);
+    for (let n = 0; n < MEANWHILE; n += 1) expect(await answered(respond(free))).toBe(200);
+    gate.open();
+    expect(await Promise.all(inFlight)).toEqual(inFlight.map(() => 200));
+    await waitFor(async () => (await spooled()).length > 0, { what: 'that usage is kept on disk' });
+
+    await end();
+    await waitFor(areReady);
+    expect(await answered(respond(budgeted))).toBe(200);
+    const total = warm + 2 * IN_FLIGHT + MEANWHILE + 1;
+    const records = await settledRecords([free, budgeted], total);
+    expect(records.map(({ outcome }) => outcome)).toEqual(Array.from({ length: total }, () => 'ok'));
+    expect(new Set(records.map(({ id }) => id)).size).toBe(total);
+
+    const row = gateway.simulator.ledger()[MODEL];
+    expect(row?.requests).toBe(total);
+    const sums = await Promise.all([free, budgeted].map(({ id }) => readUsage(gateway.stack, id)));
+    const cost = sums.flat().reduce((sum, { costMicroUsd }) => sum + costMicroUsd, 0);
+    expect(cost).toBe(row && invoiceOf(MODEL, row));
+    const spent = sums[1]?.reduce((sum, { costMicroUsd }) => sum + costMicroUsd, 0);
+    await waitFor(async () => (await readBudget(gateway.stack, 'keys', budgeted.id)).reserved === 0, REPLAY);
+    expect(await readBudget(gateway.stack, 'keys', budgeted.id)).toEqual({ spent, reserved: 0 });
+  },
+);
