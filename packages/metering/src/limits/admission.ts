@@ -24,7 +24,7 @@ export interface Admission {
   admit(requestId: string, checks: readonly Check[]): Promise<Admitted>;
   /** Frees the request's places. Never throws: a place that could not be freed frees itself when its lease runs out. */
   release(requestId: string, checks: readonly Check[]): void;
-  /** Stops renewing. */
+  /** Stops renewing, and frees what is still to be freed. */
   close(): void;
 }
 
@@ -41,6 +41,8 @@ const RENEW = readFileSync(new URL('./renew.lua', import.meta.url), 'utf8');
 /** A crashed replica's places are free again after this time at the latest. */
 const LEASE_MS = 60_000;
 const RENEW_EVERY_MS = 20_000;
+/** Places freed within this time are freed together: one command and one write to Redis' socket for all. */
+const GATHER_MS = 2;
 
 const checkKey = ({ kind, owner }: Check): string =>
   kind === 'rate' ? redisNames.rate(owner, 'requests', null) : redisNames.places(owner);
@@ -52,6 +54,19 @@ export function createAdmission({ redis }: { redis: Redis }): Admission {
   const held = new Map<string, Set<string>>();
 
   const places = (checks: readonly Check[]) => checks.filter(({ kind }) => kind === 'places').map(checkKey);
+
+  let freed = new Map<string, string[]>();
+  const free = (key: string, requestId: string): void => {
+    if (freed.size === 0) setTimeout(freeGathered, GATHER_MS);
+    const ids = freed.get(key);
+    if (ids === undefined) freed.set(key, [requestId]);
+    else ids.push(requestId);
+  };
+  const freeGathered = (): void => {
+    const gathered = freed;
+    freed = new Map();
+    for (const [key, ids] of gathered) redis.zrem(key, ...ids).catch(() => undefined);
+  };
 
   const renewing = setInterval(() => {
     for (const [key, ids] of held) redis.gatewayRenewPlaces(1, key, LEASE_MS, ...ids).catch(() => undefined);
@@ -79,9 +94,12 @@ export function createAdmission({ redis }: { redis: Redis }): Admission {
         const ids = held.get(key);
         ids?.delete(requestId);
         if (ids?.size === 0) held.delete(key);
-        redis.zrem(key, requestId).catch(() => undefined);
+        free(key, requestId);
       }
     },
-    close: () => clearInterval(renewing),
+    close: () => {
+      clearInterval(renewing);
+      freeGathered();
+    },
   };
 }

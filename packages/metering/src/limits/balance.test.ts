@@ -1,10 +1,12 @@
 import type { Account } from '@gateway/contracts/identity';
 import { NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
+import { waitFor } from '@gateway/testkit/wait-for';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLedger } from '../ledger/ledger.ts';
 import { chargesOf } from '../meter/account-charges.ts';
+import { redisNames } from '../redis-names.ts';
 import { createRequestRedis } from '../request-redis.ts';
 import { checksOf } from './account-checks.ts';
 import { type Admission, createAdmission } from './admission.ts';
@@ -59,6 +61,7 @@ test('what is left is what admission and reservation leave', async () => {
   await admission.admit('req_1', checks);
   await admission.admit('req_2', checks);
   admission.release('req_1', checks);
+  await waitFor(async () => (await redis.zcard(redisNames.places(accounts[0]?.owner ?? ''))) === 1);
   const ledger = createLedger({ redis, now: () => nowMs, keepRecordsDays: 1, keepSumsDays: 1 });
   const subject = { id: 'req_1', keyId: 'key_1', team: 'a', endpoint: 'x', model: 'm', startedAtMs: nowMs };
   const estimate = {
