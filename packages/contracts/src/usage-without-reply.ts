@@ -13,6 +13,9 @@ const MAY_BE_BILLED: ReadonlySet<ErrorCode> = new Set([
   'shutting_down',
 ]);
 
+/** Whether a provider that was asked may have done the work although it ended like this. */
+export const mayBeBilled = (code: ErrorCode): boolean => MAY_BE_BILLED.has(code);
+
 /**
  * What is charged for work of which no reply was seen: nothing where the provider certainly did not begin, else what was
  * estimated.
@@ -25,7 +28,7 @@ export function usageWithoutReply(
   hasBegun: boolean,
 ): ConsumedUsage {
   const { channel, attempts, consumption, costMicroUsd } = estimate;
-  if (hasBegun && code !== undefined && MAY_BE_BILLED.has(code))
+  if (hasBegun && code !== undefined && mayBeBilled(code))
     return { channel, attempts, consumption, estimated: true, costMicroUsd };
   return {
     channel: null,

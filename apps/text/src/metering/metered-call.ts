@@ -1,10 +1,12 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { NOTHING_CONSUMED, type UsageOutcome, type UsageResult } from '@gateway/contracts/usage-record';
+import { mayBeBilled } from '@gateway/contracts/usage-without-reply';
 import type { Metered } from '@gateway/metering/meter/meter';
 import { costMicroUsd } from '@gateway/metering/price/cost';
 import { CallerLeft } from '@gateway/service-kit/request-context';
 import { requestIdOf } from '@gateway/service-kit/request-id';
 import type { TextCall } from '../text-call.ts';
+import { estimatedUsage, type TokenUsage } from '../usage.ts';
 import { largestConsumption } from './estimate.ts';
 
 /**
@@ -42,15 +44,22 @@ export function beginMetering(call: TextCall): Promise<Metered> {
   });
 }
 
-/** How a call went, when it is over. Nothing is charged where no upstream has begun to answer. */
+/**
+ * How a call went, when it is over. Where no upstream has begun to answer nothing is charged, but the input where one
+ * may have worked on it: the caller left, or a time limit ran out.
+ */
 export function resultOf(call: TextCall, thrown: unknown): UsageResult {
-  const { tally, model, startedAt } = call;
-  const { channel, attempts, firstByteMs, estimated } = tally;
-  const { serviceTier, ...used } = tally.usage ?? {};
+  const { tally, model, startedAt, context } = call;
+  const { channel, firstByteMs } = tally;
+  const attempts = Math.max(tally.attempts, Number(context.line.attempts ?? 0));
+  const unanswered =
+    channel === null && attempts > 0 && thrown instanceof GatewayError && mayBeBilled(thrown.code);
+  const estimated = tally.estimated || unanswered;
+  const { serviceTier, ...used } = unanswered ? inputOf(call) : (tally.usage ?? {});
   const consumption = { ...NOTHING_CONSUMED, ...used };
-  const hasBegun = channel !== null;
+  const hasBegun = channel !== null || unanswered;
   const cost = model.price && (hasBegun ? costMicroUsd(model.price, consumption, { serviceTier }) : 0);
-  call.context.line.costMicroUsd = cost;
+  context.line.costMicroUsd = cost;
   return {
     outcome: outcomeOf(call, thrown),
     channel,
@@ -62,6 +71,9 @@ export function resultOf(call: TextCall, thrown: unknown): UsageResult {
     costMicroUsd: cost,
   };
 }
+
+const inputOf = ({ request }: TextCall): TokenUsage =>
+  estimatedUsage(null, { inputLength: request.bytes.length, outputLength: 0 });
 
 function outcomeOf({ context, response }: TextCall, thrown: unknown): UsageOutcome {
   if (context.signal.reason instanceof CallerLeft) return 'left';

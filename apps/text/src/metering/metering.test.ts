@@ -177,7 +177,7 @@ test('a cut stream is one request, failed, charged for about what was delivered'
   expect(await account()).toEqual({ reserved: '0', spent: String(record?.costMicroUsd) });
 });
 
-test('a caller who leaves is recorded, and what was reserved is free again', async () => {
+test('a caller who leaves is charged for the input that the upstream had got, and what else was reserved is free again', async () => {
   const gate = createGate();
   simulator.script({ gate: gate.opened });
   const leaving = new AbortController();
@@ -187,7 +187,28 @@ test('a caller who leaves is recorded, and what was reserved is free again', asy
   await simulator.nextRequest();
   leaving.abort();
   await expect(asking).rejects.toThrow();
-  expect(await records(1)).toMatchObject([{ outcome: 'left', costMicroUsd: 0 }]);
-  expect(await account()).toEqual({ reserved: '0' });
+  const [record] = await records(1);
+  expect(record).toMatchObject({
+    outcome: 'left',
+    attempts: 1,
+    estimated: true,
+    consumption: { outputTokens: 0 },
+  });
+  expect(record?.consumption.inputTokens).toBeGreaterThan(0);
+  expect(await account()).toEqual({ reserved: '0', spent: String(record?.costMicroUsd) });
   gate.open();
+});
+
+test('a message stream that ends in an error event is charged for what was delivered, not for what its beginning said', async () => {
+  simulator.script({ errorEventAfter: 12, text: 'word '.repeat(100) });
+  const body = {
+    model: 'priced',
+    max_tokens: 500,
+    stream: true,
+    messages: [{ role: 'user', content: 'Hello.' }],
+  };
+  await (await ask('/v1/messages', body, [budget(1e9)])).text();
+  const [record] = await records(1);
+  expect(record).toMatchObject({ outcome: 'cut', estimated: true });
+  expect(record?.consumption.outputTokens).toBeGreaterThan(1);
 });

@@ -72,8 +72,10 @@ export function createPassthrough(call: TextCall): Carrier {
   };
 }
 
-function noteStreamUsage(call: TextCall, reply: Reply, { usage, ended, outputLength }: StreamWatch): void {
-  if (usage !== null && ended) noteUsage(call, reply, usage);
+function noteStreamUsage(call: TextCall, reply: Reply, watch: StreamWatch): void {
+  const { usage, ended, reportedFailure, outputLength } = watch;
+  // What a stream says before its error event is not its final count.
+  if (usage !== null && ended && reportedFailure === null) noteUsage(call, reply, usage);
   else {
     const lengths = { inputLength: call.request.bytes.length, outputLength };
     noteEstimatedUsage(call, reply, estimatedUsage(usage, lengths));
