@@ -1,4 +1,4 @@
-import { isPlausibleSecret } from '@gateway/metering/keys/key-secret';
+import { isPlausibleSecret, SECRET_PREFIX } from '@gateway/metering/keys/key-secret';
 import { ProcessSettings, setting } from '@gateway/service-kit/config';
 import { z } from 'zod';
 
@@ -37,7 +37,10 @@ export const EdgeConfig = ProcessSettings.extend({
   GATEWAY_BOOTSTRAP_KEY: z
     .string()
     .regex(/^[\x21-\x7e]{24,256}$/, 'must be 24 to 256 printable characters without spaces')
-    .refine(isPlausibleSecret, 'must not begin with gwk_, by which the keys that the gateway makes are known')
+    .refine(
+      (key) => !key.startsWith(SECRET_PREFIX) || isPlausibleSecret(key),
+      'must not begin with gwk_, by which the keys that the gateway makes are known',
+    )
     .optional(),
   GATEWAY_TIME_ZONE: setting.timeZone(),
   USAGE_SUMS_DAYS: setting.keepSumsDays(),
