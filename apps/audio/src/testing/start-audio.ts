@@ -100,7 +100,13 @@ export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 
       report: (problem) => void troubles.push(problem),
     }),
   );
-  const settle: SettleJob = (subject, result) => meter.resume(subject).settle(result);
+  // A job is told of a little after its caller has the answer: one of an earlier test must not count for a later one.
+  let resets = 0;
+  const settledAfter = new Map<string, number>();
+  const settle: SettleJob = (subject, result) => {
+    settledAfter.set(subject.id, resets);
+    return meter.resume(subject).settle(result);
+  };
   const queue = own(
     await createJobQueue({
       redisUrl: redis.url,
@@ -120,7 +126,9 @@ export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 
       concurrency: 4,
       uploads,
       settle,
-      onFinished: (job) => jobs.push(job),
+      onFinished: (job) => {
+        if ((settledAfter.get(job.jobId) ?? resets) === resets) jobs.push(job);
+      },
       onError,
     });
     resources.adopt(worker, (owned) => owned.close({ drainTimeoutMs: 0 }));
@@ -207,6 +215,7 @@ export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 
       simulator.reset();
       lines.length = 0;
       jobs.length = 0;
+      resets += 1;
     },
     close: () => resources.disposeAsync(),
   };
