@@ -31,7 +31,6 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   'packages/simulator': ['packages/contracts'],
   'packages/stack': ['packages/upstream', 'packages/redis-server', 'packages/contracts'],
   'packages/testkit': ['packages/redis-server', 'packages/contracts'],
-  bench: ['packages/stack', 'packages/simulator', 'packages/redis-server', 'packages/contracts'],
 };
 const APPS_MAY_USE = [...MIDDLE, 'packages/contracts'];
 

@@ -1,51 +1,84 @@
-/** The requests that are measured, as JSON texts. */
-
-const MODEL = 'gpt-5.2';
-
-const small = { model: MODEL, input: 'Say hello.', store: false };
-
-/** About what a coding agent sends on every turn: a long system prompt, many tools, some history. */
-function agentRequest(): object {
-  const paragraph =
-    'You are a careful engineer. Read the code before you change it; prefer the smallest change that is right. ';
-  const tools = Array.from({ length: 60 }, (_, index) => ({
-    type: 'function',
-    name: `tool_${index}`,
-    description: `Does the thing number ${index}. ${paragraph.repeat(3)}`,
-    strict: false,
-    parameters: {
-      type: 'object',
-      properties: Object.fromEntries(
-        Array.from({ length: 6 }, (_, argument) => [
-          `argument_${argument}`,
-          { type: 'string', description: `What to use as argument ${argument} of tool ${index}.` },
-        ]),
-      ),
-      required: ['argument_0'],
-      additionalProperties: false,
-    },
-  }));
-  const history = Array.from({ length: 76 }, (_, index) => ({
-    type: 'message',
-    role: index % 2 === 0 ? 'user' : 'assistant',
-    content: [{ type: index % 2 === 0 ? 'input_text' : 'output_text', text: paragraph.repeat(5) }],
-  }));
-  return {
-    model: MODEL,
-    instructions: paragraph.repeat(100),
-    input: [...history, { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Go on.' }] }],
-    tools,
-    tool_choice: 'auto',
-    store: false,
-  };
+/** The requests that are measured. */
+export interface Request {
+  readonly path: string;
+  /** JSON text. */
+  readonly body: string;
 }
 
+const MODEL = 'gpt-5.2';
+/** Its channel speaks Messages alone, so that a request in another protocol is translated. */
+const TRANSLATED_MODEL = 'claude-sonnet-5';
+const EVENTS_PER_STREAM = 500;
+
+const small = { model: MODEL, input: 'Say hello.', store: false };
+const fast = { ...small, input: `Count. [[simulate tokens=${EVENTS_PER_STREAM}]]`, stream: true };
+
+const PARAGRAPH =
+  'You are a careful engineer. Read the code before you change it; prefer the smallest change that is right. ';
+
+const parametersOf = (tool: number) => ({
+  type: 'object',
+  properties: Object.fromEntries(
+    Array.from({ length: 6 }, (_, argument) => [
+      `argument_${argument}`,
+      { type: 'string', description: `What to use as argument ${argument} of tool ${tool}.` },
+    ]),
+  ),
+  required: ['argument_0'],
+  additionalProperties: false,
+});
+
+const functions = Array.from({ length: 60 }, (_, tool) => ({
+  name: `tool_${tool}`,
+  description: `Does the thing number ${tool}. ${PARAGRAPH.repeat(3)}`,
+  strict: false,
+  parameters: parametersOf(tool),
+}));
+
+const turns = [
+  ...Array.from({ length: 76 }, (_, index) => ({
+    role: index % 2 === 0 ? 'user' : 'assistant',
+    text: PARAGRAPH.repeat(5),
+  })),
+  { role: 'user', text: 'Go on.' },
+];
+
+/** About what a coding agent sends on every turn: a long system prompt, many tools, some history. */
+const agentChat = {
+  model: MODEL,
+  messages: [
+    { role: 'system', content: PARAGRAPH.repeat(100) },
+    ...turns.map(({ role, text }) => ({ role, content: text })),
+  ],
+  tools: functions.map((made) => ({ type: 'function', function: made })),
+  tool_choice: 'auto',
+};
+
+/** The same as a Responses request, whose reply repeats the tools. */
+const agentResponses = {
+  model: MODEL,
+  instructions: PARAGRAPH.repeat(100),
+  input: turns.map(({ role, text }) => ({
+    type: 'message',
+    role,
+    content: [{ type: role === 'user' ? 'input_text' : 'output_text', text }],
+  })),
+  tools: functions.map((made) => ({ type: 'function', ...made })),
+  tool_choice: 'auto',
+  store: false,
+};
+
+const responses = (body: object): Request => ({ path: '/v1/responses', body: JSON.stringify(body) });
+const chat = (body: object): Request => ({ path: '/v1/chat/completions', body: JSON.stringify(body) });
+
 export const REQUESTS = {
-  small: JSON.stringify(small),
-  /** The same for a model whose channel speaks another protocol. */
-  translated: JSON.stringify({ ...small, model: 'claude-sonnet-5' }),
-  streamed: JSON.stringify({ ...small, stream: true }),
-  agent: JSON.stringify(agentRequest()),
+  small: responses(small),
+  translated: responses({ ...small, model: TRANSLATED_MODEL }),
+  agent: chat(agentChat),
+  agentTranslated: chat({ ...agentChat, model: TRANSLATED_MODEL }),
+  agentRepeated: responses(agentResponses),
+  stream: responses(fast),
+  streamTranslated: responses({ ...fast, model: TRANSLATED_MODEL }),
   /** Twenty events a second for about five seconds. */
-  paced: JSON.stringify({ ...small, input: 'Count. [[simulate tokens=100 pace=50]]', stream: true }),
-} as const;
+  paced: responses({ ...small, input: 'Count. [[simulate tokens=100 pace=50]]', stream: true }),
+} as const satisfies Record<string, Request>;

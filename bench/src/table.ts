@@ -11,5 +11,3 @@ export function table(rows: readonly (readonly string[])[]): string {
     )
     .join('\n');
 }
-
-export const megabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MB`;

@@ -1,4 +1,5 @@
-import { residentBytes, type WatchedProcess } from './processor-time.ts';
+import type { Contender } from './contender.ts';
+import { residentBytes } from './processor-time.ts';
 
 /** A valid WAV file of silence: 16 kHz, 16 bit, mono. */
 function wav(sizeBytes: number): Buffer<ArrayBuffer> {
@@ -27,10 +28,7 @@ export interface UploadResult {
 const UPLOAD_BYTES = 25 * 1024 * 1024;
 
 /** Sends a transcription request with a file of 25 MB and watches the memory of those who pass it on. */
-export async function largeUpload(
-  { baseUrl, headers }: { baseUrl: string; headers: Readonly<Record<string, string>> },
-  processes: readonly WatchedProcess[],
-): Promise<UploadResult> {
+export async function largeUpload({ baseUrl, headers, processes }: Contender): Promise<UploadResult> {
   const send = async (sizeBytes: number) => {
     const form = new FormData();
     form.set('model', 'whisper-1');

@@ -1,0 +1,80 @@
+import type { Figures } from './rows.ts';
+
+/** What the gateway may cost: a figure of ours over one of another contender, or the figure itself. */
+export interface Goal {
+  /** Of this row. */
+  readonly row: string;
+  readonly way: 'each' | 'one';
+  readonly limits?: boolean;
+  /** The row whose figure we compare with: a translated request is held against one that the peer passes. */
+  readonly baseRow?: string;
+  readonly over: 'portkey' | 'floor' | null;
+  readonly atMost?: number;
+  readonly atLeast?: number;
+}
+
+const goal = (
+  row: string,
+  way: Goal['way'],
+  atMost: number,
+  more: Partial<Omit<Goal, 'row' | 'way' | 'atMost'>> = {},
+): Goal => ({ row, way, over: 'portkey', atMost, ...more });
+
+/** `docs/architecture.md` shows the same table. */
+export const GOALS: readonly Goal[] = [
+  goal('small', 'each', 0.6),
+  goal('small', 'each', 1.3, { over: 'floor' }),
+  goal('small', 'each', 0.7, { limits: true }),
+  goal('small', 'each', 1.5, { limits: true, over: 'floor' }),
+  goal('small', 'one', 0.33),
+  goal('small', 'one', 0.4, { limits: true }),
+  goal('translated', 'each', 0.75, { baseRow: 'small' }),
+  goal('translated', 'one', 0.45, { baseRow: 'small' }),
+  goal('agent', 'each', 0.5),
+  goal('agent', 'each', 1.25, { over: 'floor' }),
+  goal('agent', 'each', 0.55, { limits: true }),
+  goal('agent', 'one', 0.4),
+  goal('agent', 'one', 0.45, { limits: true }),
+  goal('agent-translated', 'each', 0.8, { baseRow: 'agent' }),
+  goal('agent-translated', 'one', 0.7, { baseRow: 'agent' }),
+  goal('agent-repeated', 'each', 0.35),
+  goal('agent-repeated', 'one', 0.3),
+  goal('event', 'each', 0.8),
+  goal('event', 'each', 1.15, { over: 'floor' }),
+  goal('event', 'one', 0.45),
+  goal('event-translated', 'each', 1.5, { baseRow: 'event' }),
+  goal('event-translated', 'one', 1, { baseRow: 'event' }),
+  goal('streams', 'each', 1.05),
+  goal('streams', 'one', 0.7),
+  goal('latency', 'each', 0.85),
+  goal('latency', 'each', 0.95, { limits: true }),
+  goal('latency', 'one', 0.45),
+  goal('latency', 'one', 0.5, { limits: true }),
+  { row: 'throughput', way: 'each', limits: true, over: 'portkey', atLeast: 1.5 },
+  { row: 'throughput', way: 'one', limits: true, over: 'portkey', atLeast: 2.5 },
+  goal('memory-idle', 'each', 900, { over: null }),
+  goal('memory-idle', 'one', 400, { over: null }),
+  goal('memory-loaded', 'each', 1000, { over: null }),
+  goal('memory-loaded', 'one', 600, { over: null }),
+  goal('start', 'each', 4000, { over: null }),
+  goal('start', 'one', 2500, { over: null }),
+  goal('upload', 'each', 16, { over: null }),
+];
+
+export interface Outcome {
+  readonly goal: Goal;
+  readonly measured: number;
+  readonly met: boolean;
+}
+
+/** Holds the goals against what was measured; goals whose figures were not measured are left out. */
+export function holdGoals(goals: readonly Goal[], measured: ReadonlyMap<string, Figures>): Outcome[] {
+  return goals.flatMap((goal) => {
+    const ours = measured.get(goal.row)?.get(`gateway (${goal.way})${goal.limits ? ', limits' : ''}`);
+    const base = goal.over === null ? { value: 1 } : measured.get(goal.baseRow ?? goal.row)?.get(goal.over);
+    if (ours === undefined || base === undefined) return [];
+    const ratio = ours.value / base.value;
+    const met = ratio <= (goal.atMost ?? Number.POSITIVE_INFINITY) && ratio >= (goal.atLeast ?? 0);
+    return [{ goal, measured: ratio, met }];
+  });
+}

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { readOptions } from './options.ts';
+
+const read = (...args: string[]) => readOptions(args, ['small', 'agent']);
+
+test('without arguments every row is measured', () => {
+  expect(read()).toEqual({ only: [], rounds: 3, seconds: 5, streams: 500 });
+});
+
+test('--only picks rows, and may be repeated', () => {
+  expect(read('--only', 'small', '--only', 'agent')?.only).toEqual(['small', 'agent']);
+});
+
+test.for([
+  { args: ['--only', 'unknown'] },
+  { args: ['--rounds', '0'] },
+  { args: ['--seconds', 'ten'] },
+  { args: ['--help'] },
+])('$args shows the usage', ({ args }) => {
+  expect(read(...args)).toBeNull();
+});

@@ -1,0 +1,208 @@
+import { compare, type Measured, type Rounds } from './compared.ts';
+import type { Contender } from './contender.ts';
+import { pacedLatency } from './latency.ts';
+import type { LoadGenerator } from './load.ts';
+import { residentBytes } from './processor-time.ts';
+import { REQUESTS, type Request } from './requests.ts';
+import { eventsOf, manyStreams } from './streams.ts';
+import { largeUpload } from './upload.ts';
+
+export interface Bench {
+  readonly generator: LoadGenerator;
+  readonly rounds: Rounds;
+  readonly streams: number;
+  readonly portkey: Contender;
+  readonly floor: Contender;
+  /** The gateway in both ways of running. */
+  readonly gateways: readonly Contender[];
+  /** The same, by keys with limits and a budget. */
+  readonly limited: readonly Contender[];
+}
+
+/** One figure of one contender. */
+export interface Figure {
+  readonly value: number;
+  /** By process, where the figure is a sum over them. */
+  readonly parts?: ReadonlyMap<string, number>;
+  /** What a reader should know beside the figure. */
+  readonly note?: string;
+}
+export type Figures = ReadonlyMap<string, Figure>;
+
+export interface Row {
+  /** For `--only`. */
+  readonly id: string;
+  readonly what: string;
+  readonly unit: 'µs' | 'ms' | 'MB' | '/s';
+  measure(bench: Bench): Promise<Figures>;
+}
+
+const everybody = ({ portkey, floor, gateways, limited }: Bench) => [portkey, floor, ...gateways, ...limited];
+const withoutLimits = ({ portkey, floor, gateways }: Bench) => [portkey, floor, ...gateways];
+const gatewaysOnly = ({ gateways }: Bench) => gateways;
+const MEGABYTE = 1024 * 1024;
+
+interface LoadRow {
+  readonly id: string;
+  readonly what: string;
+  readonly request: Request;
+  readonly contenders: (bench: Bench) => readonly Contender[];
+  /** Divides by the events of one reply. */
+  readonly perEvent?: boolean;
+}
+
+/** Processor time per request, or per event, at full load. */
+function loadRow({ id, what, request, contenders, perEvent = false }: LoadRow): Row {
+  return {
+    id,
+    what,
+    unit: 'µs',
+    measure: async (bench) => {
+      const all = contenders(bench);
+      const measured = await compare(bench.generator, all, () => request, bench.rounds);
+      const figures = new Map<string, Figure>();
+      for (const contender of all) {
+        const found = measured.get(contender.name);
+        if (found === undefined) continue;
+        const events = perEvent ? await eventsOf(contender, request) : 1;
+        figures.set(contender.name, processorFigure(found, events));
+      }
+      return figures;
+    },
+  };
+}
+
+const processorFigure = (measured: Measured, events: number): Figure => ({
+  value: measured.totalProcessorUs / events,
+  parts: new Map([...measured.processorUs].map(([name, us]) => [name, us / events])),
+  note: `${measured.requestsPerSecond.toFixed(0)} requests/s, p99 ${measured.p99Ms.toFixed(1)} ms, ${measured.errors} errors`,
+});
+
+async function eachOf(
+  contenders: readonly Contender[],
+  figureOf: (contender: Contender) => Promise<Figure>,
+): Promise<Figures> {
+  const figures = new Map<string, Figure>();
+  for (const contender of contenders) figures.set(contender.name, await figureOf(contender));
+  return figures;
+}
+
+async function memoryOf({ processes }: Contender): Promise<Figure> {
+  const parts = new Map<string, number>();
+  for (const { name, pid } of processes)
+    parts.set(name, (parts.get(name) ?? 0) + (await residentBytes(pid)) / MEGABYTE);
+  return { value: [...parts.values()].reduce((total, megabytes) => total + megabytes, 0), parts };
+}
+
+/** In the order in which they are measured: memory and its growth first, before there was any load, and memory once more at the end. */
+export const ROWS: readonly Row[] = [
+  {
+    id: 'start',
+    what: 'from the start to the first answer',
+    unit: 'ms',
+    measure: (bench) => eachOf(withoutLimits(bench), async ({ startMs }) => ({ value: startMs })),
+  },
+  {
+    id: 'memory-idle',
+    what: 'memory, idle',
+    unit: 'MB',
+    measure: (bench) => eachOf(withoutLimits(bench), memoryOf),
+  },
+  {
+    id: 'upload',
+    what: "the edge's growth under a 25 MB upload",
+    unit: 'MB',
+    measure: (bench) =>
+      eachOf(bench.gateways, async (gateway) => {
+        const { status, grownBytes } = await largeUpload(gateway);
+        const parts = new Map([...grownBytes].map(([name, bytes]) => [name, bytes / MEGABYTE]));
+        const edge = parts.get('edge') ?? parts.get('gateway') ?? Number.NaN;
+        return { value: edge, parts, note: `status ${status}` };
+      }),
+  },
+  loadRow({
+    id: 'small',
+    what: 'small JSON, processor time',
+    request: REQUESTS.small,
+    contenders: everybody,
+  }),
+  loadRow({
+    id: 'translated',
+    what: 'small JSON, translated',
+    request: REQUESTS.translated,
+    contenders: gatewaysOnly,
+  }),
+  loadRow({ id: 'agent', what: '115 KB agent request', request: REQUESTS.agent, contenders: everybody }),
+  loadRow({
+    id: 'agent-translated',
+    what: '115 KB agent request, translated',
+    request: REQUESTS.agentTranslated,
+    contenders: gatewaysOnly,
+  }),
+  loadRow({
+    id: 'agent-repeated',
+    what: '115 KB request whose reply repeats the tools',
+    request: REQUESTS.agentRepeated,
+    contenders: withoutLimits,
+  }),
+  loadRow({
+    id: 'event',
+    what: 'one event of a stream at full speed',
+    request: REQUESTS.stream,
+    contenders: everybody,
+    perEvent: true,
+  }),
+  loadRow({
+    id: 'event-translated',
+    what: 'one translated event',
+    request: REQUESTS.streamTranslated,
+    contenders: gatewaysOnly,
+    perEvent: true,
+  }),
+  {
+    id: 'streams',
+    what: 'many streams at 20 events/s, processor time of an event',
+    unit: 'µs',
+    measure: (bench) =>
+      eachOf(withoutLimits(bench), async (contender) => {
+        const result = await manyStreams(contender, { ...REQUESTS.paced, streams: bench.streams });
+        const peak = (result.peakBytes / MEGABYTE).toFixed(0);
+        return {
+          value: result.processorUs,
+          note: `${bench.streams} streams, ${result.broken} broken, ${peak} MB at most in a process`,
+        };
+      }),
+  },
+  {
+    id: 'latency',
+    what: 'latency at 100 requests/s, p50',
+    unit: 'ms',
+    measure: async (bench) => {
+      const paced = { ...REQUESTS.small, requests: 600, perSecond: 100 };
+      const latencies = await pacedLatency(everybody(bench), paced);
+      return new Map(
+        [...latencies].map(([name, { p50Ms, p99Ms }]) => [
+          name,
+          { value: p50Ms, note: `p99 ${p99Ms.toFixed(2)} ms` },
+        ]),
+      );
+    },
+  },
+  {
+    id: 'throughput',
+    what: 'requests per second, small JSON',
+    unit: '/s',
+    measure: async (bench) => {
+      const measured = await compare(bench.generator, everybody(bench), () => REQUESTS.small, bench.rounds);
+      return new Map(
+        [...measured].map(([name, { requestsPerSecond }]) => [name, { value: requestsPerSecond }]),
+      );
+    },
+  },
+  {
+    id: 'memory-loaded',
+    what: 'memory, after everything above',
+    unit: 'MB',
+    measure: (bench) => eachOf(withoutLimits(bench), memoryOf),
+  },
+];
