@@ -5,6 +5,7 @@ import { createAdmission } from '@gateway/metering/limits/admission';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { connectRedis } from '@gateway/service-kit/connect-redis';
+import { edgeMark } from '@gateway/service-kit/edge-connection';
 import { createIdentitySigner } from '@gateway/service-kit/identity-token';
 import { createRequestLog } from '@gateway/service-kit/request-log';
 import { startService } from '@gateway/service-kit/start-service';
@@ -50,6 +51,7 @@ await startService(
       contexts,
       identify: createKeyCache({ findKey: keys.findKey, now }).identify,
       sign: createIdentitySigner({ secret: config.GATEWAY_SECRET, now }),
+      mark: edgeMark(config.GATEWAY_SECRET),
       limits: createRequestLimits({ admission, refusals, now }),
       refusals,
       ownKey: createOwnKey({ redis, now, timeZone: config.GATEWAY_TIME_ZONE }),
