@@ -38,7 +38,15 @@ await startService(
       s.close(),
     );
     const forwarder = life.own(
-      createForwarder({ pools: services.pools, timeoutMs: config.EDGE_SERVICE_TIMEOUT_MS, deadline }),
+      createForwarder({
+        pools: services.pools,
+        timeoutMs: config.EDGE_SERVICE_TIMEOUT_MS,
+        body: {
+          idleMs: config.EDGE_BODY_IDLE_TIMEOUT_MS,
+          minBytesPerSecond: config.EDGE_BODY_MIN_BYTES_PER_SECOND,
+        },
+        deadline,
+      }),
       (owned) => owned.close(),
     );
 
