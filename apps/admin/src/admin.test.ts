@@ -165,3 +165,18 @@ test('with Redis frozen the answer is a prompt 503', async () => {
     redisServer.kill('SIGCONT');
   }
 });
+
+test.for([TOKEN, 'no-token'])(
+  'a malformed escape in a path is a 400 in the shape of the API, with token %s',
+  async (token) => {
+    for (const path of ['/keys/%zz', '/teams/%e2%28', '/keys/a%00b']) {
+      const headers = { authorization: `Bearer ${token}` };
+      const { status, body } = await call('GET', path, undefined, headers);
+      expect([status, body.error]).toEqual([
+        400,
+        { code: 'malformed_request', message: expect.stringContaining('The path has'), path: null },
+      ]);
+    }
+    expect(admin.output.join('\n')).not.toContain('URIError');
+  },
+);

@@ -1,11 +1,23 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { checkRequest } from '@gateway/service-kit/check-request';
 import type { Metrics } from '@gateway/service-kit/metrics';
 import { mountHealth, mountMetrics } from '@gateway/service-kit/ops';
 import type { Readiness } from '@gateway/service-kit/readiness';
-import { contextOf, openContext } from '@gateway/service-kit/request-context';
+import {
+  contextOf,
+  findContext,
+  openContext,
+  type RequestContext,
+} from '@gateway/service-kit/request-context';
 import { requestIdOf } from '@gateway/service-kit/request-id';
-import type { RequestLog } from '@gateway/service-kit/request-log';
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import { type RequestLog, UNKNOWN_PATH } from '@gateway/service-kit/request-log';
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express';
 import type { AdminRoute } from './admin-route.ts';
 import { sendStream } from './send-stream.ts';
 import { writeAdminError } from './write-admin-error.ts';
@@ -25,6 +37,10 @@ export function createAdminApp(options: AdminAppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
+  app.use((request, _response, next) => {
+    checkRequest(request);
+    next();
+  });
   mountHealth(app, options.readiness, { tellMissing: true });
   mountMetrics(app, options.metrics);
   for (const route of options.routes) mountRoute(app, route, options);
@@ -37,9 +53,13 @@ export function createAdminApp(options: AdminAppOptions): Express {
       });
     });
   }
-  app.use(begin(options, 'unknown'), ({ method, path }) => {
+  app.use(begin(options, UNKNOWN_PATH), ({ method, path }) => {
     throw new GatewayError('path_not_found', `There is no ${method} ${path}.`);
   });
+  const onError: ErrorRequestHandler = (error, request, response, _next) => {
+    const context = findContext(request) ?? openRequest(options, request, response, UNKNOWN_PATH);
+    writeAdminError(response, error, context);
+  };
   app.use(onError);
   return app;
 }
@@ -56,17 +76,24 @@ function mountRoute(app: Express, { method, path, handle }: AdminRoute, options:
 
 const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
-/** Opens the request's context and its log line, and lets only the token's owner go on. */
-function begin({ checkToken, requestLog, deadline }: AdminAppOptions, endpoint: string): RequestHandler {
-  return (request, response, next) => {
-    const requestId = requestIdOf(request.headers['x-request-id']);
-    const context = openContext(request, response, { requestId, identity: null, deadline });
-    requestLog.observe(request, response, context, endpoint);
-    checkToken(request.headers.authorization);
-    next();
-  };
+/** Gives the request its context and its log line. */
+function openRequest(
+  { requestLog, deadline }: AdminAppOptions,
+  request: Request,
+  response: Response,
+  endpoint: string,
+): RequestContext {
+  const requestId = requestIdOf(request.headers['x-request-id']);
+  const context = openContext(request, response, { requestId, identity: null, deadline });
+  requestLog.observe(request, response, context, endpoint);
+  return context;
 }
 
-const onError: ErrorRequestHandler = (error, request, response, _next) => {
-  writeAdminError(response, error, contextOf(request));
-};
+/** Opens the request, and lets only the token's owner go on. */
+const begin =
+  (options: AdminAppOptions, endpoint: string): RequestHandler =>
+  (request, response, next) => {
+    openRequest(options, request, response, endpoint);
+    options.checkToken(request.headers.authorization);
+    next();
+  };

@@ -17,6 +17,9 @@ import { teamRoutes } from './routes/team-routes.ts';
 import { usageRoutes } from './routes/usage-routes.ts';
 import { createWarnings } from './warnings.ts';
 
+/** Its bodies are small, and no edge stands before it. */
+const REQUEST_TIMEOUT_MS = 60_000;
+
 await startService(
   { service: 'admin', settings: AdminConfig, process },
   async ({ config, life, logger, metrics }) => {
@@ -44,6 +47,11 @@ await startService(
       requestLog: createRequestLog({ logger, metrics }),
       deadline,
     });
-    await life.listen(app, { port: config.ADMIN_PORT, host: config.HOST, portSetting: 'ADMIN_PORT' });
+    await life.listen(app, {
+      port: config.ADMIN_PORT,
+      host: config.HOST,
+      portSetting: 'ADMIN_PORT',
+      options: { requestTimeout: REQUEST_TIMEOUT_MS },
+    });
   },
 );

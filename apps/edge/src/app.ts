@@ -1,8 +1,10 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { checkRequest } from '@gateway/service-kit/check-request';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import type { Readiness } from '@gateway/service-kit/readiness';
 import { writeError } from '@gateway/service-kit/write-error';
-import express, { type ErrorRequestHandler, type Express } from 'express';
+import express, { type ErrorRequestHandler } from 'express';
 import type { EdgeContexts } from './edge-context.ts';
 import type { createGateway } from './gateway.ts';
 import { mountPublicPages } from './public-pages.ts';
@@ -13,8 +15,11 @@ interface EdgeAppOptions {
   readonly readiness: Readiness;
 }
 
-/** The public app: the API first, since nearly every request is one; then the public pages; everything else is a 404. */
-export function createEdgeApp({ contexts, gateway, readiness }: EdgeAppOptions): Express {
+/**
+ * The public app: the API first, since nearly every request is one; then the public pages; everything else is a 404.
+ * Express sees only requests that are well-formed: it would answer others itself.
+ */
+export function createEdgeApp({ contexts, gateway, readiness }: EdgeAppOptions): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
@@ -23,12 +28,20 @@ export function createEdgeApp({ contexts, gateway, readiness }: EdgeAppOptions):
   app.use((request) => {
     throw new GatewayError('path_not_found', `Invalid URL (${request.method} ${request.path})`);
   });
-  const onError: ErrorRequestHandler = (error, request, response, _next) => {
+  const refuse = (error: unknown, request: IncomingMessage, response: ServerResponse) => {
     const context = contexts.of(request, response);
     if (context.failure !== undefined) return;
     writeError(response, error, context);
     if (!request.complete) discardRest(request);
   };
+  const onError: ErrorRequestHandler = (error, request, response, _next) => refuse(error, request, response);
   app.use(onError);
-  return app;
+  return (request, response) => {
+    try {
+      checkRequest(request);
+    } catch (error) {
+      return refuse(error, request, response);
+    }
+    app(request, response);
+  };
 }

@@ -1,3 +1,4 @@
+import { JOB_WAIT_LIMIT_MS } from '@gateway/contracts/time-limits';
 import { makeSecret } from '@gateway/metering/keys/key-secret';
 import { parseConfig } from '@gateway/service-kit/config';
 import { expect, test } from 'vitest';
@@ -17,4 +18,8 @@ test('a bootstrap key is any string of 24 characters, or a key that the gateway 
 test('a bootstrap key that no request could use is refused at the start', () => {
   expect(() => withKey('x'.repeat(23))).toThrow('GATEWAY_BOOTSTRAP_KEY: must be 24 to 256');
   expect(() => withKey(`gwk_${'x'.repeat(40)}`)).toThrow('GATEWAY_BOOTSTRAP_KEY: must not begin with gwk_');
+});
+
+test('the edge waits longer for a service than a service waits for a job', () => {
+  expect(parseConfig(EdgeConfig, NEEDED).EDGE_SERVICE_TIMEOUT_MS).toBeGreaterThan(JOB_WAIT_LIMIT_MS);
 });

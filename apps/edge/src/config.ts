@@ -1,3 +1,4 @@
+import { JOB_REPLY_TIMEOUT_MS } from '@gateway/contracts/time-limits';
 import { isPlausibleSecret, SECRET_PREFIX } from '@gateway/metering/keys/key-secret';
 import { ProcessSettings, setting } from '@gateway/service-kit/config';
 import { z } from 'zod';
@@ -47,10 +48,17 @@ export const EdgeConfig = ProcessSettings.extend({
   TEXT_URL: serviceUrls('http://127.0.0.1:8081'),
   IMAGE_URL: serviceUrls('http://127.0.0.1:8082'),
   AUDIO_URL: serviceUrls('http://127.0.0.1:8083'),
-  /** How long a service may take to begin its reply. Longer than a channel's total time limit and a job's wait. */
-  EDGE_SERVICE_TIMEOUT_MS: setting.integer(900_000, { min: 1 }),
+  /**
+   * How long a service may take to begin its reply, from the end of the request. Where a job may be waited for, a
+   * shorter time counts as `JOB_REPLY_TIMEOUT_MS`.
+   */
+  EDGE_SERVICE_TIMEOUT_MS: setting.integer(JOB_REPLY_TIMEOUT_MS, { min: 1 }),
   /** How long a whole request may take to arrive, upload included. */
   EDGE_REQUEST_TIMEOUT_MS: setting.integer(600_000, { min: 1 }),
+  /** How long nothing of a request's body may arrive. */
+  EDGE_BODY_IDLE_TIMEOUT_MS: setting.integer(30_000, { min: 1 }),
+  /** What must arrive of a body on average, so that many slow ones cannot hold connections; 0 for any rate. */
+  EDGE_BODY_MIN_BYTES_PER_SECOND: setting.integer(500),
   /** Whether `x-forwarded-*` headers come from a proxy of ours in front of the edge. Otherwise they are replaced. */
   EDGE_TRUST_PROXY: z.stringbool().default(false),
   /** Web origins whose pages may call the gateway, separated by commas; `*` for all. Default: none. */

@@ -4,7 +4,7 @@ import type { Dialect, GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { LogFields, RequestContext } from '@gateway/service-kit/request-context';
 import { requestIdOf } from '@gateway/service-kit/request-id';
-import type { RequestLog } from '@gateway/service-kit/request-log';
+import { type RequestLog, UNKNOWN_PATH } from '@gateway/service-kit/request-log';
 
 /** What the edge knows of the request at hand. Unlike a service's context it learns who is calling only on the way. */
 export interface EdgeContext extends RequestContext {
@@ -29,8 +29,6 @@ export interface EdgeContexts {
   /** The request's context, opened as an unknown path's where that has not happened. */
   of(request: IncomingMessage, response: ServerResponse): EdgeContext;
 }
-
-export const UNKNOWN_PATH = 'unknown';
 
 export function createEdgeContexts({
   requestLog,

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from '@gateway/service-kit/logger';
 import type { Metrics } from '@gateway/service-kit/metrics';
 import { requestIdOf } from '@gateway/service-kit/request-id';
-import { UNKNOWN_PATH } from './edge-context.ts';
+import { UNKNOWN_PATH } from '@gateway/service-kit/request-log';
 import type { Forwarder } from './forwarder.ts';
 import { dialectOfPacket, failureText, type ParserError, parserFailure } from './parser-failure.ts';
 

@@ -1,14 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ServiceName } from '@gateway/contracts/endpoints';
+import { mayWaitForJob, type ServiceName } from '@gateway/contracts/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { JOB_REPLY_TIMEOUT_MS } from '@gateway/contracts/time-limits';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { writeError } from '@gateway/service-kit/write-error';
 import { createProxyMiddleware, proxyEventsPlugin } from 'http-proxy-middleware';
+import { type BodyLimits, type BodyReading, followBody } from './body-pace.ts';
 import type { EdgeContext } from './edge-context.ts';
 import { type ForwardedEndpoint, type Forwarding, forwardingOf, mayRepeat } from './forwarding.ts';
 import { relayReply } from './relay-reply.ts';
 import { ServiceAgent } from './service-agent.ts';
-import { serviceBrokeOff, serviceDown, serviceLost, serviceTooSlow, shuttingDown } from './service-errors.ts';
+import {
+  bodyTooSlow,
+  serviceBrokeOff,
+  serviceDown,
+  serviceLost,
+  serviceTooSlow,
+  shuttingDown,
+} from './service-errors.ts';
 import type { ServicePool } from './service-pool.ts';
 import { createUnderway } from './underway.ts';
 
@@ -28,15 +37,16 @@ export interface Forwarder {
 
 interface ForwarderOptions {
   readonly pools: Readonly<Record<ServiceName, ServicePool>>;
-  /** How long a service may take until the first byte of its reply. */
+  /** How long a service may take from the end of a request until the first byte of its reply. */
   readonly timeoutMs: number;
+  readonly body: BodyLimits;
   readonly deadline: AbortSignal;
 }
 
-/** Slow services are looked for this often at most, all requests at once: a timer each would cost every fast one. */
+/** Slow services and slow bodies are looked for this often at most, all requests at once: a timer each would cost every fast one. */
 const MOST_CHECK_INTERVAL_MS = 1000;
 
-export function createForwarder({ pools, timeoutMs, deadline }: ForwarderOptions): Forwarder {
+export function createForwarder({ pools, timeoutMs, body, deadline }: ForwarderOptions): Forwarder {
   const agent = new ServiceAgent();
   const underway = createUnderway<Forwarding>();
 
@@ -107,35 +117,50 @@ export function createForwarder({ pools, timeoutMs, deadline }: ForwarderOptions
     },
   });
 
-  const failAll = (isAffected: (forwarding: Forwarding) => boolean, error: () => GatewayError) => {
-    for (const forwarding of underway.all())
-      if (!forwarding.replied && isAffected(forwarding)) fail(forwarding, error());
+  const slownessOf = (forwarding: Forwarding, nowMs: number): GatewayError | undefined => {
+    if (forwarding.request.complete) {
+      const limitMs = mayWaitForJob(forwarding.endpoint)
+        ? Math.max(timeoutMs, JOB_REPLY_TIMEOUT_MS)
+        : timeoutMs;
+      return nowMs - forwarding.waitingSinceMs >= limitMs ? serviceTooSlow(limitMs) : undefined;
+    }
+    forwarding.waitingSinceMs = nowMs;
+    const reading = bodyReading(forwarding, nowMs);
+    forwarding.followBody ??= followBody(reading, body);
+    const slowness = forwarding.followBody(reading);
+    return slowness && bodyTooSlow(slowness, body);
   };
-  const onDeadline = () => failAll(() => true, shuttingDown);
+  const failAll = (errorOf: (forwarding: Forwarding) => GatewayError | undefined) => {
+    for (const forwarding of underway.all()) {
+      const error = forwarding.replied ? undefined : errorOf(forwarding);
+      if (error !== undefined) fail(forwarding, error);
+    }
+  };
+  const onDeadline = () => failAll(shuttingDown);
   deadline.addEventListener('abort', onDeadline, { once: true });
   const check = setInterval(
     () => {
       const nowMs = performance.now();
-      failAll(
-        ({ startedAtMs }) => nowMs - startedAtMs >= timeoutMs,
-        () => serviceTooSlow(timeoutMs),
-      );
+      failAll((forwarding) => slownessOf(forwarding, nowMs));
     },
-    Math.min(timeoutMs, MOST_CHECK_INTERVAL_MS),
+    Math.min(timeoutMs, body.idleMs, MOST_CHECK_INTERVAL_MS),
   );
 
   return {
     forward: (request, response, context, endpoint) => {
-      const startedAtMs = performance.now();
-      const state = { place: -1, serviceRequest: undefined, repeats: 0, replied: false, failed: false };
       const forwarding: Forwarding = {
         request,
         response,
         context,
         endpoint,
-        startedAtMs,
+        waitingSinceMs: performance.now(),
+        followBody: undefined,
         tried: [],
-        ...state,
+        place: -1,
+        serviceRequest: undefined,
+        repeats: 0,
+        replied: false,
+        failed: false,
       };
       request[forwardingOf] = forwarding;
       underway.add(forwarding);
@@ -154,3 +179,10 @@ export function createForwarder({ pools, timeoutMs, deadline }: ForwarderOptions
     },
   };
 }
+
+/** The bytes are the connection's, which counts them anyhow. Reading from it stops while the service takes no more. */
+const bodyReading = ({ request, serviceRequest }: Forwarding, nowMs: number): BodyReading => ({
+  nowMs,
+  bytes: request.socket.bytesRead,
+  held: serviceRequest === undefined || request.isPaused(),
+});

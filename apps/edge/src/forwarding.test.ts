@@ -138,6 +138,7 @@ test("the caller's credentials, connection headers and claims of identity end at
   expect(headers).toEqual({
     host: 'gateway.example',
     connection: 'keep-alive',
+    'x-gateway-edge': expect.stringMatching(/^[\w-]{43}$/),
     'x-gateway-strict': 'true',
     'x-gateway-identity': expect.stringMatching(/^[\w-]+\.[\w-]+$/),
     'x-request-id': 'my-own-request-id',

@@ -1,5 +1,6 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import type { Endpoint, ServiceName } from '@gateway/contracts/endpoints';
+import type { followBody } from './body-pace.ts';
 import type { EdgeContext } from './edge-context.ts';
 import type { ServiceAddress } from './service-pool.ts';
 
@@ -13,7 +14,10 @@ export interface Forwarding {
   readonly response: ServerResponse;
   readonly context: EdgeContext;
   readonly endpoint: ForwardedEndpoint;
-  readonly startedAtMs: number;
+  /** Since when the service has the whole request, as far as the last look at it saw. */
+  waitingSinceMs: number;
+  /** Follows the body from the first look at which it was not complete. */
+  followBody: ReturnType<typeof followBody> | undefined;
   /** The addresses asked so far; the last one is the current one. */
   readonly tried: ServiceAddress[];
   /** Kept by the list of those under way. */

@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ENDPOINTS, type Endpoint } from '@gateway/contracts/endpoints';
+import { ENDPOINTS, type Endpoint, WEBSOCKET_PATH } from '@gateway/contracts/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { KeyCache } from '@gateway/metering/keys/key-cache';
+import { UNKNOWN_PATH } from '@gateway/service-kit/request-log';
 import { type CallerSecret, callerSecretOf, invalidKey } from './caller-secret.ts';
 import type { CrossOrigin } from './cross-origin.ts';
-import { type EdgeContext, type EdgeContexts, UNKNOWN_PATH } from './edge-context.ts';
+import type { EdgeContext, EdgeContexts } from './edge-context.ts';
 import type { Forwarder } from './forwarder.ts';
 import { isForwarded } from './forwarding.ts';
 import type { OwnKey } from './own-key.ts';
@@ -18,6 +19,8 @@ interface GatewayOptions {
   readonly contexts: EdgeContexts;
   readonly identify: KeyCache['identify'];
   readonly sign: (identity: Identity) => string;
+  /** What tells a service that a request begins here. */
+  readonly mark: string;
   readonly limits: RequestLimits;
   readonly refusals: Refusals;
   readonly ownKey: OwnKey;
@@ -67,8 +70,8 @@ export function createGateway(options: GatewayOptions) {
     if (!isForwarded(endpoint)) return ownKey.answer(response, context);
     if (request.headers.expect !== undefined) response.writeContinue();
     const token = identity === null ? undefined : options.sign(identity);
-    const { trustProxy } = options;
-    request.headers = requestHeaders(request, { requestId: context.requestId, token, trustProxy });
+    const { mark, trustProxy } = options;
+    request.headers = requestHeaders(request, { mark, requestId: context.requestId, token, trustProxy });
     context.line.forwardedTo = endpoint.service;
     forwarder.forward(request, response, context, endpoint);
   };
@@ -104,7 +107,9 @@ function pathOf(url: string): string {
 
 function endpointOf(request: IncomingMessage, row: PathRow | undefined): Endpoint {
   const { method, url } = request;
-  if (row === undefined)
+  const upgrades = isWebSocketHandshake(request);
+  if (upgrades && row?.path === WEBSOCKET_PATH) throw upgradeRefused();
+  if (row === undefined || upgrades)
     throw new GatewayError('path_not_found', `Invalid URL (${method} ${pathOf(url ?? '')})`);
   const endpoint = row.endpoints.get(method ?? '');
   if (endpoint !== undefined) return endpoint;
@@ -113,6 +118,17 @@ function endpointOf(request: IncomingMessage, row: PathRow | undefined): Endpoin
     headers: { allow: row.allow },
   });
 }
+
+/** RFC 6455 §4.1. Offers of other protocols (`h2c`) are ignored: such a request is an ordinary one as well. */
+const isWebSocketHandshake = ({ method, headers }: IncomingMessage): boolean =>
+  headers.upgrade !== undefined && method === 'GET' && /\bwebsocket\b/i.test(headers.upgrade);
+
+/** Clients that prefer a WebSocket go on over HTTP at this status. RFC 9110 §15.5.22: a 426 names what to use. */
+const upgradeRefused = (): GatewayError =>
+  new GatewayError('upgrade_refused', {
+    message: `WebSockets are not offered. Send POST ${WEBSOCKET_PATH} over HTTP, with "stream": true for events.`,
+    headers: { upgrade: 'HTTP/1.1', connection: 'upgrade' },
+  });
 
 function checkScope(endpoint: Endpoint, identity: Identity | null, refusals: Refusals): void {
   const { scope } = endpoint;

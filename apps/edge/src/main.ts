@@ -5,6 +5,7 @@ import { createAdmission } from '@gateway/metering/limits/admission';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { connectRedis } from '@gateway/service-kit/connect-redis';
+import { edgeMark } from '@gateway/service-kit/edge-connection';
 import { createIdentitySigner } from '@gateway/service-kit/identity-token';
 import { createRequestLog } from '@gateway/service-kit/request-log';
 import { startService } from '@gateway/service-kit/start-service';
@@ -37,7 +38,15 @@ await startService(
       s.close(),
     );
     const forwarder = life.own(
-      createForwarder({ pools: services.pools, timeoutMs: config.EDGE_SERVICE_TIMEOUT_MS, deadline }),
+      createForwarder({
+        pools: services.pools,
+        timeoutMs: config.EDGE_SERVICE_TIMEOUT_MS,
+        body: {
+          idleMs: config.EDGE_BODY_IDLE_TIMEOUT_MS,
+          minBytesPerSecond: config.EDGE_BODY_MIN_BYTES_PER_SECOND,
+        },
+        deadline,
+      }),
       (owned) => owned.close(),
     );
 
@@ -50,6 +59,7 @@ await startService(
       contexts,
       identify: createKeyCache({ findKey: keys.findKey, now }).identify,
       sign: createIdentitySigner({ secret: config.GATEWAY_SECRET, now }),
+      mark: edgeMark(config.GATEWAY_SECRET),
       limits: createRequestLimits({ admission, refusals, now }),
       refusals,
       ownKey: createOwnKey({ redis, now, timeZone: config.GATEWAY_TIME_ZONE }),

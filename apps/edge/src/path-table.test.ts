@@ -29,3 +29,8 @@ test.for([
 ])('%s is no path of ours', (path) => {
   expect(find(path)).toBeUndefined();
 });
+
+test('a path of the protocol that is not offered is no id', () => {
+  expect(find('/v1/responses/compact')).toBeUndefined();
+  expect(find('/v1/responses/compact_1')?.path).toBe('/v1/responses/{id}');
+});

@@ -1,4 +1,4 @@
-import type { Endpoint } from '@gateway/contracts/endpoints';
+import { type Endpoint, PATHS_NOT_OFFERED } from '@gateway/contracts/endpoints';
 
 /** One path of the public surface with everything that can be done there. */
 export interface PathRow {
@@ -16,7 +16,7 @@ export function createPathTable(endpoints: readonly Endpoint[]): (path: string) 
   const patterns = rows
     .filter(({ path }) => path.includes('{'))
     .map((row) => ({ row, segments: row.path.split('/') }));
-  return (path) => fixed.get(path) ?? findPattern(patterns, path);
+  return (path) => fixed.get(path) ?? (PATHS_NOT_OFFERED.has(path) ? undefined : findPattern(patterns, path));
 }
 
 function rowOf(path: string, endpoints: readonly Endpoint[]): PathRow {

@@ -11,6 +11,7 @@ const REMOVED = new Set([
   'proxy-connection',
   'te',
   'trailer',
+  // Node frames a body without a length by itself, as chunks: nothing else gets here (`checkRequest`).
   'transfer-encoding',
   'upgrade',
   // §10.1.1: we have answered it ourselves.
@@ -32,13 +33,19 @@ const INTERNAL_PREFIX = 'x-gateway-';
 /** The members of our own family of headers that callers may send. */
 const CALLERS_OWN = new Set(['x-gateway-strict']);
 
-/** RFC 9110 §7.6.1: `Connection` may name further headers that end here; these two words are no headers. */
+/**
+ * What `Connection` cannot remove (RFC 9110 §7.6.1: never what is meant for all recipients): the framing and the
+ * description of the body, and what the gateway or its protocols act on.
+ */
+const END_TO_END =
+  /^(accept|anthropic|content|if|openai|x-gateway)-|^(accept|host|idempotency-key|prefer|range)$/;
+
+/** These two words are no headers. */
 const PLAIN_CONNECTION = /^(keep-alive|close)$/i;
 
-/** Methods whose body Node frames by itself when no length is given; others keep the caller's framing. */
-const FRAMED_BY_NODE = new Set(['POST', 'PUT', 'PATCH']);
-
 interface Added {
+  /** Stands first: a service knows by it where a request begins. */
+  readonly mark: string;
   readonly requestId: string;
   /** The signed identity; undefined on public paths. */
   readonly token: string | undefined;
@@ -49,24 +56,24 @@ interface Added {
 /** The headers that a service gets for a request. */
 export function requestHeaders(request: IncomingMessage, added: Added): IncomingHttpHeaders {
   const sent = request.headers;
-  const headers: IncomingHttpHeaders = {};
+  const headers: IncomingHttpHeaders = { [INTERNAL_HEADERS.edge]: added.mark };
   const named = namedByConnection(sent.connection);
   for (const name in sent) {
     if (REMOVED.has(name) || named?.has(name)) continue;
     if (name.startsWith(INTERNAL_PREFIX) && !CALLERS_OWN.has(name)) continue;
     headers[name] = sent[name];
   }
-  if (sent['transfer-encoding'] !== undefined && !FRAMED_BY_NODE.has(request.method ?? ''))
-    headers['transfer-encoding'] = sent['transfer-encoding'];
   addForwarded(headers, request, added.trustProxy);
   headers[INTERNAL_HEADERS.requestId] = added.requestId;
   if (added.token !== undefined) headers[INTERNAL_HEADERS.identity] = added.token;
   return headers;
 }
 
+/** The further headers that end here because `Connection` names them. */
 function namedByConnection(connection: string | undefined): Set<string> | undefined {
   if (connection === undefined || PLAIN_CONNECTION.test(connection)) return undefined;
-  return new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
+  const names = connection.split(',').map((name) => name.trim().toLowerCase());
+  return new Set(names.filter((name) => !END_TO_END.test(name)));
 }
 
 function addForwarded(headers: IncomingHttpHeaders, request: IncomingMessage, trustProxy: boolean): void {

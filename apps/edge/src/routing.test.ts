@@ -1,6 +1,7 @@
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rawExchange } from './testing/raw-exchange.ts';
+import { rawRequest } from './testing/raw-request.ts';
 import { bearer, KEY, type RunningEdge, runEdge } from './testing/run-edge.ts';
 import { type StandInService, startStandInService } from './testing/stand-in-service.ts';
 
@@ -181,4 +182,43 @@ test('a body whose framing breaks is a 400 while the service is still waiting fo
   );
   expect(response).toMatch(/^HTTP\/1\.1 400 /);
   expect(bodyOf(response)).toMatchObject({ error: { type: 'invalid_request_error' } });
+});
+
+test('a path of the protocol that is not offered is a 404, though an id could stand there', async () => {
+  const response = await call('POST', '/v1/responses/compact');
+  expect(response.status).toBe(404);
+  expect(await response.json()).toMatchObject({
+    error: { message: 'Invalid URL (POST /v1/responses/compact)' },
+  });
+});
+
+const handshake = (path: string, headers: readonly string[] = [`Authorization: Bearer ${KEY}`]) =>
+  [
+    `GET ${path} HTTP/1.1`,
+    'Host: x',
+    ...headers,
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    '',
+    '',
+  ].join('\r\n');
+
+test('who asks for a WebSocket is told to use HTTP, after its key and before a service hears of it', async () => {
+  const before = services.text.requests.length;
+  const offered = await rawRequest(edge.port, handshake('/v1/responses?client=x'));
+  expect([offered.status, JSON.parse(offered.body)]).toMatchObject([
+    426,
+    { error: { code: 'upgrade_refused', message: expect.stringContaining('POST /v1/responses') } },
+  ]);
+  for (const path of ['/v1/realtime', '/v1/models', '/v1/images/assets/a'])
+    expect((await rawRequest(edge.port, handshake(path))).status).toBe(404);
+  expect((await rawRequest(edge.port, handshake('/v1/responses', []))).status).toBe(401);
+  expect(services.text.requests).toHaveLength(before);
+});
+
+test('an offer of another protocol is ignored', async () => {
+  const reply = await rawRequest(edge.port, handshake('/v1/models').replace('websocket', 'h2c'));
+  expect(reply.status).toBe(200);
 });

@@ -1,5 +1,6 @@
 import type { Endpoint } from '@gateway/contracts/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { BodyLimits, Slowness } from './body-pace.ts';
 
 const RETRY_AFTER_SECONDS = 1;
 
@@ -40,6 +41,15 @@ export const serviceTooSlow = (timeoutMs: number): GatewayError =>
     'service_timeout',
     `The gateway's service did not begin to answer within ${timeoutMs} ms.`,
   );
+
+const SLOW_BODY: Readonly<Record<Slowness, (limits: BodyLimits) => string>> = {
+  idle: ({ idleMs }) => `Nothing of the request body arrived for ${idleMs} ms.`,
+  slow: ({ minBytesPerSecond }) =>
+    `The request body arrived with less than ${minBytesPerSecond} bytes per second.`,
+};
+
+export const bodyTooSlow = (slowness: Slowness, limits: BodyLimits): GatewayError =>
+  new GatewayError('request_timeout', `${SLOW_BODY[slowness](limits)} Send it again on a faster connection.`);
 
 export const shuttingDown = (): GatewayError =>
   new GatewayError('shutting_down', {

@@ -146,6 +146,23 @@ test('a service that does not begin to answer in time is a 504, while a stream t
   expect(await stream.text()).toBe('data: 1\n\ndata: 2\n\n');
 });
 
+test('a caller who waits for a job is not hung up on, however short the time limit is', async () => {
+  const edge = await edgeTo(one.url, { EDGE_SERVICE_TIMEOUT_MS: '100' });
+  const finish = Promise.withResolvers<void>();
+  one.reply((request, response) => {
+    if (request.url?.startsWith('/v1/responses')) return;
+    void finish.promise.then(() => response.end('{}'));
+  });
+  const paths = ['/v1/images/generations', '/v1/images/edits', '/v1/audio/transcriptions'];
+  const waiting = paths.map((path) => post(edge, path));
+  await waitFor(() => one.requests.length === paths.length);
+  // Two that begin after them, one after the other: the time is over for all.
+  for (let n = 0; n < 2; n += 1) expect((await post(edge, '/v1/responses')).status).toBe(504);
+  finish.resolve();
+  const statuses = (await Promise.all(waiting)).map(({ status }) => status);
+  expect(statuses).toEqual([200, 200, 200]);
+});
+
 test('a kept connection that the service closes at the wrong moment costs a reader nothing, and a writer no second call', async () => {
   const edge = await edgeTo(one.url);
   const read = () => fetch(`${edge.url}/v1/responses/resp_1`, { headers: bearer });

@@ -48,6 +48,16 @@ export const ENDPOINTS: readonly Endpoint[] = [
   row('GET', '/v1/key', 'edge', null, "Read what is left of your key's limits and budget"),
 ];
 
+/** Whether a caller may be held until a queued job has ended (`JOB_WAIT_LIMIT_MS`). */
+export const mayWaitForJob = ({ method, scope }: Endpoint): boolean =>
+  method === 'POST' && (scope === 'images' || scope === 'transcriptions');
+
+/** Paths of the protocols that are not offered, though a path with `{id}` fits them: no name of an object. */
+export const PATHS_NOT_OFFERED: ReadonlySet<string> = new Set(['/v1/responses/compact']);
+
+/** Where the protocols offer a WebSocket besides HTTP; the gateway does not. */
+export const WEBSOCKET_PATH = '/v1/responses';
+
 /** The body shape of a path: Anthropic's below `/v1/messages`, OpenAI's everywhere else. */
 export const dialectOf = (path: string): Dialect =>
   path === '/v1/messages' || path.startsWith('/v1/messages/') || path.startsWith('/v1/messages?')

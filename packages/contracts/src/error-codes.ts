@@ -47,6 +47,7 @@ export const ERRORS = {
   // What was asked for
   path_not_found: refused(404, null, 'not_found_error'),
   method_not_allowed: refused(405, 'method_not_supported', 'invalid_request_error'),
+  upgrade_refused: refused(426, 'upgrade_refused', 'invalid_request_error'),
   model_not_found: refused(404, 'model_not_found', 'not_found_error'),
   unsupported_model: invalid('unsupported_model'),
   unpriced_model: refused(403, 'unpriced_model', 'permission_error'),

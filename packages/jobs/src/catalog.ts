@@ -6,6 +6,7 @@ import {
   TranscriptionInput,
   TranscriptionOutput,
 } from '@gateway/contracts/jobs';
+import { JOB_WAIT_LIMIT_MS } from '@gateway/contracts/time-limits';
 import type { z } from 'zod';
 
 interface Payloads {
@@ -49,7 +50,7 @@ const image = {
   attempts: 2,
   takeovers: 3,
   timeLimitMs: 10 * MINUTE_MS,
-  waitLimitMs: 20 * MINUTE_MS,
+  waitLimitMs: JOB_WAIT_LIMIT_MS,
   concurrency: 8,
   resultRetentionSeconds: 3600,
 } as const;
@@ -71,7 +72,7 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
     attempts: 3,
     takeovers: 2,
     timeLimitMs: 10 * MINUTE_MS,
-    waitLimitMs: 20 * MINUTE_MS,
+    waitLimitMs: JOB_WAIT_LIMIT_MS,
     concurrency: 8,
     resultRetentionSeconds: 3600,
   },

@@ -6,7 +6,8 @@ import type { Readiness } from './readiness.ts';
 interface RedisConnection {
   readonly status: string;
   connect(): Promise<unknown>;
-  ping(): Promise<string>;
+  /** Writes only where the key exists. */
+  set(key: string, value: string, condition: 'XX'): Promise<unknown>;
   on(event: 'error' | 'close' | 'ready', listener: (error?: unknown) => void): unknown;
 }
 
@@ -17,11 +18,15 @@ interface ConnectOptions {
   readonly prepare?: (() => Promise<void>) | undefined;
 }
 
+/** Never exists: to write to it changes nothing, neither in memory nor in the append-only file. */
+const NO_KEY = 'gateway:takes-writes';
+
 /**
  * Connects to the Redis without which the process cannot work, makes the process's readiness depend on it, and logs
- * once when it goes away and once when it is back.
+ * once when it goes away and once when it is back; the same when it answers but refuses writes (out of memory, a
+ * replica, a full disk, too few replicas).
  *
- * @throws {ConfigError} when it cannot be reached now
+ * @throws {ConfigError} when it cannot be reached now, or refuses what is to be prepared
  */
 export async function connectRedis(
   redis: RedisConnection,
@@ -29,14 +34,26 @@ export async function connectRedis(
 ): Promise<void> {
   let lastError: unknown;
   let away = false;
+  let refusing = false;
   redis.on('error', (error) => {
     lastError = error;
   });
-  readiness.check('redis', async () => (await redis.ping()) === 'PONG');
+  readiness.check('redis', async () => {
+    const refusal = await refusalOf(redis);
+    if (refusal !== undefined && !refusing) logger.warn({ err: refusal }, 'redis refuses writes');
+    if (refusal === undefined && refusing) logger.info('redis takes writes again');
+    refusing = refusal !== undefined;
+    return !refusing;
+  });
   try {
     await redis.connect();
     await prepare?.();
-  } catch {
+  } catch (error) {
+    const refusal = refusalIn(error);
+    if (refusal !== undefined)
+      throw new ConfigError(
+        `Redis at REDIS_URL refuses commands (${refusal.message}). Correct its settings, or the URL.`,
+      );
     const reason = lastError instanceof Error ? ` (${lastError.message})` : '';
     throw new ConfigError(`Redis does not answer at REDIS_URL${reason}. Start it, or correct the URL.`);
   }
@@ -50,4 +67,22 @@ export async function connectRedis(
     logger.info('redis is back');
     prepare?.().catch((error: unknown) => logger.error({ err: error }, 'redis could not be prepared'));
   });
+}
+
+/** Why Redis refuses a write; undefined where it takes one. Rejects when there is no answer. */
+async function refusalOf(redis: RedisConnection): Promise<Error | undefined> {
+  try {
+    await redis.set(NO_KEY, '', 'XX');
+    return undefined;
+  } catch (error) {
+    const refusal = refusalIn(error);
+    if (refusal === undefined) throw error;
+    return refusal;
+  }
+}
+
+/** Redis' own answer behind an error, as opposed to no answer. */
+function refusalIn(error: unknown): Error | undefined {
+  if (!(error instanceof Error)) return undefined;
+  return error.name === 'ReplyError' ? error : refusalIn(error.cause);
 }

@@ -134,3 +134,16 @@ test('a taken port ends the start with its number and the setting to change, and
   );
   expect(output).toContain('closed first');
 });
+
+test('requests are read strictly, whatever Node is told', async () => {
+  const { child, exited, url } = await ready({ NODE_OPTIONS: '--insecure-http-parser' });
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.write(
+    'POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  );
+  const [reply] = await once(socket, 'data');
+  expect(String(reply)).toMatch(/^HTTP\/1\.1 400 /);
+  socket.destroy();
+  child.kill('SIGTERM');
+  await exited;
+});

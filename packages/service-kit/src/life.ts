@@ -13,7 +13,21 @@ const KEEP_ALIVE_MS = 75_000;
 /** The edge takes 32 KB of headers from callers and adds its own; Node would take 16 KB. */
 const MAX_HEADER_BYTES = 48 * 1024;
 
-const SERVER_DEFAULTS = { keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: MAX_HEADER_BYTES };
+/** Node's flag for a lenient parser would let two of our processes read one request in two ways. */
+const insecureHTTPParser = false;
+
+/**
+ * How long a request may take to arrive is the edge's to say: with Node's own five minutes a service would break off
+ * uploads that the edge still lets in. Headers have a minute everywhere.
+ */
+const requestTimeout = 0;
+
+const SERVER_DEFAULTS = {
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  maxHeaderSize: MAX_HEADER_BYTES,
+  insecureHTTPParser,
+  requestTimeout,
+};
 
 export interface Life {
   readonly logger: Logger;

@@ -65,9 +65,13 @@ export class CallerLeft extends Error {
   }
 }
 
+/** The request's context, if it has been opened: what fails before that has none. */
+export const findContext = (request: IncomingMessage): RequestContext | undefined =>
+  request[contextOfRequest];
+
 /** The context of a request that came in through a service's app. */
 export function contextOf(request: IncomingMessage): RequestContext {
-  const context = request[contextOfRequest];
+  const context = findContext(request);
   if (context === undefined)
     throw new Error('request has no context: it did not come through the service app');
   return context;

@@ -14,6 +14,9 @@ export interface RequestLog {
   ): void;
 }
 
+/** What log and metrics call the path of a request that reached no endpoint. */
+export const UNKNOWN_PATH = 'unknown';
+
 export function createRequestLog({ logger, metrics }: { logger: Logger; metrics: Metrics }): RequestLog {
   return {
     observe: (request, response, context, endpoint) => {

@@ -1,13 +1,16 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ENDPOINTS, type ServiceName } from '@gateway/contracts/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Identity, INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from 'express';
+import { checkRequest } from './check-request.ts';
+import { isStray } from './edge-connection.ts';
 import type { Metrics } from './metrics.ts';
 import { mountHealth, mountMetrics } from './ops.ts';
 import type { Readiness } from './readiness.ts';
-import { contextOf, openContext } from './request-context.ts';
+import { findContext, openContext, type RequestContext } from './request-context.ts';
 import { requestIdOf } from './request-id.ts';
-import type { RequestLog } from './request-log.ts';
+import { type RequestLog, UNKNOWN_PATH } from './request-log.ts';
 import { writeError } from './write-error.ts';
 
 export interface ServiceAppOptions {
@@ -31,20 +34,35 @@ export function createServiceApp(options: ServiceAppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
+  app.use(refuseForeign);
   mountEndpoints(app, options);
   mountHealth(app, options.readiness, { tellMissing: true });
   mountMetrics(app, options.metrics);
-  app.use((request, response) => {
-    openContext(request, response, {
-      requestId: requestIdOf(request.headers[INTERNAL_HEADERS.requestId]),
-      identity: null,
-      deadline: options.deadline,
-    });
+  app.use((request) => {
     throw new GatewayError('path_not_found', `Invalid URL (${request.method} ${request.path})`);
   });
-  app.use(errorHandler);
+  const onError: ErrorRequestHandler = (error, request, response, _next) => {
+    writeError(response, error, findContext(request) ?? openUnknown(options, request, response));
+  };
+  app.use(onError);
   return app;
 }
+
+/**
+ * Ends the connection of a request that the edge would not send. A stray one gets no reply: it would be read as the
+ * reply to somebody's request.
+ */
+const refuseForeign: RequestHandler = (request, response, next) => {
+  const { shouldKeepAlive } = response;
+  response.shouldKeepAlive = false;
+  if (isStray(request)) {
+    request.socket.destroy();
+    throw new GatewayError('malformed_request', 'The request does not begin as those of the edge do.');
+  }
+  checkRequest(request);
+  response.shouldKeepAlive = shouldKeepAlive;
+  next();
+};
 
 function mountEndpoints(router: Router, options: ServiceAppOptions): void {
   const unused = new Set(Object.keys(options.handlers));
@@ -80,6 +98,14 @@ function openRequest(
   };
 }
 
-const errorHandler: ErrorRequestHandler = (error, request, response, _next) => {
-  writeError(response, error, contextOf(request));
-};
+/** The context of a request that failed before it reached an endpoint. */
+function openUnknown(
+  { requestLog, deadline }: ServiceAppOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): RequestContext {
+  const requestId = requestIdOf(request.headers[INTERNAL_HEADERS.requestId]);
+  const context = openContext(request, response, { requestId, identity: null, deadline });
+  requestLog.observe(request, response, context, UNKNOWN_PATH);
+  return context;
+}
