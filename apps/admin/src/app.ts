@@ -6,11 +6,11 @@ import { contextOf, openContext } from '@gateway/service-kit/request-context';
 import { requestIdOf } from '@gateway/service-kit/request-id';
 import type { RequestLog } from '@gateway/service-kit/request-log';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
-import type { AdminRoute } from './admin-route.ts';
+import type { AdminRoute, BodyBounds } from './admin-route.ts';
 import { sendStream } from './send-stream.ts';
 import { writeAdminError } from './write-admin-error.ts';
 
-interface AdminAppOptions {
+interface AdminAppOptions extends BodyBounds {
   readonly routes: readonly AdminRoute[];
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
@@ -48,7 +48,7 @@ function mountRoute(app: Express, { method, path, handle }: AdminRoute, options:
   const verbs = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
   app[verbs[method]](expressPath(path), begin(options, path), async (request, response) => {
     response.setHeader('x-request-id', contextOf(request).requestId);
-    const reply = await handle(request);
+    const reply = await handle(request, options);
     if ('body' in reply) response.status(reply.status).json(reply.body);
     else await sendStream(response, reply);
   });
