@@ -16,6 +16,12 @@ export const unknownPart = (name: string, { whereFilesGo }: FormRules): FormRefu
   message: `Unknown parameter: '${name}'. ${whereFilesGo}`,
 });
 
+export const notUtf8 = (name: string): FormRefusal => ({
+  code: 'malformed_request',
+  path: [name],
+  message: `The text part '${name.slice(0, 64)}' is not UTF-8. Send the form in UTF-8.`,
+});
+
 const noRoom: FormRefusal = {
   code: 'storage_full',
   message: 'The gateway has no room for the file at the moment. Try again later.',
