@@ -3,6 +3,7 @@ import { readJsonBody } from '@gateway/service-kit/json-body';
 import { validate } from '@gateway/service-kit/validate';
 import type { Request } from 'express';
 import { z } from 'zod';
+import { checkPlain } from './check-plain.ts';
 
 /** One call of the admin API. What `handle` throws becomes the error reply. */
 export interface AdminRoute {
@@ -114,6 +115,8 @@ async function readCall<Query extends z.ZodType, Body extends z.ZodType>(
 ): Promise<Call<z.infer<Query>, z.infer<Body>>> {
   const bounds = { maxBytes: MAX_BODY_BYTES, maxDepth: maxJsonDepth };
   const sent = isNoBody(body) ? undefined : (await readJsonBody(request, bounds)).value;
+  checkPlain(request.query);
+  checkPlain(sent);
   const [parameter] = Object.values(request.params);
   return {
     parameter: typeof parameter === 'string' ? parameter : '',
