@@ -1,4 +1,5 @@
 import { pngFile, wavFile } from '../support/media-files.ts';
+import type { GatewayRequest } from '../support/start-gateway.ts';
 import {
   anthropic,
   type ErrorRow,
@@ -16,6 +17,15 @@ export const MAX_FILE_BYTES = 200_000;
 
 const INVALID = 'invalid_request_error';
 const text = new File(['this is a text'], 'recording.mp3', { type: 'audio/mpeg' });
+/** A form whose one part, the model, is of this type. */
+const rawForm = (type: string, content: string | Uint8Array): GatewayRequest => ({
+  headers: { 'content-type': 'multipart/form-data; boundary=b' },
+  body: Buffer.concat([
+    Buffer.from(`--b\r\ncontent-disposition: form-data; name="model"\r\ncontent-type: ${type}\r\n\r\n`),
+    Buffer.from(content),
+    Buffer.from('\r\n--b--\r\n'),
+  ]),
+});
 const edit = { model: 'dall-e-2', prompt: 'x', image: pngFile() };
 
 /** Bodies and files that are not what they should be. */
@@ -71,6 +81,21 @@ export const BODY_ROWS: Record<string, ErrorRow> = {
       openai(415, [INVALID, 'unsupported_content_encoding'], /'gzip'/),
       anthropic(415, INVALID, /'gzip'/),
     ),
+  },
+  'text of a form in another charset': {
+    retry: false,
+    cases: ['/v1/audio/transcriptions', '/v1/images/edits'].flatMap((path) => [
+      {
+        path,
+        request: rawForm('text/plain; charset=utf-16', 'whisper-1'),
+        error: invalid('unsupported_content_type', null, /charset of a text part: 'utf-16'.*in UTF-8/),
+      },
+      {
+        path,
+        request: rawForm('text/plain', new Uint8Array([0x61, 0xff])),
+        error: invalid(null, 'model', /'model' is not UTF-8/),
+      },
+    ]),
   },
   'a body that is too large': {
     retry: false,

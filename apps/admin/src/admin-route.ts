@@ -3,6 +3,7 @@ import { readJsonBody } from '@gateway/service-kit/json-body';
 import { validate } from '@gateway/service-kit/validate';
 import type { Request } from 'express';
 import { z } from 'zod';
+import { checkPlain } from './check-plain.ts';
 
 /** One call of the admin API. What `handle` throws becomes the error reply. */
 export interface AdminRoute {
@@ -10,7 +11,11 @@ export interface AdminRoute {
   /** With `{id}` for a segment of any value. */
   readonly path: string;
   readonly description: RouteDescription;
-  readonly handle: (request: Request) => Promise<AdminReply>;
+  readonly handle: (request: Request, bounds: BodyBounds) => Promise<AdminReply>;
+}
+
+export interface BodyBounds {
+  readonly maxJsonDepth: number;
 }
 
 /** What the API's description says of a call. */
@@ -69,9 +74,9 @@ export function adminRoute<Query extends z.ZodType, Body extends z.ZodType>(
 ): AdminRoute {
   const described = describe(spec);
   const { status } = described.description;
-  const handle = async (request: Request) => ({
+  const handle: AdminRoute['handle'] = async (request, bounds) => ({
     status,
-    body: await spec.handle(await readCall(request, spec)),
+    body: await spec.handle(await readCall(request, spec, bounds)),
   });
   return { ...described, handle };
 }
@@ -82,7 +87,10 @@ export function streamRoute<Query extends z.ZodType, Body extends z.ZodType>(
 ): AdminRoute {
   const described = describe(spec);
   const { status } = described.description;
-  const handle = async (request: Request) => ({ status, ...spec.handle(await readCall(request, spec)) });
+  const handle: AdminRoute['handle'] = async (request, bounds) => ({
+    status,
+    ...spec.handle(await readCall(request, spec, bounds)),
+  });
   return { ...described, handle };
 }
 
@@ -103,8 +111,12 @@ const isNoBody = (schema: z.ZodType): boolean => schema instanceof z.ZodUndefine
 async function readCall<Query extends z.ZodType, Body extends z.ZodType>(
   request: Request,
   { query, body }: RouteShape<Query, Body>,
+  { maxJsonDepth }: BodyBounds,
 ): Promise<Call<z.infer<Query>, z.infer<Body>>> {
-  const sent = isNoBody(body) ? undefined : (await readJsonBody(request, { maxBytes: MAX_BODY_BYTES })).value;
+  const bounds = { maxBytes: MAX_BODY_BYTES, maxDepth: maxJsonDepth };
+  const sent = isNoBody(body) ? undefined : (await readJsonBody(request, bounds)).value;
+  checkPlain(request.query);
+  checkPlain(sent);
   const [parameter] = Object.values(request.params);
   return {
     parameter: typeof parameter === 'string' ? parameter : '',

@@ -18,11 +18,11 @@ import express, {
   type RequestHandler,
   type Response,
 } from 'express';
-import type { AdminRoute } from './admin-route.ts';
+import type { AdminRoute, BodyBounds } from './admin-route.ts';
 import { sendStream } from './send-stream.ts';
 import { writeAdminError } from './write-admin-error.ts';
 
-interface AdminAppOptions {
+interface AdminAppOptions extends BodyBounds {
   readonly routes: readonly AdminRoute[];
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
@@ -68,7 +68,7 @@ function mountRoute(app: Express, { method, path, handle }: AdminRoute, options:
   const verbs = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
   app[verbs[method]](expressPath(path), begin(options, path), async (request, response) => {
     response.setHeader('x-request-id', contextOf(request).requestId);
-    const reply = await handle(request);
+    const reply = await handle(request, options);
     if ('body' in reply) response.status(reply.status).json(reply.body);
     else await sendStream(response, reply);
   });

@@ -4,6 +4,7 @@ import { z } from 'zod';
 export const AdminConfig = ProcessSettings.extend({
   ADMIN_PORT: setting.port(8090),
   REDIS_URL: setting.redisUrl(),
+  MAX_JSON_DEPTH: setting.jsonDepth(),
   GATEWAY_SECRET: setting.secret(),
   /** The configuration of channels and models, to show it and to check patterns against it. */
   GATEWAY_CONFIG: z.string().default('gateway.yaml'),

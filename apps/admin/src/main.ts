@@ -46,6 +46,7 @@ await startService(
       metrics,
       requestLog: createRequestLog({ logger, metrics }),
       deadline,
+      maxJsonDepth: config.MAX_JSON_DEPTH,
     });
     await life.listen(app, {
       port: config.ADMIN_PORT,

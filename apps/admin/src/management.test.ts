@@ -379,6 +379,16 @@ test('records are exported whole, as CSV that no spreadsheet runs, and as NDJSON
   expect((await refused('GET', '/usage/records?format=xlsx')).path).toBe('format');
 });
 
+test.for(['=1+1', '+1', '-1', '@a', '\t=1', '\r=1', '\n=1'])(
+  'a cell of CSV that a spreadsheet would run is a text: %j',
+  async (model) => {
+    await use('req_1', 'key_a', model);
+    const csv = await (await send('GET', '/usage/records?format=csv')).text();
+    const cell = /[\r\n]/.test(model) ? `"'${model}"` : `'${model}`;
+    expect(csv).toContain(`,responses,${cell},one,`);
+  },
+);
+
 test('a long export arrives whole, page after page', async () => {
   for (let n = 0; n < 1203; n += 1) await use(`req_${n}`, 'key_a', 'gpt-5');
   const lines = (await (await send('GET', '/usage/records')).text()).trim().split('\n');
@@ -404,7 +414,6 @@ test('every change stands in the audit log under the name that the client gave, 
     after: { limits: { tokensPerMinute: 7 } },
   });
   expect(JSON.stringify([first, second])).not.toContain(made.key.slice(4, 20));
-  expect((await refused('GET', '/audit?cursor=x')).path).toBe('cursor');
 });
 
 test('channels are shown as configured, without needing or telling a provider key', async () => {

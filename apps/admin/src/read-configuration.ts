@@ -1,3 +1,4 @@
+import { lookUp } from '@gateway/contracts/look-up';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
 import { ConfigurationError } from '@gateway/upstream/configuration/configuration-error';
 import {
@@ -37,5 +38,5 @@ export function createConfigurationReader({
 
 function withPlaceholders(env: Readonly<Record<string, string | undefined>>, text: string) {
   const named = [...text.matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g)].map(([, name = '']) => name);
-  return Object.fromEntries(named.map((name) => [name, env[name] || ELSEWHERE]));
+  return Object.fromEntries(named.map((name) => [name, lookUp(env, name) || ELSEWHERE]));
 }

@@ -13,6 +13,7 @@ interface AudioAppOptions extends Omit<ServiceAppOptions, 'service' | 'handlers'
   readonly uploads: UploadStore;
   readonly meter: Meter;
   readonly jsonMaxBytes: number;
+  readonly maxJsonDepth: number;
   readonly fileMaxBytes: number;
   /** Unix milliseconds. */
   readonly now: () => number;

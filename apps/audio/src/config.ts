@@ -18,6 +18,7 @@ export const AudioConfig = AudioSettings.extend({
   /** Jobs that may wait before callers are refused. */
   QUEUE_MAX_WAITING: setting.integer(1000, { min: 1 }),
   JSON_MAX_BYTES: setting.integer(32 * MEBIBYTE, { min: 1 }),
+  MAX_JSON_DEPTH: setting.jsonDepth(),
   AUDIO_FILE_MAX_BYTES: setting.integer(25 * MEBIBYTE, { min: 1 }),
 });
 export type AudioConfig = z.infer<typeof AudioConfig>;

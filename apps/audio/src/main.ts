@@ -61,6 +61,7 @@ await startService(options, async ({ config, life, logger, metrics }) => {
     meter,
     uploads,
     jsonMaxBytes: config.JSON_MAX_BYTES,
+    maxJsonDepth: config.MAX_JSON_DEPTH,
     fileMaxBytes: config.AUDIO_FILE_MAX_BYTES,
     now: Date.now,
   });

@@ -1,3 +1,5 @@
+import { lookUp } from '@gateway/contracts/look-up';
+
 /** A family of models with the same rules, known by the beginnings of their names. */
 interface NamedFamily {
   /** A name belongs if it equals one of these, or continues one after a `-`, as dated snapshots do. */
@@ -12,8 +14,8 @@ export function familyOf<Family extends NamedFamily>(
   families: Readonly<Record<string, Family>>,
   { configured, model }: { configured: unknown; model: string },
 ): Family | null {
-  if (typeof configured === 'string' && Object.hasOwn(families, configured))
-    return families[configured] ?? null;
+  const named = typeof configured === 'string' ? lookUp(families, configured) : undefined;
+  if (named !== undefined) return named;
   const belongs = ({ models }: Family) =>
     models.some((name) => model === name || model.startsWith(`${name}-`));
   return Object.values(families).find(belongs) ?? null;

@@ -22,6 +22,7 @@ export const ImageConfig = ImageSettings.extend({
   QUEUE_MAX_WAITING: setting.integer(1000, { min: 1 }),
   /** Smaller than elsewhere, since a waiting request lies in Redis. */
   IMAGE_JSON_MAX_BYTES: setting.integer(2 * MEBIBYTE, { min: 1 }),
+  MAX_JSON_DEPTH: setting.jsonDepth(),
 });
 export type ImageConfig = z.infer<typeof ImageConfig>;
 

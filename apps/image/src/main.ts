@@ -65,6 +65,7 @@ await startService(options, async ({ config, life, logger, metrics }) => {
     publicUrl: config.PUBLIC_URL,
     secret: config.GATEWAY_SECRET,
     jsonMaxBytes: config.IMAGE_JSON_MAX_BYTES,
+    maxJsonDepth: config.MAX_JSON_DEPTH,
     now: Date.now,
   });
   await life.listen(app, { port: config.IMAGE_PORT, host: config.HOST, portSetting: 'IMAGE_PORT' });

@@ -11,6 +11,7 @@ export const TextConfig = ProcessSettings.extend(MeterSettings.shape).extend({
   GATEWAY_CONFIG: z.string().default('gateway.yaml'),
   /** The largest request body, in bytes. */
   TEXT_MAX_BODY_BYTES: setting.integer(32 * 1024 * 1024, { min: 1024 }),
+  MAX_JSON_DEPTH: setting.jsonDepth(),
   /** How long the channel of a response is remembered, so that it can be read or continued. */
   TEXT_RESPONSE_TTL_SECONDS: setting.integer(30 * DAY_SECONDS, { min: 1 }),
   /** Silence in a stream after which a frame that says nothing is sent; 0 for never. */

@@ -49,7 +49,7 @@ export async function openCall(
   const startedAt = performance.now();
   const context = contextOf(message);
   const identity = identityOf(message);
-  const request = await readTextRequest(endpoint, message, services.maxBodyBytes);
+  const request = await readTextRequest(endpoint, message, services);
   context.line.model = request.model;
   context.line.stream = request.streamed;
   const protocols = [endpoint.protocol, ...endpoint.translatedTo];

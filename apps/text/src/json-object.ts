@@ -1,13 +1,15 @@
+import { parseJson } from '@gateway/contracts/json-depth';
+
 /** A JSON object of which nothing more is known. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The object that a text holds; null where it is not JSON, or JSON of another kind. */
+/** The object that a text holds; null where it is not JSON, too deep, or JSON of another kind. */
 export function parseObject(text: string): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     return isObject(value) ? value : null;
   } catch {
     return null;

@@ -44,6 +44,7 @@ await startService(options, async ({ config, life, logger, metrics }) => {
     metrics: textMetrics,
     tokens: createOpaqueTokens(config.GATEWAY_SECRET),
     maxBodyBytes: config.TEXT_MAX_BODY_BYTES,
+    maxJsonDepth: config.MAX_JSON_DEPTH,
     keepAliveMs: config.TEXT_KEEP_ALIVE_MS,
     service: {
       readiness: life.readiness,

@@ -21,6 +21,7 @@ export interface TextServices {
   readonly meter: Meter;
   readonly now: () => number;
   readonly maxBodyBytes: number;
+  readonly maxJsonDepth: number;
   /** See `TEXT_KEEP_ALIVE_MS`. */
   readonly keepAliveMs: number;
 }

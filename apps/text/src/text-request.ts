@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { readJsonBody } from '@gateway/service-kit/json-body';
 import { validate } from '@gateway/service-kit/validate';
 import { type AskedTool, askedTools } from './asked-tools.ts';
+import type { TextServices } from './text-call.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 
 /**
@@ -23,9 +24,12 @@ export interface TextRequest {
 export async function readTextRequest(
   { schema, protocol }: TextEndpoint,
   message: IncomingMessage,
-  maxBytes: number,
+  { maxBodyBytes, maxJsonDepth }: Pick<TextServices, 'maxBodyBytes' | 'maxJsonDepth'>,
 ): Promise<TextRequest> {
-  const { bytes, value } = await readJsonBody(message, { maxBytes });
+  const { bytes, value } = await readJsonBody(message, {
+    maxBytes: maxBodyBytes,
+    maxDepth: maxJsonDepth,
+  });
   const body = validate(schema, value);
   const previous = body.previous_response_id;
   const bound = body.max_output_tokens ?? body.max_completion_tokens ?? body.max_tokens;

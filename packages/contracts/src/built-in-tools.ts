@@ -1,3 +1,5 @@
+import { lookUp } from './look-up.ts';
+
 /**
  * Built-in tools: those that the provider runs by itself, such as web search. Whether a model has one depends on the
  * channel behind it, so the configuration lists them (`builtInTools`), by family: `web_search` there stands for
@@ -35,7 +37,7 @@ const RUN_BY_CALLER: Readonly<Record<'responses' | 'messages', ReadonlySet<strin
 /** The family that a tool's type belongs to. */
 const familyOf = (type: string): string => {
   const name = type.replace(VERSION, '');
-  return OTHER_NAMES[name] ?? name;
+  return lookUp(OTHER_NAMES, name) ?? name;
 };
 
 /** The built-in tool that a `tools` entry of this type asks for; null where the caller carries out the calls. */

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { lookUp } from '@gateway/contracts/look-up';
 import type { FormRefusal, FormRules } from './form-rules.ts';
 
 export const refusalError = ({ code, message, path }: FormRefusal, cause?: unknown): GatewayError =>
@@ -13,6 +14,12 @@ export const unknownPart = (name: string, { whereFilesGo }: FormRules): FormRefu
   code: 'unknown_parameter',
   path: [name],
   message: `Unknown parameter: '${name}'. ${whereFilesGo}`,
+});
+
+export const notUtf8 = (name: string): FormRefusal => ({
+  code: 'malformed_request',
+  path: [name],
+  message: `The text part '${name.slice(0, 64)}' is not UTF-8. Send the form in UTF-8.`,
 });
 
 const noRoom: FormRefusal = {
@@ -44,7 +51,7 @@ const PROBLEMS: Readonly<Record<string, (rules: FormRules) => FormRefusal>> = {
 export function formError(thrown: unknown, rules: FormRules): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   const code = memberOf(thrown, 'code');
-  const problem = code === undefined ? undefined : PROBLEMS[code];
+  const problem = lookUp(PROBLEMS, code);
   if (problem !== undefined) return refusalError(problem(rules), thrown);
   // Without a code it was the parser, whose sentences are about the form; file system errors always have one.
   if (code !== undefined)

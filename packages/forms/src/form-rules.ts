@@ -1,5 +1,8 @@
 import type { ErrorCode } from '@gateway/contracts/error-codes';
 
+/** Charsets that a text may name: UTF-8, and ASCII, which is a part of it. */
+export const UTF8_NAMES: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii']);
+
 /** What a caller is told whose form does not fit. */
 export interface FormRefusal {
   readonly code: ErrorCode;

@@ -203,3 +203,111 @@ test('a form that ends too early is refused, and no file stays', async () => {
   expect(outcomes[0]).toMatchObject({ code: 'malformed_request' });
   await nothingLeft();
 });
+
+/** A form with one part whose head and body are given byte by byte. */
+async function postRaw(head: string, body: Uint8Array | string = 'a hat', boundary = 'b', around = '') {
+  const bytes = Buffer.concat([
+    Buffer.from(`${around}--${boundary}\r\n${head}\r\n\r\n`, 'latin1'),
+    Buffer.from(body),
+    Buffer.from(`\r\n--${boundary}--\r\n`),
+  ]);
+  const headers = { 'content-type': `multipart/form-data; boundary="${boundary}"` };
+  outcomes.length = 0;
+  await fetch(url, { method: 'POST', body: bytes, headers });
+  return { outcome: outcomes[0], bytes, headers };
+}
+const PROMPT = 'Content-Disposition: form-data; name="prompt"';
+
+test.for<[string, string]>([
+  ['another charset', 'text/plain; charset=utf-16'],
+  ['a charset that the parser would decode', 'text/plain; charset=utf-16le'],
+  ['a charset that is an encoding', 'text/plain; charset="base64"'],
+  ['Latin-1', 'text/plain;CHARSET = ISO-8859-1'],
+  ['an unknown charset', 'text/plain; charset=constructor'],
+  ['a charset on a line of its own', 'text/plain;\r\n charset=utf-7'],
+  ['no charset at all', 'text/plain; charset='],
+])('a text part in %s is refused', async ([, type]) => {
+  for (const head of [`${PROMPT}\r\nContent-Type: ${type}`, `content-type: ${type}\r\n${PROMPT}`])
+    expect((await postRaw(head)).outcome).toMatchObject({
+      code: 'unsupported_content_type',
+      message: expect.stringMatching(/^Unsupported charset of a text part: .* Send the form in UTF-8\.$/),
+    });
+});
+
+test.for<[string, string, Uint8Array | string, string]>([
+  ['no type', PROMPT, 'ä𝄞\ufffd', 'ä𝄞\ufffd'],
+  ['a type without a charset', `${PROMPT}\r\nContent-Type: text/plain`, 'ä', 'ä'],
+  ['UTF-8', `${PROMPT}\r\nContent-Type: text/plain; charset=UTF-8`, 'Ã©\ufffd', 'Ã©\ufffd'],
+  ['UTF-8 in quotes', `${PROMPT}\r\nContent-Type: text/plain; charset="utf8"`, 'ä', 'ä'],
+  ['ASCII', `${PROMPT}\r\nContent-Type: text/plain; charset=us-ascii`, 'a', 'a'],
+  ['nothing', PROMPT, '', ''],
+])('a text part with %s is read as UTF-8', async ([, head, body, text]) => {
+  expect((await postRaw(head, body)).outcome).toEqual({ fields: [['prompt', text]], files: [] });
+});
+
+test.for<[string, string]>([
+  ['no type', PROMPT],
+  ['UTF-8 for its charset', `${PROMPT}\r\nContent-Type: text/plain; charset=utf-8`],
+  ['ASCII for its charset', `${PROMPT}\r\nContent-Type: text/plain; charset=ascii`],
+])('bytes that are no UTF-8 are refused in a text part with %s', async ([, head]) => {
+  for (const body of [Buffer.from([0x61, 0xff]), Buffer.from([0xc3]), Buffer.from([0xed, 0xa0, 0x80])])
+    expect((await postRaw(head, body)).outcome).toMatchObject({
+      code: 'malformed_request',
+      options: { path: ['prompt'] },
+      message: "The text part 'prompt' is not UTF-8. Send the form in UTF-8.",
+    });
+});
+
+test('a form may say that it is UTF-8, and nothing else', async () => {
+  const fields = (charset: string) =>
+    post([
+      ['_charset_', charset],
+      ['prompt', 'ä'],
+    ]);
+  expect(await fields('UTF-8')).toEqual({ fields: [['prompt', 'ä']], files: [] });
+  for (const charset of ['utf-16', 'iso-8859-1', '', 'constructor']) {
+    outcomes.length = 0;
+    expect(await fields(charset)).toMatchObject({
+      code: 'malformed_request',
+      options: { path: ['_charset_'] },
+    });
+  }
+});
+
+test('the charset of a file is nobody’s business; that of its name is', async () => {
+  const image = 'Content-Disposition: form-data; name="image"';
+  const typed = `${image}; filename="a.png"\r\nContent-Type: text/plain; charset=utf-16`;
+  expect((await postRaw(typed)).outcome).toMatchObject({ files: [{ part: 'image', fileName: 'a.png' }] });
+  outcomes.length = 0;
+  const extended = `${image}; filename="a.png"; filename*=UTF-8''%C3%A4.png`;
+  expect((await postRaw(extended)).outcome).toMatchObject({ files: [{ fileName: 'ä.png' }] });
+  outcomes.length = 0;
+  expect((await postRaw(`${image}; filename*=utf-7''a.png`)).outcome).toMatchObject({
+    code: 'unsupported_content_type',
+    message: "Unsupported charset of the name of a part or of a file: 'utf-7'. Send the form in UTF-8.",
+  });
+});
+
+test('a form is read the same however it is cut', async () => {
+  const { bytes, headers, outcome } = await postRaw(
+    `${PROMPT}\r\nContent-Type: text/plain; charset=utf-8`,
+    '\r\n--\r\n\r\n--ab\r\n-- ä',
+    'ab-c',
+    'before\r\n',
+  );
+  expect(outcome).toEqual({ fields: [['prompt', '\r\n--\r\n\r\n--ab\r\n-- ä']], files: [] });
+  for (let cut = 1; cut < bytes.length; cut += 1) {
+    outcomes.length = 0;
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        controller.enqueue(new Uint8Array(bytes.subarray(0, cut)));
+        setImmediate(() => {
+          controller.enqueue(new Uint8Array(bytes.subarray(cut)));
+          controller.close();
+        });
+      },
+    });
+    await fetch(url, { method: 'POST', body, headers, duplex: 'half' });
+    expect(outcomes[0]).toEqual(outcome);
+  }
+});

@@ -1,11 +1,13 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { Writable } from 'node:stream';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Request, Response } from 'express';
 import multer from 'multer';
 import { checkHead, largestBody } from './check-head.ts';
-import { formError, refusalError, tooMuchText, unknownPart } from './form-error.ts';
-import type { FilePart, FormRefusal, FormRules } from './form-rules.ts';
+import { formError, notUtf8, refusalError, tooMuchText, unknownPart } from './form-error.ts';
+import { type FilePart, type FormRefusal, type FormRules, UTF8_NAMES } from './form-rules.ts';
+import { PartHeads } from './part-heads.ts';
 import { storeFile } from './store-file.ts';
 
 /** A file of the form. It belongs to whoever read the form. */
@@ -46,8 +48,8 @@ interface ReadFormOptions {
  * What is too large is refused as soon as it shows, whether or not the rest of the body ever comes, and a form that is
  * refused leaves no file.
  *
- * @throws {GatewayError} for another content type, too large a file or form, files under other names, a broken form, a
- * full disk
+ * @throws {GatewayError} for another content type, too large a file or form, files under other names, text that is not
+ * UTF-8, a broken form, a full disk
  */
 export async function readForm(
   request: Request,
@@ -70,7 +72,7 @@ export async function readForm(
     refused.reject(error);
     return error;
   };
-  let parser: Writable | undefined;
+  let parsers: { readonly heads: PartHeads; readonly form: Writable } | undefined;
 
   const storage: multer.StorageEngine = {
     _handleFile: (_request, file, callback) => {
@@ -92,6 +94,8 @@ export async function readForm(
   const options = {
     storage,
     defParamCharset: 'utf8',
+    // As bytes, a character each: only then can be seen whether they are UTF-8.
+    defCharset: 'latin1',
     limits: {
       fields: rules.fields,
       fieldNameSize: rules.fieldNameBytes,
@@ -108,10 +112,11 @@ export async function readForm(
       callback(refusalError(part === undefined ? unknownPart(fieldname, rules) : part.tooMany));
     },
     streamHandler: (incoming: IncomingMessage, form: Writable) => {
-      parser = form;
-      collectFields(form, fields, rules, () => refuse(tooMuchText(rules)));
+      const heads = new PartHeads(incoming.headers['content-type'] ?? '', refuse);
+      parsers = { heads, form };
+      collectFields(form, fields, rules, refuse);
       countBytes(incoming, largestBody(rules), () => refuse(rules.tooLarge));
-      incoming.pipe(form);
+      incoming.pipe(heads).pipe(form);
     },
   };
   const read = new Promise<void>((resolve, reject) => {
@@ -123,8 +128,9 @@ export async function readForm(
     await Promise.race([read, refused.promise]);
   } catch (error) {
     // A parser that breaks off ends the files that are still being written.
-    if (parser) request.unpipe(parser);
-    parser?.destroy(new Error('the form is refused'));
+    if (parsers) request.unpipe(parsers.heads);
+    parsers?.heads.destroy();
+    parsers?.form.destroy(new Error('the form is refused'));
     if (!request.readableEnded) discardRest(request);
     const deleteAll = () => uploads.delete(...begun.map(({ uploadId }) => uploadId));
     await deleteAll();
@@ -146,13 +152,25 @@ function countBytes(incoming: IncomingMessage, most: number, tooMuch: () => void
   });
 }
 
+/** By which a form may say in what charset its texts are (RFC 7578, 4.6). Not for providers. */
+const CHARSET_FIELD = '_charset_';
+
 /** Hears of text parts from the parser; multer's own `body` loses the names' spelling and the order. */
-function collectFields(form: Writable, fields: FormField[], rules: FormRules, tooMuch: () => void): void {
+function collectFields(
+  form: Writable,
+  fields: FormField[],
+  rules: FormRules,
+  refuse: (refusal: FormRefusal) => void,
+): void {
   let totalBytes = 0;
-  form.on('field', (name: string | undefined, value: string) => {
+  form.on('field', (name: string | undefined, value: string | undefined) => {
     if (name === undefined) return;
-    totalBytes += Buffer.byteLength(name) + Buffer.byteLength(value);
-    if (totalBytes > rules.fieldsTotalBytes) tooMuch();
-    else fields.push([name, value]);
+    const bytes = Buffer.from(value ?? '', 'latin1');
+    totalBytes += Buffer.byteLength(name) + bytes.length;
+    const text = bytes.toString();
+    if (totalBytes > rules.fieldsTotalBytes) refuse(tooMuchText(rules));
+    else if (value === undefined || !isUtf8(bytes)) refuse(notUtf8(name));
+    else if (name !== CHARSET_FIELD) fields.push([name, text]);
+    else if (!UTF8_NAMES.has(text.trim().toLowerCase())) refuse(notUtf8(name));
   });
 }

@@ -42,6 +42,8 @@ export const setting = {
   port: (fallback: number) => wholeNumber(0, 65_535).default(fallback),
   integer: (fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}) =>
     wholeNumber(min, max).default(fallback),
+  /** How deep JSON of a request may be nested. Beyond the upper bound our recursive functions may lack stack. */
+  jsonDepth: () => wholeNumber(16, 500).default(128),
   url: () => z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }),
   redisUrl: () => z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' }),
   /** The zone in whose midnight budgets begin anew; the same for all processes. */

@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
-import { errorResponse, openaiPath } from './error-response.ts';
+import { errorResponse, openaiPath, toGatewayError } from './error-response.ts';
 
 const codes = Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS);
 
@@ -90,4 +90,16 @@ test.for([
   [[], ''],
 ] as const)('%j is written %s', ([path, text]) => {
   expect(openaiPath(path)).toBe(text);
+});
+
+test('a request whose levels overflow the stack is a mistake of the request', () => {
+  const overflow = (): number => 1 + overflow();
+  let thrown: unknown;
+  try {
+    overflow();
+  } catch (error) {
+    thrown = error;
+  }
+  expect(toGatewayError(thrown)).toMatchObject({ code: 'invalid_json', options: { cause: thrown } });
+  expect(toGatewayError(new RangeError('Invalid array length')).code).toBe('internal');
 });

@@ -1,5 +1,6 @@
 import { ERRORS, type ErrorSpec } from '@gateway/contracts/error-codes';
 import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
+import { nestedTooDeeply } from '@gateway/contracts/json-depth';
 
 export interface ErrorResponse {
   readonly status: number;
@@ -11,6 +12,7 @@ export interface ErrorResponse {
 /** Anything thrown, as something a caller may see: what is not ours is `internal`, without a word of its cause. */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
+  if (isStackOverflow(error)) return nestedTooDeeply(error);
   return new GatewayError('internal', {
     message: {
       openai: 'The gateway had an internal error. Retry, and report the request id if it happens again.',
@@ -19,6 +21,10 @@ export function toGatewayError(error: unknown): GatewayError {
     cause: error,
   });
 }
+
+/** Our recursive functions follow the levels of a request, and of nothing else that can be so deep. */
+const isStackOverflow = (error: unknown): boolean =>
+  error instanceof RangeError && error.message.includes('call stack');
 
 /** `['input', 0, 'content']` as OpenAI writes it: `input[0].content`. */
 export const openaiPath = (path: readonly (string | number)[]): string =>

@@ -6,12 +6,13 @@ import { readJsonBody } from './json-body.ts';
 import { writeError } from './write-error.ts';
 
 const MAX_BYTES = 1000;
+const MAX_DEPTH = 20;
 let server: Server;
 let port = 0;
 
 beforeAll(async () => {
   server = createServer((request, response) => {
-    readJsonBody(request, { maxBytes: MAX_BYTES }).then(
+    readJsonBody(request, { maxBytes: MAX_BYTES, maxDepth: MAX_DEPTH }).then(
       ({ bytes, value }) => response.end(JSON.stringify({ sizeBytes: bytes.length, value })),
       (error) =>
         writeError(response, error, { dialect: 'openai', requestId: 'req_test', failure: undefined }),
@@ -53,6 +54,15 @@ test.for([
   ['nothing', '', JSON_TYPE, 400, 'missing_required_parameter'],
   ['broken JSON', '{"secret prompt": oops}', JSON_TYPE, 400, null],
   ['half of some JSON', '{"secret prompt":', JSON_TYPE, 400, null],
+  ['deep JSON', `{"secret prompt":${'['.repeat(100)}${']'.repeat(100)}}`, JSON_TYPE, 400, null],
+  [
+    'deep JSON beyond ASCII',
+    `{"ä𝄞":"secret prompt","a":${'['.repeat(100)}${']'.repeat(100)}}`,
+    JSON_TYPE,
+    400,
+    null,
+  ],
+  ['deep and broken JSON', '[{"secret prompt":'.repeat(50), JSON_TYPE, 400, null],
   ['invalid UTF-8', Buffer.from([0x22, 0xff, 0x22]), JSON_TYPE, 400, null],
   ['too many bytes', JSON.stringify('x'.repeat(MAX_BYTES)), JSON_TYPE, 413, 'request_too_large'],
 ] as const)('%s is refused without quoting the body', async ([, body, headers, status, code]) => {

@@ -197,7 +197,7 @@ const isProblem = (value: unknown): value is Problem =>
 function valueAt(root: unknown, path: Path): unknown {
   let value = root;
   for (const part of path) {
-    if (typeof value !== 'object' || value === null) return undefined;
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
     value = Reflect.get(value, part);
   }
   return value;

@@ -239,3 +239,9 @@ test.for([
     expect(refused.options.path).toEqual(path);
   },
 );
+
+test.for(['constructor', 'toString', '__proto__'])('an error code %s is one that nobody knows', (word) => {
+  const body = { error: { message: 'No.', type: word, code: word } };
+  expect(errorFor(body, { status: 400 }).code).toBe('upstream_rejected');
+  expect(errorFor(body, { status: 503 }).code).toBe(errorFor({}, { status: 503 }).code);
+});

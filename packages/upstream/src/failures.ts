@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@gateway/contracts/error-codes';
+import { lookUp } from '@gateway/contracts/look-up';
 
 interface FailureRule {
   readonly code: ErrorCode;
@@ -142,7 +143,7 @@ export interface AnswerFacts {
 
 export const classifyAnswer = ({ status, message, codes, namesObject }: AnswerFacts): FailureKind => {
   for (const code of codes) {
-    const kind = code === null ? undefined : CODE_KINDS[code];
+    const kind = lookUp(CODE_KINDS, code);
     if (kind !== undefined) return kind;
   }
   if (status === 400 && NO_CREDIT.test(message)) return 'quota-exhausted';

@@ -65,3 +65,10 @@ test('an error event before any other output is followed by another channel', as
   const only = upstream.send({ ...options, candidates: candidates.slice(0, 1) });
   await expect(only).rejects.toMatchObject({ code: 'upstream_overloaded' });
 });
+
+test.for(['constructor', '__proto__'])('an error of the type %s has no status of its own', (type) => {
+  const body = JSON.stringify({ type: 'error', error: { type, code: type, message: 'No.' } });
+  const headers = { 'content-type': 'application/json' };
+  const verdict = judgeFirstOutput({ status: 200, headers, bytes: Buffer.from(body), ended: true });
+  expect(verdict).toEqual({ status: 502, body });
+});

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { lookUp } from '@gateway/contracts/look-up';
 import { readProviderError } from './provider-error.ts';
 
 /** The beginning of a 2xx reply, before anything of it has reached the caller. */
@@ -46,7 +47,7 @@ const STATUS_OF: Readonly<Record<string, number>> = {
 
 const disguised = (body: string): Disguised => {
   const { code, type } = readProviderError(body);
-  return { status: STATUS_OF[code ?? ''] ?? STATUS_OF[type ?? ''] ?? 502, body };
+  return { status: lookUp(STATUS_OF, code) ?? lookUp(STATUS_OF, type) ?? 502, body };
 };
 
 /** Blank lines and comments, by which some providers keep a stream alive until it begins. */

@@ -1,5 +1,5 @@
 import type { Channel } from './configuration/configuration.ts';
-import { OPERATIONS, type Operation } from './protocol.ts';
+import { OPERATIONS, type Operation, type Protocol } from './protocol.ts';
 
 /** The Messages protocol requires a version; a caller with a bearer key may leave it out. */
 const DEFAULT_ANTHROPIC_VERSION = '2023-06-01';
@@ -7,55 +7,64 @@ const DEFAULT_ANTHROPIC_VERSION = '2023-06-01';
 /** As Node gives them. */
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Headers of a caller that are not for providers. */
-const WITHHELD: ReadonlySet<string> = new Set([
-  // Of one connection only (RFC 9110, 7.6.1), or made anew for each
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'http2-settings',
-  'expect',
-  'host',
-  'content-length',
-  'accept-encoding',
-  'content-encoding',
-  // Who the caller is to the gateway
-  'authorization',
-  'x-api-key',
-  'api-key',
-  'cookie',
-  'x-request-id',
-  'prefer',
-  'idempotency-key',
-  // Accounts that belong to the caller's own key, not to the channel's
+interface Allowed {
+  readonly names: readonly string[];
+  /** Beginnings of names: a protocol's own headers, known or not yet known, which go with members of its bodies. */
+  readonly prefixes: readonly string[];
+}
+
+/** What means the same under every protocol. */
+const SHARED = ['accept', 'accept-language', 'content-type', 'traceparent', 'tracestate', 'user-agent'];
+
+const OPENAI: Allowed = { names: [...SHARED, 'x-client-request-id'], prefixes: ['openai-'] };
+
+/**
+ * What of a caller's headers goes to a provider, by the protocol of the request there. Everything else stays: credentials,
+ * addresses, what concerns one connection, and what clients say about the machine they run on. `idempotency-key` stays
+ * too: all callers share the channel's account, where the same key of two callers would be the same request.
+ */
+const ALLOWED: Readonly<Record<Protocol, Allowed>> = {
+  // The others are Codex's; it gets `x-codex-turn-state` from the provider and sends it back.
+  responses: {
+    names: [...OPENAI.names, 'conversation_id', 'originator', 'session-id', 'session_id', 'version'],
+    prefixes: [...OPENAI.prefixes, 'x-codex-', 'x-openai-'],
+  },
+  messages: { names: SHARED, prefixes: ['anthropic-'] },
+  chat: OPENAI,
+  images: OPENAI,
+  speech: OPENAI,
+  transcriptions: OPENAI,
+};
+
+/** A protocol's own headers that choose an account. It is the channel's, and so is the choice. */
+const OF_ACCOUNTS: ReadonlySet<string> = new Set([
   'openai-organization',
   'openai-project',
-  // Where the caller is
-  'forwarded',
-  'via',
-  'x-real-ip',
-  'true-client-ip',
-  'origin',
-  'referer',
+  'anthropic-organization-id',
+  'anthropic-workspace-id',
 ]);
-const WITHHELD_PREFIXES = ['x-gateway-', 'x-forwarded-', 'proxy-', 'cf-', 'sec-'] as const;
 
-const decisions = new Map<string, boolean>();
+const decisions: Readonly<Record<Protocol, Map<string, boolean>>> = {
+  responses: new Map(),
+  messages: new Map(),
+  chat: new Map(),
+  images: new Map(),
+  speech: new Map(),
+  transcriptions: new Map(),
+};
 const MAX_DECISIONS = 1_000;
 
 /** Decided once per name: callers send the same few dozen names over and over. */
-const isWithheld = (name: string): boolean => {
-  const known = decisions.get(name);
+const isAllowed = (protocol: Protocol, name: string): boolean => {
+  const known = decisions[protocol].get(name);
   if (known !== undefined) return known;
   const lower = name.toLowerCase();
-  const withheld = WITHHELD.has(lower) || WITHHELD_PREFIXES.some((prefix) => lower.startsWith(prefix));
-  if (decisions.size >= MAX_DECISIONS) decisions.clear();
-  decisions.set(name, withheld);
-  return withheld;
+  const { names, prefixes } = ALLOWED[protocol];
+  const listed = names.includes(lower) || prefixes.some((prefix) => lower.startsWith(prefix));
+  const allowed = listed && !OF_ACCOUNTS.has(lower);
+  if (decisions[protocol].size >= MAX_DECISIONS) decisions[protocol].clear();
+  decisions[protocol].set(name, allowed);
+  return allowed;
 };
 
 /** Names that the caller's `connection` header declares to be of one connection only. */
@@ -77,15 +86,16 @@ export const upstreamHeaders = (
 ): string[] => {
   const list: string[] = [];
   const { secrets } = channel;
+  const protocol = OPERATIONS[operation];
   const ofConnection = connectionNames(callers.connection);
   for (const name in callers) {
     const value = callers[name];
-    if (value === undefined || isWithheld(name) || secrets.names.has(name) || ofConnection?.has(name))
-      continue;
+    if (value === undefined || !isAllowed(protocol, name)) continue;
+    if (secrets.names.has(name) || ofConnection?.has(name)) continue;
     if (typeof value === 'string') list.push(name, value);
     else for (const one of value) list.push(name, one);
   }
-  if (OPERATIONS[operation] === 'messages' && callers['anthropic-version'] === undefined) {
+  if (protocol === 'messages' && callers['anthropic-version'] === undefined) {
     list.push('anthropic-version', DEFAULT_ANTHROPIC_VERSION);
   }
   for (const [name, value] of secrets.headers) list.push(name, value);

@@ -30,7 +30,7 @@ test("a request arrives with the channel's key and model, and the reply comes ba
   ]);
 });
 
-test("the caller's credentials, addresses and connection headers stay here; everything else passes", async () => {
+test("the protocol's headers of the caller pass; credentials, addresses and all others stay here", async () => {
   const provider = await startProvider();
   const upstream = await startUpstream({
     one: { origin: provider.origin, settings: 'headers: { X-Extra: "1" }' },
@@ -56,10 +56,17 @@ test("the caller's credentials, addresses and connection headers stay here; ever
     'x-request-id': 'callers',
     'openai-organization': 'callers-org',
     'idempotency-key': 'callers',
+    'openai-project': 'callers-project',
     'x-extra': 'callers-extra',
+    'x-stainless-lang': 'callers',
+    'x-claude-code-session-id': 'callers',
+    'anthropic-beta': 'callers',
+    'x-internal-user': 'callers',
+    referer: 'callers',
+    'x-codex-turn-state': 'state',
+    session_id: 'session',
     'openai-beta': 'responses=v1',
-    'x-stainless-lang': 'js',
-    'x-many': ['a', 'b'],
+    'openai-something-new': ['a', 'b'],
   };
   const reply = await ask(upstream, {
     request: () => ({ operation: 'responses', method: 'POST', headers, body: '{}' }),
@@ -74,11 +81,78 @@ test("the caller's credentials, addresses and connection headers stay here; ever
     'accept-encoding': 'identity',
     authorization: 'Bearer sk-secret-of-one-0123456789',
     'x-extra': '1',
+    'x-codex-turn-state': 'state',
+    session_id: 'session',
     'openai-beta': 'responses=v1',
-    'x-stainless-lang': 'js',
-    'x-many': 'a, b',
+    'openai-something-new': 'a, b',
   });
 });
+
+const OPERATION_OF = {
+  responses: 'responses',
+  messages: 'messages',
+  chat: 'chat',
+  images: 'images.generations',
+  speech: 'speech',
+  transcriptions: 'transcriptions',
+} as const;
+const SHARED = ['accept', 'accept-language', 'content-type', 'traceparent', 'tracestate', 'user-agent'];
+const OPENAI = [...SHARED, 'openai-beta', 'openai-new', 'x-client-request-id'];
+const CODEX = ['session_id', 'session-id', 'conversation_id', 'originator', 'version'];
+const PASSES = {
+  responses: [...OPENAI, ...CODEX, 'x-codex-new', 'x-openai-subagent'],
+  messages: [...SHARED, 'anthropic-beta', 'anthropic-new', 'anthropic-version', 'anthropic-user-profile-id'],
+  chat: OPENAI,
+  images: OPENAI,
+  speech: OPENAI,
+  transcriptions: OPENAI,
+} as const;
+const STAYS = [
+  ...['authorization', 'proxy-authorization', 'x-api-key', 'api-key', 'cookie', 'x-auth-token'],
+  ...['openai-organization', 'OpenAI-Project', 'anthropic-organization-id', 'Anthropic-Workspace-Id'],
+  ...[
+    'x-forwarded-for',
+    'forwarded',
+    'via',
+    'x-real-ip',
+    'cf-connecting-ip',
+    'true-client-ip',
+    'origin',
+    'referer',
+  ],
+  ...['x-gateway-identity', 'x-gateway-strict', 'x-request-id', 'prefer', 'idempotency-key', 'baggage'],
+  ...[
+    'x-stainless-os',
+    'x-claude-code-session-id',
+    'x-app',
+    'sec-fetch-mode',
+    'x-new',
+    'constructor',
+    '__proto__',
+  ],
+];
+
+test.for(['responses', 'messages', 'chat', 'images', 'speech', 'transcriptions'] as const)(
+  'what goes to a provider is on the list of the protocol: %s',
+  async (protocol) => {
+    const provider = await startProvider();
+    const settings = 'headers: { x-ours: "1" }';
+    const speaks = [protocol === 'messages' ? protocol : 'chat'] as const;
+    const upstream = await startUpstream({ one: { origin: provider.origin, speaks, settings } });
+    const [model] = upstream.configuration.models;
+    const route = model?.routes[0];
+    if (route === undefined) throw new Error('no route');
+    const candidate = { channel: route.channel, route, protocol, model: 'large', requestedModel: 'small' };
+    const names = [...new Set([...Object.values(PASSES).flat(), ...STAYS, 'x-ours'])];
+    const headers = Object.fromEntries(names.map((name) => [name, 'callers']));
+    const request = () =>
+      ({ operation: OPERATION_OF[protocol], method: 'POST', headers, body: '{}' }) as const;
+    await (await ask(upstream, { candidates: [candidate], request })).bytes(MAX_BYTES);
+    const received = Object.entries(provider.requests[0]?.headers ?? {});
+    const passed = received.flatMap(([name, value]) => (value === 'callers' ? [name] : []));
+    expect(passed.toSorted()).toEqual(PASSES[protocol].toSorted());
+  },
+);
 
 test('a Messages request gets the version that the caller left out, and keeps the one that it has', async () => {
   const provider = await startProvider();

@@ -1,15 +1,9 @@
 import { readAudit } from '@gateway/metering/audit/audit-log';
 import type { Redis } from 'ioredis';
-import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY } from '../admin-route.ts';
-import { AuditPage, PageQuery } from './schemas.ts';
+import { AuditPage, pageQuery } from './schemas.ts';
 
-const AuditQuery = PageQuery.extend({
-  cursor: z
-    .string()
-    .regex(/^\d{1,15}-\d{1,15}$/, 'it is not the next of a page')
-    .optional(),
-});
+const AUDIT_ID = /^\d{1,15}-\d{1,15}$/;
 
 /** Who changed what. */
 export const auditRoutes = ({ redis }: { redis: Redis }): AdminRoute[] => [
@@ -18,7 +12,7 @@ export const auditRoutes = ({ redis }: { redis: Redis }): AdminRoute[] => [
     path: '/admin/v1/audit',
     summary: 'Every change of keys and teams, the newest first: who, when, before, after',
     body: NO_BODY,
-    query: AuditQuery,
+    query: pageQuery(AUDIT_ID),
     reply: AuditPage,
     handle: async ({ query: { limit, cursor } }) => {
       const { entries, next } = await readAudit(redis, { limit, after: cursor });

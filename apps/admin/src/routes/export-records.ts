@@ -33,7 +33,7 @@ const rowOf = ({ startedAtMs, consumption, team, costMicroUsd, ...record }: Usag
 };
 
 /** What a program that opens the file as a table would take for a formula; model names come from callers. */
-const FORMULA = /^[=+\-@\t\r]/;
+const FORMULA = /^[=+\-@\t\r\n]/;
 const NEEDS_QUOTES = /[",\r\n]/;
 
 /** RFC 4180. */

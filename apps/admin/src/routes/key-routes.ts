@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { KEY_ID } from '@gateway/metering/keys/key-id';
 import { accountOfKey, shownKey } from '@gateway/metering/keys/key-record';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { KeySettings } from '@gateway/metering/keys/settings';
@@ -15,7 +16,7 @@ import {
   KeyPage,
   KeyReply,
   NewKeyReply,
-  PageQuery,
+  pageQuery,
   RotatedKeyReply,
 } from './schemas.ts';
 
@@ -59,7 +60,7 @@ export function keyRoutes({ keys, warnings, readBalance, now }: KeyRoutesOptions
       path: '/admin/v1/keys',
       summary: 'List keys, the newest first, revoked ones included',
       body: NO_BODY,
-      query: PageQuery,
+      query: pageQuery(KEY_ID),
       reply: KeyPage,
       handle: async ({ query: { limit, cursor } }) => {
         const page = await keys.listKeys({ limit, after: cursor });

@@ -97,8 +97,10 @@ export const BalanceReply = z.strictObject({
     .nullable(),
 });
 
-export const PageQuery = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-  /** `next` of the page before. */
-  cursor: z.string().min(1).max(200).optional(),
-});
+/** A page of a list whose `next` has this form. */
+export const pageQuery = (next: RegExp) =>
+  z.strictObject({
+    limit: z.coerce.number().int().min(1).max(200).default(50),
+    /** `next` of the page before. */
+    cursor: z.string().regex(next, "it is not the 'next' of a page").optional(),
+  });

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
-import { TeamSettings } from '@gateway/metering/keys/settings';
+import { TEAM_NAME, TeamSettings } from '@gateway/metering/keys/settings';
 import { accountOfTeam, shownTeam } from '@gateway/metering/keys/team-record';
 import type { TeamStore } from '@gateway/metering/keys/team-store';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ import type { ReadBalance } from '../balances.ts';
 import { checkTeamSettings } from '../check-settings.ts';
 import { mergePatch } from '../merge-patch.ts';
 import { teamSettingsOf } from '../settings-of.ts';
-import { BalanceReply, PageQuery, TeamPage, TeamReply } from './schemas.ts';
+import { BalanceReply, pageQuery, TeamPage, TeamReply } from './schemas.ts';
 
 const KEYS_AT_ONCE = 200;
 const TeamPatch = TeamSettings.omit({ name: true }).partial();
@@ -39,7 +39,7 @@ export function teamRoutes({ teams, keys, readBalance }: TeamRoutesOptions): Adm
       path: '/admin/v1/teams',
       summary: 'List teams by name',
       body: NO_BODY,
-      query: PageQuery,
+      query: pageQuery(TEAM_NAME),
       reply: TeamPage,
       handle: async ({ query: { limit, cursor } }) => {
         const page = await teams.listTeams({ limit, after: cursor });

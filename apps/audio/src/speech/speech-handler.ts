@@ -24,6 +24,7 @@ interface SpeechOptions {
   readonly upstream: Upstream;
   readonly meter: Meter;
   readonly jsonMaxBytes: number;
+  readonly maxJsonDepth: number;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -35,10 +36,10 @@ interface SpeechOptions {
 export const speechHandler =
   (service: SpeechOptions): RequestHandler =>
   async (request, response) => {
-    const { upstream, jsonMaxBytes } = service;
+    const { upstream, jsonMaxBytes: maxBytes, maxJsonDepth: maxDepth } = service;
     const context = contextOf(request);
     const startedAt = performance.now();
-    const body = await readJsonBody(request, { maxBytes: jsonMaxBytes });
+    const body = await readJsonBody(request, { maxBytes, maxDepth });
     const speech = validate(SpeechRequest, body.value);
     const model = modelFor(upstream, {
       name: speech.model,

@@ -160,6 +160,7 @@ export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 
     meter,
     uploads,
     jsonMaxBytes: 1_000_000,
+    maxJsonDepth: 128,
     fileMaxBytes,
     now: Date.now,
   });

@@ -1,3 +1,5 @@
+import { isDeeperThan, nestedTooDeeply } from '@gateway/contracts/json-depth';
+import { lookUp } from '@gateway/contracts/look-up';
 import { TRANSCRIPTION_LIST_PARTS } from '@gateway/contracts/openai/transcriptions';
 import type { FormField } from '@gateway/forms/read-form';
 
@@ -26,8 +28,10 @@ const baseName = (name: string): string => BRACKETED.exec(name)?.[1] ?? name;
  * The form's text parts as one object, as the request would be in JSON: parts that may be repeated as arrays, numbers and
  * booleans as such. What is not a number stays a text, so that the schema says so; a part that may not be repeated but
  * is becomes an array, likewise.
+ *
+ * @throws {GatewayError} for JSON in a part that has more levels than `maxJsonDepth`
  */
-export function gatherParts(parts: readonly FormField[]): Record<string, unknown> {
+export function gatherParts(parts: readonly FormField[], maxJsonDepth: number): Record<string, unknown> {
   const gathered = new Map<string, unknown>();
   for (const part of parts) {
     if (isAbsent(part)) continue;
@@ -37,22 +41,23 @@ export function gatherParts(parts: readonly FormField[]): Record<string, unknown
     if (LISTS.has(base)) gathered.set(base, [...(Array.isArray(before) ? before : []), value]);
     else if (key !== undefined && key !== '')
       gathered.set(base, { ...(isObject(before) ? before : {}), [key]: numberIn(value) });
-    else gathered.set(base, before === undefined ? parsedValue(base, value) : [before, value]);
+    else gathered.set(base, before === undefined ? parsedValue(base, value, maxJsonDepth) : [before, value]);
   }
   return Object.fromEntries(gathered);
 }
 
-function parsedValue(name: string, value: string): unknown {
+function parsedValue(name: string, value: string, maxJsonDepth: number): unknown {
   if (name === 'temperature') return numberIn(value);
-  if (name === 'stream') return BOOLEANS[value.toLowerCase()] ?? value;
-  if (name === 'chunking_strategy' && value.startsWith('{')) return jsonIn(value);
+  if (name === 'stream') return lookUp(BOOLEANS, value.toLowerCase()) ?? value;
+  if (name === 'chunking_strategy' && value.startsWith('{')) return jsonIn(value, maxJsonDepth);
   return value;
 }
 
 /** Decimal notation only: `Number` alone would take '', ' 1 ' and '0x1'. */
 const numberIn = (value: string): unknown => (/^-?\d*\.?\d+(e-?\d+)?$/i.test(value) ? Number(value) : value);
 
-function jsonIn(value: string): unknown {
+function jsonIn(value: string, maxDepth: number): unknown {
+  if (isDeeperThan(value, maxDepth)) throw nestedTooDeeply();
   try {
     return JSON.parse(value);
   } catch {

@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { lookUp } from '@gateway/contracts/look-up';
 import { AUDIO_EXTENSIONS } from '@gateway/contracts/openai/transcriptions';
 import { fileTypeFromFile } from 'file-type';
 import { type IFormat, parseFile } from 'music-metadata';
@@ -36,7 +37,7 @@ export async function inspectAudio(file: {
   }
   if (!hasAcceptedEnding(file.name)) throw unsupportedFormat();
   const found = await fileTypeFromFile(file.path);
-  const type = found && Object.hasOwn(AUDIO_TYPES, found.ext) ? AUDIO_TYPES[found.ext] : undefined;
+  const type = lookUp(AUDIO_TYPES, found?.ext);
   if (type === undefined) throw unsupportedFormat();
   const format = await readHeaders(file.path);
   if (format?.hasAudio === false) {

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { parseJson } from '@gateway/contracts/json-depth';
 import { TranscriptDone } from '@gateway/contracts/openai/transcriptions';
 import type { Reply } from '@gateway/upstream/reply';
 import { createEventReader } from '../event-stream/event-reader.ts';
@@ -48,7 +49,7 @@ function doneEvent(data: string): TranscriptDone | undefined {
 
 function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

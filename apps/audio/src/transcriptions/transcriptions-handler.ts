@@ -30,6 +30,7 @@ interface TranscriptionsOptions {
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly fileMaxBytes: number;
+  readonly maxJsonDepth: number;
 }
 
 const KIND = 'audio.transcription';
@@ -75,10 +76,10 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
 async function toInput(
   request: Request,
   { fields, files: [file] }: ReceivedForm,
-  { upstream, uploads }: TranscriptionsOptions,
+  { upstream, uploads, maxJsonDepth }: TranscriptionsOptions,
 ): Promise<{ input: TranscriptionInput; price: Price | null }> {
   const { line } = contextOf(request);
-  const asked = validate(TranscriptionRequest, gatherParts(fields));
+  const asked = validate(TranscriptionRequest, gatherParts(fields, maxJsonDepth));
   const model = modelFor(upstream, {
     name: asked.model,
     protocols: ['transcriptions'],

@@ -1,3 +1,4 @@
+import { lookUp } from '@gateway/contracts/look-up';
 import type { ImageRules } from './image-rules.ts';
 
 /** Qualities of one family in the words of the other. */
@@ -34,11 +35,12 @@ export function adaptMembers<Value>(
   const dropped: string[] = [];
   for (const [name, value] of members) {
     const text = textOf(value);
-    const list = target.values[name];
+    const list = lookUp(target.values, name);
     if (target.refused.includes(name)) dropped.push(name);
     else if (list === undefined || text === undefined || list.includes(text)) kept.push([name, value]);
     else {
-      const means = name === 'quality' ? QUALITY_MEANS[text]?.find((word) => list.includes(word)) : undefined;
+      const means =
+        name === 'quality' ? lookUp(QUALITY_MEANS, text)?.find((word) => list.includes(word)) : undefined;
       if (means === undefined) dropped.push(name);
       else kept.push([name, fromText(means)]);
     }

@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { lookUp } from '@gateway/contracts/look-up';
 
 /** What an image's own headers say, read without decoding it. */
 export interface ImageHeader {
@@ -91,6 +92,6 @@ const READERS: Readonly<Record<string, (file: Source) => Promise<ImageHeader | u
 
 /** The header of an image of this type; undefined where it cannot be read or makes no sense. */
 export async function readImageHeader(file: Source, contentType: string): Promise<ImageHeader | undefined> {
-  const header = await READERS[contentType]?.(file);
+  const header = await lookUp(READERS, contentType)?.(file);
   return header !== undefined && header.width > 0 && header.height > 0 ? header : undefined;
 }

@@ -16,6 +16,7 @@ export interface ImageService {
   /** Signs them. */
   readonly secret: string;
   readonly jsonMaxBytes: number;
+  readonly maxJsonDepth: number;
   /** Unix milliseconds. */
   readonly now: () => number;
 }

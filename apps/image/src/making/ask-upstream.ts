@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { parseJson } from '@gateway/contracts/json-depth';
 import { ImagesReply } from '@gateway/contracts/openai/images';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import { type Judge, judgeFirstOutput } from '@gateway/upstream/judge-first-output';
@@ -56,7 +57,7 @@ const judge: Judge = (first) => {
 export async function readImagesReply(reply: Reply): Promise<ImagesReply> {
   const bytes = await reply.bytes(MOST_REPLY_BYTES);
   try {
-    return ImagesReply.parse(JSON.parse(bytes.toString()));
+    return ImagesReply.parse(parseJson(bytes.toString()));
   } catch (error) {
     throw badReply('The upstream answered with something that holds no images.', error);
   }

@@ -1,4 +1,5 @@
 import type { ImageEditInput, Upload } from '@gateway/contracts/jobs';
+import { lookUp } from '@gateway/contracts/look-up';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import { type MultipartPart, multipartBody } from '@gateway/upstream/multipart-body';
@@ -55,6 +56,6 @@ const ENDINGS: Readonly<Record<string, RegExp>> = {
 
 /** Some providers go by the name's ending, and clients call files `blob`. */
 function withFittingEnding({ fileName, contentType }: Upload): string {
-  if (ENDINGS[contentType]?.test(fileName)) return fileName;
+  if (lookUp(ENDINGS, contentType)?.test(fileName)) return fileName;
   return `${fileName}.${contentType.slice('image/'.length)}`;
 }

@@ -1,3 +1,5 @@
+import { lookUp } from '@gateway/contracts/look-up';
+
 /**
  * Output tokens of one image of 1024×1024 by its quality, as OpenAI lists them for the gpt-image models; other sizes in
  * proportion to their area.
@@ -30,7 +32,7 @@ interface TokenOrder {
 export function outputTokensPerImage({ size, quality, partialImages }: TokenOrder): number {
   const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(size ?? '') ?? [];
   const pixels = width === undefined ? CHOSEN_PIXELS : Number(width) * Number(height);
-  const perSquare = TOKENS_BY_QUALITY[quality ?? ''] ?? CHOSEN_TOKENS;
+  const perSquare = lookUp(TOKENS_BY_QUALITY, quality) ?? CHOSEN_TOKENS;
   return Math.ceil((perSquare * pixels) / SQUARE_PIXELS) + MORE_TOKENS * (1 + partialImages);
 }
 

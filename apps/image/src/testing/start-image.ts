@@ -177,6 +177,7 @@ export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 }
     },
     secret: SECRET,
     jsonMaxBytes,
+    maxJsonDepth: 128,
     now,
   });
   const server = createServer(app).listen(0, '127.0.0.1');

@@ -1,3 +1,4 @@
+import { lookUp } from '@gateway/contracts/look-up';
 import { anthropicError } from '@gateway/service-kit/error-response';
 import { type JsonObject, objectAt, parseObject, textAt } from '../json-object.ts';
 import { usageBy, usageOfMessage } from '../usage.ts';
@@ -47,7 +48,7 @@ export function createMessageWatch(): StreamWatch {
     event: (data) => {
       const event = parseObject(data);
       if (event === null) throw new Garbage();
-      steps[textAt(event, 'type') ?? '']?.(event);
+      lookUp(steps, textAt(event, 'type'))?.(event);
     },
     get id() {
       return id;

@@ -1,3 +1,4 @@
+import { lookUp } from '@gateway/contracts/look-up';
 import { isObject, type JsonObject, numberAt, objectAt, parseObject, textAt } from '../json-object.ts';
 
 /** Gathers the output of a streamed response, so that a stream which breaks can still say what there was. */
@@ -53,7 +54,7 @@ export function createOutputCollector(): OutputCollector {
 
   return {
     event: (type, event, data) => {
-      const delta = DELTAS[type];
+      const delta = lookUp(DELTAS, type);
       if (delta !== undefined) return onDelta(delta, event);
       const index = numberAt(event, 'output_index') ?? 0;
       if (type === 'response.output_item.done') {
@@ -66,7 +67,7 @@ export function createOutputCollector(): OutputCollector {
         if (item !== null) open.set(index, { item, own: {}, content: [], summary: [] });
         return;
       }
-      const added = PARTS[type];
+      const added = lookUp(PARTS, type);
       const part = objectAt(event, 'part');
       if (added === undefined || part === null) return;
       const parts = open.get(index)?.[added.list];

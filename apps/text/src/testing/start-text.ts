@@ -90,6 +90,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     metrics: textMetrics,
     tokens: createOpaqueTokens(secret),
     maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
+    maxJsonDepth: 128,
     keepAliveMs: options.keepAliveMs ?? 0,
     service: {
       readiness,

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { boundedJson } from '@gateway/contracts/json-depth';
 import type { Reply } from '@gateway/upstream/reply';
 import { noteEstimatedUsage, noteFirstByte, noteUsage } from '../call-notes.ts';
 import { isEventStream } from '../passthrough/relay-json.ts';
@@ -116,7 +117,7 @@ async function collect(answer: Answer): Promise<TranslatedReply> {
 async function readBody(reply: Reply): Promise<unknown> {
   const bytes = await reply.bytes(MAX_REPLY_BYTES);
   try {
-    return parseBody(bytes.toString());
+    return parseBody(boundedJson(bytes.toString()));
   } catch {
     throw unreadable('The upstream answered with something that is not JSON.');
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lookUp } from '../look-up.ts';
 import { decimal, INTEGER, nested } from '../wire-types.ts';
 import { REASONING_EFFORTS } from './responses.ts';
 
@@ -60,14 +61,14 @@ export const ChatCompletionsRequest = z
   })
   .superRefine(({ messages, tools, tool_choice: choice, response_format: format }, context) => {
     for (const [index, message] of messages.entries()) {
-      const rule = MESSAGE_RULES[message.role];
+      const rule = lookUp(MESSAGE_RULES, message.role);
       if (rule !== undefined) nested(rule, ['messages', index], message, context);
     }
     for (const [index, tool] of (tools ?? []).entries()) {
-      const rule = TOOL_RULES[tool.type];
+      const rule = lookUp(TOOL_RULES, tool.type);
       if (rule !== undefined) nested(rule, ['tools', index], tool, context);
     }
-    const rule = typeof choice === 'object' && choice !== null ? TOOL_RULES[choice.type] : undefined;
+    const rule = typeof choice === 'object' && choice !== null ? lookUp(TOOL_RULES, choice.type) : undefined;
     if (rule !== undefined) nested(rule, ['tool_choice'], choice, context);
     if (format?.type === 'json_schema') nested(JsonSchemaFormat, ['response_format'], format, context);
   });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lookUp } from '../look-up.ts';
 import { decimal, INTEGER, nested, problem } from '../wire-types.ts';
 
 /** Depth of reasoning, the protocol's whole list. Which of them a model takes is its provider's to say. */
@@ -65,7 +66,7 @@ export const ResponsesRequest = z
       }
     }
     for (const [index, tool] of (tools ?? []).entries()) {
-      const rule = TOOL_RULES[tool.type];
+      const rule = lookUp(TOOL_RULES, tool.type);
       if (rule !== undefined) nested(rule, ['tools', index], tool, context);
     }
     if (typeof choice === 'object' && choice !== null && NAMED_CHOICES.has(choice.type))

@@ -4,6 +4,9 @@ import { randomBytes } from 'node:crypto';
 const TIME_DIGITS = 9;
 const RANDOM_BYTES = 8;
 
+/** What every id of a key looks like. */
+export const KEY_ID = /^key_[0-9a-z_]{1,60}$/;
+
 /** A new key's id. Ids sort as text by the time of their making, which is what lists are paged by. */
 export const newKeyId = (nowMs: number): string =>
   `key_${nowMs.toString(36).padStart(TIME_DIGITS, '0')}${randomBytes(RANDOM_BYTES).toString('hex')}`;

@@ -13,7 +13,7 @@ export const modelPatterns = z.array(z.string().min(1).max(200)).min(1).max(200)
 export const endpoints = z.array(EndpointScope).min(1);
 
 /** Part of names in Redis and of paths, hence without colons and slashes. */
-const TEAM_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
+export const TEAM_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
 export const TeamName = z
   .string()
   .regex(

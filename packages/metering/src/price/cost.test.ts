@@ -100,6 +100,17 @@ const CASES: readonly [name: string, Price, Partial<typeof NOTHING_CONSUMED>, nu
     80_000,
     { imageSize: 'auto' },
   ],
+  [
+    'a size, a quality and a tier that are no words of the table but members of every object',
+    {
+      perImage: { '1024x1024': { hd: 0.08 } },
+      inputPerMTok: 1,
+      serviceTiers: { flex: { inputPerMTok: 0.5 } },
+    },
+    { images: 1, inputTokens: 1_000_000 },
+    1_080_000,
+    { imageSize: 'constructor', imageQuality: '__proto__', serviceTier: '__proto__' },
+  ],
   ['audio by the minute', { perMinute: 0.006 }, { audioMs: 90_000 }, 9000],
   ['speech by characters', { perMillionChars: 15 }, { characters: 4096 }, 61_440],
   ['the request itself', { perRequest: 0.01 }, {}, 10_000],

@@ -1,3 +1,4 @@
+import { lookUp } from '@gateway/contracts/look-up';
 import type { Price } from '@gateway/contracts/price';
 import type { Consumption } from '@gateway/contracts/usage-record';
 
@@ -35,7 +36,7 @@ export function costMicroUsd(price: Price, consumption: Consumption, tariff: Tar
 function tokensPico(price: Price, consumption: Consumption, { serviceTier }: Tariff): number {
   const { longContext } = price;
   const isLong = longContext !== undefined && consumption.inputTokens > longContext.aboveInputTokens;
-  const tier = serviceTier === undefined ? undefined : price.serviceTiers?.[serviceTier];
+  const tier = lookUp(price.serviceTiers ?? {}, serviceTier);
   const rates = { ...price, ...(isLong ? longContext : {}), ...tier };
   const { cachedInputTokens, cacheWriteTokens, reasoningTokens } = consumption;
   const plainInput = Math.max(0, consumption.inputTokens - cachedInputTokens - cacheWriteTokens);
@@ -52,9 +53,9 @@ function tokensPico(price: Price, consumption: Consumption, { serviceTier }: Tar
 /** One image's price; where the table does not know the size or quality, its dearest entry. */
 function imagePrice(prices: Price['perImage'], { imageSize, imageQuality }: Tariff): number | undefined {
   if (prices === undefined || typeof prices === 'number') return prices;
-  const entry = prices[imageSize ?? ''] ?? prices[imageQuality ?? ''] ?? dearest(Object.values(prices));
+  const entry = lookUp(prices, imageSize) ?? lookUp(prices, imageQuality) ?? dearest(Object.values(prices));
   if (typeof entry === 'number') return entry;
-  return entry[imageQuality ?? ''] ?? dearest(Object.values(entry));
+  return lookUp(entry, imageQuality) ?? dearest(Object.values(entry));
 }
 
 const dearest = (entries: readonly (number | Record<string, number>)[]): number =>

@@ -10,14 +10,14 @@ interface Making {
   valuesLeft: number;
 }
 
-const FORMATS: Readonly<Record<string, string>> = {
-  date: '2026-11-20',
-  'date-time': '2026-11-20T12:00:00Z',
-  time: '12:00:00Z',
-  email: 'somebody@example.org',
-  uri: 'https://example.org/',
-  uuid: '00000000-0000-4000-8000-000000000000',
-};
+const FORMATS: ReadonlyMap<string, string> = new Map([
+  ['date', '2026-11-20'],
+  ['date-time', '2026-11-20T12:00:00Z'],
+  ['time', '12:00:00Z'],
+  ['email', 'somebody@example.org'],
+  ['uri', 'https://example.org/'],
+  ['uuid', '00000000-0000-4000-8000-000000000000'],
+]);
 
 const resolved = (schema: JsonObject, root: JsonObject): JsonObject => {
   const reference = asText(schema.$ref);
@@ -28,7 +28,7 @@ const resolved = (schema: JsonObject, root: JsonObject): JsonObject => {
 };
 
 const stringOf = (schema: JsonObject, name: string): string => {
-  const plain = FORMATS[asText(schema.format)] ?? `example ${name}`;
+  const plain = FORMATS.get(asText(schema.format)) ?? `example ${name}`;
   const padded = plain.padEnd(asNumber(schema.minLength) ?? 0, '.');
   return padded.slice(0, asNumber(schema.maxLength) ?? undefined);
 };

@@ -24,7 +24,10 @@ export const readForm = async ({ request }: Call): Promise<FormData> => {
 
 export type FieldTypes = Readonly<Record<string, 'number' | 'boolean'>>;
 
-const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, false: false };
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+]);
 
 /** A form's text fields as JSON has them; empty ones are absent, and what is not of its type stays text. */
 export const typedFields = (form: FormData, types: FieldTypes): JsonObject => {
@@ -32,8 +35,9 @@ export const typedFields = (form: FormData, types: FieldTypes): JsonObject => {
   for (const [name, value] of form) {
     if (typeof value !== 'string' || value === '') continue;
     const number = Number(value);
-    if (types[name] === 'number' && Number.isFinite(number)) fields[name] = number;
-    else fields[name] = types[name] === 'boolean' ? (BOOLEANS[value] ?? value) : value;
+    const type = Object.hasOwn(types, name) ? types[name] : undefined;
+    if (type === 'number' && Number.isFinite(number)) fields[name] = number;
+    else fields[name] = type === 'boolean' ? (BOOLEANS.get(value) ?? value) : value;
   }
   return fields;
 };

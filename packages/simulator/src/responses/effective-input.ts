@@ -4,12 +4,12 @@ import type { Provider } from '../provider.ts';
 import { invalidRequest, ProviderError } from '../provider-error.ts';
 import { outputOf } from './response-store.ts';
 
-const ID_PREFIXES: Readonly<Record<string, string>> = {
-  message: 'msg_',
-  function_call: 'fc_',
-  custom_tool_call: 'ctc_',
-  reasoning: 'rs_',
-};
+const ID_PREFIXES: ReadonlyMap<string, string> = new Map([
+  ['message', 'msg_'],
+  ['function_call', 'fc_'],
+  ['custom_tool_call', 'ctc_'],
+  ['reasoning', 'rs_'],
+]);
 
 const isReference = (item: JsonObject): boolean =>
   item.type === 'item_reference' || (item.type === undefined && item.role === undefined && isGiven(item.id));
@@ -31,7 +31,7 @@ export const ownItems = (input: unknown, provider: Provider): JsonObject[] => {
     const item = asObject(entry);
     if (isReference(item)) return resolveReference(item, provider);
     const type = asText(item.type) || 'message';
-    return { type, ...item, id: item.id ?? provider.ids.next(ID_PREFIXES[type] ?? 'item_') };
+    return { type, ...item, id: item.id ?? provider.ids.next(ID_PREFIXES.get(type) ?? 'item_') };
   });
 };
 

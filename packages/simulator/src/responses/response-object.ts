@@ -7,7 +7,10 @@ const echoedTool = (tool: unknown): unknown => {
   return { description: null, parameters: null, strict: true, ...tool };
 };
 
-const TIERS: Readonly<Record<string, string>> = { auto: 'default', fast: 'priority' };
+const TIERS: ReadonlyMap<string, string> = new Map([
+  ['auto', 'default'],
+  ['fast', 'priority'],
+]);
 
 const orElse = <Value>(value: unknown, fallback: Value): unknown => (isGiven(value) ? value : fallback);
 
@@ -37,7 +40,7 @@ export const startedResponse = (body: JsonObject, id: string, createdAt: number)
     prompt_cache_key: orElse(body.prompt_cache_key, null),
     reasoning: { effort: orElse(reasoning.effort, null), summary: orElse(reasoning.summary, null) },
     safety_identifier: orElse(body.safety_identifier, null),
-    service_tier: TIERS[tier] ?? tier,
+    service_tier: TIERS.get(tier) ?? tier,
     store: body.store !== false,
     temperature: orElse(body.temperature, 1),
     text: { format: orElse(text.format, { type: 'text' }), verbosity: orElse(text.verbosity, 'medium') },

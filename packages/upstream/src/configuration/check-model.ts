@@ -1,3 +1,4 @@
+import { lookUp } from '@gateway/contracts/look-up';
 import { type ModelKind, PROTOCOLS_OF_KIND, type Protocol } from '../protocol.ts';
 import { FAMILIES } from './families.ts';
 import type { ModelEntry } from './file-schema.ts';
@@ -22,7 +23,7 @@ const KINDS_OF_SETTING: Readonly<Record<string, readonly ModelKind[]>> = {
 
 const misplaced = (entry: object, kind: ModelKind, path: readonly (string | number)[]): Complaint[] =>
   Object.keys(entry).flatMap((setting) => {
-    const kinds = KINDS_OF_SETTING[setting];
+    const kinds = lookUp(KINDS_OF_SETTING, setting);
     if (kinds === undefined || kinds.includes(kind)) return [];
     const expected = `it only on models of the kind ${kinds.join(' or ')} (this one is ${kind})`;
     return [{ path: [...path, setting], at: 'key' as const, found: `"${setting}"`, expected }];

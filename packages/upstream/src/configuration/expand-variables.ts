@@ -1,3 +1,5 @@
+import { lookUp } from '@gateway/contracts/look-up';
+
 interface Expansion {
   readonly text: string;
   readonly mistakes: readonly { readonly found: string; readonly expected: string }[];
@@ -21,7 +23,7 @@ export const expandVariables = (
       });
       return '';
     }
-    const value = env[name];
+    const value = lookUp(env, name);
     if (value === undefined || value === '') {
       mistakes.push({
         found: `\${${name}}, which is ${value === '' ? 'empty' : 'not set'}`,

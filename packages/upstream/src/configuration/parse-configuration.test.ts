@@ -121,3 +121,8 @@ test('a doubled dollar stands for a plain one, and a variable can stand inside a
   const path = parseConfiguration(text, 'gateway.yaml', env).channels.get('vllm')?.paths.chat ?? '';
   expect(decodeURI(path)).toBe(`/sk-from-the-environment/\${x}/chat/completions`);
 });
+
+test.for(['constructor', '__proto__'])('a variable %s that is not set is missing', (name) => {
+  const text = GOOD.replace(/\$\{OPENAI_API_KEY\}/, () => `\${${name}}`);
+  expect(mistakesIn(text).message).toContain(`the environment variable ${name} to be set`);
+});

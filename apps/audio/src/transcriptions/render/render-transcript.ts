@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { parseJson } from '@gateway/contracts/json-depth';
 import { Transcript, type TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
 import { toSrt, toVtt } from './cues.ts';
 
@@ -40,7 +41,7 @@ const extrasOf = (transcript: Transcript) =>
 /** @throws {GatewayError} `upstream_failed` for what is no transcript in JSON */
 export function parseTranscript(body: string): Transcript {
   try {
-    return Transcript.parse(JSON.parse(body));
+    return Transcript.parse(parseJson(body));
   } catch (cause) {
     throw new GatewayError('upstream_failed', {
       message: 'The provider returned a transcript that cannot be read.',

@@ -1,6 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { lookUp } from '@gateway/contracts/look-up';
 import type { ChatReply } from '@gateway/contracts/openai/chat-wire';
-import { lookUp } from '../conversation/look-up.ts';
 import type { CleanText } from '../conversation/public-message.ts';
 import { decodeOpenAiError, encodeOpenAiError } from '../responses/errors.ts';
 

@@ -1,4 +1,4 @@
-import { lookUp } from '../conversation/look-up.ts';
+import { lookUp } from '@gateway/contracts/look-up';
 import type { Finish, FinishReason } from '../conversation/reply.ts';
 
 const TO_NEUTRAL: Record<string, FinishReason> = {

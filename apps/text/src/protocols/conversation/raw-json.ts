@@ -1,3 +1,5 @@
+import { boundedJson } from '@gateway/contracts/json-depth';
+
 /**
  * JSON whose numbers survive. JavaScript's numbers hold 53 bits; a tool argument such as a snowflake id is longer, and
  * `1e400` would even become null. Such numbers stay as their source text (`JSON.rawJSON`), which `JSON.stringify`
@@ -42,7 +44,7 @@ export const isJsonObject = (value: unknown): value is { [member: string]: unkno
 export function parseArguments(text: string): { [member: string]: unknown } | null {
   if (text.trim() === '') return {};
   try {
-    const value: unknown = JSON.parse(text, keepSource);
+    const value: unknown = JSON.parse(boundedJson(text), keepSource);
     return isJsonObject(value) ? value : null;
   } catch {
     return null;

@@ -1,5 +1,5 @@
 import type { MessagesEnding } from '@gateway/contracts/anthropic/messages-wire';
-import { lookUp } from '../conversation/look-up.ts';
+import { lookUp } from '@gateway/contracts/look-up';
 import type { Finish, FinishReason } from '../conversation/reply.ts';
 
 const TO_NEUTRAL: Record<string, FinishReason> = {

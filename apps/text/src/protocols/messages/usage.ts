@@ -1,5 +1,5 @@
 import type { MessagesUsage } from '@gateway/contracts/anthropic/messages-wire';
-import { lookUp } from '../conversation/look-up.ts';
+import { lookUp } from '@gateway/contracts/look-up';
 import { tokenCount, type Usage } from '../conversation/reply.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorCode } from '@gateway/contracts/error-codes';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import { lookUp } from '../conversation/look-up.ts';
+import { lookUp } from '@gateway/contracts/look-up';
 import { type CleanText, messageFor, upstreamError } from '../conversation/public-message.ts';
 
 /** What an OpenAI error code means to us when it comes in the middle of an answer. */

@@ -1,0 +1,119 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { expect, test } from 'vitest';
+import { CHAT, MESSAGES, RESPONSES } from '../text-endpoint.ts';
+import type { TextProtocol } from './conversation/text-protocol.ts';
+import { CALLERS, planFor, streamFixtures } from './test-streams.ts';
+import { testSurroundings, testTarget, testTokens } from './test-surroundings.ts';
+import { translateReply } from './translate-reply.ts';
+import { translateRequest } from './translate-request.ts';
+import { StreamTranslator } from './translate-stream.ts';
+
+/** Members that every object inherits: a function, and an object. A table may not take one for a row of its own. */
+const NAMES = ['constructor', '__proto__'];
+
+/** What a table may be asked for: type names, roles, reasons, ids. */
+const WORD = /^[\w.-]{1,40}$/;
+
+/** Copies of a value in each of which one word is another. */
+function* withOneWordChanged(value: unknown, name: string): Generator<unknown> {
+  if (typeof value === 'string') {
+    if (WORD.test(value)) yield name;
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries())
+      for (const changed of withOneWordChanged(item, name)) yield value.with(index, changed);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [member, inner] of Object.entries(value))
+      for (const changed of withOneWordChanged(inner, name)) yield { ...value, [member]: changed };
+  }
+}
+
+const variants = (value: unknown) => NAMES.flatMap((name) => [...withOneWordChanged(value, name)]);
+
+const readFixtures = (folder: string) =>
+  readdirSync(new URL(`./fixtures/${folder}/`, import.meta.url)).map((file) => {
+    const name = file.replace(/\.json$/, '');
+    const body: unknown = JSON.parse(
+      readFileSync(new URL(`./fixtures/${folder}/${file}`, import.meta.url), 'utf8'),
+    );
+    return { name, protocol: protocolOf(name), body };
+  });
+
+const protocolOf = (name: string): TextProtocol => CALLERS.find((each) => name.startsWith(each)) ?? 'chat';
+
+/** Runs; anything that is thrown must be an error for the caller. */
+function refusedAtMost(run: () => unknown, shown: unknown): void {
+  try {
+    run();
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw new Error(`${error} with ${JSON.stringify(shown)}`);
+  }
+}
+
+test.for(readFixtures('requests'))(
+  'a word that objects inherit is a word like any other in a request: $name',
+  ({ protocol, body }) => {
+    const bodies = variants(body);
+    expect(bodies).not.toEqual([]);
+    for (const changed of bodies)
+      for (const target of CALLERS)
+        refusedAtMost(
+          () =>
+            translateRequest({
+              caller: protocol,
+              body: changed,
+              target: testTarget(target),
+              tokens: testTokens,
+            }),
+          changed,
+        );
+  },
+);
+
+test.for(readFixtures('replies'))(
+  'a word that objects inherit is a word like any other in a reply: $name',
+  ({ protocol, body }) => {
+    for (const changed of variants(body))
+      for (const caller of CALLERS)
+        refusedAtMost(() => translateReply(planFor(caller, protocol), changed, testSurroundings()), changed);
+  },
+);
+
+const WATCHES = {
+  responses: RESPONSES.createWatch,
+  messages: MESSAGES.createWatch,
+  chat: CHAT.createWatch,
+} as const;
+
+/** The stream with one word of one event changed; every kind of event once. */
+function* streamVariants(stream: string): Generator<readonly string[]> {
+  const events = stream
+    .split('\n')
+    .filter((line) => line.startsWith('data: {'))
+    .map((line) => line.slice('data: '.length));
+  const seen = new Set<string>();
+  for (const [index, data] of events.entries()) {
+    const event: unknown = JSON.parse(data);
+    const kind = data.replace(/"(?:[^"\\]|\\.)*"(?!:)|\d+/g, '');
+    if (seen.has(kind)) continue;
+    seen.add(kind);
+    for (const changed of variants(event)) yield events.with(index, JSON.stringify(changed));
+  }
+}
+
+test.for(streamFixtures().filter(({ name }) => name !== 'chat-not-json'))(
+  'a word that objects inherit is a word like any other in an event of a stream: $name',
+  ({ upstream, quirks, bytes }) => {
+    for (const events of streamVariants(bytes.toString())) {
+      const watch = WATCHES[upstream]();
+      for (const data of events) watch.event(data);
+      watch.breakOff(new GatewayError('upstream_failed', 'The stream broke.'), 'req_1');
+      for (const caller of CALLERS) {
+        const translator = new StreamTranslator(planFor(caller, upstream, { quirks }), testSurroundings());
+        for (const data of events) translator.push(Buffer.from(`data: ${data}\n\n`));
+        translator.end();
+        expect(String(translator.failure?.options.cause ?? ''), events.join('\n')).not.toContain('TypeError');
+      }
+    }
+  },
+);

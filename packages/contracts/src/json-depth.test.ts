@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { isDeeperThan, parseJson } from './json-depth.ts';
+
+const MAX_DEPTH = 4;
+const lists = (depth: number, inner = '') => '['.repeat(depth) + inner + ']'.repeat(depth);
+const objects = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
+
+test.for<[string, string, string]>([
+  ['lists', lists(MAX_DEPTH), lists(MAX_DEPTH + 1)],
+  ['objects', objects(MAX_DEPTH), objects(MAX_DEPTH + 1)],
+  ['lists beside one another', `[${Array(9).fill(lists(MAX_DEPTH - 1))}]`, `[[],[],${lists(MAX_DEPTH)}]`],
+  ['brackets in strings', lists(4, '"[[[[{{{{"'), lists(5, '"]]]]}}}}"')],
+  ['an escaped quote', lists(4, String.raw`"\"[[[["`), lists(5, String.raw`"\"]]]]"`)],
+  ['a string that ends in a backslash', lists(4, String.raw`"[[\\","[["`), lists(4, String.raw`"\\",[]`)],
+  ['three backslashes and a quote', lists(4, String.raw`"\\\"[[[["`), lists(5, String.raw`"\\\"]]]"`)],
+  ['characters beyond ASCII', lists(4, '"ä𝄞[["'), lists(5, '"ä𝄞]]"')],
+])('%s count as what they are', ([, shallow, deep]) => {
+  expect([JSON.parse(shallow), JSON.parse(deep)]).toHaveLength(2);
+  expect([isDeeperThan(shallow, MAX_DEPTH), isDeeperThan(deep, MAX_DEPTH)]).toEqual([false, true]);
+});
+
+test.for(['"'.repeat(9), '\\'.repeat(9), '"[[\\', ']'.repeat(20), '"'.padEnd(20, '\\"')])(
+  'what is no JSON ends the scan as well: %s',
+  (text) => {
+    expect(isDeeperThan(text, MAX_DEPTH)).toBe(false);
+  },
+);
+
+test('JSON that would overflow a stack is refused like text that is no JSON', () => {
+  expect(parseJson(lists(1000))).toBeInstanceOf(Array);
+  expect(() => parseJson(lists(1001))).toThrow(SyntaxError);
+  expect(() => parseJson(lists(100_000))).toThrow(SyntaxError);
+});

@@ -1,0 +1,101 @@
+import { Transform, type TransformCallback } from 'node:stream';
+import { type FormRefusal, UTF8_NAMES } from './form-rules.ts';
+
+const [LINE, HEAD_END] = ['\r\n', '\r\n\r\n'];
+/** The parser behind refuses a longer one. */
+const MAX_HEAD_BYTES = 16 * 1024;
+/** Charsets of names of files (RFC 8187, 3.2.1), beside those of texts. */
+const FILE_NAME_CHARSETS = new Set([...UTF8_NAMES, 'iso-8859-1']);
+
+/** To the end where the quote is not closed, so that no text is searched twice. */
+const QUOTED = /"(?:[^"\\]|\\[\s\S]?)*(?:"|$)/g;
+const CONTENT_TYPE = /^content-type:.*$/gim;
+const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
+const EXTENDED_NAME = /;\s*(?:file)?name\*\s*=\s*([^';]*)/i;
+const FILE_NAME = /;\s*filename\*?\s*=/i;
+
+/**
+ * Stands before the parser of a form and reads the head of each part. The parser decodes a text part by the charset that
+ * the part names, gives nothing where it does not know one, and replaces what is no valid text. So a part that names
+ * another charset than UTF-8 is refused, and the name is hidden from the parser: every part reaches us as bytes.
+ */
+export class PartHeads extends Transform {
+  readonly #delimiter: Buffer;
+  readonly #refuse: (refusal: FormRefusal) => void;
+  #held: Buffer = Buffer.alloc(0);
+  #state: 'begin' | 'body' | 'head' | 'end' = 'begin';
+
+  constructor(contentType: string, refuse: (refusal: FormRefusal) => void) {
+    super();
+    const [, quoted, plain] = /boundary=(?:"([^"]*)"|([^;\s]*))/i.exec(contentType) ?? [];
+    this.#delimiter = Buffer.from(`${LINE}--${quoted ?? plain ?? ''}`, 'latin1');
+    this.#refuse = refuse;
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    let rest = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    for (let next = this.#step(rest); next !== null; next = this.#step(rest)) rest = next;
+    this.#held = rest;
+    done();
+  }
+
+  override _flush(done: TransformCallback): void {
+    this.push(this.#held);
+    done();
+  }
+
+  /** Passes on what can be passed on. Returns the bytes behind it; null where more must come first. */
+  #step(bytes: Buffer): Buffer | null {
+    switch (this.#state) {
+      case 'begin': {
+        // The first delimiter needs no line before it.
+        const first = this.#delimiter.subarray(LINE.length);
+        if (bytes.length < first.length) return null;
+        const isFirst = bytes.subarray(0, first.length).equals(first);
+        return this.#pass(bytes, isFirst ? first.length : 0, isFirst ? 'head' : 'body');
+      }
+      case 'body': {
+        const at = bytes.indexOf(this.#delimiter);
+        if (at !== -1) return this.#pass(bytes, at + this.#delimiter.length, 'head');
+        const passed = bytes.length - this.#delimiter.length + 1;
+        return passed > 0 ? this.#pass(bytes, passed, 'body') : null;
+      }
+      case 'head': {
+        if (bytes.length < 2) return null;
+        if (bytes.toString('latin1', 0, 2) === '--') return this.#pass(bytes, bytes.length, 'end');
+        const end = bytes.indexOf(HEAD_END);
+        if (end === -1) return bytes.length > MAX_HEAD_BYTES ? this.#pass(bytes, bytes.length, 'end') : null;
+        this.push(Buffer.from(this.#checked(bytes.toString('latin1', 0, end)), 'latin1'));
+        return this.#pass(bytes.subarray(end), LINE.length, 'body');
+      }
+      case 'end':
+        return bytes.length === 0 ? null : this.#pass(bytes, bytes.length, 'end');
+    }
+  }
+
+  #pass(bytes: Buffer, length: number, next: 'body' | 'head' | 'end'): Buffer {
+    this.#state = next;
+    if (length > 0) this.push(bytes.subarray(0, length));
+    return bytes.subarray(length);
+  }
+
+  /** A head without charsets. `head` is Latin-1: a character for each byte. */
+  #checked(head: string): string {
+    const unfolded = head.replace(/\r\n[ \t]+/g, ' ');
+    const bare = unfolded.replace(QUOTED, (quoted) => (quoted.includes(';') ? '""' : quoted));
+    const fileNameCharset = EXTENDED_NAME.exec(bare)?.[1]?.trim().toLowerCase();
+    if (fileNameCharset !== undefined && !FILE_NAME_CHARSETS.has(fileNameCharset))
+      this.#refuse(unknownCharset('the name of a part or of a file', fileNameCharset));
+    for (const [line] of bare.matchAll(CONTENT_TYPE)) {
+      const charset = CHARSET.exec(line)?.[1]?.toLowerCase();
+      if (charset !== undefined && !UTF8_NAMES.has(charset) && !FILE_NAME.test(bare))
+        this.#refuse(unknownCharset('a text part', charset));
+    }
+    return unfolded.replace(CONTENT_TYPE, (line) => line.replace(/charset/gi, 'ignored'));
+  }
+}
+
+const unknownCharset = (what: string, charset: string): FormRefusal => ({
+  code: 'unsupported_content_type',
+  message: `Unsupported charset of ${what}: '${charset.slice(0, 64)}'. Send the form in UTF-8.`,
+});
