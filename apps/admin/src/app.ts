@@ -7,6 +7,7 @@ import { requestIdOf } from '@gateway/service-kit/request-id';
 import type { RequestLog } from '@gateway/service-kit/request-log';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { AdminRoute } from './admin-route.ts';
+import { mountInstanceProof } from './instance-proof.ts';
 import { sendStream } from './send-stream.ts';
 import { writeAdminError } from './write-admin-error.ts';
 
@@ -18,6 +19,8 @@ interface AdminAppOptions {
   readonly metrics: Metrics;
   readonly requestLog: RequestLog;
   readonly deadline: AbortSignal;
+  /** By which it proves to the command line which instance it is. */
+  readonly instanceKey: string | undefined;
 }
 
 /** The admin API: every path below `/admin` wants the admin token first; health and metrics are open, on a private port. */
@@ -27,6 +30,7 @@ export function createAdminApp(options: AdminAppOptions): Express {
   app.set('etag', false);
   mountHealth(app, options.readiness, { tellMissing: true });
   mountMetrics(app, options.metrics);
+  mountInstanceProof(app, options.instanceKey);
   for (const route of options.routes) mountRoute(app, route, options);
   for (const [path, routes] of Map.groupBy(options.routes, (route) => route.path)) {
     const allow = routes.map(({ method }) => method).join(', ');

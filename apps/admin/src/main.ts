@@ -43,6 +43,7 @@ await startService(
       metrics,
       requestLog: createRequestLog({ logger, metrics }),
       deadline,
+      instanceKey: config.ADMIN_INSTANCE_KEY,
     });
     await life.listen(app, { port: config.ADMIN_PORT, host: config.HOST, portSetting: 'ADMIN_PORT' });
   },
