@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ConfigurationError } from '@gateway/upstream/configuration/configuration-error';
 import { placeOf } from './check-redis.ts';
-import { createLinePrinter } from './line-printer.ts';
+import { createLinePrinter, wantsPretty } from './line-printer.ts';
 import { onStopSignals } from './on-stop-signals.ts';
 import { StartError } from './start-error.ts';
 import { startMessage } from './start-message.ts';
@@ -14,7 +14,13 @@ const envFile = join(root, '.env');
 if (existsSync(envFile)) process.loadEnvFile(envFile);
 
 const write = (text: string) => void process.stdout.write(text);
-const printer = createLinePrinter({ pretty: process.stdout.isTTY, write });
+const printer = createLinePrinter({
+  pretty: wantsPretty(process.env.LOG_FORMAT, process.stdout.isTTY),
+  color: process.stdout.isTTY && !process.env.NO_COLOR,
+  write,
+  schedule: (callback, delayMs) => void setTimeout(callback, delayMs).unref(),
+});
+process.on('exit', printer.close);
 const calledOff = new AbortController();
 let stack: Stack | undefined;
 

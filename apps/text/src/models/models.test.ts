@@ -72,7 +72,7 @@ test('the list has the members of both protocols, and what each model can do', a
     kind: 'image',
     protocols: ['images'],
     endpoints: ['/v1/images/generations', '/v1/images/edits'],
-    price: { perImage: { '1024x1024': { standard: 0.04, hd: 0.08 } } },
+    price: { perImage: { '1024x1024': { default: 0.04, standard: 0.04, hd: 0.08 } } },
   });
 });
 

@@ -35,7 +35,7 @@ export function costMicroUsd(price: Price, consumption: Consumption, tariff: Tar
 function tokensPico(price: Price, consumption: Consumption, { serviceTier }: Tariff): number {
   const { longContext } = price;
   const isLong = longContext !== undefined && consumption.inputTokens > longContext.aboveInputTokens;
-  const tier = serviceTier === undefined ? undefined : price.serviceTiers?.[serviceTier];
+  const tier = serviceTier === undefined ? undefined : own(price.serviceTiers ?? {}, serviceTier);
   const rates = { ...price, ...(isLong ? longContext : {}), ...tier };
   const { cachedInputTokens, cacheWriteTokens, reasoningTokens } = consumption;
   const plainInput = Math.max(0, consumption.inputTokens - cachedInputTokens - cacheWriteTokens);
@@ -49,13 +49,23 @@ function tokensPico(price: Price, consumption: Consumption, { serviceTier }: Tar
   );
 }
 
+/** The entry for what a request does not say, such as its size. */
+const UNNAMED = 'default';
+
 /** One image's price; where the table does not know the size or quality, its dearest entry. */
 function imagePrice(prices: Price['perImage'], { imageSize, imageQuality }: Tariff): number | undefined {
   if (prices === undefined || typeof prices === 'number') return prices;
-  const entry = prices[imageSize ?? ''] ?? prices[imageQuality ?? ''] ?? dearest(Object.values(prices));
+  const entry =
+    own(prices, imageSize ?? UNNAMED) ??
+    own(prices, imageQuality ?? UNNAMED) ??
+    dearest(Object.values(prices));
   if (typeof entry === 'number') return entry;
-  return entry[imageQuality ?? ''] ?? dearest(Object.values(entry));
+  return own(entry, imageQuality ?? UNNAMED) ?? dearest(Object.values(entry));
 }
+
+/** Names come from callers and providers, so that `constructor` must be a name like any other. */
+const own = <Value>(table: Readonly<Record<string, Value>>, name: string): Value | undefined =>
+  Object.hasOwn(table, name) ? table[name] : undefined;
 
 const dearest = (entries: readonly (number | Record<string, number>)[]): number =>
   Math.max(0, ...entries.flatMap((entry) => (typeof entry === 'number' ? [entry] : Object.values(entry))));
