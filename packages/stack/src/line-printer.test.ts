@@ -76,3 +76,7 @@ test.for([
 ] as const)('LOG_FORMAT %s on a terminal (%s) is pretty: %s', ([format, isTerminal, expected]) => {
   expect(wantsPretty(format, isTerminal)).toBe(expected);
 });
+
+test('another LOG_FORMAT is refused with those that there are', () => {
+  expect(() => wantsPretty('xml', true)).toThrow('LOG_FORMAT must be pretty or json.');
+});

@@ -1,5 +1,6 @@
 import { clean, clockTime, LogRecord, type Paint, painter, requestLine } from './request-line.ts';
 import { createRequestMerger } from './request-merger.ts';
+import { StartError } from './start-error.ts';
 
 export interface LinePrinter {
   /** A line that a process wrote. */
@@ -59,9 +60,11 @@ export function createLinePrinter({ pretty, color, write, schedule }: LinePrinte
   };
 }
 
-/** What LOG_FORMAT says, else whether a person is there to read. */
+/** What LOG_FORMAT says, else whether a person is there to read. @throws StartError for another value */
 export function wantsPretty(format: string | undefined, isTerminal: boolean): boolean {
-  return format === undefined || format === '' ? isTerminal : format === 'pretty';
+  if (!format) return isTerminal;
+  if (format === 'pretty' || format === 'json') return format === 'pretty';
+  throw new StartError('LOG_FORMAT must be pretty or json.');
 }
 
 function recordIn(jsonLine: string): LogRecord {

@@ -14,8 +14,20 @@ const envFile = join(root, '.env');
 if (existsSync(envFile)) process.loadEnvFile(envFile);
 
 const write = (text: string) => void process.stdout.write(text);
+const fail = (error: unknown): never => {
+  const isExpected = error instanceof StartError || error instanceof ConfigurationError;
+  console.error(isExpected ? error.message : error);
+  process.exit(1);
+};
+const isPretty = (): boolean => {
+  try {
+    return wantsPretty(process.env.LOG_FORMAT, process.stdout.isTTY);
+  } catch (error) {
+    return fail(error);
+  }
+};
 const printer = createLinePrinter({
-  pretty: wantsPretty(process.env.LOG_FORMAT, process.stdout.isTTY),
+  pretty: isPretty(),
   color: process.stdout.isTTY && !process.env.NO_COLOR,
   write,
   schedule: (callback, delayMs) => void setTimeout(callback, delayMs).unref(),
@@ -61,7 +73,5 @@ try {
 } catch (error) {
   await stack?.stop();
   if (calledOff.signal.aborted) process.exit(0);
-  const isExpected = error instanceof StartError || error instanceof ConfigurationError;
-  console.error(isExpected ? error.message : error);
-  process.exit(1);
+  fail(error);
 }
