@@ -20,10 +20,10 @@ WORKDIR /gateway
 COPY --from=dependencies /gateway .
 COPY apps apps
 COPY packages packages
+COPY scripts/check-health.sh scripts/
 # A volume that is mounted here for the first time takes over the owner.
 RUN mkdir /data /config && chown node:node /data
 USER node
-# HEALTH_URL is where this container's process answers.
-HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
-  CMD ["node", "-e", "fetch(process.env.HEALTH_URL).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# HEALTH_URL is where this container's process answers. A shell asks: a Node process would cost 50 ms of processor time each time.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["bash", "scripts/check-health.sh"]
 CMD ["node", "apps/edge/src/main.ts"]

@@ -27,10 +27,11 @@ const NAMES = ['claude-sonnet-5', 'gpt-5.2', 'llama-4'];
 test('both official clients list the models, each with its own key header', async () => {
   const openai: string[] = [];
   for await (const { id } of gateway.openai.models.list()) openai.push(id);
-  expect(openai).toEqual(NAMES);
+  expect(openai.slice(0, NAMES.length)).toEqual(NAMES);
+  expect(openai).toContain('claude-opus-5-5');
   const anthropic: string[] = [];
   for await (const { id } of gateway.anthropic.models.list({ limit: 2 })) anthropic.push(id);
-  expect(anthropic).toEqual(NAMES);
+  expect(anthropic).toEqual(openai);
   expect(await gateway.anthropic.models.retrieve('claude-of-a-pattern')).toMatchObject({
     id: 'claude-of-a-pattern',
     type: 'model',

@@ -20,11 +20,11 @@ interface Ended {
   readonly error: string;
 }
 
-/** The command line finds the admin token where `npm start` keeps it: in the data folder. */
+/** The command line finds the admin service and its token where `npm start` keeps them: in the data folder. */
 function run(args: string[], env: Record<string, string> = {}): Promise<Ended> {
-  const all = { ADMIN_URL: gateway.stack.adminUrl ?? '', GATEWAY_DATA_DIR: gateway.dataFolder, ...env };
+  const options = { env: { GATEWAY_DATA_DIR: gateway.dataFolder, ...env }, cwd: gateway.dataFolder };
   return new Promise((resolve) => {
-    execFile(process.execPath, [CLI, ...args], { env: all }, (error, out, stderr) =>
+    execFile(process.execPath, [CLI, ...args], options, (error, out, stderr) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, error: stderr }),
     );
   });

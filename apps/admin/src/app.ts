@@ -19,6 +19,7 @@ import express, {
   type Response,
 } from 'express';
 import type { AdminRoute, BodyBounds } from './admin-route.ts';
+import { mountInstanceProof } from './instance-proof.ts';
 import { sendStream } from './send-stream.ts';
 import { writeAdminError } from './write-admin-error.ts';
 
@@ -30,6 +31,8 @@ interface AdminAppOptions extends BodyBounds {
   readonly metrics: Metrics;
   readonly requestLog: RequestLog;
   readonly deadline: AbortSignal;
+  /** By which it proves to the command line which instance it is. */
+  readonly instanceKey: string | undefined;
 }
 
 /** The admin API: every path below `/admin` wants the admin token first; health and metrics are open, on a private port. */
@@ -43,6 +46,7 @@ export function createAdminApp(options: AdminAppOptions): Express {
   });
   mountHealth(app, options.readiness, { tellMissing: true });
   mountMetrics(app, options.metrics);
+  mountInstanceProof(app, options.instanceKey);
   for (const route of options.routes) mountRoute(app, route, options);
   for (const [path, routes] of Map.groupBy(options.routes, (route) => route.path)) {
     const allow = routes.map(({ method }) => method).join(', ');

@@ -1,4 +1,8 @@
+import { existsSync } from 'node:fs';
 import { runCommand } from './cli/run-command.ts';
+
+// `npm run gateway` works in the root of the repository, whose .env `npm start` and `docker compose` read too.
+if (existsSync('.env')) process.loadEnvFile('.env');
 
 process.exitCode = await runCommand({
   argv: process.argv.slice(2),

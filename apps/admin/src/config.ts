@@ -12,5 +12,7 @@ export const AdminConfig = ProcessSettings.extend({
   GATEWAY_TIME_ZONE: setting.timeZone(),
   /** The bearer token of this service. Whoever has it can make keys. */
   GATEWAY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters'),
+  /** Set by `npm start`: by it the command line knows this service from another one on its port. */
+  ADMIN_INSTANCE_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
 });
 export type AdminConfig = z.infer<typeof AdminConfig>;

@@ -47,6 +47,7 @@ await startService(
       requestLog: createRequestLog({ logger, metrics }),
       deadline,
       maxJsonDepth: config.MAX_JSON_DEPTH,
+      instanceKey: config.ADMIN_INSTANCE_KEY,
     });
     await life.listen(app, {
       port: config.ADMIN_PORT,

@@ -16,8 +16,10 @@ export const ImageConfig = ImageSettings.extend({
   IMAGE_PORT: setting.port(8082),
   /** Verifies identities and signs image URLs. */
   GATEWAY_SECRET: setting.secret(),
-  /** Base of the image URLs: where callers reach the edge. */
-  PUBLIC_URL: setting.url().default('http://127.0.0.1:8080'),
+  /** Base of the image URLs: where callers reach the edge. Absent: `PORT` on this machine. */
+  PUBLIC_URL: setting.url().optional(),
+  /** The edge's. */
+  PORT: setting.port(8080),
   /** Jobs that may wait before callers are refused. */
   QUEUE_MAX_WAITING: setting.integer(1000, { min: 1 }),
   /** Smaller than elsewhere, since a waiting request lies in Redis. */

@@ -62,7 +62,7 @@ await startService(options, async ({ config, life, logger, metrics }) => {
     meter,
     assets: await openAssetStore(config.GATEWAY_DATA_DIR),
     uploads,
-    publicUrl: config.PUBLIC_URL,
+    publicUrl: config.PUBLIC_URL ?? `http://127.0.0.1:${config.PORT}`,
     secret: config.GATEWAY_SECRET,
     jsonMaxBytes: config.IMAGE_JSON_MAX_BYTES,
     maxJsonDepth: config.MAX_JSON_DEPTH,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const usd = z.number().min(0);
 
-/** US dollars by size, by quality, or by both: `{ 1024x1024: 0.04 }`, `{ hd: 0.08 }`, `{ 1024x1024: { hd: 0.08 } }`. */
+/** US dollars by size, by quality, or by both: `{ 1024x1024: 0.04 }`, `{ hd: 0.08 }`, `{ 1024x1024: { hd: 0.08 } }`; `default` is what is not named. */
 const ImagePrices = z.record(z.string().min(1), z.union([usd, z.record(z.string().min(1), usd)]));
 
 const tokenPrices = {

@@ -12,12 +12,13 @@ const ATTEMPTS = 200;
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT));
-    if (await isFree(port)) return port;
+    if (await isFreePort(port)) return port;
   }
   throw new Error(`no free port between ${FIRST_PORT} and ${LAST_PORT}`);
 }
 
-function isFree(port: number): Promise<boolean> {
+/** Whether this process could listen there now. */
+export function isFreePort(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', () => resolve(false));

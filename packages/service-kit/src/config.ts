@@ -63,6 +63,8 @@ export const setting = {
 /** What every process reads. */
 export const ProcessSettings = z.object({
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  /** Absent: `pretty` on a terminal, else `json`. */
+  LOG_FORMAT: z.enum(['pretty', 'json']).optional(),
   DRAIN_TIMEOUT_MS: setting.integer(30_000),
   /** The address to listen on. */
   HOST: z.string().default('127.0.0.1'),

@@ -16,7 +16,13 @@ export interface LoggerOptions {
  */
 export function createLogger({ service, level, pretty: readable }: LoggerOptions): Logger {
   const stream = readable
-    ? pretty({ colorize: true, ignore: 'pid,hostname,service', messageFormat: '{service} {msg}', sync: true })
+    ? pretty({
+        colorize: true,
+        ignore: 'pid,hostname,service',
+        messageFormat: '{service} {msg}',
+        singleLine: true,
+        sync: true,
+      })
     : pino.destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 100 });
   return pino({ level, base: { service }, timestamp: pino.stdTimeFunctions.isoTime }, stream);
 }

@@ -30,6 +30,7 @@ export function createRequestLog({ logger, metrics }: { logger: Logger; metrics:
         logger[level]({
           method: request.method,
           path: endpoint,
+          ...(endpoint === UNKNOWN_ENDPOINT && { requestedPath: pathOf(request) }),
           requestId: context.requestId,
           keyId: context.identity?.keyId,
           status,
@@ -42,6 +43,14 @@ export function createRequestLog({ logger, metrics }: { logger: Logger; metrics:
     },
   };
 }
+
+/** What a path that is none of ours is called in log and metrics. */
+const UNKNOWN_ENDPOINT = 'unknown';
+const MAX_PATH_CHARS = 200;
+
+/** Without the query, which may hold what is not to be logged. */
+const pathOf = ({ url = '' }: IncomingMessage): string =>
+  url.split(/[?#]/, 1)[0]?.slice(0, MAX_PATH_CHARS) ?? '';
 
 function outcomeOf(response: ServerResponse, failure: GatewayError | undefined): RequestOutcome {
   if (!response.writableFinished && failure === undefined) return 'left';

@@ -26,7 +26,8 @@ export async function startService<Schema extends z.ZodType<ProcessSettings>>(
   build: (started: Started<Schema>) => Promise<void>,
 ): Promise<void> {
   const config = settingsOrExit(settings, process);
-  const logger = createLogger({ service, level: config.LOG_LEVEL, pretty: process.stdout.isTTY });
+  const pretty = config.LOG_FORMAT === undefined ? process.stdout.isTTY : config.LOG_FORMAT === 'pretty';
+  const logger = createLogger({ service, level: config.LOG_LEVEL, pretty });
   const metrics = createMetrics(service);
   await runService({ logger, drainTimeoutMs: config.DRAIN_TIMEOUT_MS, process }, (life) =>
     build({ config, life, logger, metrics }),

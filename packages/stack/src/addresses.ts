@@ -1,5 +1,5 @@
 import type { Environment } from './environment.ts';
-import { knownPort, type PortChoice } from './ports.ts';
+import type { PortChooser } from './ports.ts';
 import { EDGE_METRICS_PORT, EDGE_PORT, SIMULATOR_PORT } from './process-table.ts';
 
 /** What other processes must know before its owner runs. */
@@ -13,10 +13,10 @@ export interface KnownAddresses {
 }
 
 /** The edge's address is in the URLs that the gateway hands out; the simulator's is in the configuration's channels. */
-export async function chooseAddresses(choice: PortChoice, env: Environment): Promise<KnownAddresses> {
-  const edge = await knownPort(EDGE_PORT, choice, env);
-  const edgeMetrics = await knownPort(EDGE_METRICS_PORT, choice, env);
-  const simulator = await knownPort(SIMULATOR_PORT, choice, env);
+export async function chooseAddresses(ports: PortChooser, env: Environment): Promise<KnownAddresses> {
+  const edge = await ports.public(EDGE_PORT);
+  const edgeMetrics = await ports.internal(EDGE_METRICS_PORT);
+  const simulator = await ports.internal(SIMULATOR_PORT);
   return {
     ports: {
       [EDGE_PORT.variable]: edge,

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
-import { createLinePrinter } from './line-printer.ts';
+import { createLinePrinter, wantsPretty } from './line-printer.ts';
 
 function printer(pretty: boolean) {
   const written: string[] = [];
-  return { written, ...createLinePrinter({ pretty, write: (text) => written.push(text) }) };
+  const options = { pretty, color: false, schedule: () => undefined };
+  return { written, ...createLinePrinter({ ...options, write: (text) => written.push(text) }) };
 }
 
 test('what processes write before the start message comes after it', () => {
@@ -26,10 +27,56 @@ test('a line that is not JSON becomes one, with the name of its process', () => 
   ]);
 });
 
-test('a person sees lines, not JSON', () => {
+test('a person sees lines, not JSON, and nothing of what the start message says', () => {
   const { line, open, written } = printer(true);
   open();
   line('text', '{"level":30,"time":"2026-01-01T00:00:00.000Z","service":"text","msg":"ready","port":8081}');
-  expect(written.join('')).toMatch(/INFO.*text ready/);
-  expect(written.join('')).not.toContain('"msg"');
+  line(
+    'text',
+    '{"level":40,"time":"2026-01-01T00:00:00.000Z","service":"text","msg":"redis is away","tries":2}',
+  );
+  line(
+    'text',
+    '{"level":50,"service":"text","msg":"close failed","err":{"message":"no","stack":"Error: no\\n    at x"}}',
+  );
+  line('text', 'a warning\u001b[31m of Node');
+  line('text', '{"half a line');
+  expect(written).toEqual([
+    expect.stringMatching(/^\d\d:\d\d:\d\d {2}WARN {3}text {2}redis is away {2}tries=2\n$/),
+    '--:--:--  ERROR  text  close failed\n          Error: no\n              at x\n',
+    expect.stringMatching(/WARN {3}text {2}a warning\?\[31m of Node\n$/),
+    expect.stringMatching(/WARN .*\{"half a line\n$/),
+  ]);
+});
+
+test('a request is one line when it has ended, and what still waits for others is printed at the end', () => {
+  const { line, open, close, written } = printer(true);
+  open();
+  const request = {
+    level: 30,
+    method: 'POST',
+    path: '/v1/responses',
+    requestId: 'req_1',
+    status: 200,
+    outcome: 'ok',
+  };
+  line('text', JSON.stringify({ ...request, service: 'text', model: 'gpt-5.2', channel: 'one' }));
+  line('edge', JSON.stringify({ ...request, service: 'edge', durationMs: 12, forwardedTo: 'text' }));
+  expect(written).toEqual([]);
+  close();
+  expect(written).toEqual(['--:--:--  POST /v1/responses  gpt-5.2 → one  200  12 ms\n']);
+});
+
+test.for([
+  [undefined, true, true],
+  [undefined, false, false],
+  ['', true, true],
+  ['json', true, false],
+  ['pretty', false, true],
+] as const)('LOG_FORMAT %s on a terminal (%s) is pretty: %s', ([format, isTerminal, expected]) => {
+  expect(wantsPretty(format, isTerminal)).toBe(expected);
+});
+
+test('another LOG_FORMAT is refused with those that there are', () => {
+  expect(() => wantsPretty('xml', true)).toThrow('LOG_FORMAT must be pretty or json.');
 });

@@ -1,4 +1,6 @@
-import { prettyFactory } from 'pino-pretty';
+import { clean, clockTime, LogRecord, type Paint, painter, requestLine } from './request-line.ts';
+import { createRequestMerger } from './request-merger.ts';
+import { StartError } from './start-error.ts';
 
 export interface LinePrinter {
   /** A line that a process wrote. */
@@ -7,41 +9,107 @@ export interface LinePrinter {
   report(text: string): void;
   /** Prints what has been held back, and holds nothing back from now on. */
   open(): void;
+  /** Prints requests whose other lines are still awaited. */
+  close(): void;
 }
 
 interface LinePrinterOptions {
-  /** Lines for a person instead of JSON. */
+  /** One line per request for a person, instead of JSON. */
   readonly pretty: boolean;
+  readonly color: boolean;
   readonly write: (text: string) => void;
+  /** Calls back later, without keeping the process alive for it. */
+  readonly schedule: (callback: () => void, delayMs: number) => void;
 }
 
 const MAX_HELD_LINES = 1_000;
+const WARN = 40;
 
 /** Prints the processes' log lines; until it is opened it holds them back, so that they come below the start message. */
-export function createLinePrinter({ pretty, write }: LinePrinterOptions): LinePrinter {
-  const prettify = prettyFactory({
-    colorize: true,
-    ignore: 'pid,hostname,service',
-    messageFormat: '{service} {msg}',
-    singleLine: true,
-    translateTime: 'SYS:HH:MM:ss.l',
-  });
+export function createLinePrinter({ pretty, color, write, schedule }: LinePrinterOptions): LinePrinter {
+  const paint = painter(color);
   const wrapped = (service: string, level: number, msg: string): string =>
     JSON.stringify({ level, time: new Date().toISOString(), service, msg });
-  const print = (jsonLine: string): void => write(pretty ? prettify(jsonLine) : `${jsonLine}\n`);
+  const merger = createRequestMerger({
+    onRequest: (record) => write(`${requestLine(record, paint)}\n`),
+    schedule,
+  });
+  const printPretty = (record: LogRecord): void => {
+    const isUnitOfWork = record.method !== undefined || record.jobId !== undefined;
+    const text = isUnitOfWork ? null : otherLine(record, paint);
+    if (isUnitOfWork) merger.add(record);
+    else if (text !== null) write(`${text}\n`);
+  };
+  const print = (jsonLine: string): void =>
+    pretty ? printPretty(recordIn(jsonLine)) : write(`${jsonLine}\n`);
   const held: string[] = [];
   let isOpen = false;
 
   return {
     line: (process, text) => {
-      const jsonLine = text.startsWith('{') ? text : wrapped(process, 40, text);
+      const jsonLine = text.startsWith('{') ? text : wrapped(process, WARN, text);
       if (isOpen) print(jsonLine);
       else if (held.length < MAX_HELD_LINES) held.push(jsonLine);
     },
-    report: (text) => (isOpen ? print(wrapped('starter', 40, text)) : write(`${text}\n`)),
+    report: (text) => (isOpen ? print(wrapped('starter', WARN, text)) : write(`${text}\n`)),
     open: () => {
       isOpen = true;
       for (const jsonLine of held.splice(0)) print(jsonLine);
     },
+    close: () => merger.flush(),
   };
+}
+
+/** What LOG_FORMAT says, else whether a person is there to read. @throws StartError for another value */
+export function wantsPretty(format: string | undefined, isTerminal: boolean): boolean {
+  if (!format) return isTerminal;
+  if (format === 'pretty' || format === 'json') return format === 'pretty';
+  throw new StartError('LOG_FORMAT must be pretty or json.');
+}
+
+function recordIn(jsonLine: string): LogRecord {
+  try {
+    return LogRecord.parse(JSON.parse(jsonLine));
+  } catch {
+    return { level: WARN, msg: jsonLine };
+  }
+}
+
+/** Members of a line that its text says already. */
+const SAID = new Set(['level', 'time', 'service', 'msg', 'err']);
+/** What a person has from the start message and from the prompt. */
+const ROUTINE = new Set(['ready', 'stopping', 'stopped']);
+const MAX_VALUE_CHARS = 300;
+const MAX_STACK_LINES = 6;
+
+/** `12:00:00  WARN  text  redis is away  reason=…`; null for what says nothing new. */
+function otherLine(record: LogRecord, paint: Paint): string | null {
+  const { level, msg = '', service = '' } = record;
+  if (level < WARN && ROUTINE.has(msg)) return null;
+  const [name, color] =
+    level >= 50
+      ? (['ERROR', 'red'] as const)
+      : level >= WARN
+        ? (['WARN ', 'yellow'] as const)
+        : (['INFO ', 'dim'] as const);
+  const facts = Object.entries(record)
+    .filter(([key, value]) => !SAID.has(key) && value !== undefined)
+    .map(([key, value]) =>
+      `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`.slice(0, MAX_VALUE_CHARS),
+    );
+  const line = [
+    paint('dim', clockTime(record.time)),
+    paint(color, name),
+    clean(service),
+    clean(msg),
+    ...facts.map(clean),
+  ];
+  const stack = stackOf(record).map((each) => paint('dim', `          ${clean(each)}`));
+  return [line.join('  '), ...stack].join('\n');
+}
+
+function stackOf({ err }: LogRecord): string[] {
+  if (typeof err !== 'object' || err === null) return [];
+  const text = 'stack' in err ? err.stack : 'message' in err ? err.message : '';
+  return typeof text === 'string' ? text.split('\n').slice(0, MAX_STACK_LINES) : [];
 }

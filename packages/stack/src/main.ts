@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ConfigurationError } from '@gateway/upstream/configuration/configuration-error';
 import { placeOf } from './check-redis.ts';
-import { createLinePrinter } from './line-printer.ts';
+import { createLinePrinter, wantsPretty } from './line-printer.ts';
 import { onStopSignals } from './on-stop-signals.ts';
 import { StartError } from './start-error.ts';
 import { startMessage } from './start-message.ts';
@@ -14,7 +14,25 @@ const envFile = join(root, '.env');
 if (existsSync(envFile)) process.loadEnvFile(envFile);
 
 const write = (text: string) => void process.stdout.write(text);
-const printer = createLinePrinter({ pretty: process.stdout.isTTY, write });
+const fail = (error: unknown): never => {
+  const isExpected = error instanceof StartError || error instanceof ConfigurationError;
+  console.error(isExpected ? error.message : error);
+  process.exit(1);
+};
+const isPretty = (): boolean => {
+  try {
+    return wantsPretty(process.env.LOG_FORMAT, process.stdout.isTTY);
+  } catch (error) {
+    return fail(error);
+  }
+};
+const printer = createLinePrinter({
+  pretty: isPretty(),
+  color: process.stdout.isTTY && !process.env.NO_COLOR,
+  write,
+  schedule: (callback, delayMs) => void setTimeout(callback, delayMs).unref(),
+});
+process.on('exit', printer.close);
 const calledOff = new AbortController();
 let stack: Stack | undefined;
 
@@ -55,7 +73,5 @@ try {
 } catch (error) {
   await stack?.stop();
   if (calledOff.signal.aborted) process.exit(0);
-  const isExpected = error instanceof StartError || error instanceof ConfigurationError;
-  console.error(isExpected ? error.message : error);
-  process.exit(1);
+  fail(error);
 }

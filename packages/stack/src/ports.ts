@@ -1,4 +1,4 @@
-import { freePort } from '@gateway/redis-server/free-port';
+import { freePort, isFreePort } from '@gateway/redis-server/free-port';
 import type { Environment } from './environment.ts';
 import { StartError } from './start-error.ts';
 
@@ -10,13 +10,45 @@ export interface PortSetting {
 /** `fixed`: the configured or usual ports, as a person expects; `free`: whatever is free, for stacks side by side. */
 export type PortChoice = 'fixed' | 'free';
 
-/** A port that must be known before its process runs. */
-export async function knownPort(setting: PortSetting, choice: PortChoice, env: Environment): Promise<number> {
-  const port = choice === 'free' ? 0 : configuredPort(setting, env);
-  return port === 0 ? await freePort() : port;
+export interface PortChooser {
+  /** For callers: as it is set, or the usual one, also where it is taken; its process says so then. */
+  public(setting: PortSetting): Promise<number>;
+  /** For our own processes, to be known before they run: a free one in the place of a usual one that is taken. */
+  internal(setting: PortSetting): Promise<number>;
+  /** The same for processes that report their port once they listen, by the variable; 0 means any. */
+  reported(rows: readonly { readonly port: PortSetting | null }[]): Promise<Record<string, number>>;
 }
 
-/** A port that its process reports once it listens: 0 means any. */
+interface PortChooserOptions {
+  readonly choice: PortChoice;
+  readonly env: Environment;
+  /** Told of ports that were taken, in words. */
+  readonly report: (line: string) => void;
+}
+
+export function createPortChooser({ choice, env, report }: PortChooserOptions): PortChooser {
+  const internal = async (setting: PortSetting): Promise<number> => {
+    if (choice === 'free') return 0;
+    const { variable, fallback } = setting;
+    const port = configuredPort(setting, env);
+    if (env[variable] || (await isFreePort(port))) return port;
+    const other = await freePort();
+    report(`Port ${fallback} is taken; ${other} is used instead. ${variable} sets another one.`);
+    return other;
+  };
+  const known = async (port: number): Promise<number> => (port === 0 ? await freePort() : port);
+  return {
+    public: async (setting) => known(choice === 'free' ? 0 : configuredPort(setting, env)),
+    internal: async (setting) => known(await internal(setting)),
+    reported: async (rows) => {
+      const ports: Record<string, number> = {};
+      for (const { port } of rows) if (port !== null) ports[port.variable] = await internal(port);
+      return ports;
+    },
+  };
+}
+
+/** @throws StartError for what is no port */
 export const configuredPort = ({ variable, fallback }: PortSetting, env: Environment): number => {
   const text = env[variable];
   if (!text) return fallback;

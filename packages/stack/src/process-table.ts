@@ -20,7 +20,11 @@ export interface ProcessRow {
   readonly secrets: readonly SecretVariable[];
 }
 
-export const SECRET_VARIABLES = ['GATEWAY_BOOTSTRAP_KEY', 'GATEWAY_ADMIN_TOKEN'] as const;
+export const SECRET_VARIABLES = [
+  'GATEWAY_BOOTSTRAP_KEY',
+  'GATEWAY_ADMIN_TOKEN',
+  'ADMIN_INSTANCE_KEY',
+] as const;
 type SecretVariable = (typeof SECRET_VARIABLES)[number];
 
 export const EDGE_PORT = { variable: 'PORT', fallback: 8080 };
@@ -84,7 +88,7 @@ export const PROCESSES = [
     stage: 'service',
     port: { variable: 'ADMIN_PORT', fallback: 8090 },
     urlVariable: 'ADMIN_URL',
-    secrets: ['GATEWAY_ADMIN_TOKEN', 'GATEWAY_BOOTSTRAP_KEY'],
+    secrets: ['GATEWAY_ADMIN_TOKEN', 'GATEWAY_BOOTSTRAP_KEY', 'ADMIN_INSTANCE_KEY'],
   },
   {
     name: 'edge',

@@ -1,6 +1,6 @@
 import { type Catalog, createCatalog } from '@gateway/upstream/catalog';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
-import type { ModelKind, Protocol } from '@gateway/upstream/protocol';
+import { type ModelKind, PROTOCOLS_OF_KIND, type Protocol } from '@gateway/upstream/protocol';
 
 interface Sample {
   readonly title: string;
@@ -35,6 +35,14 @@ const SAMPLES: readonly Sample[] = [
     usualModels: ['claude-sonnet-5-5'],
     rest: (model) =>
       json({ model, max_tokens: 200, messages: [{ role: 'user', content: 'Say hello in one sentence.' }] }),
+  },
+  {
+    title: 'Chat Completions',
+    path: '/v1/chat/completions',
+    kind: 'text',
+    protocol: 'chat',
+    usualModels: ['gpt-5.6-sol', 'claude-sonnet-5-5'],
+    rest: (model) => json({ model, messages: [{ role: 'user', content: 'Say hello in one sentence.' }] }),
   },
   {
     title: 'Images, generation',
@@ -117,7 +125,9 @@ const modelFor = (
 ): string | undefined =>
   names.find((name) => {
     const model = catalog.resolveModel(name);
-    return model?.kind === kind && catalog.candidates({ model, protocol }).length > 0;
+    // A text model answers over every text protocol, its own or not.
+    const orElse = kind === 'text' ? PROTOCOLS_OF_KIND.text : [];
+    return model?.kind === kind && catalog.candidates({ model, protocol, orElse }).length > 0;
   });
 
 /** As one word of a POSIX shell. */

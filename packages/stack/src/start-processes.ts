@@ -7,8 +7,8 @@ import type { Supervised } from './supervise.ts';
 interface ProcessesOptions extends Omit<ProcessOptions, 'row' | 'replica' | 'port'> {
   readonly rows: readonly ProcessRow[];
   readonly replicas: Readonly<Record<string, number | undefined>>;
-  /** Where the first replica of a row shall listen; 0: anywhere. */
-  readonly portOf: (row: ProcessRow) => number;
+  /** Where the first replica of a row shall listen, by the variable of its port; 0: anywhere. */
+  readonly ports: Readonly<Record<string, number>>;
   /** Told of each one as soon as it runs. */
   readonly onStarted: (row: ProcessRow, supervised: Supervised<RunningChild>) => void;
 }
@@ -29,7 +29,7 @@ export async function startProcesses(options: ProcessesOptions): Promise<StackPr
         Array.from({ length: options.replicas[row.name] ?? 1 }, (_, replica) => ({ row, replica })),
       )
       .map(async ({ row, replica }) => {
-        const port = replica === 0 ? options.portOf(row) : 0;
+        const port = replica === 0 && row.port ? (options.ports[row.port.variable] ?? 0) : 0;
         const ownEnv = replica === 0 ? envFor(row, env) : { ...envFor(row, env), ...freePorts(row) };
         const started = await startProcess({ ...options, row, replica, port, signal, env: ownEnv });
         options.onStarted(row, started.supervised);

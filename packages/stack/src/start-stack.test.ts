@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { freePort } from '@gateway/testkit/free-port';
@@ -67,6 +67,25 @@ test('a process gets what all share, and no secret that is not its own', async (
   expect(env.GATEWAY_SECRET).toMatch(/^.{43}$/);
   expect(env).not.toHaveProperty('GATEWAY_BOOTSTRAP_KEY');
   expect(env).not.toHaveProperty('GATEWAY_ADMIN_TOKEN');
+  expect(env).not.toHaveProperty('ADMIN_INSTANCE_KEY');
+});
+
+test('while it runs, the data folder says where its admin service is and how that proves it', async () => {
+  const file = join(folder.path, 'data/admin.json');
+  await mkdir(join(folder.path, 'data'));
+  await writeFile(file, '{"url":"http://127.0.0.1:1","instanceKey":"of a stack that was killed"}');
+  const without = await start();
+  await expect(readFile(file)).rejects.toThrow('ENOENT');
+  await without.stop();
+  const admin = row('admin', { port: null, urlVariable: 'ADMIN_URL', secrets: ['ADMIN_INSTANCE_KEY'] });
+  const stack = await start({ processes: [admin, EDGE] });
+  const { env } = await ask(stack.adminUrl);
+  const record: unknown = JSON.parse(await readFile(file, 'utf8'));
+  expect(record).toEqual({ url: stack.adminUrl, instanceKey: env.ADMIN_INSTANCE_KEY });
+  expect(env.ADMIN_INSTANCE_KEY).toMatch(/^.{43}$/);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  await stack.stop();
+  await expect(readFile(file)).rejects.toThrow('ENOENT');
 });
 
 test('the edge learns where the services are; replicas are several addresses', async () => {

@@ -2,11 +2,12 @@ import { join } from 'node:path';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
 import { loadConfiguration } from '@gateway/upstream/configuration/load-configuration';
 import { chooseAddresses } from './addresses.ts';
+import { newInstanceKey, removeAdminRecord, writeAdminRecord } from './admin-record.ts';
 import { checkRedis } from './check-redis.ts';
 import { openDataFolder } from './data-folder.ts';
 import type { Environment } from './environment.ts';
 import { createFleet, type Fleet } from './fleet.ts';
-import { configuredPort, type PortChoice } from './ports.ts';
+import { createPortChooser, type PortChoice } from './ports.ts';
 import { PROCESSES, type ProcessName, type ProcessRow } from './process-table.ts';
 import { loadSecrets } from './secrets.ts';
 import type { StackProcess } from './start-process.ts';
@@ -98,7 +99,12 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
   fleet.last(dataFolder.release);
   const workingFolder = options.workingFolder ?? dataFolder.path;
 
-  const addresses = await chooseAddresses(ports, options.env);
+  // What a stack that was killed has left says where nobody of ours listens.
+  await removeAdminRecord(dataFolder.path);
+  fleet.last(() => removeAdminRecord(dataFolder.path));
+
+  const portChooser = createPortChooser({ choice: ports, env: options.env, report });
+  const addresses = await chooseAddresses(portChooser, options.env);
   const env: Environment = {
     ...options.env,
     SIMULATOR_URL: addresses.simulatorUrl,
@@ -122,13 +128,15 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
   if (redis) fleet.add(WAVES.redis, redis.supervised, GRACE_MS);
   const redisUrl = redis?.supervised.current().url ?? env.REDIS_URL ?? '';
 
+  const instanceKey = newInstanceKey();
+  const isKnown = (port: ProcessRow['port']) => port !== null && port.variable in addresses.ports;
+  const rows = (options.processes ?? PROCESSES).filter(
+    isWanted(options, configuration, addresses.simulatorUrl),
+  );
   const processes = await startProcesses({
-    rows: (options.processes ?? PROCESSES).filter(isWanted(options, configuration, addresses.simulatorUrl)),
+    rows,
     replicas: options.replicas ?? {},
-    portOf: ({ port }) =>
-      port === null
-        ? 0
-        : (addresses.ports[port.variable] ?? (ports === 'free' ? 0 : configuredPort(port, env))),
+    ports: { ...(await portChooser.reported(rows.filter(({ port }) => !isKnown(port)))), ...addresses.ports },
     env: {
       ...env,
       NODE_ENV: env.NODE_ENV || 'production',
@@ -141,6 +149,9 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
       GATEWAY_SECRET: secrets.secret,
       GATEWAY_BOOTSTRAP_KEY: secrets.bootstrapKey,
       GATEWAY_ADMIN_TOKEN: secrets.adminToken,
+      ADMIN_INSTANCE_KEY: instanceKey,
+      // They write for this process; what a person sees is up to it.
+      LOG_FORMAT: 'json',
     },
     root: options.root ?? ROOT,
     workingFolder,
@@ -153,10 +164,12 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
 
   const all = redis ? [redis.process, ...processes] : processes;
   const find = (name: string) => all.find((process) => process.name === name);
+  const adminUrl = find('admin')?.url ?? null;
+  if (adminUrl !== null) await writeAdminRecord(dataFolder.path, { url: adminUrl, instanceKey });
   return {
     edgeUrl: addresses.edgeUrl,
     edgeMetricsUrl: addresses.edgeMetricsUrl,
-    adminUrl: find('admin')?.url ?? null,
+    adminUrl,
     key: secrets.bootstrapKey,
     adminToken: secrets.adminToken,
     redisUrl,

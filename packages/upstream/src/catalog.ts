@@ -1,10 +1,15 @@
 import { fitsPattern } from '@gateway/contracts/model-pattern';
 import type { Channel, Configuration, Model, Route } from './configuration/configuration.ts';
+import { dearer, KNOWN_MODELS, type KnownModels } from './prices/known-models.ts';
 import { PROTOCOLS_OF_KIND, type Protocol } from './protocol.ts';
 
 /** A model under the name that a caller used. */
 export interface ResolvedModel extends Model {
   readonly name: string;
+  /** The configured price, else what the catalogue says of this name at the model's channels: the dearest of them. */
+  readonly price: Model['price'];
+  /** What the catalogue says; for callers to read, while requests are bounded by what is configured. */
+  readonly knownContextWindow: number | null;
 }
 
 /** One channel that may serve a request, with what to ask it for. */
@@ -32,6 +37,11 @@ export interface Catalog {
   resolveModel(name: string): ResolvedModel | null;
   /** As configured, patterns included, in the order of the file. */
   listModels(): readonly Model[];
+  /**
+   * The models that callers can be shown, in the same order: those with a name, and in the place of a pattern the names that the price
+   * catalogue has for it at the channels of its routes.
+   */
+  listNamedModels(): readonly ResolvedModel[];
   /**
    * The channels for one request, best first: by priority, and within one priority at random by weight.
    * Only channels that speak the protocol, or one of those given for others; empty if there are none.
@@ -104,8 +114,31 @@ const sortedCandidates = (model: ResolvedModel, protocols: readonly Protocol[]):
     );
 };
 
+/** Price and size of a model by its names at the channels; nothing where none of them is known there. */
+const knownFacts = ({ routes }: Model, name: string, known: KnownModels) => {
+  const found = routes.flatMap(({ channel, model }) => known.find(channel.provider, model ?? name) ?? []);
+  const windows = found.flatMap(({ contextWindow }) => contextWindow ?? []);
+  return {
+    price: found.reduce<Model['price']>((dearest, { price }) => dearer(dearest, price), null),
+    contextWindow: windows.length === 0 ? null : Math.min(...windows),
+  };
+};
+
+/** Names for a pattern: what the catalogue lists for channels that the caller's name is passed on to. */
+const namesOf = (model: Model, known: KnownModels): readonly string[] => [
+  ...new Set(
+    model.routes.flatMap((route) =>
+      route.model === null ? known.list(route.channel.provider, model.kind) : [],
+    ),
+  ),
+];
+
 /** Names and channels of one configuration. `random` is in [0, 1), as `Math.random`. */
-export const createCatalog = (configuration: Configuration, random: () => number): Catalog => {
+export const createCatalog = (
+  configuration: Configuration,
+  random: () => number,
+  known: KnownModels = KNOWN_MODELS,
+): Catalog => {
   const resolved = new Map<string, ResolvedModel>();
   const prepared = new WeakMap<ResolvedModel, Map<string, readonly Candidate[]>>();
   const exact = new Map(configuration.models.filter((m) => !m.isPattern).map((m) => [m.pattern, m]));
@@ -126,20 +159,31 @@ export const createCatalog = (configuration: Configuration, random: () => number
     return found;
   };
 
+  const resolveModel = (name: string): ResolvedModel | null => {
+    const remembered = resolved.get(name);
+    if (remembered !== undefined) return remembered;
+    if (name.length > MAX_NAME_CHARS) return null;
+    const model =
+      exact.get(name) ?? patterns.find((pattern) => fitsPattern(pattern.model.pattern, name))?.model;
+    if (model === undefined) return null;
+    if (resolved.size >= MAX_REMEMBERED_NAMES) resolved.clear();
+    const facts = knownFacts(model, name, known);
+    const price = model.price ?? facts.price;
+    const named = { ...model, name, price, knownContextWindow: facts.contextWindow };
+    resolved.set(name, named);
+    return named;
+  };
+
   return {
-    resolveModel(name) {
-      const known = resolved.get(name);
-      if (known !== undefined) return known;
-      if (name.length > MAX_NAME_CHARS) return null;
-      const model =
-        exact.get(name) ?? patterns.find((pattern) => fitsPattern(pattern.model.pattern, name))?.model;
-      if (model === undefined) return null;
-      if (resolved.size >= MAX_REMEMBERED_NAMES) resolved.clear();
-      const named = { ...model, name };
-      resolved.set(name, named);
-      return named;
-    },
+    resolveModel,
     listModels: () => configuration.models,
+    listNamedModels: () =>
+      configuration.models.flatMap((model) => {
+        const names = model.isPattern ? namesOf(model, known) : [model.pattern];
+        const named = names.flatMap((name) => resolveModel(name) ?? []);
+        // Another entry may serve a name that fits this pattern too.
+        return named.filter(({ pattern }) => pattern === model.pattern);
+      }),
     candidates({ model, protocol, orElse = NO_OTHERS, requires }) {
       const all = candidatesOf(model, orElse.length === 0 ? [protocol] : [protocol, ...orElse]);
       const fitting = requires

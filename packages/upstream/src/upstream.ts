@@ -19,6 +19,8 @@ export interface Upstream {
   /** The exact name first, else the most specific pattern; null for a name that is not served. */
   resolveModel(name: string): ResolvedModel | null;
   listModels(): readonly Model[];
+  /** The models that callers can be shown: those with a name, and known ones in the place of a pattern. */
+  listNamedModels(): readonly ResolvedModel[];
   /** The channels that may serve one request, best first. */
   candidates(query: CandidateQuery): readonly Candidate[];
   /** Asks candidates until one begins to answer. Throws a `GatewayError`. */
@@ -57,6 +59,7 @@ export const createUpstream = (options: UpstreamOptions): Upstream => {
     },
     resolveModel: (name) => catalog.resolveModel(name),
     listModels: () => catalog.listModels(),
+    listNamedModels: () => catalog.listNamedModels(),
     candidates: (query) => catalog.candidates(query),
     send: (request) => send(clients, withObserver(request)),
     fetchAsset,

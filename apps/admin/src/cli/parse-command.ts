@@ -20,8 +20,8 @@ export function parseCommand(argv: readonly string[]): Command {
   const [noun, verb = ''] = positionals;
   if (values.help || noun === undefined) return { name: 'help' };
   const two = `${noun} ${verb}`;
-  const words = two in COMMANDS ? two : noun;
-  const row = COMMANDS[words];
+  const words = Object.hasOwn(COMMANDS, two) ? two : noun;
+  const row = Object.hasOwn(COMMANDS, words) ? COMMANDS[words] : undefined;
   if (row === undefined) throw unknownCommand(noun, verb);
   const [argument, ...rest] = positionals.slice(words.split(' ').length);
   if (row.argument !== null && argument === undefined)

@@ -1,6 +1,6 @@
 import { type AdminClient, CommandError, createAdminClient } from './admin-client.ts';
 import type { CommandRow } from './commands.ts';
-import { findToken } from './find-token.ts';
+import { findAdmin } from './find-admin.ts';
 import { type Command, parseCommand } from './parse-command.ts';
 import { USAGE } from './usage.ts';
 import { UsageError } from './usage-error.ts';
@@ -39,9 +39,8 @@ async function answer(command: Command, line: CommandLine): Promise<void> {
   if (command.name === 'help') return line.print(USAGE);
   const { env, fetch, userName } = line;
   const { row, argument, values } = command;
-  const url = env.ADMIN_URL || `http://127.0.0.1:${env.ADMIN_PORT || 8090}`;
   const body = row.body?.(values, argument);
-  const client = createAdminClient({ url, fetch, actor: userName, ...(await findToken(env)) });
+  const client = createAdminClient({ fetch, actor: userName, ...(await findAdmin(env, fetch)) });
   const query = row.query?.(values) ?? {};
   const path = row.path(argument);
   if (row.answer === 'stream') {

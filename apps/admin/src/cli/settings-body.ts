@@ -1,3 +1,4 @@
+import { Limits, ModelLimits } from '@gateway/contracts/identity';
 import { list, numberOrText, pair, type Values } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -19,12 +20,20 @@ export function settingsBody(values: Values): Json {
   if (Object.keys(limits).length > 0) body.limits = limits;
   const budget = budgetOf(values);
   if (Object.keys(budget).length > 0) body.budget = budget;
-  for (const member of values.remove ?? []) remove(body, pathOf(member));
-  return body;
+  return (values.remove ?? []).reduce((left, member) => removed(left, pathOf(member)), body);
+}
+
+const MODEL_LIMIT_NAMES = Object.keys(ModelLimits.shape);
+const LIMIT_NAMES = Object.keys(Limits.shape).filter((name) => name !== 'models');
+
+/** @throws {UsageError} for a name that is not among the known ones */
+function checkLimitName(name: string, known: readonly string[]): void {
+  if (!known.includes(name))
+    throw new UsageError(`There is no limit ${name}. Limits are ${known.join(', ')}.`);
 }
 
 const limitsOf = (values: Values): Json => ({
-  ...Object.fromEntries((values.limit ?? []).map(limitOf)),
+  ...Object.fromEntries((values.limit ?? []).map(ownLimitOf)),
   ...(values['model-limit'] === undefined ? {} : { models: modelLimitsOf(values['model-limit']) }),
 });
 
@@ -36,9 +45,17 @@ function modelLimitsOf(texts: readonly string[]): Json {
     const at = name.lastIndexOf(':');
     if (at < 1) throw new UsageError(`A model's limit is PATTERN:NAME=COUNT, not ${text}`);
     const pattern = name.slice(0, at);
-    models.set(pattern, { ...models.get(pattern), [name.slice(at + 1)]: count });
+    const limit = name.slice(at + 1);
+    checkLimitName(limit, MODEL_LIMIT_NAMES);
+    models.set(pattern, { ...models.get(pattern), [limit]: count });
   }
   return Object.fromEntries(models);
+}
+
+function ownLimitOf(text: string): [string, number | string] {
+  const [name, count] = limitOf(text);
+  checkLimitName(name, LIMIT_NAMES);
+  return [name, count];
 }
 
 function limitOf(text: string): [string, number | string] {
@@ -58,17 +75,13 @@ const MODEL_LIMITS = 'limits.models.';
 function pathOf(member: string): readonly string[] {
   if (member.startsWith(MODEL_LIMITS)) return ['limits', 'models', member.slice(MODEL_LIMITS.length)];
   const [first = '', ...rest] = member.split('.');
+  if (first === 'limits' && rest.length > 0) checkLimitName(rest.join('.'), [...LIMIT_NAMES, 'models']);
   return rest.length === 0 ? [first] : [first, rest.join('.')];
 }
 
 /** In a patch null removes: `limits.tokensPerMinute` is `{limits: {tokensPerMinute: null}}`. */
-function remove(body: Json, [first = '', ...rest]: readonly string[]): void {
-  if (rest.length === 0) {
-    body[first] = null;
-    return;
-  }
-  const before = body[first];
-  const inner: Json = { ...(typeof before === 'object' ? before : {}) };
-  remove(inner, rest);
-  body[first] = inner;
+function removed(body: Json, [first = '', ...rest]: readonly string[]): Json {
+  const before = Object.hasOwn(body, first) ? body[first] : undefined;
+  const inner: Json = typeof before === 'object' && before !== null ? { ...before } : {};
+  return { ...body, [first]: rest.length === 0 ? null : removed(inner, rest) };
 }

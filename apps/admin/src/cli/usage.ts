@@ -50,5 +50,5 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
   --json                 print JSON instead of text
   --help                 print this
 
-The admin service is looked for at ADMIN_URL (default: http://127.0.0.1:8090). Its token comes from GATEWAY_ADMIN_TOKEN,
-or from the data folder of \`npm start\` (GATEWAY_DATA_DIR, default: .data).`;
+The admin service is that of the \`npm start\` which runs with the data folder (GATEWAY_DATA_DIR, default: .data), and so is
+its token. For another one set ADMIN_URL and GATEWAY_ADMIN_TOKEN; with the token alone: http://127.0.0.1:8090 (ADMIN_PORT).`;

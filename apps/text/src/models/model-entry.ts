@@ -1,6 +1,6 @@
 import { ENDPOINTS } from '@gateway/contracts/endpoints';
 import type { EndpointScope, Identity } from '@gateway/contracts/identity';
-import type { Model } from '@gateway/upstream/configuration/configuration';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { type ModelKind, PROTOCOLS_OF_KIND } from '@gateway/upstream/protocol';
 
 /** What callers can do with a model of each kind. Every text endpoint reaches every text model, translated if need be. */
@@ -18,8 +18,9 @@ const [UNKNOWN_SECONDS, UNKNOWN_TIME] = [0, '1970-01-01T00:00:00Z'];
  * A model with the members of both protocols' lists, so that each kind of client finds its own; what only this gateway
  * can say stands below `gateway`.
  */
-export function modelEntry(id: string, model: Model, { endpoints: allowed }: Pick<Identity, 'endpoints'>) {
-  const { kind, routes, contextWindow, maxOutputTokens } = model;
+export function modelEntry(model: ResolvedModel, { endpoints: allowed }: Pick<Identity, 'endpoints'>) {
+  const { name: id, kind, routes, price, maxOutputTokens } = model;
+  const contextWindow = model.contextWindow ?? model.knownContextWindow;
   const scopes = SCOPES_OF_KIND[kind].filter((scope) => allowed === null || allowed.includes(scope));
   return {
     id,
@@ -39,6 +40,8 @@ export function modelEntry(id: string, model: Model, { endpoints: allowed }: Pic
         ({ method, path, scope }) =>
           method === 'POST' && !path.includes('{') && scope !== null && scopes.includes(scope),
       ).map(({ path }) => path),
+      /** US dollars, as in the configuration; absent for a model without a price. */
+      ...(price !== null && { price }),
       ...(contextWindow !== null && { context_window: contextWindow }),
       ...(maxOutputTokens !== null && { max_output_tokens: maxOutputTokens }),
     },

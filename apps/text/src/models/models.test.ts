@@ -11,7 +11,7 @@ channels:
   two: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [messages, chat] }
 models:
   gpt-5.2: { kind: text, routes: [{ channel: one }], contextWindow: 400000, maxOutputTokens: 128000 }
-  "gpt-*": { kind: text, routes: [{ channel: one }] }
+  "house-*": { kind: text, routes: [{ channel: one }] }
   claude: { kind: text, routes: [{ channel: two }, { channel: one, priority: 1 }] }
   dall-e-3: { kind: image, routes: [{ channel: one }] }
   vendor/model: { kind: text, routes: [{ channel: two }] }
@@ -62,15 +62,17 @@ test('the list has the members of both protocols, and what each model can do', a
         '/v1/messages/count_tokens',
         '/v1/chat/completions',
       ],
+      price: { inputPerMTok: 1.75, cachedInputPerMTok: 0.175, outputPerMTok: 14 },
       context_window: 400_000,
       max_output_tokens: 128_000,
     },
   });
   expect(data[1]?.gateway.protocols).toEqual(['responses', 'messages', 'chat']);
-  expect(data[2]?.gateway).toEqual({
+  expect(data[2]?.gateway).toMatchObject({
     kind: 'image',
     protocols: ['images'],
     endpoints: ['/v1/images/generations', '/v1/images/edits'],
+    price: { perImage: { '1024x1024': { default: 0.04, standard: 0.04, hd: 0.08 } } },
   });
 });
 
@@ -79,6 +81,36 @@ test('a key sees the models and the endpoints that it may use', async () => {
   expect(ids).toEqual(['gpt-5.2', 'dall-e-3']);
   expect(data[0]?.gateway.endpoints).toEqual(['/v1/messages', '/v1/messages/count_tokens']);
   expect(data[1]?.gateway.endpoints).toEqual([]);
+});
+
+test('a pattern stands for the models that are known of its channels, with their prices and sizes', async () => {
+  await using fresh = await startStack({
+    configuration: (first) => `
+channels:
+  one: { provider: simulator, baseUrl: "${first}", apiKey: k }
+  own: { provider: vllm, baseUrl: "${first}" }
+models:
+  "gpt-*": { kind: text, routes: [{ channel: one }], price: { inputPerMTok: 3 } }
+  gpt-6-sol: { kind: text, routes: [{ channel: one }] }
+  "claude-*": { kind: text, routes: [{ channel: one }, { channel: own, priority: 1 }] }
+  "*": { kind: text, routes: [{ channel: own }] }
+`,
+  });
+  const reply = await fresh.text.fetch('/v1/models', {
+    identity: { models: ['gpt-5.2*', 'gpt-6-*', 'claude-*'] },
+  });
+  const { data } = Listed.parse(await reply.json());
+  const ids = data.map(({ id }) => id);
+  expect(ids).toEqual(expect.arrayContaining(['gpt-5.2', 'gpt-5.2-codex', 'gpt-6-sol', 'claude-sonnet-5-5']));
+  expect(ids).toHaveLength(new Set(ids).size);
+  expect(ids.length).toBeLessThan(40);
+  const gateway = (id: string) => data.find((model) => model.id === id)?.gateway;
+  expect(gateway('gpt-5.2')).toMatchObject({ price: { inputPerMTok: 3 }, context_window: 400_000 });
+  expect(gateway('gpt-6-sol')).toMatchObject({ price: { inputPerMTok: 2, outputPerMTok: 10 } });
+  expect(gateway('claude-sonnet-5-5')).toMatchObject({
+    price: { inputPerMTok: 2, cachedInputPerMTok: 0.1, cacheWritePerMTok: 2.5, outputPerMTok: 10 },
+    context_window: 1_000_000,
+  });
 });
 
 test.for([
@@ -104,7 +136,7 @@ test.for(['0', '1001', 'many'])('a limit of %s is refused', async (limit) => {
 
 test.for([
   ['gpt-5.2', 'gpt-5.2'],
-  ['gpt-of-a-pattern', 'gpt-of-a-pattern'],
+  ['house-of-a-pattern', 'house-of-a-pattern'],
   ['vendor%2Fmodel', 'vendor/model'],
 ])('%s can be asked for by itself', async ([path, id]) => {
   expect(await get(`/v1/models/${path}`)).toMatchObject({ status: 200, body: { id, object: 'model' } });

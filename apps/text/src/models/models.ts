@@ -8,16 +8,16 @@ import { modelEntry } from './model-entry.ts';
 
 /**
  * Handles `GET /v1/models`: the models that the key may use, in the order of the configuration. A pattern stands for
- * names that nobody has listed, so it is not in the list; its names can be asked for one by one.
+ * the names that the price catalogue knows of it; others can be asked for one by one.
  */
 export const createListModels =
-  (upstream: Pick<Upstream, 'listModels'>): RequestHandler =>
+  (upstream: Pick<Upstream, 'listNamedModels'>): RequestHandler =>
   (request, response) => {
     const identity = identityOf(request);
     const all = upstream
-      .listModels()
-      .filter(({ isPattern, pattern }) => !isPattern && mayUse(identity, pattern))
-      .map((model) => modelEntry(model.pattern, model, identity));
+      .listNamedModels()
+      .filter(({ name }) => mayUse(identity, name))
+      .map((model) => modelEntry(model, identity));
     const { entries, hasMore } = pageOf(all, readListQuery(request.query));
     response.json({
       object: 'list',
@@ -41,5 +41,5 @@ export const createReadModel =
         message: `The model '${id}' does not exist or you do not have access to it.`,
       });
     }
-    response.json(modelEntry(id, model, identity));
+    response.json(modelEntry(model, identity));
   };

@@ -50,12 +50,18 @@ function tokensPico(price: Price, consumption: Consumption, { serviceTier }: Tar
   );
 }
 
+/** The entry for what a request does not say, such as its size. */
+const UNNAMED = 'default';
+
 /** One image's price; where the table does not know the size or quality, its dearest entry. */
 function imagePrice(prices: Price['perImage'], { imageSize, imageQuality }: Tariff): number | undefined {
   if (prices === undefined || typeof prices === 'number') return prices;
-  const entry = lookUp(prices, imageSize) ?? lookUp(prices, imageQuality) ?? dearest(Object.values(prices));
+  const entry =
+    lookUp(prices, imageSize ?? UNNAMED) ??
+    lookUp(prices, imageQuality ?? UNNAMED) ??
+    dearest(Object.values(prices));
   if (typeof entry === 'number') return entry;
-  return lookUp(entry, imageQuality) ?? dearest(Object.values(entry));
+  return lookUp(entry, imageQuality ?? UNNAMED) ?? dearest(Object.values(entry));
 }
 
 const dearest = (entries: readonly (number | Record<string, number>)[]): number =>

@@ -1,4 +1,6 @@
+import { withoutDirectives } from '../directives.ts';
 import type { CallerTool, Prompt } from './prompt.ts';
+import { toolAbout } from './tool-about.ts';
 
 const USE_TOOLS = /\buse (?:the )?tools? ([\w-]+(?:(?:,? and |, ?)[\w-]+)*)( twice)?/i;
 const WEB_SEARCH = /\bsearch the (?:web|internet)\b|\buse (?:the )?tool web_search/i;
@@ -29,11 +31,21 @@ const promptedCalls = ({ userText, tools }: Prompt): CallerTool[] => {
   return match[2] ? [...calls, ...calls] : calls;
 };
 
+/** A prompt that asks for structured output, or for something else of the simulator, gets that. */
+const guessedCalls = (prompt: Prompt): CallerTool[] => {
+  const text = withoutDirectives(prompt.userText.slice(0, MAX_PROMPT_CHARACTERS));
+  if (prompt.format !== null || text !== prompt.userText.slice(0, MAX_PROMPT_CHARACTERS)) return [];
+  const tool = toolAbout(text, prompt.tools);
+  return tool ? [tool] : [];
+};
+
 /**
  * Decides as a model would: forced choices first, then what the prompt asks for (`use tool NAME`, `use tools A and
- * B`, `use tool NAME twice`, `search the web`, `search the files`), nothing once the results are there.
+ * B`, `use tool NAME twice`, `search the web`, `search the files`), then the tool that it is about, nothing once the results
+ * are there.
+ * @param guesses whether a tool is called that the prompt does not ask for in these words
  */
-export const askedTools = (prompt: Prompt): AskedTools => {
+export const askedTools = (prompt: Prompt, guesses: boolean): AskedTools => {
   const { toolChoice, tools, hosted, userText } = prompt;
   const nothing = { calls: [], webSearch: false, fileSearch: false };
   if (toolChoice.mode === 'none') return nothing;
@@ -52,9 +64,10 @@ export const askedTools = (prompt: Prompt): AskedTools => {
     return { calls: limited(same.length > 0 ? same : named), webSearch, fileSearch };
   }
   if (toolChoice.mode === 'required' && prompted.length === 0 && !webSearch && !fileSearch) {
-    const [first] = tools;
+    const first = toolAbout(text, tools) ?? tools[0];
     if (first) return { ...nothing, calls: [first] };
     return { ...nothing, webSearch: hosted.webSearch, fileSearch: !hosted.webSearch && hosted.fileSearch };
   }
-  return { calls: limited(prompted), webSearch, fileSearch };
+  const calls = prompted.length > 0 || webSearch || fileSearch || !guesses ? prompted : guessedCalls(prompt);
+  return { calls: limited(calls), webSearch, fileSearch };
 };

@@ -36,7 +36,8 @@ const callOf = ({ name, schema }: Prompt['tools'][number]): AnswerPart =>
 
 const visibleParts = (prompt: Prompt, wish: AnswerWish): { parts: AnswerPart[]; finish: Finish } => {
   if (wish.refusal) return { parts: [{ kind: 'refusal', text: REFUSAL_TEXT }], finish: 'refusal' };
-  const asked = askedTools(prompt);
+  // A script that says what is answered is not to be second-guessed.
+  const asked = askedTools(prompt, wish.text === undefined && wish.tokens === undefined);
   const query = echo(prompt.userText);
   const parts: AnswerPart[] = [];
   if (asked.webSearch) parts.push({ kind: 'web-search', query });

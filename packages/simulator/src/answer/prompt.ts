@@ -3,6 +3,7 @@ import type { JsonObject } from '../json-value.ts';
 /** A tool that the caller runs. */
 export interface CallerTool {
   readonly name: string;
+  readonly description: string;
   /** JSON Schema of its arguments; null for a custom tool, which takes free text. */
   readonly schema: JsonObject | null;
 }

@@ -16,9 +16,9 @@ const toolResultsOf = (messages: readonly unknown[]): string[] => {
 const toolsOf = (tools: unknown): CallerTool[] =>
   asList(tools).map((entry) => {
     const { type, function: definition, custom } = asObject(entry);
-    if (type === 'custom') return { name: asText(asObject(custom).name), schema: null };
-    const { name, parameters } = asObject(definition);
-    return { name: asText(name), schema: asObject(parameters) };
+    const { name, description, parameters } = asObject(type === 'custom' ? custom : definition);
+    const schema = type === 'custom' ? null : asObject(parameters);
+    return { name: asText(name), description: asText(description), schema };
   });
 
 const toolChoiceOf = (choice: unknown): ToolChoice => {

@@ -31,7 +31,8 @@ export const readMessagesPrompt = (body: JsonObject): Prompt => {
   const tools = asList(body.tools).map(asObject);
   const messages = asList(body.messages);
   const choice = asObject(body.tool_choice);
-  const format = asObject(body.output_config).format;
+  // The older place, under a beta, and the present one.
+  const format = asObject(body.output_config).format ?? body.output_format;
   const thinking = asText(asObject(body.thinking).type);
   return {
     model: asText(body.model),
@@ -40,7 +41,11 @@ export const readMessagesPrompt = (body: JsonObject): Prompt => {
     inputTokens: countInputTokens(body.system, messages, body.tools),
     tools: tools
       .filter(({ type }) => !SERVER_TOOLS.test(asText(type)))
-      .map(({ name, input_schema: schema }) => ({ name: asText(name), schema: asObject(schema) })),
+      .map(({ name, description, input_schema: schema }) => ({
+        name: asText(name),
+        description: asText(description),
+        schema: asObject(schema),
+      })),
     hosted: {
       webSearch: tools.some(({ type }) => asText(type).startsWith('web_search_')),
       fileSearch: false,

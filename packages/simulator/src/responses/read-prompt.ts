@@ -20,8 +20,9 @@ const toolResultsOf = (items: readonly JsonObject[]): string[] => {
 
 const toolsOf = (tools: readonly JsonObject[]): CallerTool[] =>
   tools.flatMap((tool): CallerTool[] => {
-    if (tool.type === 'function') return [{ name: asText(tool.name), schema: asObject(tool.parameters) }];
-    return tool.type === 'custom' ? [{ name: asText(tool.name), schema: null }] : [];
+    const named = { name: asText(tool.name), description: asText(tool.description) };
+    if (tool.type === 'function') return [{ ...named, schema: asObject(tool.parameters) }];
+    return tool.type === 'custom' ? [{ ...named, schema: null }] : [];
   });
 
 const MODES = ['auto', 'none', 'required'] as const;

@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { parseCommand } from './parse-command.ts';
+import { settingsBody } from './settings-body.ts';
+
+/** What a command line would send. */
+function sentBy(argv: readonly string[]): unknown {
+  const command = parseCommand(argv);
+  return command.name === 'call' ? command.row.body?.(command.values, command.argument) : command.name;
+}
+
+test.for([[[]], [['--help']], [['-h']], [['keys', 'create', '--help']]])('%j prints help', ([argv = []]) => {
+  expect(sentBy(argv)).toBe('help');
+});
+
+test.for([
+  [['keys'], 'Which command? keys create, keys list'],
+  [['keys', 'destroy'], 'Unknown command: keys destroy'],
+  [['models'], 'Unknown command: models'],
+  [['constructor'], 'Unknown command: constructor'],
+  [['__proto__', 'x'], 'Unknown command: __proto__'],
+  [['keys', 'revoke'], 'Which one? keys revoke ID'],
+  [['keys', 'list', 'all'], 'One argument too many: all'],
+  [['keys', 'revoke', 'key_1', 'key_2'], 'One argument too many: key_2'],
+  [['keys', 'create', '--colour', 'red'], "Unknown option '--colour'"],
+  [['keys', 'create', '--name'], "'--name <value>' argument missing"],
+  [['keys', 'create', '--label', 'no-value'], 'A label is NAME=VALUE, not no-value'],
+  [['keys', 'create', '--limit', 'tokensPerMinute'], 'A limit is NAME=VALUE, not tokensPerMinute'],
+  [['keys', 'update', 'key_1', '--enable', '--disable'], 'Either --disable or --enable'],
+  [['keys', 'list', '--name', 'x'], '--name is no option of keys list'],
+  [['teams'], 'Which command? teams create'],
+  [['usage', 'everything'], 'One argument too many: everything'],
+] as const)('%j is refused: %s', ([argv, message]) => {
+  expect(() => sentBy(argv)).toThrow(message);
+});
+
+const OF_ALL =
+  'Limits are requestsPerMinute, tokensPerMinute, imagesPerMinute, audioSecondsPerMinute, concurrentRequests';
+const OF_MODELS = 'Limits are requestsPerMinute, tokensPerMinute, imagesPerMinute, audioSecondsPerMinute.';
+
+test.for([
+  [['--limit', 'foo=1'], `There is no limit foo. ${OF_ALL}.`],
+  [['--limit', 'models=1'], `There is no limit models. ${OF_ALL}.`],
+  [['--limit', '__proto__=1'], `There is no limit __proto__. ${OF_ALL}.`],
+  [['--limit', 'toString=1'], `There is no limit toString. ${OF_ALL}.`],
+  [['--remove', 'limits.foo'], `There is no limit foo. ${OF_ALL}, models.`],
+  [['--model-limit', 'gpt-*:foo=1'], `There is no limit foo. ${OF_MODELS}`],
+  [['--model-limit', 'gpt-*:concurrentRequests=1'], `There is no limit concurrentRequests. ${OF_MODELS}`],
+  [['--model-limit', 'tokensPerMinute=5'], "A model's limit is PATTERN:NAME=COUNT, not tokensPerMinute=5"],
+] as const)('an unknown limit is refused with the known ones: %j', ([options, message]) => {
+  expect(() => sentBy(['keys', 'update', 'key_1', ...options])).toThrow(message);
+});
+
+test('a body has what the options name, and null for what is removed', () => {
+  const argv = [
+    ...[
+      'teams',
+      'update',
+      'data',
+      '--limit',
+      'requestsPerMinute=60',
+      '--model-limit',
+      'a:b*:tokensPerMinute=5',
+    ],
+    ...['--remove', 'limits.tokensPerMinute', '--remove', 'limits.models.gpt-4.1*', '--remove', 'budget'],
+  ];
+  expect(sentBy(argv)).toEqual({
+    limits: {
+      requestsPerMinute: 60,
+      tokensPerMinute: null,
+      models: { 'a:b*': { tokensPerMinute: 5 }, 'gpt-4.1*': null },
+    },
+    budget: null,
+  });
+});
+
+test('a name that objects have from elsewhere is a name like any other', () => {
+  const { values } = {
+    values: { disable: false, enable: false, remove: ['__proto__', 'limits.models.__proto__'] },
+  };
+  const body = settingsBody({ 'allow-unpriced': false, json: false, help: false, ...values });
+  expect(JSON.stringify(body)).toBe('{"__proto__":null,"limits":{"models":{"__proto__":null}}}');
+});

@@ -1,0 +1,21 @@
+import { randomBytes } from 'node:crypto';
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** In the data folder, for the command line: where the admin service of the gateway that runs there is, and how it proves to be that one. */
+const FILE = 'admin.json';
+
+export const newInstanceKey = (): string => randomBytes(32).toString('base64url');
+
+/** Never half a record: written beside, then moved. Only we can read it. */
+export async function writeAdminRecord(
+  dataFolder: string,
+  record: { readonly url: string; readonly instanceKey: string },
+): Promise<void> {
+  const file = join(dataFolder, FILE);
+  await writeFile(`${file}.new`, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}
+
+export const removeAdminRecord = (dataFolder: string): Promise<void> =>
+  rm(join(dataFolder, FILE), { force: true });

@@ -1,0 +1,93 @@
+import type { LogRecord } from './request-line.ts';
+
+interface RequestMergerOptions {
+  /** Told of each request, and of each job that nobody waits for, once. */
+  readonly onRequest: (record: LogRecord) => void;
+  /** Calls back later; an argument so that a test decides when. */
+  readonly schedule: (callback: () => void, delayMs: number) => void;
+}
+
+export interface RequestMerger {
+  add(record: LogRecord): void;
+  /** Tells of everything that is still held. */
+  flush(): void;
+}
+
+/** What has been written of one request so far. */
+interface Parts {
+  edge?: LogRecord;
+  service?: LogRecord;
+  job?: LogRecord;
+}
+
+/** The processes write in batches, at the latest after 100 ms, and in no order. */
+const OTHERS_MS = 300;
+/** A caller who reads slowly keeps the edge's line back, long after the service's. */
+const EDGE_MS = 60_000;
+const MAX_REQUESTS = 2_000;
+
+/**
+ * Joins the lines that edge, service and worker write of one request, by its id. The edge's is the last word: it knows what the
+ * caller got, and how long it took. A job that goes on after its caller has been answered is told of by itself.
+ */
+export function createRequestMerger({ onRequest, schedule }: RequestMergerOptions): RequestMerger {
+  const held = new Map<string, Parts>();
+  const done = new Set<string>();
+
+  const tell = (id: string): void => {
+    const parts = held.get(id);
+    if (parts === undefined) return;
+    held.delete(id);
+    done.add(id);
+    const [oldest] = done;
+    if (done.size > MAX_REQUESTS && oldest !== undefined) done.delete(oldest);
+    onRequest(merged(parts));
+  };
+
+  const hold = (id: string, part: keyof Parts, record: LogRecord): void => {
+    // An id that a caller uses again is another request.
+    if (held.get(id)?.[part] !== undefined) tell(id);
+    const parts = held.get(id) ?? {};
+    parts[part] = record;
+    held.set(id, parts);
+    const isWhole = part === 'edge' && record.forwardedTo === undefined;
+    const tellThese = (): void => {
+      if (held.get(id) === parts) tell(id);
+    };
+    if (isWhole) tellThese();
+    else schedule(tellThese, part === 'edge' ? OTHERS_MS : EDGE_MS);
+    const [oldest] = held.keys();
+    if (held.size > MAX_REQUESTS && oldest !== undefined) tell(oldest);
+  };
+
+  return {
+    add: (record) => {
+      const { requestId: id } = record;
+      const part = partOf(record);
+      const isAlone = id === undefined || part === null || (part === 'job' && done.has(id));
+      if (isAlone) onRequest(record);
+      else hold(id, part, record);
+    },
+    flush: () => {
+      for (const id of [...held.keys()]) tell(id);
+    },
+  };
+}
+
+/** Null for the admin service: nothing else writes of its requests. */
+const partOf = ({ service, jobId, method }: LogRecord): keyof Parts | null => {
+  if (service === 'admin') return null;
+  if (service === 'edge') return 'edge';
+  return jobId !== undefined && method === undefined ? 'job' : 'service';
+};
+
+const merged = ({ edge, service, job }: Parts): LogRecord => {
+  const known = { ...defined(job), ...defined(service), ...defined(edge) };
+  const parts = [edge, service, job];
+  // A stream that broke was a 200 of the edge's.
+  const failed = parts.some((part) => part?.outcome === 'failed') ? { outcome: 'failed' } : {};
+  return { ...known, ...failed, level: Math.max(...parts.map((part) => part?.level ?? 0)) };
+};
+
+const defined = (record: LogRecord | undefined): object =>
+  Object.fromEntries(Object.entries(record ?? {}).filter(([, value]) => value !== undefined));

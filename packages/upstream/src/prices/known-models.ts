@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Price } from '@gateway/contracts/price';
+import type { Provider } from '../configuration/presets.ts';
+import type { ModelKind } from '../protocol.ts';
+import { PriceCatalogue, type PricedModel } from './catalogue-schema.ts';
+
+/** What is known of a provider's models without being configured. */
+export interface KnownModels {
+  /** Null for a name that the catalogue does not have at this provider. */
+  find(provider: Provider, name: string): PricedModel | null;
+  /** The names of this kind that a person would choose from: no dated snapshots, nothing deprecated. */
+  list(provider: Provider, kind: ModelKind): readonly string[];
+}
+
+/** Where each kind of channel is looked up. One that is not named here serves models that nobody else can price. */
+const SOURCES: Readonly<Partial<Record<Provider, readonly string[]>>> = {
+  openai: ['openai'],
+  anthropic: ['anthropic'],
+  'azure-openai': ['azure', 'openai'],
+  gemini: ['google'],
+  mistral: ['mistral'],
+  groq: ['groq'],
+  deepseek: ['deepseek'],
+  openrouter: ['openrouter'],
+  xai: ['x-ai'],
+  simulator: ['openai', 'anthropic'],
+};
+
+const CATALOGUE = join(import.meta.dirname, 'catalogue.json');
+
+export function createKnownModels(catalogue: () => PriceCatalogue): KnownModels {
+  const modelsOf = (provider: Provider): readonly PricedModel[] => {
+    const sources = SOURCES[provider] ?? [];
+    return sources.flatMap((source) => catalogue().providers[source] ?? []);
+  };
+  return {
+    find: (provider, name) => {
+      const models = modelsOf(provider);
+      const lower = name.toLowerCase();
+      return models.find(({ id }) => id === lower) ?? models.find((model) => fits(model, lower)) ?? null;
+    },
+    list: (provider, kind) =>
+      modelsOf(provider).flatMap((model) => (model.kind === kind ? (model.listed ?? []) : [])),
+  };
+}
+
+let parsed: PriceCatalogue | undefined;
+/** The bundled catalogue, read when it is first needed: a process that resolves no model pays nothing for it. */
+export const KNOWN_MODELS = createKnownModels(() => {
+  parsed ??= PriceCatalogue.parse(JSON.parse(readFileSync(CATALOGUE, 'utf8')));
+  return parsed;
+});
+
+/** The dearer of two prices of one model, where its routes lead to several providers. */
+export function dearer(one: Price | null, other: Price | null): Price | null {
+  if (one === null || other === null) return one ?? other;
+  return sumOf(other) > sumOf(one) ? other : one;
+}
+
+const sumOf = ({ inputPerMTok = 0, outputPerMTok = 0, perMinute = 0, perMillionChars = 0 }: Price): number =>
+  inputPerMTok + outputPerMTok + perMinute + perMillionChars;
+
+/** What follows the name of one version in the name of another: `-5` after `claude-sonnet-5`, but not a date. */
+const NEXT_VERSION = /^[-.]\d{1,2}(?!\d|-\d\d(?!\d))/;
+
+const isVersionOf = (name: string, part: string): boolean =>
+  !NEXT_VERSION.test(name.slice(name.indexOf(part) + part.length));
+
+const fits = (model: PricedModel, name: string): boolean =>
+  model.equals?.includes(name) ||
+  model.startsWith?.some((part) => name.startsWith(part) && isVersionOf(name, part)) ||
+  model.contains?.some((part) => name.includes(part) && isVersionOf(name, part)) ||
+  model.endsWith?.some((part) => name.endsWith(part)) ||
+  model.regex?.some((pattern) => new RegExp(pattern).test(name)) ||
+  false;

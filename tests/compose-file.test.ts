@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { AdminConfig } from '../apps/admin/src/config.ts';
+import { AudioConfig, AudioWorkerConfig } from '../apps/audio/src/config.ts';
+import { EdgeConfig } from '../apps/edge/src/config.ts';
+import { ImageConfig, ImageWorkerConfig } from '../apps/image/src/config.ts';
+import { TextConfig } from '../apps/text/src/config.ts';
+
+/** `docker-compose.yml` as Compose 2 and later read it: strictly, each key once. */
+
+const ROOT = join(import.meta.dirname, '..');
+const Compose = z.looseObject({
+  services: z.record(
+    z.string(),
+    z.looseObject({ environment: z.record(z.string(), z.coerce.string()).default({}) }),
+  ),
+});
+const composeText = await readFile(join(ROOT, 'docker-compose.yml'), 'utf8');
+const readCompose = () => Compose.parse(parse(composeText, { strict: true, uniqueKeys: true, merge: true }));
+
+/** What each container reads at its start. */
+const SETTINGS = {
+  edge: EdgeConfig,
+  text: TextConfig,
+  image: ImageConfig,
+  'image-worker': ImageWorkerConfig,
+  audio: AudioConfig,
+  'audio-worker': AudioWorkerConfig,
+  admin: AdminConfig,
+  simulator: z.object({ SIMULATOR_HOST: z.string() }),
+};
+/** Read by the configuration of channels, and by the image's health check. */
+const BESIDE_SETTINGS = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'SIMULATOR_URL', 'HEALTH_URL'];
+
+const VARIABLE = /\$\{(\w+)(?::([-?])([^}]*))?\}/g;
+const isRequired = (name: string): boolean => composeText.includes(`\${${name}:?`);
+
+/** A value as Compose passes it on to the container. */
+const filledIn = (value: string, env: Readonly<Record<string, string>>): string =>
+  value.replaceAll(VARIABLE, (_, name: string, kind?: string, rest = '') =>
+    env[name] ? env[name] : kind === '-' ? rest : '',
+  );
+
+const REQUIRED = {
+  GATEWAY_SECRET: 'a secret of more than thirty-two characters',
+  GATEWAY_ADMIN_TOKEN: 'a token of enough characters',
+};
+
+test('each process of the gateway has its service', () => {
+  expect(new Set(Object.keys(readCompose().services))).toEqual(new Set(['redis', ...Object.keys(SETTINGS)]));
+});
+
+test.for(Object.entries(SETTINGS))(
+  '%s gets every setting that it requires, and none that it does not know',
+  ([service, settings]) => {
+    const { environment = {} } = readCompose().services[service] ?? {};
+    const known = [...Object.keys(settings.shape), ...BESIDE_SETTINGS];
+    expect(Object.keys(environment).filter((name) => !known.includes(name))).toEqual([]);
+    const filled = Object.entries(environment).map(([name, value]) => [name, filledIn(value, REQUIRED)]);
+    const present = Object.fromEntries(filled.filter(([, value]) => value !== ''));
+    expect(settings.safeParse(present).error?.issues).toBeUndefined();
+  },
+);
+
+test('the variables that it takes are those of .env.example', async () => {
+  const example = await readFile(join(ROOT, '.env.example'), 'utf8');
+  const names = new Set([...composeText.matchAll(VARIABLE)].map(([, name]) => name));
+  const explained = new Map([...example.matchAll(/^(#?)(\w+)=/gm)].map(([, mark, name]) => [name, mark]));
+  expect(new Set(explained.keys())).toEqual(names);
+  for (const name of Object.keys(REQUIRED)) {
+    expect(isRequired(name)).toBe(true);
+    expect(explained.get(name)).toBe('');
+  }
+});
+
+test('image URLs follow the port on this machine, unless PUBLIC_URL says where callers are', () => {
+  const { environment = {} } = readCompose().services.image ?? {};
+  const given = (env: Record<string, string>) => [
+    filledIn(environment.PUBLIC_URL ?? '', env),
+    filledIn(environment.PORT ?? '', env),
+  ];
+  expect(given({ PORT: '8180' })).toEqual(['', '8180']);
+  expect(given({ PUBLIC_URL: 'https://ai.example.com' })).toEqual(['https://ai.example.com', '8080']);
+});
+
+const ANSWERS = { '/well': 200, '/unready': 503 } as const;
+test.for([
+  ['a process that serves is healthy', '/well', true],
+  ['a process that is not ready is not', '/unready', false],
+] as const)('%s', async ([, path, expected]) => {
+  const server = createServer((_request, response) => response.writeHead(ANSWERS[path]).end('{}'));
+  onTestFinished(() => void server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  expect(await isHealthy(`http://127.0.0.1:${port}${path}`)).toBe(expected);
+});
+
+test('a process that does not answer is not healthy', async () => {
+  expect(await isHealthy('http://127.0.0.1:1/readyz')).toBe(false);
+  expect(await isHealthy('')).toBe(false);
+});
+
+const isHealthy = (url: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const script = join(ROOT, 'scripts/check-health.sh');
+    execFile('bash', [script], { env: { HEALTH_URL: url } }, (error) => resolve(error === null));
+  });
