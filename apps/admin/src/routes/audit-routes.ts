@@ -1,4 +1,5 @@
 import { readAudit } from '@gateway/metering/audit/audit-log';
+import type { ReportBroken } from '@gateway/metering/broken-records';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY } from '../admin-route.ts';
@@ -12,7 +13,7 @@ const AuditQuery = PageQuery.extend({
 });
 
 /** Who changed what. */
-export const auditRoutes = ({ redis }: { redis: Redis }): AdminRoute[] => [
+export const auditRoutes = ({ redis, onBroken }: { redis: Redis; onBroken: ReportBroken }): AdminRoute[] => [
   adminRoute({
     method: 'GET',
     path: '/admin/v1/audit',
@@ -21,7 +22,7 @@ export const auditRoutes = ({ redis }: { redis: Redis }): AdminRoute[] => [
     query: AuditQuery,
     reply: AuditPage,
     handle: async ({ query: { limit, cursor } }) => {
-      const { entries, next } = await readAudit(redis, { limit, after: cursor });
+      const { entries, next } = await readAudit(redis, { limit, after: cursor, onBroken });
       return { data: entries, next };
     },
   }),
