@@ -37,10 +37,14 @@ test("exactly six of ten requests pass a team's limit for a pattern; a model of 
     await createKey(gateway.stack, { name: 'one', team: 'search' }),
     await createKey(gateway.stack, { name: 'two', team: 'search' }),
   ];
+  const startedAtMs = performance.now();
   const replies = (await Promise.all(keys.map((key) => ask(key, 'gpt-5.2', 5)))).flat();
-  expect(passed(replies)).toBe(6);
+  // One more for every ten seconds that it took: the bucket goes on filling.
+  const filled = Math.floor((performance.now() - startedAtMs) / 10_000);
+  expect(passed(replies)).toBeGreaterThanOrEqual(6);
+  expect(passed(replies)).toBeLessThanOrEqual(6 + filled);
   const refused = replies.filter(({ status }) => status === 429);
-  expect(refused).toHaveLength(4);
+  expect(refused).toHaveLength(10 - passed(replies));
   for (const reply of refused) {
     expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(reply.headers.get('x-ratelimit-limit-requests')).toBe('6');

@@ -207,7 +207,7 @@ test('usage, its records, channels and changes are shown', async () => {
   await client.connect();
   const ledger = createLedger({ redis: client, now: Date.now, keepRecordsDays: 1, keepSumsDays: 1 });
   const subject = { id: 'req_1', keyId: 'key_a', team: null, endpoint: 'responses', model: 'gpt-5' };
-  await ledger.settleUnreserved(
+  await ledger.settle(
     { ...subject, startedAtMs: Date.now() },
     {
       ...{ outcome: 'ok', channel: 'one', attempts: 1, durationMs: 1, firstByteMs: 1 },

@@ -1,3 +1,4 @@
+import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createTeamStore } from '@gateway/metering/keys/team-store';
 import { createRequestRedis } from '@gateway/metering/request-redis';
@@ -27,16 +28,20 @@ await startService(
     const { readiness, deadline } = life;
     const redis = life.own(createRequestRedis(config.REDIS_URL), (owned) => owned.disconnect());
     await connectRedis(redis, { logger, readiness });
-    const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now });
-    const teams = createTeamStore({ redis, now });
+    const onBroken = reportOnce((broken) => {
+      logger.warn(broken, 'a stored record cannot be read and is left out');
+      metrics.brokenRecord(broken.kind);
+    });
+    const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });
+    const teams = createTeamStore({ redis, now, onBroken });
     const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env: process.env });
     const warnings = createWarnings({ teams, readConfiguration });
     const readBalance = createBalanceReader({ redis, now, timeZone: config.GATEWAY_TIME_ZONE });
     const routes = withOpenapi([
       ...keyRoutes({ keys, warnings, readBalance, now }),
       ...teamRoutes({ teams, keys, readBalance }),
-      ...usageRoutes({ redis, now }),
-      ...auditRoutes({ redis }),
+      ...usageRoutes({ redis, now, onBroken }),
+      ...auditRoutes({ redis, onBroken }),
       ...channelRoutes({ readConfiguration }),
     ]);
     const app = createAdminApp({

@@ -300,7 +300,7 @@ test("what is left of a key's and a team's limits and budget can be read", async
 async function use(id: string, keyId: string, model: string, outcome: UsageOutcome = 'ok') {
   const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 1, keepSumsDays: 1 });
   const subject = { id, keyId, team: null, endpoint: 'responses', model, startedAtMs: Date.now() };
-  await ledger.settleUnreserved(subject, {
+  await ledger.settle(subject, {
     outcome,
     channel: 'one',
     attempts: 1,

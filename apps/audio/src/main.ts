@@ -1,3 +1,4 @@
+import { openAssetStore } from '@gateway/jobs/asset-store';
 import type { SettleJob } from '@gateway/jobs/job-metering';
 import { createJobQueue } from '@gateway/jobs/job-queue';
 import { openUploadStore } from '@gateway/jobs/upload-store';
@@ -24,6 +25,7 @@ await startService(options, async ({ config, life, logger, metrics }) => {
     (open) => open.close(),
   );
   const uploads = await openUploadStore(config.GATEWAY_DATA_DIR);
+  const assets = await openAssetStore(config.GATEWAY_DATA_DIR);
   const redis = life.own(createRequestRedis(config.REDIS_URL), (open) => open.disconnect());
   await connectRedis(redis, life);
   const meter = life.own(
@@ -43,6 +45,7 @@ await startService(options, async ({ config, life, logger, metrics }) => {
       kinds: ['audio.transcription'],
       maxWaiting: config.QUEUE_MAX_WAITING,
       uploads,
+      assets,
       settle,
       now: Date.now,
       onError: (error) => logger.warn({ err: error }, 'the queue'),

@@ -47,6 +47,7 @@ await startService(options, async ({ config, life, logger, metrics }) => {
       acts: { 'audio.transcription': transcribe({ upstream, uploads }) },
       concurrency: config.WORKER_CONCURRENCY,
       uploads,
+      assets,
       settle: (subject, result) => meter.resume(subject).settle(result),
       onFinished: (job) => logJob(job, { logger, metrics }),
       onError,

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises';
+import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyCache } from '@gateway/metering/keys/key-cache';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createAdmission } from '@gateway/metering/limits/admission';
@@ -28,7 +29,11 @@ await startService(
     const now = Date.now;
     const { readiness, deadline } = life;
     const redis = life.own(createRequestRedis(config.REDIS_URL), (owned) => owned.disconnect());
-    const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now });
+    const onBroken = reportOnce((broken) => {
+      logger.warn(broken, 'a stored record cannot be read and is left out');
+      metrics.brokenRecord(broken.kind);
+    });
+    const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });
     const bootstrapKey = config.GATEWAY_BOOTSTRAP_KEY;
     const prepare = bootstrapKey === undefined ? undefined : () => keys.ensureBootstrapKey(bootstrapKey);
     await connectRedis(redis, { logger, readiness, prepare });

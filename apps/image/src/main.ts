@@ -25,6 +25,7 @@ await startService(options, async ({ config, life, logger, metrics }) => {
     (open) => open.close(),
   );
   const uploads = await openUploadStore(config.GATEWAY_DATA_DIR);
+  const assets = await openAssetStore(config.GATEWAY_DATA_DIR);
   const redis = life.own(createRequestRedis(config.REDIS_URL), (open) => open.disconnect());
   await connectRedis(redis, life);
   const meter = life.own(
@@ -44,6 +45,7 @@ await startService(options, async ({ config, life, logger, metrics }) => {
       kinds: ['image.generation', 'image.edit'],
       maxWaiting: config.QUEUE_MAX_WAITING,
       uploads,
+      assets,
       settle,
       now: Date.now,
       onError: (error) => logger.warn({ err: error }, 'the queue'),
@@ -60,7 +62,7 @@ await startService(options, async ({ config, life, logger, metrics }) => {
     upstream,
     queue,
     meter,
-    assets: await openAssetStore(config.GATEWAY_DATA_DIR),
+    assets,
     uploads,
     publicUrl: config.PUBLIC_URL ?? `http://127.0.0.1:${config.PORT}`,
     secret: config.GATEWAY_SECRET,

@@ -4,18 +4,18 @@ import type { UsageResult } from '@gateway/contracts/usage-record';
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { JOBS } from './catalog.ts';
-import { JobEnvelope } from './job-envelope.ts';
+import { parseEnvelope } from './job-envelope.ts';
+import type { JobFiles } from './job-files.ts';
 import { CANCEL_CHANNEL, cancelledKey } from './job-keys.ts';
 import { jobCancelled } from './job-listener.ts';
 import { type JobMetering, type SettleJob, settlementOf } from './job-metering.ts';
 import { recordOf } from './job-record.ts';
-import type { UploadStore } from './upload-store.ts';
 
 interface CancelOptions {
   readonly id: string;
   readonly queue: Queue;
   readonly redis: Redis;
-  readonly uploads: UploadStore;
+  readonly files: JobFiles;
   /** Accounts for a metered job that never starts. */
   readonly settle: SettleJob | undefined;
 }
@@ -24,11 +24,11 @@ interface CancelOptions {
  * Takes a queued job out of the line and stops a running one. The mark is set first: a worker that is just taking the
  * job either finds it there or is already listening. Resolves to whether there is such a job.
  */
-export async function cancelJob({ id, queue, redis, uploads, settle }: CancelOptions): Promise<boolean> {
+export async function cancelJob({ id, queue, redis, files, settle }: CancelOptions): Promise<boolean> {
   const job = await queue.getJob(id);
   if (job === undefined) return false;
   const kind = JobKind.parse(job.name);
-  const record = await recordOf(kind, id, job);
+  const record = await recordOf(kind, id, job, files);
   if (record.status !== 'queued' && record.status !== 'in_progress') return true;
   const finishedAtMs = Date.now();
   const { resultRetentionSeconds } = JOBS[kind];
@@ -42,8 +42,8 @@ export async function cancelJob({ id, queue, redis, uploads, settle }: CancelOpt
   const removed = await queue.remove(id);
   await redis.publish(CANCEL_CHANNEL, id);
   if (removed !== 1) return true;
-  const { input, metering } = JobEnvelope.parse(job.data);
-  await uploads.delete(...uploadIds(kind, input));
+  const { uploads, metering } = parseEnvelope(kind, job.data);
+  await files.uploads.delete(...uploads);
   if (metering) await settle?.(metering.subject, unstarted(metering, jobCancelled()));
   return true;
 }
@@ -51,9 +51,3 @@ export async function cancelJob({ id, queue, redis, uploads, settle }: CancelOpt
 /** How a job is accounted whose work never began. */
 export const unstarted = (metering: JobMetering, error: GatewayError): UsageResult =>
   settlementOf({ metering, hasRun: false, consumed: undefined, error, nowMs: Date.now() });
-
-/** The uploads that a job of this kind reads. */
-export function uploadIds<Kind extends JobKind>(kind: Kind, input: unknown): string[] {
-  const spec = JOBS[kind];
-  return spec.uploadsOf(spec.input.parse(input));
-}

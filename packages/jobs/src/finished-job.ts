@@ -2,8 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
 import type { UsageResult } from '@gateway/contracts/usage-record';
 import type { Job } from 'bullmq';
-import { z } from 'zod';
-import { JobEnvelope } from './job-envelope.ts';
+import { parseEnvelope } from './job-envelope.ts';
 import { decodeFailure } from './job-failure.ts';
 
 /** A job that has ended, for the one log line and the metrics. */
@@ -26,24 +25,23 @@ export interface FinishedJob {
   readonly usage: UsageResult | undefined;
 }
 
-const Named = z.object({ model: z.string() });
-
 export function finishedJob(
   job: Job,
   thrown: Error | undefined,
-  usage: UsageResult | undefined,
+  { output, usage }: Partial<Pick<FinishedJob, 'output' | 'usage'>>,
 ): FinishedJob {
-  const { keyId, requestId, input } = JobEnvelope.parse(job.data);
+  const kind = JobKind.parse(job.name);
+  const { keyId, requestId, model } = parseEnvelope(kind, job.data);
   const error = thrown && errorOf(thrown);
   const { timestamp, processedOn = timestamp, finishedOn = processedOn } = job;
   return {
     jobId: job.id ?? '',
-    kind: JobKind.parse(job.name),
+    kind,
     requestId,
     keyId,
-    model: Named.parse(input).model,
+    model,
     outcome: error === undefined ? 'completed' : error.code === 'job_cancelled' ? 'cancelled' : 'failed',
-    output: error === undefined ? job.returnvalue : undefined,
+    output: error === undefined ? output : undefined,
     error,
     attempts: job.attemptsStarted,
     queuedMs: processedOn - timestamp,

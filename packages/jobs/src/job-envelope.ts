@@ -1,18 +1,60 @@
 import { SerializedError } from '@gateway/contracts/gateway-error';
 import { JobKind, JobStatus } from '@gateway/contracts/jobs';
 import { z } from 'zod';
+import { JOBS } from './catalog.ts';
 import { JobMetering } from './job-metering.ts';
 
-/** What lies in the queue for one job. `input` is checked by its kind's own schema. */
+/** What lies in the queue for one job: references, so that a job is small in Redis whatever its caller sent. */
 export const JobEnvelope = z.strictObject({
   keyId: z.string(),
   /** Of the request that made the job; the worker logs under it. */
   requestId: z.string(),
-  input: z.unknown(),
+  /** The caller's name for it. */
+  model: z.string(),
+  /** The file that holds the input, which its kind's own schema checks. */
+  inputId: z.string(),
+  /** Every file that the job is given, its input among them. They are deleted when it has ended. */
+  uploads: z.array(z.string()),
   /** What was reserved for it, for whoever ends it to settle. Absent: it is not metered. */
   metering: JobMetering.optional(),
 });
 export type JobEnvelope = z.infer<typeof JobEnvelope>;
+
+/**
+ * A job from before inputs lay in files. A queued job outlives a deploy; to be dropped in 2027, when nobody updates from a version of
+ * November 2026 any more.
+ */
+const InlineEnvelope = z.strictObject({
+  keyId: z.string(),
+  requestId: z.string(),
+  input: z.unknown(),
+  metering: JobMetering.optional(),
+});
+const InlineInput = z.object({ model: z.string() });
+
+/** What is known of a queued job. */
+export interface QueuedJob
+  extends Pick<JobEnvelope, 'keyId' | 'requestId' | 'model' | 'uploads' | 'metering'> {
+  /** In a file, or in the envelope itself: then whoever waits for the job expects its output there as well. */
+  readonly input: { readonly inputId: string } | { readonly inline: unknown };
+}
+
+export function parseEnvelope(kind: JobKind, data: unknown): QueuedJob {
+  const inline = InlineEnvelope.safeParse(data);
+  if (!inline.success) {
+    const { inputId, ...envelope } = JobEnvelope.parse(data);
+    return { ...envelope, input: { inputId } };
+  }
+  const { input, ...envelope } = inline.data;
+  const { model } = InlineInput.parse(input);
+  return { ...envelope, model, uploads: uploadsOf(kind, input), input: { inline: input } };
+}
+
+/** The uploads that a job of this kind reads. */
+export function uploadsOf<Kind extends JobKind>(kind: Kind, input: unknown): string[] {
+  const spec = JOBS[kind];
+  return spec.uploadsOf(spec.input.parse(input));
+}
 
 /** What can be said of a job at any time. Times are Unix milliseconds. */
 export const JobRecord = z.strictObject({

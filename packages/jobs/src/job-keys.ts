@@ -13,6 +13,9 @@ export const ANSWER_CHANNEL = `${QUEUE_PREFIX}:answer`;
 /** Says that a job is cancelled, for whoever comes to it later; holds its record. */
 export const cancelledKey = (jobId: string): string => `${QUEUE_PREFIX}:cancelled:${jobId}`;
 
+/** The texts that a job has emitted and its reader has not taken yet. */
+export const textsKey = (jobId: string): string => `${QUEUE_PREFIX}:texts:${jobId}`;
+
 /** The stream in which BullMQ tells what becomes of a queue's jobs. */
 export const eventsKey = (queue: string): string => `${QUEUE_PREFIX}:${queue}:events`;
 

@@ -2,16 +2,22 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Queue, QueueEvents } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { closeInTime, GOODBYE_MS } from './close-in-time.ts';
-import { decodeFailure, outcomeUnknown } from './job-failure.ts';
+import { outcomeUnknown, toJobError } from './job-failure.ts';
+import { failureOf, type JobFiles, outputOf, readOutput } from './job-files.ts';
 import { eventsKey, QUEUE_PREFIX } from './job-keys.ts';
+import { createTextReader } from './job-texts.ts';
 import { createTextChannel, type TextChannel } from './text-channel.ts';
+
+type Outcome = { readonly output: unknown } | { readonly error: GatewayError };
 
 /** Someone who waits for a job in this process. */
 export interface Waiter {
   readonly texts: TextChannel;
   readonly outcome: Promise<unknown>;
+  /** To be called when the job has been stored: from then on one that cannot be found is lost. */
+  stored(): void;
   /** Ends the waiting here, whatever becomes of the job. */
-  settle(outcome: { output: unknown } | { error: GatewayError }): void;
+  settle(outcome: Outcome): void;
 }
 
 /** Hears what becomes of one queue's jobs and tells those who wait. */
@@ -24,38 +30,57 @@ export interface JobListener {
 interface ListenerOptions {
   readonly queue: Queue;
   readonly redis: Redis;
+  readonly files: JobFiles;
   readonly onError: (error: unknown) => void;
+}
+
+/** A waiter, and how it is told of its job. */
+interface Waiting extends Waiter {
+  readonly isStored: boolean;
+  /** Takes the texts that the job has emitted. */
+  readTexts(): Promise<void>;
+  /** Takes the last texts, then the outcome. */
+  end(outcome: () => Promise<Outcome>): Promise<void>;
 }
 
 /**
  * Reads the queue's event stream from the place where it ends now. Reading goes on there after a lost connection, so
  * that no event is missed; should the stream have been cut meanwhile, the jobs waited for are looked up once.
  */
-export async function listenToJobs({ queue, redis, onError }: ListenerOptions): Promise<JobListener> {
-  const waiters = new Map<string, Waiter>();
+export async function listenToJobs({ queue, redis, files, onError }: ListenerOptions): Promise<JobListener> {
+  const waiters = new Map<string, Waiting>();
   const [last] = await redis.xrevrange(eventsKey(queue.name), '+', '-', 'COUNT', 1);
   const events = new QueueEvents(queue.name, {
     connection: redis,
     prefix: QUEUE_PREFIX,
     lastEventId: last?.[0] ?? '0-0',
   });
-  events.on('error', onError);
-  events.on('progress', ({ jobId, data }) => {
-    if (typeof data === 'object' && 'text' in data && typeof data.text === 'string')
-      waiters.get(jobId)?.texts.push(data.text);
+  const made = (jobId: string) => async (): Promise<Outcome> => ({ output: await outputOf(files, jobId) });
+  const failed = (jobId: string, reason: string) => async (): Promise<Outcome> => ({
+    error: await failureOf(files, jobId, reason),
   });
-  events.on('completed', ({ jobId, returnvalue }) => waiters.get(jobId)?.settle({ output: returnvalue }));
-  events.on('failed', ({ jobId, failedReason }) =>
-    waiters.get(jobId)?.settle({ error: decodeFailure(failedReason) }),
-  );
+  const lost = (jobId: string) => async (): Promise<Outcome> => {
+    const output = await readOutput(files, jobId);
+    return output === undefined ? { error: outcomeUnknown() } : { output };
+  };
+  events.on('error', onError);
+  events.on('progress', ({ jobId }) => void waiters.get(jobId)?.readTexts().catch(onError));
+  events.on('completed', ({ jobId }) => void waiters.get(jobId)?.end(made(jobId)));
+  events.on('failed', ({ jobId, failedReason }) => void waiters.get(jobId)?.end(failed(jobId, failedReason)));
   events.on('removed', ({ jobId }) => waiters.get(jobId)?.settle({ error: jobCancelled() }));
 
+  /** The state first, then the job: one that ends in between is heard of by its event. */
   const lookUp = async () => {
     for (const [jobId, waiter] of waiters) {
-      const job = await queue.getJob(jobId);
-      if (job === undefined) waiter.settle({ error: outcomeUnknown() });
-      else if (await job.isCompleted()) waiter.settle({ output: job.returnvalue });
-      else if (await job.isFailed()) waiter.settle({ error: decodeFailure(job.failedReason) });
+      if (!waiter.isStored) continue;
+      const state = await queue.getJobState(jobId);
+      await waiter.readTexts();
+      if (state === 'completed') await waiter.end(made(jobId));
+      else if (state === 'unknown') await waiter.end(lost(jobId));
+      else if (state === 'failed') {
+        const job = await queue.getJob(jobId);
+        await waiter.end(job === undefined ? lost(jobId) : failed(jobId, job.failedReason));
+      }
     }
   };
   const onReady = () => void lookUp().catch(onError);
@@ -63,7 +88,7 @@ export async function listenToJobs({ queue, redis, onError }: ListenerOptions): 
 
   return {
     wait: (jobId) => {
-      const waiter = createWaiter(() => waiters.delete(jobId));
+      const waiter = createWaiter(jobId, { redis, onError, onSettled: () => waiters.delete(jobId) });
       waiters.set(jobId, waiter);
       return waiter;
     },
@@ -77,19 +102,49 @@ export async function listenToJobs({ queue, redis, onError }: ListenerOptions): 
 export const jobCancelled = (): GatewayError =>
   new GatewayError('job_cancelled', 'The job was cancelled before it was done.');
 
-function createWaiter(onSettled: () => void): Waiter {
+interface WaiterOptions {
+  readonly redis: Redis;
+  readonly onError: (error: unknown) => void;
+  readonly onSettled: () => void;
+}
+
+function createWaiter(jobId: string, { redis, onError, onSettled }: WaiterOptions): Waiting {
   const texts = createTextChannel();
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   // Whoever asks for the outcome gets the rejection; nobody need ask.
   promise.catch(() => undefined);
+  const reader = createTextReader(redis, jobId, texts.push);
+  let isStored = false;
+  let hasTexts = false;
+  const settle = (outcome: Outcome): void => {
+    if ('error' in outcome) reject(outcome.error);
+    else resolve(outcome.output);
+    texts.end();
+    onSettled();
+  };
   return {
     texts,
     outcome: promise,
-    settle: (outcome) => {
-      if ('error' in outcome) reject(outcome.error);
-      else resolve(outcome.output);
-      texts.end();
-      onSettled();
+    stored: () => {
+      isStored = true;
+    },
+    get isStored() {
+      return isStored;
+    },
+    readTexts: () => {
+      hasTexts = true;
+      return reader.read();
+    },
+    settle,
+    end: async (outcome) => {
+      try {
+        if (hasTexts) await reader.read();
+        settle(await outcome());
+        if (hasTexts) await reader.close();
+      } catch (error) {
+        settle({ error: toJobError(error) });
+        onError(error);
+      }
     },
   };
 }

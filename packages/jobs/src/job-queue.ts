@@ -1,11 +1,14 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
 import { Queue } from 'bullmq';
+import type { ZodType } from 'zod';
+import type { AssetStore } from './asset-store.ts';
 import { cancelJob, unstarted } from './cancel-job.ts';
 import { JOBS, type JobInput, type JobOutput } from './catalog.ts';
 import { connectPatiently, connectPromptly } from './job-connections.ts';
-import { JobRecord } from './job-envelope.ts';
+import { type JobEnvelope, JobRecord, uploadsOf } from './job-envelope.ts';
 import { toJobError } from './job-failure.ts';
+import { type JobFiles, storeInput } from './job-files.ts';
 import { cancelledKey, newJobId, QUEUE_PREFIX } from './job-keys.ts';
 import { listenToJobs } from './job-listener.ts';
 import type { JobMetering, SettleJob } from './job-metering.ts';
@@ -19,8 +22,10 @@ export interface JobQueueOptions<Kind extends JobKind> {
   readonly kinds: readonly Kind[];
   /** Waiting jobs per queue before callers are refused. */
   readonly maxWaiting: number;
-  /** Where the kinds' uploads lie; those of a job cancelled before its start are deleted. */
+  /** Where jobs' inputs and uploads lie; those of a job cancelled before its start are deleted. */
   readonly uploads: UploadStore;
+  /** Where their outputs lie. The workers have the same. */
+  readonly assets: Pick<AssetStore, 'put' | 'open'>;
   /** Accounts for metered jobs that never start. */
   readonly settle?: SettleJob;
   readonly now: () => number;
@@ -85,7 +90,8 @@ const MOST_REMEMBERED = 10_000;
 export async function createJobQueue<Kinds extends JobKind>(
   options: JobQueueOptions<Kinds>,
 ): Promise<JobQueue<Kinds>> {
-  const { redisUrl, kinds, maxWaiting, uploads, settle, now } = options;
+  const { redisUrl, kinds, maxWaiting, uploads, assets, settle, now } = options;
+  const files: JobFiles = { uploads, assets };
   const onError = oncePerOutage(options.onError);
   const prompt = await connectPromptly(redisUrl, onError);
   const patient = await connectPatiently(redisUrl, onError);
@@ -95,7 +101,7 @@ export async function createJobQueue<Kinds extends JobKind>(
       [...names].map(async (name) => {
         const queue = openQueue(name, prompt, onError);
         const patientQueue = openQueue(name, patient, onError);
-        const listener = await listenToJobs({ queue: patientQueue, redis: patient, onError });
+        const listener = await listenToJobs({ queue: patientQueue, redis: patient, files, onError });
         return [name, { queue, patientQueue, listener }] as const;
       }),
     ),
@@ -127,30 +133,40 @@ export async function createJobQueue<Kinds extends JobKind>(
       });
       const spec = JOBS[kind];
       const { queue, patientQueue, listener } = lineOf(kind);
+      const checked = spec.input.parse(input);
+      const inputId = await storeInput(files, checked).catch((error: unknown) => {
+        neverStarted(error)?.catch(onError);
+        throw error;
+      });
+      const envelope: JobEnvelope = {
+        keyId,
+        requestId,
+        model: input.model,
+        inputId,
+        uploads: [inputId, ...uploadsOf(kind, checked)],
+        ...(metering && { metering }),
+      };
       const id = metering?.subject.id ?? newJobId();
       const waiter = listener.wait(id);
       const kept = { age: spec.resultRetentionSeconds, count: MOST_REMEMBERED };
-      const cancel = () => cancelJob({ id, queue: patientQueue, redis: patient, uploads, settle });
+      const cancel = () => cancelJob({ id, queue: patientQueue, redis: patient, files, settle });
       try {
         await unlessAway(
-          queue.add(
-            kind,
-            { keyId, requestId, input: spec.input.parse(input), ...(metering && { metering }) },
-            {
-              jobId: id,
-              timestamp: now(),
-              attempts: spec.attempts,
-              backoff: { type: 'custom' },
-              removeOnComplete: kept,
-              removeOnFail: kept,
-              stackTraceLimit: 0,
-            },
-          ),
+          queue.add(kind, envelope, {
+            jobId: id,
+            timestamp: now(),
+            attempts: spec.attempts,
+            backoff: { type: 'custom' },
+            removeOnComplete: kept,
+            removeOnFail: kept,
+            stackTraceLimit: 0,
+          }),
         );
+        waiter.stored();
       } catch (error) {
         // A command that timed out may have been carried out all the same.
         cancel()
-          .then((found) => (found ? undefined : neverStarted(error)))
+          .then((found) => (found ? undefined : Promise.all([neverStarted(error), uploads.delete(inputId)])))
           .catch(onError);
         if (error instanceof GatewayError) waiter.settle({ error });
         throw error;
@@ -174,7 +190,7 @@ export async function createJobQueue<Kinds extends JobKind>(
           if (signal.aborted) leave();
           signal.addEventListener('abort', leave, { once: true });
           try {
-            return spec.output.parse(await waiter.outcome);
+            return outputAs(spec.output, await waiter.outcome);
           } finally {
             signal.removeEventListener('abort', leave);
           }
@@ -187,7 +203,7 @@ export async function createJobQueue<Kinds extends JobKind>(
       for (const { queue } of lines.values()) {
         const job = await unlessAway(queue.getJob(jobId));
         if (job !== undefined)
-          return ownedBy(keyId, await unlessAway(recordOf(JobKind.parse(job.name), jobId, job)));
+          return ownedBy(keyId, await unlessAway(recordOf(JobKind.parse(job.name), jobId, job, files)));
       }
       return undefined;
     },
@@ -208,6 +224,13 @@ function openQueue(
   const queue = new Queue(name, { connection, prefix: QUEUE_PREFIX });
   queue.on('error', onError);
   return queue;
+}
+
+/** What is wrong with a finished job's output is our mistake, and the work has been paid for. */
+function outputAs<Output>(schema: ZodType<Output>, output: unknown): Output {
+  const parsed = schema.safeParse(output);
+  if (parsed.success) return parsed.data;
+  throw toJobError(parsed.error);
 }
 
 const ownedBy = (keyId: string, record: JobRecord): JobRecord | undefined =>

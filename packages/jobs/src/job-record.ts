@@ -1,9 +1,8 @@
 import type { JobKind, JobStatus } from '@gateway/contracts/jobs';
 import type { Job, JobState } from 'bullmq';
-import { z } from 'zod';
 import { JOBS } from './catalog.ts';
-import { JobEnvelope, type JobRecord } from './job-envelope.ts';
-import { decodeFailure } from './job-failure.ts';
+import { type JobRecord, parseEnvelope } from './job-envelope.ts';
+import { failureOf, type JobFiles } from './job-files.ts';
 
 const STATUS_OF: Readonly<Record<JobState | 'unknown', JobStatus>> = {
   waiting: 'queued',
@@ -17,19 +16,17 @@ const STATUS_OF: Readonly<Record<JobState | 'unknown', JobStatus>> = {
   unknown: 'failed',
 };
 
-const Named = z.object({ model: z.string() });
-
 /** What BullMQ knows of a job, in our words. */
-export async function recordOf(kind: JobKind, id: string, job: Job): Promise<JobRecord> {
-  const { keyId, input } = JobEnvelope.parse(job.data);
+export async function recordOf(kind: JobKind, id: string, job: Job, files: JobFiles): Promise<JobRecord> {
+  const { keyId, model } = parseEnvelope(kind, job.data);
   const state = await job.getState();
-  const error = state === 'failed' ? decodeFailure(job.failedReason) : null;
+  const error = state === 'failed' ? await failureOf(files, id, job.failedReason) : null;
   const finishedAtMs = job.finishedOn ?? null;
   return {
     id,
     kind,
     keyId,
-    model: Named.parse(input).model,
+    model,
     status: error?.code === 'job_cancelled' ? 'cancelled' : STATUS_OF[state],
     createdAtMs: job.timestamp,
     startedAtMs: job.processedOn ?? null,

@@ -1,18 +1,21 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
+import { soundUsage } from '@gateway/contracts/sound-usage';
 import type { UsageResult } from '@gateway/contracts/usage-record';
 import { DelayedError, type Job, Worker } from 'bullmq';
-import { uploadIds } from './cancel-job.ts';
+import type { AssetStore } from './asset-store.ts';
 import { JOBS } from './catalog.ts';
 import { closeInTime, GOODBYE_MS } from './close-in-time.ts';
 import { errorOf, type FinishedJob, finishedJob } from './finished-job.ts';
 import type { JobActs } from './job-act.ts';
 import { connectPatiently } from './job-connections.ts';
-import { JobEnvelope } from './job-envelope.ts';
+import { parseEnvelope } from './job-envelope.ts';
+import type { JobFiles } from './job-files.ts';
 import { QUEUE_PREFIX } from './job-keys.ts';
 import { type SettleJob, settlementOf } from './job-metering.ts';
+import { endTexts, hasEmitted } from './job-texts.ts';
 import { oncePerOutage } from './once-per-outage.ts';
-import { type JobRun, processJob, wasInterrupted } from './process-job.ts';
+import { type DoneJob, type JobRun, processJob, wasInterrupted } from './process-job.ts';
 import { retryDelayMs } from './retry-policy.ts';
 import { LAST_WORDS_MS, WorkerStopping } from './running-job.ts';
 import type { UploadStore } from './upload-store.ts';
@@ -26,6 +29,8 @@ export interface JobWorkerOptions {
   readonly concurrency: number;
   /** The uploads of a job that has ended are deleted. */
   readonly uploads: UploadStore;
+  /** Where outputs are kept, for whoever waits. */
+  readonly assets: Pick<AssetStore, 'put' | 'open'>;
   /** Accounts for the jobs that are metered. */
   readonly settle?: SettleJob;
   /** For the log line and the metrics. */
@@ -51,7 +56,7 @@ export interface JobWorker {
 /** One attempt in this process. */
 interface RunningJob {
   readonly stopper: AbortController;
-  readonly outcome: Promise<unknown>;
+  readonly outcome: Promise<DoneJob>;
 }
 
 const TAKEOVER = { lockMs: 30_000, checkMs: 15_000 };
@@ -62,27 +67,32 @@ const TAKEOVER = { lockMs: 30_000, checkMs: 15_000 };
  * @throws {Error} when Redis does not answer at the start
  */
 export async function createJobWorker(options: JobWorkerOptions): Promise<JobWorker> {
-  const { redisUrl, acts, concurrency, uploads, onFinished, settle, takeover = TAKEOVER } = options;
+  const { redisUrl, acts, concurrency, uploads, assets, onFinished, settle, takeover = TAKEOVER } = options;
+  const files: JobFiles = { uploads, assets };
   const onError = oncePerOutage(options.onError);
   const spec = specOfQueue(acts);
   const redis = await connectPatiently(redisUrl, onError);
   const running = new Map<string, RunningJob>();
   const accounted = new WeakMap<Job, UsageResult>();
+  const outputs = new WeakMap<Job, unknown>();
   const answerWaitMs = takeover.lockMs / 10;
   const channel = await openWorkerChannel({ redisUrl, running, redis, answerWaitMs, onError });
 
   const account = async (job: Job, run: JobRun, error: GatewayError | undefined) => {
-    const { metering } = JobEnvelope.parse(job.data);
+    const { metering } = parseEnvelope(JobKind.parse(job.name), job.data);
     if (metering === undefined || accounted.has(job)) return;
-    const result = settlementOf({ ...run, metering, error, nowMs: Date.now() });
-    accounted.set(job, result);
-    await settle?.(metering.subject, result);
+    const told = settlementOf({ ...run, metering, error, nowMs: Date.now() });
+    const { usage, wrong } = soundUsage(told, metering.estimate);
+    if (wrong.length > 0)
+      onError(new Error(`${job.id}: no amounts in ${wrong.join(', ')}; charged as estimated`));
+    accounted.set(job, usage);
+    await settle?.(metering.subject, usage);
   };
 
   const run = (job: Job, jobId: string, token: string): RunningJob => {
     const stopper = new AbortController();
     const settle = (state: JobRun, error: GatewayError | undefined) => account(job, state, error);
-    const shared = { job, jobId, token, redis, stopper, settle };
+    const shared = { job, jobId, token, redis, files, stopper, settle };
     const processAs = <Kind extends JobKind>(kind: Kind) => {
       const act = acts[kind];
       if (act === undefined) throw new Error(`this worker does not know how to do ${kind}`);
@@ -96,7 +106,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     // A worker that could not reach Redis for a while loses its claims, but not its work: whoever is given such a job
     // leaves it to the one who is doing it.
     const here = running.get(jobId);
-    if (here !== undefined) return here.outcome;
+    if (here !== undefined) return returnedBy(job, here);
     if (wasInterrupted(job) && (await channel.isRunElsewhere(jobId))) {
       await job.moveToDelayed(Date.now() + takeover.checkMs, token);
       throw new DelayedError();
@@ -104,10 +114,16 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     const begun = run(job, jobId, token);
     running.set(jobId, begun);
     try {
-      return await begun.outcome;
+      return await returnedBy(job, begun);
     } finally {
       running.delete(jobId);
     }
+  };
+
+  const returnedBy = async (job: Job, { outcome }: RunningJob): Promise<unknown> => {
+    const { output, returned } = await outcome;
+    outputs.set(job, output);
+    return returned;
   };
 
   const worker = new Worker(spec.queue, process, {
@@ -124,10 +140,13 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   });
   worker.on('error', onError);
   const end = (job: Job, thrown: Error | undefined) => {
-    uploads.delete(...uploadIds(JobKind.parse(job.name), JobEnvelope.parse(job.data).input)).catch(onError);
+    uploads.delete(...parseEnvelope(JobKind.parse(job.name), job.data).uploads).catch(onError);
     // BullMQ itself ends a job that was taken over too often; nobody has accounted for that.
     if (thrown) account(job, { hasRun: true, consumed: undefined }, errorOf(thrown)).catch(onError);
-    onFinished(finishedJob(job, thrown, accounted.get(job)));
+    const finished = finishedJob(job, thrown, { output: outputs.get(job), usage: accounted.get(job) });
+    const isRead = finished.outcome !== 'cancelled';
+    if (hasEmitted(job)) endTexts(redis, finished.jobId, { isRead }).catch(onError);
+    onFinished(finished);
   };
   worker.on('completed', (job) => end(job, undefined));
   worker.on('failed', (job, error) => {

@@ -5,11 +5,12 @@ import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { JOBS, type JobOutput } from './catalog.ts';
 import type { JobAct } from './job-act.ts';
-import { createJobEmitter } from './job-emitter.ts';
-import { JobEnvelope } from './job-envelope.ts';
-import { encodeFailure, outcomeUnknown, toJobError } from './job-failure.ts';
+import { parseEnvelope, type QueuedJob } from './job-envelope.ts';
+import { outcomeUnknown, toJobError } from './job-failure.ts';
+import { type JobFiles, readInput, storeFailure, storeOutput } from './job-files.ts';
 import { cancelledKey } from './job-keys.ts';
 import { jobCancelled } from './job-listener.ts';
+import { createJobEmitter, hasEmitted } from './job-texts.ts';
 import { retryDelayMs } from './retry-policy.ts';
 import { runStoppable, WorkerStopping } from './running-job.ts';
 
@@ -21,6 +22,7 @@ export interface ProcessOptions<Kind extends JobKind> {
   /** The worker's claim on the job. */
   readonly token: string;
   readonly redis: Redis;
+  readonly files: JobFiles;
   /** Aborts the attempt; already registered with those who may do so. */
   readonly stopper: AbortController;
   /** Accounts for the job before its end is told, so that no end goes without. */
@@ -34,22 +36,28 @@ export interface JobRun {
   consumed: ConsumedUsage | undefined;
 }
 
+/** A job that was done: its output, and what Redis keeps of that. */
+export interface DoneJob {
+  readonly output: unknown;
+  readonly returned: unknown;
+}
+
 /**
- * One attempt at a job, in BullMQ's terms: returns the output, throws `UnrecoverableError` when the job has failed for
+ * One attempt at a job, in BullMQ's terms: returns what it came to, throws `UnrecoverableError` when the job has failed for
  * good, another error when it is to be tried again, `WaitingError` when it has been put back into the line.
  */
-export async function processJob<Kind extends JobKind>(
-  options: ProcessOptions<Kind>,
-): Promise<JobOutput<Kind>> {
-  const { kind, job, token, stopper, settle } = options;
+export async function processJob<Kind extends JobKind>(options: ProcessOptions<Kind>): Promise<DoneJob> {
+  const { kind, job, jobId, token, stopper, redis, files, settle } = options;
   const spec = JOBS[kind];
-  const emitter = createJobEmitter(job);
+  const emitter = createJobEmitter(job, jobId, redis);
   const run: JobRun = { hasRun: wasInterrupted(job), consumed: undefined };
   try {
-    const output = spec.output.parse(await attempt(options, run, emitter.emit));
+    const queued = parseEnvelope(kind, job.data);
+    const output = spec.output.parse(await attempt(options, queued, run, emitter.emit));
+    const returned = 'inline' in queued.input ? output : await storeOutput(files, jobId, output);
     await emitter.flush();
     await settle(run, undefined);
-    return output;
+    return { output, returned };
   } catch (thrown) {
     const putBack = spec.work === 'free' && !emitter.hasEmitted;
     if (stopper.signal.reason instanceof WorkerStopping && putBack) {
@@ -59,26 +67,29 @@ export async function processJob<Kind extends JobKind>(
     const error = thrown instanceof WorkerStopping ? outcomeUnknown(thrown) : toJobError(thrown);
     const again = !emitter.hasEmitted && retryDelayMs(error, job.attemptsMade + 1, spec) !== undefined;
     if (!again) await settle(run, error);
-    const failure = again ? new Error(encodeFailure(error)) : new UnrecoverableError(encodeFailure(error));
+    const reason = await storeFailure(files, jobId, error);
+    const failure = again ? new Error(reason) : new UnrecoverableError(reason);
     failure.cause = error;
     throw failure;
   }
 }
 
 async function attempt<Kind extends JobKind>(
-  { kind, act, job, jobId, redis, stopper }: ProcessOptions<Kind>,
+  { kind, act, job, jobId, redis, files, stopper }: ProcessOptions<Kind>,
+  queued: QueuedJob,
   run: JobRun,
   emit: (text: string) => Promise<void>,
 ): Promise<JobOutput<Kind>> {
   const spec = JOBS[kind];
-  const { input: raw, keyId, requestId } = JobEnvelope.parse(job.data);
-  const input = spec.input.parse(raw);
+  const { keyId, requestId } = queued;
   const consumed = (consumption: ConsumedUsage) => {
     run.consumed = consumption;
   };
   // Who cancels sets the mark and then tells the workers; this one has been listening since before it looks.
   if ((await redis.exists(cancelledKey(jobId))) === 1) throw jobCancelled();
-  if (wasInterrupted(job) && (spec.work === 'paid' || hasEmittedBefore(job))) {
+  const stored = queued.input;
+  const input = spec.input.parse('inline' in stored ? stored.inline : await readInput(files, stored.inputId));
+  if (wasInterrupted(job) && (spec.work === 'paid' || hasEmitted(job))) {
     const output = await act.recover?.(input, { jobId, consumed });
     if (output === undefined) throw outcomeUnknown();
     return output;
@@ -95,6 +106,3 @@ async function attempt<Kind extends JobKind>(
 
 /** An earlier attempt neither ended nor failed: its worker died, or fell silent for too long. */
 export const wasInterrupted = (job: Job): boolean => job.attemptsStarted > job.attemptsMade + 1;
-
-/** The progress of a new job is 0; ours are objects. */
-const hasEmittedBefore = (job: Job): boolean => typeof job.progress === 'object';

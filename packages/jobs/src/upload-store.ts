@@ -3,11 +3,13 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder, sweepFolder } from './file-area.ts';
 
-/** Files of requests, from their arrival to the end of their job. Shared by services and workers. */
+/** What jobs are given: the files of requests, from their arrival, and inputs, until their job ends. Shared by services and workers. */
 export interface UploadStore {
   /** Where a service writes them, under names of `newId`. */
   readonly folder: string;
   newId(): string;
+  /** For the input of a job: what its request said beside its files. */
+  newInputId(): string;
   pathOf(uploadId: string): string;
   /** Deletes what is there. */
   delete(...uploadIds: string[]): Promise<void>;
@@ -15,23 +17,29 @@ export interface UploadStore {
   sweep(olderThanMs: number): Promise<number>;
 }
 
-const UPLOAD_ID = /^upload_[0-9a-f]{32}$/;
+const ID = /^(upload|input)_[0-9a-f]{32}$/;
 
-/** @param dataDir GATEWAY_DATA_DIR; the files lie in its `uploads` folder, which is made if need be */
+/** @param dataDir GATEWAY_DATA_DIR; the files lie in its folders `uploads` and `inputs`, which are made if need be */
 export async function openUploadStore(dataDir: string): Promise<UploadStore> {
   const folder = join(dataDir, 'uploads');
+  const inputs = join(dataDir, 'inputs');
   await makeFolder(folder);
+  await makeFolder(inputs);
   const pathOf = (uploadId: string) => {
-    if (!UPLOAD_ID.test(uploadId)) throw new Error('not an upload id');
-    return join(folder, uploadId);
+    const [, kind] = ID.exec(uploadId) ?? [];
+    if (kind === undefined) throw new Error('not an upload id');
+    return join(kind === 'input' ? inputs : folder, uploadId);
   };
+  const newId = (kind: 'upload' | 'input') => `${kind}_${randomBytes(16).toString('hex')}`;
   return {
     folder,
-    newId: () => `upload_${randomBytes(16).toString('hex')}`,
+    newId: () => newId('upload'),
+    newInputId: () => newId('input'),
     pathOf,
     delete: async (...uploadIds) => {
       await Promise.all(uploadIds.map((uploadId) => rm(pathOf(uploadId), { force: true })));
     },
-    sweep: (olderThanMs) => sweepFolder(folder, olderThanMs),
+    sweep: async (olderThanMs) =>
+      (await sweepFolder(folder, olderThanMs)) + (await sweepFolder(inputs, olderThanMs)),
   };
 }

@@ -7,7 +7,8 @@ const METER = 'gateway:{meter}';
 export const redisNames = {
   reservation: (id: string) => `${METER}:reservation:${id}`,
   openReservations: `${METER}:open-reservations`,
-  settledMark: (id: string) => `${METER}:settled:${id}`,
+  /** Ids of the requests that have their record, by the day (UTC) on which they began: the same however late one is settled. */
+  settledIds: (day: string) => `${METER}:settled-ids:${day}`,
   /** When a rate's bucket will be full again. `owner` is a key's or a team's id. */
   rate: (owner: string, dimension: string, model: string | null) =>
     `${METER}:rate:${owner}:${dimension}${model === null ? '' : `:${model}`}`,

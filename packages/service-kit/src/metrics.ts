@@ -8,6 +8,8 @@ export interface Metrics {
   refused(reason: RefusalReason): void;
   /** A request let in on a budget of which most is used. */
   budgetNear(): void;
+  /** Something stored that could not be read and was left out. */
+  brokenRecord(kind: string): void;
   /** One channel that was asked, and how that went until its first output. */
   attempt(labels: { readonly channel: string; readonly outcome: string }): void;
 }
@@ -61,6 +63,12 @@ export function createMetrics(service: string): Metrics {
     help: 'Requests let in on a budget of which most is used',
     registers: [registry],
   });
+  const brokenRecords = new Counter({
+    name: 'gateway_broken_records_total',
+    help: 'Stored records that could not be read and were left out, each counted once per process, by kind',
+    labelNames: ['kind'],
+    registers: [registry],
+  });
   const attempts = new Counter({
     name: 'gateway_upstream_attempts_total',
     help: 'Requests sent to channels, by how they went until their first output',
@@ -71,6 +79,7 @@ export function createMetrics(service: string): Metrics {
     registry,
     refused: (reason) => refused.inc({ reason }),
     budgetNear: () => budgetNear.inc(),
+    brokenRecord: (kind) => brokenRecords.inc({ kind }),
     attempt: ({ channel, outcome }) => attempts.inc({ channel, outcome }),
     request: ({ endpoint, status, outcome }, durationMs) => {
       requests.inc({ endpoint, status, outcome });

@@ -10,14 +10,21 @@ export interface TestRedis extends RedisServer {
 /**
  * A real Redis of the test's own: nothing in it, nothing kept, gone with the test process. About 50 ms; start one per file.
  * @param port to bring a server back where an earlier one was; a free one if left out.
+ * @param keepIn a folder of the test's own in which the server keeps what it knows, to be brought back with it.
  */
-export async function startRedis({ port }: { port?: number } = {}): Promise<TestRedis> {
+export async function startRedis({
+  port,
+  keepIn,
+}: {
+  port?: number;
+  keepIn?: string;
+} = {}): Promise<TestRedis> {
   const { command } = await ensureRedisServer(() => undefined);
   const folder = await temporaryFolder();
   const server = await runRedisServer({
     command,
-    folder: folder.path,
-    durability: 'none',
+    folder: keepIn ?? folder.path,
+    durability: keepIn === undefined ? 'none' : 'append-only',
     ...(port === undefined ? {} : { port }),
   });
   const close = async () => {

@@ -1,4 +1,5 @@
 import { readAudit } from '@gateway/metering/audit/audit-log';
+import type { ReportBroken } from '@gateway/metering/broken-records';
 import type { Redis } from 'ioredis';
 import { type AdminRoute, adminRoute, NO_BODY } from '../admin-route.ts';
 import { AuditPage, pageQuery } from './schemas.ts';
@@ -6,7 +7,7 @@ import { AuditPage, pageQuery } from './schemas.ts';
 const AUDIT_ID = /^\d{1,15}-\d{1,15}$/;
 
 /** Who changed what. */
-export const auditRoutes = ({ redis }: { redis: Redis }): AdminRoute[] => [
+export const auditRoutes = ({ redis, onBroken }: { redis: Redis; onBroken: ReportBroken }): AdminRoute[] => [
   adminRoute({
     method: 'GET',
     path: '/admin/v1/audit',
@@ -15,7 +16,7 @@ export const auditRoutes = ({ redis }: { redis: Redis }): AdminRoute[] => [
     query: pageQuery(AUDIT_ID),
     reply: AuditPage,
     handle: async ({ query: { limit, cursor } }) => {
-      const { entries, next } = await readAudit(redis, { limit, after: cursor });
+      const { entries, next } = await readAudit(redis, { limit, after: cursor, onBroken });
       return { data: entries, next };
     },
   }),

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { ReportBroken } from '@gateway/metering/broken-records';
 import { askRedis } from '@gateway/metering/keys/ask-redis';
 import type { GROUPS } from '@gateway/metering/usage/sums';
 import { GROUP_BY, type GroupBy, queryUsage, type UsageRow } from '@gateway/metering/usage/usage-query';
@@ -32,8 +33,14 @@ const RecordsQuery = z.strictObject({
   ...filters,
 });
 
+interface UsageRoutesOptions {
+  readonly redis: Redis;
+  readonly now: () => number;
+  readonly onBroken: ReportBroken;
+}
+
 /** What was used: sums by group, and every single record. */
-export function usageRoutes({ redis, now }: { redis: Redis; now: () => number }): AdminRoute[] {
+export function usageRoutes({ redis, now, onBroken }: UsageRoutesOptions): AdminRoute[] {
   return [
     adminRoute({
       method: 'GET',
@@ -43,7 +50,7 @@ export function usageRoutes({ redis, now }: { redis: Redis; now: () => number })
       query: UsageQuery,
       reply: UsagePage,
       handle: async ({ query: { from, to, groupBy, ...only } }) => {
-        const query = { ...rangeOf({ from, to }, now()), groupBy: groupsOf(groupBy), only };
+        const query = { ...rangeOf({ from, to }, now()), groupBy: groupsOf(groupBy), only, onBroken };
         const rows = await askRedis(queryUsage(redis, query));
         return { data: rows.map(shownRow), next: null };
       },
@@ -57,7 +64,11 @@ export function usageRoutes({ redis, now }: { redis: Redis; now: () => number })
       reply: Object.values(EXPORT_FORMATS).map(({ contentType }) => contentType),
       handle: ({ query: { from, to, format, ...only } }) => ({
         contentType: EXPORT_FORMATS[format].contentType,
-        stream: exportRecords(usageRecords(redis, rangeOf({ from, to }, now())), only, format),
+        stream: exportRecords(
+          usageRecords(redis, { ...rangeOf({ from, to }, now()), onBroken }),
+          only,
+          format,
+        ),
       }),
     }),
   ];

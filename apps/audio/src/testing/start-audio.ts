@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { Identity } from '@gateway/contracts/identity';
 import type { UsageRecord } from '@gateway/contracts/usage-record';
+import { openAssetStore } from '@gateway/jobs/asset-store';
 import type { FinishedJob } from '@gateway/jobs/finished-job';
 import type { SettleJob } from '@gateway/jobs/job-metering';
 import { createJobQueue } from '@gateway/jobs/job-queue';
@@ -80,6 +81,7 @@ export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 
     createUpstream({ configuration: parseConfiguration(CONFIGURATION(simulator.url), 'gateway.yaml', {}) }),
   );
   const uploads = await openUploadStore(folder.path);
+  const assets = await openAssetStore(folder.path);
   const troubles: unknown[] = [];
   const onError = (error: unknown) => void troubles.push(error);
   const metrics = createMetrics('audio');
@@ -113,6 +115,7 @@ export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 
       kinds: ['audio.transcription'],
       maxWaiting,
       uploads,
+      assets,
       settle,
       now: Date.now,
       onError,
@@ -125,6 +128,7 @@ export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 
       acts: { 'audio.transcription': transcribe({ upstream, uploads }) },
       concurrency: 4,
       uploads,
+      assets,
       settle,
       onFinished: (job) => {
         if ((settledAfter.get(job.jobId) ?? resets) === resets) jobs.push(job);

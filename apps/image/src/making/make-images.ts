@@ -1,5 +1,6 @@
 import { type ImageEditInput, type ImageGenerationInput, ImageOutput } from '@gateway/contracts/jobs';
 import type { JobActs, JobContext } from '@gateway/jobs/job-act';
+import { readOutput } from '@gateway/jobs/job-files';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import { estimateImages, usageOfImages } from '../metering/image-order.ts';
 import { orderOfJob } from '../metering/job-order.ts';
@@ -8,7 +9,7 @@ import { editRequest } from './edit-request.ts';
 import { generationRequest, type Prepared } from './generation-request.ts';
 import type { ImageMaker } from './image-maker.ts';
 import { openMasks } from './mask-for.ts';
-import { storedOutput, storeImages } from './store-images.ts';
+import { storeImages } from './store-images.ts';
 
 type Job = Pick<JobContext, 'jobId' | 'signal' | 'consumed'>;
 type Input = ImageGenerationInput | ImageEditInput;
@@ -70,7 +71,7 @@ export function imageActs(maker: ImageMaker): JobActs {
     input: Input,
     { jobId, consumed }: Omit<Job, 'signal'>,
   ): Promise<ImageOutput | undefined> => {
-    const stored = await storedOutput(maker.assets, jobId);
+    const stored = await readOutput(maker, jobId);
     if (stored === undefined) return undefined;
     const output = ImageOutput.parse(stored);
     const { channel, upstreamAttempts: attempts, members } = output;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageOutput } from '@gateway/contracts/jobs';
 import type { ImagesReply } from '@gateway/contracts/openai/images';
-import { type AssetStore, assetId } from '@gateway/jobs/asset-store';
+import { assetId } from '@gateway/jobs/asset-store';
 import type { Channel } from '@gateway/upstream/configuration/configuration';
 import type { Reply } from '@gateway/upstream/reply';
 import { imageTypeOf } from '../files/image-type.ts';
@@ -24,8 +24,7 @@ interface StoreOptions {
 }
 
 /**
- * Keeps what the upstream made, and last of all the output itself, so that it can be found when the worker dies before
- * it has told anybody. Not stopped by a caller who leaves, and no failure here may be repeated: it has been paid for.
+ * Keeps what the upstream made. Not stopped by a caller who leaves, and no failure here may be repeated: it has been paid for.
  *
  * @throws {GatewayError} `storage_full`, `upstream_failed` or `upstream_timeout` for a URL that cannot be fetched
  */
@@ -48,7 +47,7 @@ async function store({ maker, jobId, reply, images, dropped, ...more }: StoreOpt
     const { id, sizeBytes } = await maker.assets.put(assetId(jobId, index, contentType), bytes);
     stored.push({ assetId: id, contentType, sizeBytes, members: rest });
   }
-  const output: ImageOutput = {
+  return {
     created: Math.floor(created ?? maker.now() / 1000),
     images: stored,
     members,
@@ -57,8 +56,6 @@ async function store({ maker, jobId, reply, images, dropped, ...more }: StoreOpt
     upstreamAttempts: reply.attempts.length,
     costMicroUsd: more.costMicroUsd,
   };
-  await maker.assets.put(outputId(jobId), Buffer.from(JSON.stringify(output)));
-  return output;
 }
 
 async function bytesOf(
@@ -84,12 +81,4 @@ async function fetchImage(upstream: ImageMaker['upstream'], url: string, channel
       await delay(attempt * FETCH_PAUSE_MS);
     }
   }
-}
-
-const outputId = (jobId: string): string => assetId(jobId, 'output', 'application/json');
-
-/** The text of a job's output, if the job came as far as storing it. */
-export async function storedOutput(assets: AssetStore, jobId: string): Promise<unknown> {
-  const asset = await assets.open(outputId(jobId));
-  return asset === undefined ? undefined : JSON.parse((await asset.bytes()).toString());
 }

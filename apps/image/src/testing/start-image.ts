@@ -122,6 +122,7 @@ export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 }
       kinds: ['image.generation', 'image.edit'],
       maxWaiting,
       uploads,
+      assets,
       settle,
       now: Date.now,
       onError,
@@ -134,6 +135,7 @@ export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 }
       acts: imageActs({ upstream, assets, uploads, now }),
       concurrency: 4,
       uploads,
+      assets,
       settle,
       onFinished: (job) => {
         if ((settledAfter.get(job.jobId) ?? resets) === resets) jobs.push(job);

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { type ReportBroken, readStored } from '../broken-records.ts';
 import { askRedis } from '../keys/ask-redis.ts';
 import { redisNames } from '../keys/redis-names.ts';
 
@@ -40,6 +41,12 @@ export type AuditEntry = z.infer<typeof AuditEntry>;
 /** The oldest entries beyond this number are dropped, a few more or less. */
 export const MOST_AUDIT_ENTRIES = 100_000;
 
+interface AuditRequest {
+  readonly limit: number;
+  readonly after?: string | undefined;
+  readonly onBroken?: ReportBroken;
+}
+
 export interface AuditPage {
   readonly entries: readonly (AuditEntry & { readonly id: string })[];
   /** What to pass as `after` for the next page; null on the last one. */
@@ -47,18 +54,22 @@ export interface AuditPage {
 }
 
 /**
- * The newest first.
+ * The newest first. An entry that cannot be read is reported and left out.
  *
  * @throws {GatewayError} `service_unavailable` when Redis does not answer
  */
 export async function readAudit(
   redis: Redis,
-  { limit, after }: { limit: number; after?: string | undefined },
+  { limit, after, onBroken = () => undefined }: AuditRequest,
 ): Promise<AuditPage> {
   const from = after === undefined ? '+' : `(${after}`;
   const found = await askRedis(redis.xrevrange(redisNames.audit, from, '-', 'COUNT', limit + 1));
-  const entries = found
-    .slice(0, limit)
-    .map(([id, [, text = '']]) => ({ id, ...AuditEntry.parse(JSON.parse(text)) }));
-  return { entries, next: found.length > limit ? (entries.at(-1)?.id ?? null) : null };
+  const page = found.slice(0, limit);
+  const entries = page.flatMap(([id, [, text = '']]) => {
+    const entry = readStored(text, parseEntry, { kind: 'audit_entry', id }, onBroken);
+    return entry === undefined ? [] : [{ id, ...entry }];
+  });
+  return { entries, next: found.length > limit ? (page.at(-1)?.[0] ?? null) : null };
 }
+
+const parseEntry = (text: string): AuditEntry => AuditEntry.parse(JSON.parse(text));

@@ -8,6 +8,15 @@
 --
 -- Returns 1 if changed, 0 if somebody else was faster.
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+if ARGV[2] ~= '' then cjson.decode(ARGV[2]) end
+cjson.decode(ARGV[4])
+local kept_entries = amount(ARGV[5], 'entries')
+local beginning = amount(ARGV[6], 'hashes')
+-- Ends the script here if this is no sorted set.
+redis.call('ZSCORE', KEYS[2], ARGV[3])
+
+-- First of all writes, since a stream may have reasons of its own to refuse an entry.
+redis.call('XADD', KEYS[3], 'MAXLEN', '~', kept_entries, '*', 'entry', ARGV[4])
 if ARGV[2] == '' then
   redis.call('DEL', KEYS[1])
   redis.call('ZREM', KEYS[2], ARGV[3])
@@ -16,11 +25,10 @@ else
   redis.call('ZADD', KEYS[2], 0, ARGV[3])
 end
 for i = 4, #KEYS do
-  if i < 4 + tonumber(ARGV[6]) then
+  if i < 4 + beginning then
     redis.call('SET', KEYS[i], ARGV[3])
   else
     redis.call('DEL', KEYS[i])
   end
 end
-redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[5], '*', 'entry', ARGV[4])
 return 1

@@ -2,11 +2,11 @@
 --
 -- KEYS[1]  the hash (string), ARGV[1], ARGV[2]  what the names of keys' and teams' records begin with
 --
--- Returns {}, {record}, or {record, the team's record}.
+-- Returns {}, {id, record}, or {id, record, the team's record}. What is wrong with a record, the reader says.
 local id = redis.call('GET', KEYS[1])
 if not id then return {} end
 local record = redis.call('GET', ARGV[1] .. id)
 if not record then return {} end
-local team = cjson.decode(record).team
-if type(team) ~= 'string' then return { record } end
-return { record, redis.call('GET', ARGV[2] .. team) or nil }
+local readable, key = pcall(cjson.decode, record)
+if not readable or type(key) ~= 'table' or type(key.team) ~= 'string' then return { id, record } end
+return { id, record, redis.call('GET', ARGV[2] .. key.team) or nil }

@@ -1,9 +1,12 @@
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { readAudit } from '../audit/audit-log.ts';
 import { createRequestRedis } from '../request-redis.ts';
 import { makeSecret } from './key-secret.ts';
 import { createKeyStore } from './key-store.ts';
+import { redisNames } from './redis-names.ts';
+import { createTeamStore } from './team-store.ts';
 
 const gatewaySecret = 'a gateway secret of more than 32 characters';
 let server: TestRedis;
@@ -156,4 +159,28 @@ test('no secret stands in Redis in clear', async () => {
     expect(dump).not.toContain(secret.slice(4, 20));
     expect(dump).not.toContain(secret.slice(-16));
   }
+});
+
+test('a broken record is reported and is no key and no team; all others are listed as before', async () => {
+  const broken: unknown[] = [];
+  const onBroken = (record: unknown) => void broken.push(record);
+  const keys = createKeyStore({ redis, gatewaySecret, now, onBroken });
+  const teams = createTeamStore({ redis, now, onBroken });
+  const by = { who: 'me', requestId: null };
+  const [one, other] = [await keys.createKey({ name: 'one' }), await keys.createKey({ name: 'other' })];
+  for (const name of ['a', 'b']) await teams.createTeam({ name }, by);
+  await redis.set(redisNames.record(one.record.id), '{"version":2,"team":12.5');
+  await redis.set(redisNames.team('a'), '{}');
+  await redis.xadd(redisNames.audit, '*', 'entry', '{');
+
+  expect((await keys.listKeys({ limit: 10 })).keys).toEqual([other.record]);
+  expect((await teams.listTeams({ limit: 10 })).teams.map(({ name }) => name)).toEqual(['b']);
+  expect(await keys.findKey(one.secret)).toBeUndefined();
+  expect(await keys.getKey(one.record.id)).toBeUndefined();
+  expect(await keys.revokeKey(one.record.id)).toBeUndefined();
+  expect(await teams.deleteTeam('a', by)).toBeUndefined();
+  expect((await readAudit(redis, { limit: 10, onBroken })).entries).toHaveLength(4);
+  expect(new Set(broken.map((record) => JSON.stringify(record))).size).toBe(3);
+  expect(broken).toContainEqual({ kind: 'key', id: one.record.id });
+  expect(broken).toContainEqual({ kind: 'team', id: 'a' });
 });

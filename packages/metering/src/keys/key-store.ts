@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { Redis, Result } from 'ioredis';
 import { type Actor, type AuditEntry, GATEWAY_ITSELF } from '../audit/audit-log.ts';
+import { type ReportBroken, readStored } from '../broken-records.ts';
+import { loadScript } from '../load-script.ts';
 import { askRedis } from './ask-redis.ts';
 import { bootstrapKeyId, newKeyId } from './key-id.ts';
 import {
@@ -42,7 +43,7 @@ export interface KeyWithSecret {
 /**
  * Caller keys in Redis. Secrets are never stored, only their keyed hash. Every change stands in the audit log. Every
  * function throws a `GatewayError` `service_unavailable` when Redis does not answer; where there is no such key, the
- * answer is undefined.
+ * answer is undefined. A record that cannot be read is reported, and is none.
  */
 export interface KeyStore {
   createKey(settings: KeySettings, by?: Actor): Promise<KeyWithSecret>;
@@ -79,6 +80,7 @@ interface KeyStoreOptions {
   /** GATEWAY_SECRET: whoever has only the database cannot try secrets against it. */
   readonly gatewaySecret: string;
   readonly now: () => number;
+  readonly onBroken?: ReportBroken;
 }
 
 declare module 'ioredis' {
@@ -92,7 +94,7 @@ declare module 'ioredis' {
   }
 }
 
-const FIND_KEY = readFileSync(new URL('./find-key.lua', import.meta.url), 'utf8');
+const FIND_KEY = loadScript(new URL('./find-key.lua', import.meta.url));
 
 /** What becomes of a record, and the hashes of secrets that begin and end with it. */
 interface NextRecord {
@@ -102,10 +104,13 @@ interface NextRecord {
   readonly end?: readonly string[];
 }
 
-export function createKeyStore({ redis, gatewaySecret, now }: KeyStoreOptions): KeyStore {
+export function createKeyStore(options: KeyStoreOptions): KeyStore {
+  const { redis, gatewaySecret, now, onBroken = () => undefined } = options;
   redis.defineCommand('gatewayFindKey', { lua: FIND_KEY });
   const hash = (secret: string) => hashOf(secret, gatewaySecret);
   const changeRecord = createRecordChanger({ redis, now });
+  const read = (id: string, text: string): KeyRecord | undefined =>
+    readStored(text, parseKeyRecord, { kind: 'key', id }, onBroken);
   const placeOf = (id: string) => ({ id, record: redisNames.record(id), index: redisNames.index });
 
   const create = (record: KeyRecord, secretHash: string, by: Actor) =>
@@ -123,7 +128,8 @@ export function createKeyStore({ redis, gatewaySecret, now }: KeyStoreOptions): 
     untilChanged(id, async () => {
       const text = await askRedis(redis.get(redisNames.record(id)));
       if (text === null) return { record: undefined };
-      const before = parseKeyRecord(text);
+      const before = read(id, text);
+      if (before === undefined) return { record: undefined };
       const to = next(before);
       if (to === undefined) return { record: before };
       const { action, record, ...hashes } = to;
@@ -148,17 +154,17 @@ export function createKeyStore({ redis, gatewaySecret, now }: KeyStoreOptions): 
     },
 
     listKeys: async (page) => {
-      const { texts, next } = await listRecords(
+      const { records, next } = await listRecords(
         redis,
         { index: redisNames.index, nameOf: redisNames.record, order: 'newest' },
         page,
       );
-      return { keys: texts.map(parseKeyRecord), next };
+      return { keys: records.flatMap(({ id, text }) => read(id, text) ?? []), next };
     },
 
     getKey: async (id) => {
       const text = await askRedis(redis.get(redisNames.record(id)));
-      return text === null ? undefined : parseKeyRecord(text);
+      return text === null ? undefined : read(id, text);
     },
 
     updateKey: (id, settingsFor, by) =>
@@ -196,7 +202,7 @@ export function createKeyStore({ redis, gatewaySecret, now }: KeyStoreOptions): 
     findKey: async (secret) => {
       if (!isPlausibleSecret(secret)) return undefined;
       const secretHash = hash(secret);
-      const [text, team] = await askRedis(
+      const [id, text, team] = await askRedis(
         redis.gatewayFindKey(
           1,
           redisNames.idOfHash(secretHash),
@@ -204,8 +210,9 @@ export function createKeyStore({ redis, gatewaySecret, now }: KeyStoreOptions): 
           redisNames.teamPrefix,
         ),
       );
-      if (text === undefined) return undefined;
-      const record = parseKeyRecord(text);
+      if (id === undefined || text === undefined) return undefined;
+      const record = read(id, text);
+      if (record === undefined) return undefined;
       const expiresAtMs = validUntilMs(record, secretHash, now());
       if (expiresAtMs === undefined) return undefined;
       return {

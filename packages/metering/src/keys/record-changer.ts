@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { type Actor, type AuditEntry, MOST_AUDIT_ENTRIES } from '../audit/audit-log.ts';
+import { loadScript } from '../load-script.ts';
 import { askRedis } from './ask-redis.ts';
 import { redisNames } from './redis-names.ts';
 
@@ -25,7 +25,7 @@ export interface RecordChange {
 /** False if somebody else changed the record since it was read. */
 export type ChangeRecord = (change: RecordChange) => Promise<boolean>;
 
-const CHANGE_RECORD = readFileSync(new URL('./change-record.lua', import.meta.url), 'utf8');
+const CHANGE_RECORD = loadScript(new URL('./change-record.lua', import.meta.url));
 const MOST_ATTEMPTS = 10;
 
 export function createRecordChanger({ redis, now }: { redis: Redis; now: () => number }): ChangeRecord {

@@ -12,7 +12,7 @@ export async function listRecords(
   redis: Redis,
   { index, nameOf, order }: { index: string; nameOf: (id: string) => string; order: 'newest' | 'by name' },
   { limit, after }: PageRequest,
-): Promise<{ texts: readonly string[]; next: string | null }> {
+): Promise<{ records: readonly { id: string; text: string }[]; next: string | null }> {
   const from = after === undefined ? undefined : `(${after}`;
   const ids = await askRedis(
     order === 'newest'
@@ -22,7 +22,10 @@ export async function listRecords(
   const shown = ids.slice(0, limit);
   const texts = shown.length === 0 ? [] : await askRedis(redis.mget(shown.map(nameOf)));
   return {
-    texts: texts.filter((text) => text !== null),
+    records: shown.flatMap((id, at) => {
+      const text = texts[at] ?? null;
+      return text === null ? [] : [{ id, text }];
+    }),
     next: ids.length > limit ? (shown.at(-1) ?? null) : null,
   };
 }

@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Redis } from 'ioredis';
 import type { Actor } from '../audit/audit-log.ts';
+import { type ReportBroken, readStored } from '../broken-records.ts';
 import { askRedis } from './ask-redis.ts';
 import { createRecordChanger, untilChanged } from './record-changer.ts';
 import { listRecords, type PageRequest } from './record-list.ts';
@@ -22,7 +23,7 @@ export interface TeamPage {
 /**
  * Teams in Redis. A key is a member by naming the team. Every change stands in the audit log and is known to every
  * edge within a second. Every function throws a `GatewayError` `service_unavailable` when Redis does not answer; where
- * there is no such team, the answer is undefined.
+ * there is no such team, the answer is undefined. A record that cannot be read is reported, and is none.
  */
 export interface TeamStore {
   /** @throws {GatewayError} `conflict` if there is one of this name */
@@ -40,8 +41,17 @@ export interface TeamStore {
   deleteTeam(name: string, by: Actor): Promise<TeamRecord | undefined>;
 }
 
-export function createTeamStore({ redis, now }: { redis: Redis; now: () => number }): TeamStore {
+interface TeamStoreOptions {
+  readonly redis: Redis;
+  readonly now: () => number;
+  readonly onBroken?: ReportBroken;
+}
+
+export function createTeamStore(options: TeamStoreOptions): TeamStore {
+  const { redis, now, onBroken = () => undefined } = options;
   const changeRecord = createRecordChanger({ redis, now });
+  const read = (name: string, text: string): TeamRecord | undefined =>
+    readStored(text, parseTeamRecord, { kind: 'team', id: name }, onBroken);
   const placeOf = (id: string) => ({ id, record: redisNames.team(id), index: redisNames.teams });
 
   return {
@@ -62,24 +72,25 @@ export function createTeamStore({ redis, now }: { redis: Redis; now: () => numbe
     },
 
     listTeams: async (page) => {
-      const { texts, next } = await listRecords(
+      const { records, next } = await listRecords(
         redis,
         { index: redisNames.teams, nameOf: redisNames.team, order: 'by name' },
         page,
       );
-      return { teams: texts.map(parseTeamRecord), next };
+      return { teams: records.flatMap(({ id, text }) => read(id, text) ?? []), next };
     },
 
     getTeam: async (name) => {
       const text = await askRedis(redis.get(redisNames.team(name)));
-      return text === null ? undefined : parseTeamRecord(text);
+      return text === null ? undefined : read(name, text);
     },
 
     updateTeam: (name, settingsFor, by) =>
       untilChanged(name, async () => {
         const text = await askRedis(redis.get(redisNames.team(name)));
         if (text === null) return { team: undefined };
-        const before = parseTeamRecord(text);
+        const before = read(name, text);
+        if (before === undefined) return { team: undefined };
         const team = withTeamSettings(before, settingsFor(before));
         const changed = await changeRecord({
           ...placeOf(name),
@@ -95,7 +106,8 @@ export function createTeamStore({ redis, now }: { redis: Redis; now: () => numbe
       untilChanged(name, async () => {
         const text = await askRedis(redis.get(redisNames.team(name)));
         if (text === null) return { team: undefined };
-        const team = parseTeamRecord(text);
+        const team = read(name, text);
+        if (team === undefined) return { team: undefined };
         const changed = await changeRecord({
           ...placeOf(name),
           before: text,

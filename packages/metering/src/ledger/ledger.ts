@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { type UsageRecord, UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
 import type { Redis, Result } from 'ioredis';
 import { z } from 'zod';
+import { type ReportBroken, readStored } from '../broken-records.ts';
+import { clockArgument, type LimitClock, loadScript, redisClock } from '../load-script.ts';
 import { redisNames } from '../redis-names.ts';
 import { groupsOf, sumPrefix, sumsOf } from '../usage/sums.ts';
 import { type Amounts, type Charge, chargeKey } from './charge.ts';
@@ -12,6 +13,8 @@ export interface LedgerOptions {
   readonly now: () => number;
   readonly keepRecordsDays: number;
   readonly keepSumsDays: number;
+  readonly clock?: LimitClock;
+  readonly onBroken?: ReportBroken;
 }
 
 /** What a request reserves before the upstream is called. */
@@ -40,12 +43,13 @@ export type Reserved =
 export interface Ledger {
   /** Reserves the estimate against every charge, all or nothing. Repeating an id that is reserved changes nothing. */
   reserve(reservation: Reservation): Promise<Reserved>;
-  /** Settles a reservation with what was really consumed, once. False when it was settled before. */
+  /**
+   * Settles a request with what was really consumed, once, whether its reservation is there or Redis has lost it or
+   * never had it. False when there is a record of this id.
+   */
   settle(subject: UsageSubject, result: UsageResult): Promise<boolean>;
-  /** The same, once, for a request that does not know whether it has reserved because Redis did not answer. */
-  settleUnreserved(subject: UsageSubject, result: UsageResult): Promise<boolean>;
   /** Gives back all of a reservation, if there is one: its request was not let in, and leaves no record. */
-  release(subject: UsageSubject, estimate: UsageResult): Promise<void>;
+  release(id: string): Promise<void>;
   /** Keeps reservations that are still being worked on. */
   renew(ids: readonly string[], leaseMs: number): Promise<void>;
   /** Settles reservations whose lease has run out, as estimated. Returns how many. */
@@ -59,12 +63,13 @@ declare module 'ioredis' {
   }
 }
 
-const script = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
-const RESERVE = script('./reserve.lua');
-const SETTLE = script('./settle.lua');
+const RESERVE = loadScript(new URL('./reserve.lua', import.meta.url));
+const SETTLE = loadScript(new URL('./settle.lua', import.meta.url));
 
 /** What a reservation remembers for whoever settles it in place of the process that is gone. */
 const About = z.object({ subject: UsageSubject, estimate: UsageResult });
+type About = z.infer<typeof About>;
+const parseAbout = (text: string): About => About.parse(JSON.parse(text));
 
 const SECONDS_PER_DAY = 86_400;
 /** Abandoned reservations settled in one go; the next go takes the next ones. */
@@ -79,7 +84,9 @@ export const amountsOf = ({ consumption, costMicroUsd }: UsageResult): Amounts =
 });
 
 /** The one place where what requests consume is reserved, settled and recorded. Exact on any number of replicas. */
-export function createLedger({ redis, now, keepRecordsDays, keepSumsDays }: LedgerOptions): Ledger {
+export function createLedger(options: LedgerOptions): Ledger {
+  const { redis, now, keepRecordsDays, keepSumsDays } = options;
+  const { clock = redisClock, onBroken = () => undefined } = options;
   redis.defineCommand('gatewayReserve', { lua: RESERVE });
   redis.defineCommand('gatewaySettle', { lua: SETTLE });
 
@@ -87,33 +94,47 @@ export function createLedger({ redis, now, keepRecordsDays, keepSumsDays }: Ledg
 
   // Leases are compared with one clock only, so that a process whose own is wrong settles nothing too early.
   const redisNow = async (): Promise<number> => {
+    const givenUs = clock();
+    if (givenUs !== null) return Math.floor(givenUs / 1000);
     const [seconds, microseconds] = await redis.time();
     return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
   };
 
-  const append = async (
-    subject: UsageSubject,
-    result: UsageResult,
-    mode: 'reserved' | 'unreserved' | 'abandoned' | 'released',
-  ) => {
-    const record: UsageRecord = { ...subject, ...result };
+  const runSettle = async (
+    { id, startedAtMs }: Pick<UsageSubject, 'id' | 'startedAtMs'>,
+    mode: 'ended' | 'abandoned' | 'released',
+    args: readonly (string | number)[],
+  ): Promise<boolean> => {
     const moment = new Date(now()).toISOString();
+    const begun = new Date(startedAtMs).toISOString();
     const settled = await batch.run('gatewaySettle', 5, [
-      redisNames.reservation(subject.id),
+      redisNames.reservation(id),
       redisNames.openReservations,
-      redisNames.settledMark(subject.id),
+      redisNames.settledIds(begun.slice(0, 'YYYY-MM-DD'.length)),
       redisNames.records(moment.slice(0, 'YYYY-MM-DD'.length)),
       redisNames.sums(moment.slice(0, 'YYYY-MM-DDTHH'.length)),
-      subject.id,
+      clockArgument(clock),
+      id,
       mode,
-      JSON.stringify(mode === 'released' ? {} : amountsOf(result)),
+      ...args,
+    ]);
+    return settled === 1;
+  };
+
+  const append = (subject: UsageSubject, result: UsageResult, mode: 'ended' | 'abandoned') => {
+    const record: UsageRecord = { ...subject, ...result };
+    return runSettle(subject, mode, [
+      JSON.stringify(amountsOf(result)),
       JSON.stringify(record),
       sumPrefix(groupsOf(record)),
       keepRecordsDays * SECONDS_PER_DAY,
       keepSumsDays * SECONDS_PER_DAY,
       ...sumsOf(record),
     ]);
-    return settled === 1;
+  };
+
+  const giveBack = async (id: string): Promise<void> => {
+    await runSettle({ id, startedAtMs: now() }, 'released', ['{}']);
   };
 
   const settleAbandonedOne = async (id: string): Promise<boolean> => {
@@ -122,7 +143,12 @@ export function createLedger({ redis, now, keepRecordsDays, keepSumsDays }: Ledg
       await redis.zrem(redisNames.openReservations, id);
       return false;
     }
-    const { subject, estimate } = About.parse(JSON.parse(about));
+    const read = readStored(about, parseAbout, { kind: 'reservation', id }, onBroken);
+    if (read === undefined) {
+      await giveBack(id);
+      return false;
+    }
+    const { subject, estimate } = read;
     return append(subject, { ...estimate, outcome: 'abandoned', estimated: true }, 'abandoned');
   };
 
@@ -134,6 +160,7 @@ export function createLedger({ redis, now, keepRecordsDays, keepSumsDays }: Ledg
         redisNames.reservation(subject.id),
         redisNames.openReservations,
         ...charges.map((charge) => chargeKey(charge, now())),
+        clockArgument(clock),
         subject.id,
         leaseMs,
         JSON.stringify({ subject, estimate }),
@@ -150,11 +177,8 @@ export function createLedger({ redis, now, keepRecordsDays, keepSumsDays }: Ledg
       const [waitMs = -1, remaining = 0] = rest;
       return { ok: false, charge, waitMs: waitMs < 0 ? null : waitMs, remaining };
     },
-    settle: (subject, result) => append(subject, result, 'reserved'),
-    settleUnreserved: (subject, result) => append(subject, result, 'unreserved'),
-    release: async (subject, estimate) => {
-      await append(subject, estimate, 'released');
-    },
+    settle: (subject, result) => append(subject, result, 'ended'),
+    release: giveBack,
     renew: async (ids, leaseMs) => {
       if (ids.length === 0) return;
       const until = (await redisNow()) + leaseMs;

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { Redis, Result } from 'ioredis';
+import { clockArgument, type LimitClock, loadScript, redisClock } from '../load-script.ts';
 import { redisNames } from '../redis-names.ts';
 
 /** A check that a request passes at the edge, before its body is read. */
@@ -35,8 +35,8 @@ declare module 'ioredis' {
   }
 }
 
-const ADMIT = readFileSync(new URL('./admit.lua', import.meta.url), 'utf8');
-const RENEW = readFileSync(new URL('./renew.lua', import.meta.url), 'utf8');
+const ADMIT = loadScript(new URL('./admit.lua', import.meta.url));
+const RENEW = loadScript(new URL('./renew.lua', import.meta.url));
 
 /** A crashed replica's places are free again after this time at the latest. */
 const LEASE_MS = 60_000;
@@ -47,7 +47,12 @@ const GATHER_MS = 2;
 const checkKey = ({ kind, owner }: Check): string =>
   kind === 'rate' ? redisNames.rate(owner, 'requests', null) : redisNames.places(owner);
 
-export function createAdmission({ redis }: { redis: Redis }): Admission {
+interface AdmissionOptions {
+  readonly redis: Redis;
+  readonly clock?: LimitClock;
+}
+
+export function createAdmission({ redis, clock = redisClock }: AdmissionOptions): Admission {
   redis.defineCommand('gatewayAdmit', { lua: ADMIT });
   redis.defineCommand('gatewayRenewPlaces', { lua: RENEW });
   /** Ids of the running requests that hold a place, by the key that they hold it on. */
@@ -68,8 +73,10 @@ export function createAdmission({ redis }: { redis: Redis }): Admission {
     for (const [key, ids] of gathered) redis.zrem(key, ...ids).catch(() => undefined);
   };
 
+  const renew = (key: string, ids: Iterable<string>) =>
+    redis.gatewayRenewPlaces(1, key, clockArgument(clock), LEASE_MS, ...ids);
   const renewing = setInterval(() => {
-    for (const [key, ids] of held) redis.gatewayRenewPlaces(1, key, LEASE_MS, ...ids).catch(() => undefined);
+    for (const [key, ids] of held) renew(key, ids).catch(() => undefined);
   }, RENEW_EVERY_MS).unref();
 
   return {
@@ -77,6 +84,7 @@ export function createAdmission({ redis }: { redis: Redis }): Admission {
       const [failed = 0, ...rest] = await redis.gatewayAdmit(
         checks.length,
         ...checks.map(checkKey),
+        clockArgument(clock),
         requestId,
         LEASE_MS,
         ...checks.flatMap(({ kind, limit }) => [kind, limit]),

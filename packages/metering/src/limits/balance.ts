@@ -2,6 +2,7 @@ import type { Account, Budget, Limits } from '@gateway/contracts/identity';
 import type { ChainableCommander, Redis } from 'ioredis';
 import { askRedis } from '../keys/ask-redis.ts';
 import { periodEndMs, periodOf } from '../ledger/budget-period.ts';
+import { type LimitClock, redisClock } from '../load-script.ts';
 import { redisNames } from '../redis-names.ts';
 import { rateLimitsOf } from './rate-limits.ts';
 
@@ -47,7 +48,7 @@ interface Question<T> {
 export async function readBalances(
   redis: Redis,
   accounts: readonly Account[],
-  { timeZone, nowMs }: { timeZone: string; nowMs: number },
+  { timeZone, nowMs, clock = redisClock }: { timeZone: string; nowMs: number; clock?: LimitClock },
 ): Promise<readonly AccountBalance[]> {
   const limits = accounts.flatMap(({ owner, limits: all }) => limitQuestions(owner, all));
   const budgets = accounts.flatMap(({ owner, budget }) =>
@@ -61,7 +62,8 @@ export async function readBalances(
       askRedis(error === null ? Promise.resolve(value) : Promise.reject(error)),
     ),
   );
-  const nowUs = microseconds(values.shift());
+  const redisUs = microseconds(values.shift());
+  const nowUs = clock() ?? redisUs;
   const readAll = <T>(questions: readonly Question<T>[]) =>
     questions.map(({ read }) => read(values.shift(), nowUs));
   const limitBalances = readAll(limits);

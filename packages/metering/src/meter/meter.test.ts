@@ -1,4 +1,4 @@
-import { appendFile, readdir } from 'node:fs/promises';
+import { appendFile, readdir, readFile } from 'node:fs/promises';
 import type { Account } from '@gateway/contracts/identity';
 import { NOTHING_CONSUMED, UsageRecord, type UsageResult } from '@gateway/contracts/usage-record';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
@@ -10,6 +10,9 @@ import { createLedger } from '../ledger/ledger.ts';
 import { redisNames } from '../redis-names.ts';
 import { createMeter, type Meter, type MeterProblem } from './meter.ts';
 import { openUsageSpool, type SpooledUsage, type UsageSpool } from './usage-spool.ts';
+
+/** Stands still: a bucket fills by nothing between two requests. */
+const clockUs = Date.now() * 1000;
 
 let server: TestRedis;
 let redis: Redis;
@@ -65,7 +68,13 @@ async function meterOver(
 ): Promise<{ meter: Meter; problems: MeterProblem[]; told: readonly string[] }> {
   const problems: MeterProblem[] = [];
   const told: string[] = [];
-  const ledger = createLedger({ redis: connection, now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 });
+  const ledger = createLedger({
+    redis: connection,
+    now: Date.now,
+    keepRecordsDays: 30,
+    keepSumsDays: 400,
+    clock: () => clockUs,
+  });
   const meter = createMeter({
     ledger,
     spool: spool ?? (await openUsageSpool(folder.path, `spool-${++nextId}`, Date.now)),
@@ -173,7 +182,7 @@ test('with Redis away a key with limits is refused with 503, one without goes on
   const about = subject();
   const metered = await meter.begin({ subject: about, accounts: [], estimate: result(1) });
   await metered.settle(result(7));
-  expect(kept).toEqual([{ reserved: false, record: { ...about, ...result(7) } }]);
+  expect(kept).toEqual([{ record: { ...about, ...result(7) } }]);
   await meter.close();
   connection.disconnect();
 });
@@ -184,17 +193,13 @@ test('what was spooled is accounted once, also when it is replayed twice, by whi
   const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 });
   await ledger.reserve({ subject: reserved, estimate: result(50), charges: [], leaseMs: 60_000 });
   const unknown = subject();
-  const all = [
-    { reserved: true, record: { ...reserved, ...result(10) } },
-    { reserved: false, record: { ...unknown, ...result(20) } },
-  ];
+  const all = [{ record: { ...reserved, ...result(10) } }, { record: { ...unknown, ...result(20) } }];
   for (const usage of [...all, ...all]) await spool.add(usage);
   const later = () => Date.now() + 120_000;
   const other = await openUsageSpool(folder.path, 'other', later);
-  const settle = async ({ reserved: isReserved, record }: SpooledUsage) => {
+  const settle = async ({ record }: SpooledUsage) => {
     const { id, keyId, team, endpoint, model, startedAtMs, ...rest } = record;
-    const who = { id, keyId, team, endpoint, model, startedAtMs };
-    await (isReserved ? ledger.settle(who, rest) : ledger.settleUnreserved(who, rest));
+    await ledger.settle({ id, keyId, team, endpoint, model, startedAtMs }, rest);
   };
   await expect(
     other.replay(async () => {
@@ -212,9 +217,9 @@ test('what was spooled is accounted once, also when it is replayed twice, by whi
 test('half a line of a process that died while writing is not read, and does not hold up the others', async () => {
   const own = await temporaryFolder();
   const spool = await openUsageSpool(own.path, 'dying', Date.now);
-  await spool.add({ reserved: false, record: { ...subject(), ...result(1) } });
+  await spool.add({ record: { ...subject(), ...result(1) } });
   const [file = ''] = await readdir(own.path);
-  await appendFile(`${own.path}/${file}`, '{"reserved":false,"rec');
+  await appendFile(`${own.path}/${file}`, '{"rec');
   const seen: SpooledUsage[] = [];
   await spool.replay(async (usage) => void seen.push(usage));
   expect(seen).toHaveLength(1);
@@ -242,4 +247,61 @@ test('a reservation that another process is to settle is there before it is hand
   await other.meter.resume(about).settle(result(4));
   expect((await records()).map(({ costMicroUsd }) => costMicroUsd)).toEqual([4]);
   await other.meter.close();
+});
+
+test('what was lost from Redis in the middle of ten requests is recorded, once each, also from the spool', async () => {
+  const { meter } = await meterOver(redis);
+  const abouts = Array.from({ length: 10 }, subject);
+  const begun = await Promise.all(
+    abouts.map((about) => meter.begin({ subject: about, accounts: [budget(10_000)], estimate: result(400) })),
+  );
+  await redis.flushall();
+  await Promise.all(begun.map((metered) => metered.settle(result(150))));
+  const spool = await openUsageSpool(folder.path, 'after a flush', Date.now);
+  for (const about of abouts) await spool.add({ record: { ...about, ...result(150) } });
+  const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 });
+  await spool.replay(async ({ record: { id, keyId, team, endpoint, model, startedAtMs, ...rest } }) => {
+    await ledger.settle({ id, keyId, team, endpoint, model, startedAtMs }, rest);
+  });
+  const ids = (await records()).map(({ id }) => id);
+  expect(ids.toSorted()).toEqual(abouts.map(({ id }) => id).toSorted());
+  await meter.close();
+});
+
+test('usage that is no whole number is reported and charged as estimated', async () => {
+  const { meter, problems } = await meterOver(redis);
+  const metered = await meter.begin({
+    subject: subject(),
+    accounts: [budget(1000)],
+    estimate: result(400, 7),
+  });
+  await metered.settle(result(150.5, 12.5));
+  expect(await spent()).toEqual({ reserved: '0', spent: '400' });
+  expect(await records()).toMatchObject([
+    { costMicroUsd: 400, estimated: true, consumption: { outputTokens: 7 }, channel: 'openai' },
+  ]);
+  expect(problems).toMatchObject([
+    { what: 'usage', reason: expect.stringContaining('consumption.outputTokens, costMicroUsd') },
+  ]);
+  await meter.close();
+});
+
+test('a line of the spool that cannot be read is reported and put aside, and holds up no other', async () => {
+  const own = await temporaryFolder();
+  const broken: unknown[] = [];
+  const spool = await openUsageSpool(own.path, 'odd', Date.now, (record) => broken.push(record));
+  const [first, last] = [subject(), subject()];
+  await spool.add({ record: { ...first, ...result(1) } });
+  const [file = ''] = await readdir(own.path);
+  const odd = JSON.stringify({ record: { ...subject(), ...result(12.5) } });
+  await appendFile(`${own.path}/${file}`, `${odd}\n`);
+  await spool.add({ record: { ...last, ...result(2) } });
+  const seen: string[] = [];
+  const settle = async ({ record }: SpooledUsage) => void seen.push(record.id);
+  await spool.replay(settle);
+  await spool.replay(settle);
+  expect(seen).toEqual([first.id, last.id]);
+  expect(broken).toEqual([{ kind: 'spooled_usage', id: expect.stringMatching(/ 2$/) }]);
+  expect(await readFile(`${own.path}/broken.txt`, 'utf8')).toBe(`${odd}\n`);
+  await own.close();
 });

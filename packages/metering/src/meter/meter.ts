@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Account } from '@gateway/contracts/identity';
+import { soundUsage } from '@gateway/contracts/sound-usage';
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
 import { amountsOf, type Ledger } from '../ledger/ledger.ts';
 import { chargesOf } from './account-charges.ts';
@@ -22,7 +23,16 @@ export interface MeterOptions {
 }
 
 export interface MeterProblem {
-  readonly what: 'reserve' | 'settle' | 'spool' | 'renew' | 'release' | 'sweep' | 'replay';
+  readonly what:
+    | 'reserve'
+    | 'usage'
+    | 'settle'
+    | 'spool'
+    | 'renew'
+    | 'release'
+    | 'sweep'
+    | 'replay'
+    | 'broken record';
   /** Of the error only its message: Redis' own errors carry whole commands. */
   readonly reason: string;
 }
@@ -55,7 +65,7 @@ export interface Meter {
    * are limits or budgets to keep and Redis is away
    */
   begin(demand: Demand): Promise<Metered>;
-  /** Takes up a reservation that another process made: a job's. */
+  /** Takes up a reservation that another process made: a job's, whose usage is sound (`soundUsage`). */
   resume(subject: UsageSubject): Metered;
   /** Waits for what is being settled. */
   close(): Promise<void>;
@@ -73,7 +83,7 @@ export function createMeter(options: MeterOptions): Meter {
   const { ledger, spool, now, timeZone, report, onRefused, onBudgetNear } = options;
   const open = new Set<string>();
   /** Refused because Redis did not answer in time; it may carry the reservation out when it goes on. */
-  const doubtful = new Map<string, Pick<Demand, 'subject' | 'estimate'>>();
+  const doubtful = new Set<string>();
   // A count and not a set of promises: what a long-lived set has held survives young garbage collection.
   let settling = 0;
   let onQuiet: (() => void) | undefined;
@@ -88,10 +98,9 @@ export function createMeter(options: MeterOptions): Meter {
     }
   };
 
-  const settle = ({ reserved, record }: SpooledUsage): Promise<boolean> => {
+  const settle = ({ record }: SpooledUsage): Promise<boolean> => {
     const { id, keyId, team, endpoint, model, startedAtMs, ...result } = record;
-    const subject = { id, keyId, team, endpoint, model, startedAtMs };
-    return reserved ? ledger.settle(subject, result) : ledger.settleUnreserved(subject, result);
+    return ledger.settle({ id, keyId, team, endpoint, model, startedAtMs }, result);
   };
 
   const settleOrSpool = async (usage: SpooledUsage): Promise<void> => {
@@ -100,18 +109,25 @@ export function createMeter(options: MeterOptions): Meter {
     await attempt('spool', () => spool.add(usage));
   };
 
+  const soundResult = (id: string, result: UsageResult, estimate: UsageResult): UsageResult => {
+    const { usage, wrong } = soundUsage(result, estimate);
+    if (wrong.length > 0)
+      report({ what: 'usage', reason: `${id}: no amounts in ${wrong.join(', ')}; charged as estimated` });
+    return usage;
+  };
+
+  /** Without an estimate: what is settled has been held to one by whoever has it. */
   const metered = (
     subject: UsageSubject,
-    reserving: Promise<boolean>,
-    notice: string | null = null,
+    reserving: Promise<unknown>,
+    { estimate, notice = null }: { estimate?: UsageResult; notice?: string | null } = {},
   ): Metered => {
     let settled: Promise<void> | undefined;
     return {
       budgetNotice: notice,
       settle: (result) => {
-        settled ??= track(
-          reserving.then((reserved) => settleOrSpool({ reserved, record: { ...subject, ...result } })),
-        );
+        const sound = estimate === undefined ? result : soundResult(subject.id, result, estimate);
+        settled ??= track(reserving.then(() => settleOrSpool({ record: { ...subject, ...sound } })));
         return settled;
       },
     };
@@ -125,8 +141,8 @@ export function createMeter(options: MeterOptions): Meter {
   };
 
   const releaseDoubtful = async (): Promise<void> => {
-    for (const [id, { subject, estimate }] of doubtful) {
-      await ledger.release(subject, estimate);
+    for (const id of doubtful) {
+      await ledger.release(id);
       doubtful.delete(id);
     }
   };
@@ -155,11 +171,12 @@ export function createMeter(options: MeterOptions): Meter {
         return metered(
           subject,
           attempt('reserve', () => reserving),
+          { estimate },
         );
       }
       const answer = await reserving.catch((cause: unknown) => {
         open.delete(subject.id);
-        if (doubtful.size < MOST_DOUBTFUL) doubtful.set(subject.id, { subject, estimate });
+        if (doubtful.size < MOST_DOUBTFUL) doubtful.add(subject.id);
         throw new GatewayError('service_unavailable', {
           message: `The gateway cannot check this key's limits at the moment. Please try again in ${RETRY_AFTER_SECONDS} seconds.`,
           retryAfterSeconds: RETRY_AFTER_SECONDS,
@@ -169,13 +186,13 @@ export function createMeter(options: MeterOptions): Meter {
       if (answer.ok) {
         const notice = budgetNotice(charges, answer.remaining);
         if (notice !== null) onBudgetNear();
-        return metered(subject, Promise.resolve(true), notice);
+        return metered(subject, Promise.resolve(), { estimate, notice });
       }
       open.delete(subject.id);
       onRefused(reasonOf(answer.charge), subject);
       throw refusalOf(answer, amountsOf(estimate)[answer.charge.dimension] ?? 0, now());
     },
-    resume: (subject) => metered(subject, Promise.resolve(true)),
+    resume: (subject) => metered(subject, Promise.resolve()),
     close: async () => {
       clearInterval(timer);
       if (settling > 0)

@@ -12,6 +12,9 @@ let server: TestRedis;
 let connections: readonly Redis[];
 let meters: readonly Meter[];
 const reasons: string[] = [];
+/** Stands still: a bucket fills by nothing while requests are on their way. */
+const clockUs = Date.now() * 1000;
+const clock = () => clockUs;
 
 beforeAll(async () => {
   server = await startRedis();
@@ -19,7 +22,7 @@ beforeAll(async () => {
   await Promise.all(connections.map((redis) => redis.connect()));
   meters = connections.map((redis) =>
     createMeter({
-      ledger: createLedger({ redis, now: Date.now, keepRecordsDays: 1, keepSumsDays: 1 }),
+      ledger: createLedger({ redis, now: Date.now, keepRecordsDays: 1, keepSumsDays: 1, clock }),
       spool: { add: async () => undefined, replay: async () => undefined },
       now: Date.now,
       timeZone: 'UTC',
@@ -116,7 +119,7 @@ test("what is left of a pattern's limits is told beside what is left over all mo
     },
   ];
   await begin(accounts, 'gpt-5');
-  const [balance] = await readBalances(redis, accounts, { timeZone: 'UTC', nowMs: Date.now() });
+  const [balance] = await readBalances(redis, accounts, { timeZone: 'UTC', nowMs: Date.now(), clock });
   expect(balance?.limits).toEqual([
     { limit: 'requestsPerMinute', model: null, value: 9, remaining: 9 },
     { limit: 'requestsPerMinute', model: 'gpt-*', value: 3, remaining: 2 },

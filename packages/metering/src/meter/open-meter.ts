@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
+import { type BrokenRecord, reportOnce } from '../broken-records.ts';
 import { createLedger } from '../ledger/ledger.ts';
 import { createRefusalCounts } from '../usage/refusal-counts.ts';
 import { createMeter, type Meter, type MeterOptions } from './meter.ts';
@@ -15,7 +16,11 @@ interface OpenMeterOptions extends Pick<MeterOptions, 'report'> {
     readonly USAGE_RECORDS_DAYS: number;
     readonly USAGE_SUMS_DAYS: number;
   };
-  readonly metrics: { refused(reason: RefusedFor): void; budgetNear(): void };
+  readonly metrics: {
+    refused(reason: RefusedFor): void;
+    budgetNear(): void;
+    brokenRecord(kind: BrokenRecord['kind']): void;
+  };
   readonly now: () => number;
 }
 
@@ -26,9 +31,13 @@ const SPOOL_FOLDER = 'usage-spool';
 export async function openMeter({ redis, settings, metrics, now, report }: OpenMeterOptions): Promise<Meter> {
   const { USAGE_RECORDS_DAYS: keepRecordsDays, USAGE_SUMS_DAYS: keepSumsDays } = settings;
   const refusals = createRefusalCounts({ redis, now, keepSumsDays });
+  const onBroken = reportOnce(({ kind, id }) => {
+    report({ what: 'broken record', reason: `${kind} ${id}` });
+    metrics.brokenRecord(kind);
+  });
   const meter = createMeter({
-    ledger: createLedger({ redis, now, keepRecordsDays, keepSumsDays }),
-    spool: await openUsageSpool(join(settings.GATEWAY_DATA_DIR, SPOOL_FOLDER), randomUUID(), now),
+    ledger: createLedger({ redis, now, keepRecordsDays, keepSumsDays, onBroken }),
+    spool: await openUsageSpool(join(settings.GATEWAY_DATA_DIR, SPOOL_FOLDER), randomUUID(), now, onBroken),
     now,
     timeZone: settings.GATEWAY_TIME_ZONE,
     report,

@@ -2,28 +2,39 @@ import { appendFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/
 import { join } from 'node:path';
 import { UsageRecord } from '@gateway/contracts/usage-record';
 import { z } from 'zod';
+import { type ReportBroken, readStored } from '../broken-records.ts';
 
-/** A record, and whether its request knows that it had reserved. */
-const SpooledUsage = z.object({ reserved: z.boolean(), record: UsageRecord });
+/** One line of the spool. */
+const SpooledUsage = z.object({ record: UsageRecord });
 export type SpooledUsage = z.infer<typeof SpooledUsage>;
+
+const parseLine = (line: string): SpooledUsage => SpooledUsage.parse(JSON.parse(line));
 
 /** What could not be settled because Redis was away, kept on disk until it can. */
 export interface UsageSpool {
   add(usage: SpooledUsage): Promise<void>;
   /**
    * Hands everything kept to `settle`; what it throws ends the replay and everything stays kept. Settling is
-   * idempotent by id, so that a file handed out twice does no harm.
+   * idempotent by id, so that a file handed out twice does no harm. A line that cannot be read is reported and put
+   * aside, so that it holds up no other.
    */
   replay(settle: (usage: SpooledUsage) => Promise<void>): Promise<void>;
 }
 
 const OPEN = '.open.ndjson';
 const FULL = '.full.ndjson';
+/** Lines that cannot be read, for a person to look at. */
+const BROKEN = 'broken.txt';
 /** An open file that nobody has written to for this long belongs to a process that is gone, or does not need it now. */
 const LEFT_ALONE_MS = 60_000;
 
 /** `name` is this process's own among those that share the folder. */
-export async function openUsageSpool(folder: string, name: string, now: () => number): Promise<UsageSpool> {
+export async function openUsageSpool(
+  folder: string,
+  name: string,
+  now: () => number,
+  onBroken: ReportBroken = () => undefined,
+): Promise<UsageSpool> {
   await mkdir(folder, { recursive: true });
   const own = `${name}${OPEN}`;
   let lastClosed = 0;
@@ -59,7 +70,18 @@ export async function openUsageSpool(folder: string, name: string, now: () => nu
         const text = await readFile(join(folder, file), 'utf8').catch(() => '');
         // What stands behind the last line end was being written when its process died: it was never kept.
         const lines = text.split('\n').slice(0, -1);
-        for (const line of lines) await settle(SpooledUsage.parse(JSON.parse(line)));
+        const broken: string[] = [];
+        for (const [at, line] of lines.entries()) {
+          const usage = readStored(
+            line,
+            parseLine,
+            { kind: 'spooled_usage', id: `${file} ${at + 1}` },
+            onBroken,
+          );
+          if (usage === undefined) broken.push(line);
+          else await settle(usage);
+        }
+        if (broken.length > 0) await appendFile(join(folder, BROKEN), `${broken.join('\n')}\n`);
         await rm(join(folder, file), { force: true });
       }
     },

@@ -3,6 +3,7 @@ import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLedger } from '../ledger/ledger.ts';
+import { redisNames } from '../redis-names.ts';
 import { queryUsage } from './usage-query.ts';
 import { usageRecords } from './usage-records.ts';
 
@@ -47,7 +48,7 @@ async function record(moment: string, changes: Partial<UsageRecord>) {
     costMicroUsd: 10,
   };
   const { id, keyId, team, endpoint, model, startedAtMs, ...rest } = { ...subject, ...result, ...changes };
-  await ledger.settleUnreserved({ id, keyId, team, endpoint, model, startedAtMs }, rest);
+  await ledger.settle({ id, keyId, team, endpoint, model, startedAtMs }, rest);
 }
 
 test('usage is grouped as asked, from the first hour to the last, and nothing else', async () => {
@@ -99,4 +100,37 @@ test('records come out as they went in, every one, over more than a page', async
   }
   expect(new Set(seen).size).toBe(1203);
   expect(seen).toEqual(seen.toSorted((a, b) => Number(a.slice(4)) - Number(b.slice(4))));
+});
+
+test('a broken record or sum is reported, and costs no other its place', async () => {
+  await record('2026-11-20T10:10:00Z', {});
+  const name = redisNames.records('2026-11-20');
+  const id = await redis.xadd(name, '*', 'record', '{"id":"req_x","costMicroUsd":0.5}');
+  await redis.xadd(name, '*', 'record', '{"id":');
+  await record('2026-11-20T10:20:00Z', {});
+  const sums = redisNames.sums('2026-11-20T10');
+  await redis.hset(
+    sums,
+    'no sum',
+    '1',
+    (await redis.hkeys(sums))[0]?.replace('key_1', 'key_2') ?? '',
+    '12.5',
+  );
+
+  const broken: { kind: string; id: string }[] = [];
+  const onBroken = (one: { kind: string; id: string }) => void broken.push(one);
+  const ids: string[] = [];
+  // Streams go by Redis' clock, records by the day that their process wrote.
+  const day = { fromMs: at('2026-11-20T00:00:00Z'), toMs: at('2026-11-21T00:00:00Z') };
+  await redis.rename(name, redisNames.records(new Date().toISOString().slice(0, 10)));
+  const today = at(new Date().toISOString().slice(0, 10));
+  for await (const one of usageRecords(redis, { fromMs: today, toMs: today + 86_400_000, onBroken }))
+    ids.push(one.id);
+  expect(ids).toHaveLength(2);
+  expect(broken.map(({ kind }) => kind)).toEqual(['usage_record', 'usage_record']);
+  expect(broken[0]?.id).toContain(id);
+
+  const [total] = await queryUsage(redis, { ...day, groupBy: [], only: {}, onBroken });
+  expect(total?.sums).toMatchObject({ requests: 2, costMicroUsd: 20 });
+  expect(broken.slice(2).map(({ kind }) => kind)).toEqual(['usage_sum', 'usage_sum']);
 });

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { ReportBroken } from '../broken-records.ts';
 import { redisNames } from '../redis-names.ts';
 import { GROUPS, type Group, type Groups, type Measure, parseSumField } from './sums.ts';
 
@@ -14,6 +15,7 @@ export interface UsageQuery {
   readonly groupBy: readonly GroupBy[];
   /** Only what has exactly these values. */
   readonly only: Partial<Record<Group, string | undefined>>;
+  readonly onBroken?: ReportBroken;
 }
 
 /** What a row is about, and its sums. */
@@ -44,7 +46,7 @@ const NO_SUMS: Record<Measure, number> = {
 /** `2026-11-20T11` */
 const hourName = (hour: number): string => new Date(hour * HOUR_MS).toISOString().slice(0, 13);
 
-/** Adds up the hours' sums into rows, in the order of their groups. */
+/** Adds up the hours' sums into rows, in the order of their groups. A sum that cannot be read is reported and left out. */
 export async function queryUsage(redis: Redis, query: UsageQuery): Promise<readonly UsageRow[]> {
   const rows = new Map<string, UsageRow>();
   const lastHour = Math.ceil(query.toMs / HOUR_MS);
@@ -61,13 +63,18 @@ export async function queryUsage(redis: Redis, query: UsageQuery): Promise<reado
 
 function addHour(
   rows: Map<string, UsageRow>,
-  { groupBy, only }: UsageQuery,
+  { groupBy, only, onBroken }: UsageQuery,
   hour: string,
   sums: Readonly<Record<string, string>>,
 ): void {
   for (const [field, value] of Object.entries(sums)) {
     const parsed = parseSumField(field);
-    if (parsed === undefined || !fits(parsed.groups, only)) continue;
+    const amount = Number(value);
+    if (parsed === undefined || !Number.isSafeInteger(amount)) {
+      onBroken?.({ kind: 'usage_sum', id: `${redisNames.sums(hour)} ${field}` });
+      continue;
+    }
+    if (!fits(parsed.groups, only)) continue;
     const values = { ...parsed.groups, hour, day: hour.slice(0, 10) };
     const group = Object.fromEntries(groupBy.map((name) => [name, values[name]]));
     const key = JSON.stringify(groupBy.map((name) => values[name]));
@@ -76,7 +83,7 @@ function addHour(
       row = { group, sums: { ...NO_SUMS } };
       rows.set(key, row);
     }
-    row.sums[parsed.measure] += Number(value);
+    row.sums[parsed.measure] += amount;
   }
 }
 

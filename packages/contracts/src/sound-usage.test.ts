@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { soundUsage } from './sound-usage.ts';
+import { NOTHING_CONSUMED, UsageResult } from './usage-record.ts';
+
+const estimate: UsageResult = {
+  outcome: 'ok',
+  channel: null,
+  attempts: 0,
+  durationMs: 0,
+  firstByteMs: null,
+  consumption: { ...NOTHING_CONSUMED, inputTokens: 20, outputTokens: 100 },
+  estimated: true,
+  costMicroUsd: 900,
+};
+const said: UsageResult = {
+  ...estimate,
+  channel: 'openai',
+  attempts: 1,
+  durationMs: 12.5,
+  consumption: { ...NOTHING_CONSUMED, inputTokens: 12, outputTokens: 3 },
+  estimated: false,
+  costMicroUsd: 45,
+};
+
+test('usage in whole numbers stays as it is', () => {
+  expect(soundUsage(said, estimate)).toEqual({ usage: said, wrong: [] });
+});
+
+test.for([12.5, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60])(
+  'tokens of %d are replaced by the estimate, and nothing else is',
+  (inputTokens) => {
+    const { usage, wrong } = soundUsage(
+      { ...said, consumption: { ...said.consumption, inputTokens } },
+      estimate,
+    );
+    expect(wrong).toEqual(['consumption.inputTokens']);
+    expect(usage).toEqual({
+      ...said,
+      consumption: estimate.consumption,
+      costMicroUsd: 900,
+      estimated: true,
+    });
+  },
+);
+
+test('a cost that is no whole number is replaced together with the consumption that it came of', () => {
+  const { usage, wrong } = soundUsage({ ...said, costMicroUsd: 0.5 }, estimate);
+  expect(wrong).toEqual(['costMicroUsd']);
+  expect(usage).toMatchObject({ consumption: estimate.consumption, costMicroUsd: 900, estimated: true });
+});
+
+test('what else is wrong leaves nothing but the estimate and the outcome', () => {
+  const { usage } = soundUsage({ ...said, outcome: 'cut', durationMs: Number.NaN }, estimate);
+  expect(usage).toEqual({ ...estimate, outcome: 'cut' });
+  expect(UsageResult.safeParse(usage).success).toBe(true);
+});

@@ -1,0 +1,107 @@
+import { readFile } from 'node:fs/promises';
+import { GatewayError, SerializedError } from '@gateway/contracts/gateway-error';
+import { type AssetStore, assetId } from './asset-store.ts';
+import { writeWhole } from './file-area.ts';
+import { decodeFailure, encodeFailure } from './job-failure.ts';
+import type { UploadStore } from './upload-store.ts';
+
+/**
+ * What jobs are given and what they make lies in files; Redis holds their names. An input goes with the uploads that it names,
+ * when its job has ended; an output is an asset, and goes with the images that it names.
+ */
+export interface JobFiles {
+  readonly uploads: UploadStore;
+  readonly assets: Pick<AssetStore, 'put' | 'open'>;
+}
+
+const JSON_TYPE = 'application/json';
+
+/** Keeps a job's input; resolves to its id. @throws {GatewayError} `storage_full` */
+export async function storeInput({ uploads }: JobFiles, input: unknown): Promise<string> {
+  const id = uploads.newInputId();
+  await writeWhole(uploads.pathOf(id), Buffer.from(JSON.stringify(input)));
+  return id;
+}
+
+/** @throws {GatewayError} `internal` when it is not there */
+export async function readInput({ uploads }: JobFiles, inputId: string): Promise<unknown> {
+  const text = await readFile(uploads.pathOf(inputId), 'utf8').catch((cause: unknown) => {
+    throw missing("The job's input cannot be found.", cause);
+  });
+  return JSON.parse(text);
+}
+
+/** Keeps a job's output; resolves to the asset's id. @throws {GatewayError} `storage_full` */
+export async function storeOutput({ assets }: JobFiles, jobId: string, output: unknown): Promise<string> {
+  try {
+    const { id } = await assets.put(outputId(jobId), Buffer.from(JSON.stringify(output)));
+    return id;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    // The work has been done: whoever sends the request again pays again.
+    throw new GatewayError(error.code, { ...error.options, retry: false });
+  }
+}
+
+/** What a job made, if it came as far as storing it. */
+export async function readOutput({ assets }: Pick<JobFiles, 'assets'>, jobId: string): Promise<unknown> {
+  return readJson(assets, outputId(jobId));
+}
+
+/** The output of a job that has ended well. @throws {GatewayError} `internal` when it is not there */
+export async function outputOf(files: JobFiles, jobId: string): Promise<unknown> {
+  const output = await readOutput(files, jobId).catch((cause: unknown) => {
+    throw missing('The job was done, but its result cannot be read.', cause);
+  });
+  if (output === undefined) throw missing('The job was done, but its result cannot be found.');
+  return output;
+}
+
+/** A reason that is longer than this lies in a file: a provider's error body may be of any length. */
+const MAX_REASON_BYTES = 1024;
+
+/** A failed job's reason, as Redis keeps it. */
+export async function storeFailure(
+  { assets }: JobFiles,
+  jobId: string,
+  error: GatewayError,
+): Promise<string> {
+  const reason = encodeFailure(error);
+  if (Buffer.byteLength(reason) <= MAX_REASON_BYTES) return reason;
+  try {
+    await assets.put(failureId(jobId), Buffer.from(reason));
+  } catch {
+    // Without room for it, the caller gets to know the code at least.
+    const { code, retry, source } = error;
+    return encodeFailure(new GatewayError(code, { message: error.message.slice(0, 200), retry, source }));
+  }
+  return STORED_FAILURE;
+}
+
+const STORED_FAILURE = 'stored';
+
+/** Why a job failed. */
+export async function failureOf({ assets }: JobFiles, jobId: string, reason: string): Promise<GatewayError> {
+  if (reason !== STORED_FAILURE) return decodeFailure(reason);
+  try {
+    return GatewayError.deserialize(SerializedError.parse(await readJson(assets, failureId(jobId))));
+  } catch (cause) {
+    return missing('The job failed, and the reason cannot be found.', cause);
+  }
+}
+
+const outputId = (jobId: string): string => assetId(jobId, 'output', JSON_TYPE);
+const failureId = (jobId: string): string => assetId(jobId, 'failure', JSON_TYPE);
+
+async function readJson(assets: Pick<AssetStore, 'open'>, id: string): Promise<unknown> {
+  const asset = await assets.open(id);
+  return asset === undefined ? undefined : JSON.parse((await asset.bytes()).toString());
+}
+
+/** Never to be repeated: the work may have been done and paid for. */
+const missing = (what: string, cause?: unknown): GatewayError =>
+  new GatewayError('internal', {
+    message: `${what} Report the request id.`,
+    retry: false,
+    cause: new Error('Do the service and its workers share GATEWAY_DATA_DIR?', { cause }),
+  });

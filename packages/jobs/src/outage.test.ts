@@ -1,0 +1,125 @@
+import { startRedis } from '@gateway/testkit/start-redis';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { Redis } from 'ioredis';
+import { expect, test } from 'vitest';
+import { generation, images, type JobStage, openJobStage, owner, staying } from './fixtures/job-stage.ts';
+import { openRedisProxy } from './fixtures/redis-proxy.ts';
+import type { JobContext } from './job-act.ts';
+
+/** Redis goes away while jobs are waited for: what was paid for reaches its caller. */
+
+const WAITING = 25;
+const requestIds = Array.from({ length: WAITING }, (_, at) => `req_${at}`);
+
+/** As many callers as jobs, all of which have begun and end together. */
+async function waitingCallers(stage: JobStage, redisUrl?: string) {
+  const queue = await stage.openQueue(redisUrl === undefined ? {} : { redisUrl });
+  const finish = Promise.withResolvers<void>();
+  const count = { begun: 0, answered: 0 };
+  const run = async (_input: unknown, { requestId }: JobContext) => {
+    count.begun += 1;
+    await finish.promise;
+    return { ...images, channel: requestId };
+  };
+  await stage.openWorker({ 'image.generation': { run }, 'image.edit': { run } }, { concurrency: WAITING });
+  const handles = await Promise.all(
+    requestIds.map((requestId) => queue.enqueue('image.generation', generation, { ...owner, requestId })),
+  );
+  const results = handles.map(async (handle) => {
+    try {
+      return (await handle.result(staying)).channel;
+    } catch (error) {
+      return error;
+    } finally {
+      count.answered += 1;
+    }
+  });
+  await waitFor(() => count.begun === WAITING);
+  return { count, finish: finish.resolve, answers: () => Promise.all(results) };
+}
+
+test('all of 25 who wait get their images when Redis is stopped and comes back with what it knew', async () => {
+  const folder = await temporaryFolder();
+  const redis = await startRedis({ keepIn: folder.path });
+  const stage = await openJobStage(redis);
+  const callers = await waitingCallers(stage);
+  await redis.stop();
+  callers.finish();
+  const again = await startRedis({ port: redis.port, keepIn: folder.path });
+  expect(await callers.answers()).toEqual(requestIds);
+  expect(callers.count.begun).toBe(WAITING);
+  await stage.clear();
+  await again.close();
+  await stage.close();
+  await folder.close();
+});
+
+test('all of 25 who wait get their images when Redis freezes and goes on', async () => {
+  const redis = await startRedis();
+  const stage = await openJobStage(redis);
+  const callers = await waitingCallers(stage);
+  redis.kill('SIGSTOP');
+  callers.finish();
+  await new Promise((resolve) => setImmediate(resolve));
+  redis.kill('SIGCONT');
+  expect(await callers.answers()).toEqual(requestIds);
+  expect(callers.count.begun).toBe(WAITING);
+  await stage.close();
+});
+
+test('a job that ends while it is looked up after a lost connection is answered with its images', async () => {
+  const redis = await startRedis();
+  const stage = await openJobStage(redis);
+  const proxy = await openRedisProxy(redis.port);
+  const callers = await waitingCallers(stage, proxy.url);
+
+  // The look-up gets one answer, which says that a job still runs; then all jobs end; then it goes on. What the event
+  // stream has to say comes last.
+  const looking = Promise.withResolvers<void>();
+  const lookOn = Promise.withResolvers<void>();
+  const hearOn = Promise.withResolvers<void>();
+  let asked = 0;
+  proxy.beforeWrite = (commands) => {
+    if (/xread/i.test(commands)) return hearOn.promise;
+    if (!commands.includes('job_')) return undefined;
+    asked += 1;
+    looking.resolve();
+    return asked === 1 ? undefined : lookOn.promise;
+  };
+  proxy.cut();
+  await looking.promise;
+  await waitFor(() => asked === 2);
+  callers.finish();
+  await waitFor(() => stage.finished.length === WAITING);
+  lookOn.resolve();
+  await waitFor(() => callers.count.answered >= WAITING - 1);
+  hearOn.resolve();
+  expect(await callers.answers()).toEqual(requestIds);
+
+  await stage.clear();
+  await proxy.close();
+  await stage.close();
+});
+
+test('what was made is answered with although Redis has lost the job', async () => {
+  const redis = await startRedis();
+  const stage = await openJobStage(redis);
+  const proxy = await openRedisProxy(redis.port);
+  const callers = await waitingCallers(stage, proxy.url);
+  const admin = new Redis(redis.url);
+  const hearOn = Promise.withResolvers<void>();
+  proxy.beforeWrite = (commands) => (/xread/i.test(commands) ? hearOn.promise : undefined);
+  // The connection for the event stream hears nothing until all is lost.
+  proxy.cut();
+  callers.finish();
+  await waitFor(() => stage.finished.length === WAITING);
+  await admin.flushall();
+  proxy.cut();
+  hearOn.resolve();
+  expect(await callers.answers()).toEqual(requestIds);
+  admin.disconnect();
+  await stage.clear();
+  await proxy.close();
+  await stage.close();
+});

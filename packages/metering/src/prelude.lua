@@ -1,0 +1,35 @@
+-- Stands before every script of this package. A script checks all that it is given and all that it finds with these
+-- functions before its first write: Redis takes nothing back when a script fails in the middle.
+
+-- The largest whole number that JavaScript holds exactly.
+local MAX_AMOUNT = 9007199254740991
+
+-- A whole number from 0 on, as a number; else the script ends. Never the text itself: what is wrong may be anything.
+local function amount(value, what)
+  local number = tonumber(value)
+  if not number or number < 0 or number > MAX_AMOUNT or number ~= math.floor(number) then
+    error('invalid amount: ' .. what)
+  end
+  return number
+end
+
+-- A counter as Redis keeps it, which HINCRBY can add an amount to; one that is not there yet is 0.
+local function counter(value, what)
+  if not value then return 0 end
+  if #value > 18 or not string.find(value, '^-?%d+$') then error('invalid counter: ' .. what) end
+  return tonumber(value)
+end
+
+-- Microseconds since 1970. All replicas count by Redis' own clock, which an empty argument stands for; tests give a time.
+local function clock(argument)
+  if argument ~= '' then return amount(argument, 'time') end
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
+
+-- When a bucket will be full again, in microseconds; 0 where nothing has been taken from it.
+local function full_at(key)
+  local time = tonumber(redis.call('GET', key) or 0)
+  if not time or time ~= time then error('invalid time of a bucket') end
+  return time
+end
