@@ -3,7 +3,7 @@ import type { Dialect, GatewayErrorOptions } from '@gateway/contracts/gateway-er
 import type { Candidate } from './catalog.ts';
 import { cleanMessage, withoutOwnSecrets, withoutSecrets } from './clean-message.ts';
 import type { Failure } from './failure.ts';
-import { classifyAnswer, failureRule } from './failures.ts';
+import { classifyAnswer, type FailureKind, failureRule } from './failures.ts';
 import { dialectOfProtocol } from './protocol.ts';
 import { type ProviderError, readProviderError } from './provider-error.ts';
 import { retryAfterSeconds } from './retry-after.ts';
@@ -62,15 +62,18 @@ const rejection = (
   return { message, relay: { status: answer.status, body: relayBody(answer, error, message, context) } };
 };
 
+/** Failures that are the caller's to mend: the provider's own words reach the caller. */
+const QUOTING_KINDS: ReadonlySet<FailureKind> = new Set(['rejected', 'not-found', 'too-long']);
+
 /** What a provider's error answer means, and what of it the caller is told. */
 export const answerFailure = (answer: ErrorAnswer, context: Context): Failure => {
   const { status, headers, body } = answer;
   const error = readProviderError(withoutOwnSecrets(body, context.candidate));
-  const codes = [error.code, error.type, error.detail];
-  const kind = classifyAnswer({ status, message: error.message, codes, namesObject: context.namesObject });
+  const { namesObject, candidate } = context;
+  const kind = classifyAnswer({ status, error, namesObject, model: candidate.model });
   const wait = retryAfterSeconds(headers, error.message, Date.now());
   // About a mistake of the caller's, providers quote the caller: that is no matter for a log.
-  const quotes = kind === 'rejected' || kind === 'too-long';
+  const quotes = QUOTING_KINDS.has(kind);
   const said = quotes ? '' : withoutSecrets(error.message, context.candidate).slice(0, 500);
   const failure = {
     kind,

@@ -1,4 +1,6 @@
 import type { ErrorCode } from '@gateway/contracts/error-codes';
+import { notFoundFault } from './not-found.ts';
+import type { ProviderError } from './provider-error.ts';
 
 interface FailureRule {
   readonly code: ErrorCode;
@@ -64,6 +66,12 @@ export const FAILURES = {
     elsewhere: false,
     rank: 8,
     message: 'The upstream refused this request.',
+  },
+  'not-found': {
+    code: 'object_not_found',
+    elsewhere: false,
+    rank: 8,
+    message: 'Something that this request names does not exist at the upstream. Check its ids.',
   },
   'too-long': {
     code: 'context_length_exceeded',
@@ -134,20 +142,22 @@ const TOO_LONG =
 
 export interface AnswerFacts {
   readonly status: number;
-  readonly message: string;
-  readonly codes: readonly (string | null)[];
-  /** The request named an object of the provider's, so that a 404 means that object and not the model. */
+  readonly error: ProviderError;
+  /** The request is about an object of the provider's, so that a 404 means that object and not the model. */
   readonly namesObject: boolean;
+  /** The channel's name of the model. */
+  readonly model: string;
 }
 
-export const classifyAnswer = ({ status, message, codes, namesObject }: AnswerFacts): FailureKind => {
-  for (const code of codes) {
-    const kind = code === null ? undefined : CODE_KINDS[code];
+export const classifyAnswer = ({ status, error, namesObject, model }: AnswerFacts): FailureKind => {
+  for (const code of [error.code, error.type, error.detail]) {
+    const kind = code !== null && Object.hasOwn(CODE_KINDS, code) ? CODE_KINDS[code] : undefined;
     if (kind !== undefined) return kind;
   }
-  if (status === 400 && NO_CREDIT.test(message)) return 'quota-exhausted';
-  if (status === 400 && TOO_LONG.test(message)) return 'too-long';
+  if (status === 400 && NO_CREDIT.test(error.message)) return 'quota-exhausted';
+  if (status === 400 && TOO_LONG.test(error.message)) return 'too-long';
   if (status === 404 && namesObject) return 'rejected';
+  if (status === 404 && notFoundFault(error, model) === 'caller') return 'not-found';
   const kind = STATUS_KINDS[status];
   if (kind !== undefined) return kind;
   if (status >= 300 && status < 400) return 'misconfigured';
