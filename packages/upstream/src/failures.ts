@@ -131,6 +131,7 @@ const CODE_KINDS: Readonly<Record<string, FailureKind>> = {
   slow_down: 'overloaded',
   previous_response_not_found: 'rejected',
   context_length_exceeded: 'too-long',
+  exceed_context_size_error: 'too-long',
 };
 
 /** Anthropic reports an account without credit as an ordinary 400; only the text tells. */
@@ -139,6 +140,10 @@ const NO_CREDIT = /credit balance is too low/i;
 /** How servers without a code of their own say that the input does not fit. */
 const TOO_LONG =
   /prompt is too long|exceed context limit|maximum context length|exceeds the (?:context window|available context size)/i;
+
+/** llama.cpp answers 500 to content that its model cannot take, and to tools that it cannot read. */
+const REFUSED_WITH_500 =
+  /\b(?:image|audio|video) input is not supported\b|\bmmproj\b|^failed to parse (?:tools|messages)\b/i;
 
 export interface AnswerFacts {
   readonly status: number;
@@ -158,6 +163,7 @@ export const classifyAnswer = ({ status, error, namesObject, model }: AnswerFact
   if (status === 400 && TOO_LONG.test(error.message)) return 'too-long';
   if (status === 404 && namesObject) return 'rejected';
   if (status === 404 && notFoundFault(error, model) === 'caller') return 'not-found';
+  if (status === 500 && REFUSED_WITH_500.test(error.message)) return 'rejected';
   const kind = STATUS_KINDS[status];
   if (kind !== undefined) return kind;
   if (status >= 300 && status < 400) return 'misconfigured';

@@ -65,3 +65,9 @@ test('an error event before any other output is followed by another channel', as
   const only = upstream.send({ ...options, candidates: candidates.slice(0, 1) });
   await expect(only).rejects.toMatchObject({ code: 'upstream_overloaded' });
 });
+
+test.for([400, 429, 503])('an error that says its status as a number has that status: %d', (code) => {
+  const bytes = Buffer.from(`data: {"error":{"code":${code},"message":"no","type":"x"}}\n\n`);
+  const headers = { 'content-type': 'text/event-stream' };
+  expect(judgeFirstOutput({ status: 200, headers, bytes, ended: false })).toMatchObject({ status: code });
+});
