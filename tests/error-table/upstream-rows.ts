@@ -109,6 +109,14 @@ export const UPSTREAM_ROWS: Record<string, ErrorRow> = {
     retry: false,
     cases: texts({ words: 'model-not-found' }, failed),
   },
+  "something of the caller's that the provider does not know": {
+    ...fromUpstream,
+    retry: false,
+    cases: texts({ words: 'object-not-found' }, [
+      openai(404, [INVALID, null], /^Vector store with id 'vs_68a1b2c3' not found\.$/),
+      anthropic(404, 'not_found_error', /^File not found: file_011CNha8iCJc$/),
+    ]),
+  },
   'a rate limit': {
     ...fromUpstream,
     retry: true,

@@ -36,6 +36,8 @@ export const Quirks = z.strictObject({
   // Tools
   /** Whether `strict` on a function is understood. */
   strictTools: z.boolean().default(true),
+  /** Whether a choice that names one tool is heeded. Elsewhere only that tool is offered, and a call is required. */
+  namedToolChoice: z.boolean().default(true),
   /** Chat: whether `type: custom` tools exist. Elsewhere they are shown to the model as functions with one text input. */
   customTools: z.boolean().default(false),
   /** Longest tool name taken. Default: 64 on chat, 128 elsewhere. */

@@ -112,6 +112,10 @@ export const NAMED_FAULTS = {
     },
     anthropic: { status: 404, message: 'model: unknown' },
   },
+  'object-not-found': {
+    openai: { status: 404, code: null, message: "Vector store with id 'vs_68a1b2c3' not found." },
+    anthropic: { status: 404, message: 'File not found: file_011CNha8iCJc' },
+  },
   'context-length': {
     openai: {
       status: 400,

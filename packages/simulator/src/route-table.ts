@@ -1,7 +1,7 @@
 import { createSpeech } from './audio/create-speech.ts';
 import { createTranscription } from './audio/create-transcription.ts';
 import type { Handler } from './call.ts';
-import { createCompletion } from './chat/create-completion.ts';
+import { countCompletionInput, createCompletion } from './chat/create-completion.ts';
 import { createImageEdit } from './images/create-edit.ts';
 import { createImage } from './images/create-image.ts';
 import { getFile } from './images/get-file.ts';
@@ -37,6 +37,7 @@ export const ROUTE_TABLE: readonly Route[] = [
   { method: 'POST', path: '/v1/messages', handler: createMessage },
   { method: 'POST', path: '/v1/messages/count_tokens', handler: countMessageTokens },
   { method: 'POST', path: '/v1/chat/completions', handler: createCompletion },
+  { method: 'POST', path: '/v1/chat/completions/input_tokens', handler: countCompletionInput },
   { method: 'GET', path: '/v1/models', handler: listModels },
   { method: 'GET', path: '/v1/models/{id}', handler: getModel },
   { method: 'POST', path: '/v1/images/generations', handler: createImage },

@@ -245,3 +245,64 @@ test.for(['constructor', 'toString', '__proto__'])('an error code %s is one that
   expect(errorFor(body, { status: 400 }).code).toBe('upstream_rejected');
   expect(errorFor(body, { status: 503 }).code).toBe(errorFor({}, { status: 503 }).code);
 });
+
+/** llama.cpp's own words, recorded. */
+const LLAMA_TOO_LONG = {
+  error: {
+    code: 400,
+    message: 'request (5010 tokens) exceeds the available context size (2048 tokens), try increasing it',
+    type: 'exceed_context_size_error',
+    n_prompt_tokens: 5010,
+    n_ctx: 2048,
+  },
+};
+
+test.for([
+  ['chat', 'openai', 'messages'],
+  ['responses', 'openai', 'input'],
+] as const)("llama.cpp's %s: an input that is too long has OpenAI's code", ([protocol, dialect, param]) => {
+  const error = errorFor(LLAMA_TOO_LONG, { protocol, dialect });
+  expect(error).toMatchObject({ code: 'context_length_exceeded', retry: false });
+  expect(error.options.relay).toBe(undefined);
+  expect(error.options.path).toEqual([param]);
+  expect(error.message).toContain('5010 tokens');
+});
+
+test("llama.cpp's messages: an input that is too long has Anthropic's words with the numbers", () => {
+  const error = errorFor(LLAMA_TOO_LONG, { protocol: 'messages', dialect: 'anthropic' });
+  expect(error.options.relay).toBe(undefined);
+  expect(error.options.message).toMatchObject({
+    anthropic: 'prompt is too long: 5010 tokens > 2048 maximum',
+  });
+});
+
+test('numbers that stand in members alone are told as well', () => {
+  const body = { error: { ...LLAMA_TOO_LONG.error, message: 'too much' } };
+  const error = errorFor(body, { protocol: 'messages', dialect: 'anthropic' });
+  expect(error.options.message).toMatchObject({ anthropic: expect.stringContaining('5010 tokens > 2048') });
+});
+
+test.for([
+  'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj',
+  'audio input is not supported - hint: if this is unexpected, you may need to provide the mmproj',
+  'Failed to parse tools: Unsupported tool type: {"type":"custom"}',
+])('a mistake of the caller that llama.cpp answers with 500 is a 400 that is not repeated: %s', (message) => {
+  for (const dialect of ['openai', 'anthropic'] as const) {
+    const protocol = dialect === 'openai' ? 'chat' : 'messages';
+    const error = errorFor(
+      { error: { code: 500, message, type: 'server_error' } },
+      { status: 500, dialect, protocol },
+    );
+    expect(error).toMatchObject({ code: 'upstream_rejected', retry: false, message });
+    expect(error.status(dialect)).toBe(400);
+  }
+});
+
+test('a refusal of a server that only speaks the Messages protocol gets the shape of that protocol', () => {
+  const body = { error: { code: 400, message: 'no such role', type: 'invalid_request_error' } };
+  const error = errorFor(body, { protocol: 'messages', dialect: 'anthropic' });
+  expect(JSON.parse(error.options.relay?.body ?? '')).toEqual({
+    type: 'error',
+    error: { type: 'invalid_request_error', message: 'no such role' },
+  });
+});

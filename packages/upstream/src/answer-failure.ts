@@ -1,12 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dialect, GatewayErrorOptions } from '@gateway/contracts/gateway-error';
+import { z } from 'zod';
 import type { Candidate } from './catalog.ts';
 import { cleanMessage, withoutOwnSecrets, withoutSecrets } from './clean-message.ts';
 import type { Failure } from './failure.ts';
-import { classifyAnswer, failureRule } from './failures.ts';
+import { classifyAnswer, type FailureKind, failureRule } from './failures.ts';
 import { dialectOfProtocol } from './protocol.ts';
-import { type ProviderError, readProviderError } from './provider-error.ts';
+import { type ProviderError, parseJson, readProviderError } from './provider-error.ts';
 import { retryAfterSeconds } from './retry-after.ts';
+import { tooLongForMessages } from './too-long.ts';
 
 export interface ErrorAnswer {
   readonly status: number;
@@ -29,15 +31,25 @@ const refusal = (error: ProviderError, status: number, candidate: Candidate): st
     ? `The upstream refused this request (HTTP ${status}).`
     : cleanMessage(error.message, candidate);
 
+/** The status by which Anthropic's clients tell a refusal; others are ordinary mistakes. */
+const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
+  404: 'not_found_error',
+  413: 'request_too_large',
+};
+
+const AnthropicBody = z.object({ type: z.literal('error'), error: z.object({ message: z.string().min(1) }) });
+
 /**
  * The body that a caller of the provider's own dialect gets. Anthropic's is relayed byte for byte, because its clients
- * recover by its wording; OpenAI's keeps type, param and code around a cleaned message.
+ * recover by its wording; servers that only speak its protocol may have another shape. OpenAI's keeps type, param and
+ * code around a cleaned message.
  */
 const relayBody = (answer: ErrorAnswer, error: ProviderError, message: string, context: Context): string => {
   if (context.dialect === 'anthropic') {
-    return error.message === ''
-      ? JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } })
-      : withoutOwnSecrets(answer.body, context.candidate);
+    if (AnthropicBody.safeParse(parseJson(answer.body)).success)
+      return withoutOwnSecrets(answer.body, context.candidate);
+    const type = ANTHROPIC_TYPES[answer.status] ?? 'invalid_request_error';
+    return JSON.stringify({ type: 'error', error: { type, message } });
   }
   const { type, param, code } = error;
   return JSON.stringify({ error: { message, type: type ?? 'invalid_request_error', param, code } });
@@ -51,6 +63,35 @@ const placeOf = ({ param, message }: ProviderError): Pick<GatewayErrorOptions, '
   return { path: steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step)) };
 };
 
+/** The member that holds the conversation, to which OpenAI's clients are pointed when it is too long. */
+const TURNS: Readonly<Record<string, string>> = { responses: 'input', chat: 'messages' };
+
+/** Words that the clients of each dialect know; a provider's own error is only relayed where it has them. */
+const tooLong = (
+  answer: ErrorAnswer,
+  error: ProviderError,
+  context: Context,
+): Partial<GatewayErrorOptions> => {
+  const words = refusal(error, answer.status, context.candidate);
+  const message = { openai: words, anthropic: tooLongForMessages(error, words) };
+  if (context.translated) return { message };
+  const isKnown =
+    context.dialect === 'anthropic' ? message.anthropic === words : error.code === 'context_length_exceeded';
+  if (isKnown) return relayed(answer, error, words, context);
+  const turns = TURNS[context.candidate.protocol];
+  return context.dialect === 'anthropic' || turns === undefined ? { message } : { message, path: [turns] };
+};
+
+const relayed = (
+  answer: ErrorAnswer,
+  error: ProviderError,
+  message: string,
+  context: Context,
+): Partial<GatewayErrorOptions> =>
+  dialectOfProtocol(context.candidate.protocol) === context.dialect
+    ? { message, relay: { status: answer.status, body: relayBody(answer, error, message, context) } }
+    : { message };
+
 const rejection = (
   answer: ErrorAnswer,
   error: ProviderError,
@@ -58,19 +99,22 @@ const rejection = (
 ): Partial<GatewayErrorOptions> => {
   const message = refusal(error, answer.status, context.candidate);
   if (context.translated) return { message, ...placeOf(error) };
-  if (dialectOfProtocol(context.candidate.protocol) !== context.dialect) return { message };
-  return { message, relay: { status: answer.status, body: relayBody(answer, error, message, context) } };
+  // A mistake of the caller's that the provider reports as its own is told in the gateway's shape.
+  return answer.status >= 500 ? { message } : relayed(answer, error, message, context);
 };
+
+/** Failures that are the caller's to mend: the provider's own words reach the caller. */
+const QUOTING_KINDS: ReadonlySet<FailureKind> = new Set(['rejected', 'not-found', 'too-long']);
 
 /** What a provider's error answer means, and what of it the caller is told. */
 export const answerFailure = (answer: ErrorAnswer, context: Context): Failure => {
   const { status, headers, body } = answer;
   const error = readProviderError(withoutOwnSecrets(body, context.candidate));
-  const codes = [error.code, error.type, error.detail];
-  const kind = classifyAnswer({ status, message: error.message, codes, namesObject: context.namesObject });
+  const { namesObject, candidate } = context;
+  const kind = classifyAnswer({ status, error, namesObject, model: candidate.model });
   const wait = retryAfterSeconds(headers, error.message, Date.now());
   // About a mistake of the caller's, providers quote the caller: that is no matter for a log.
-  const quotes = kind === 'rejected' || kind === 'too-long';
+  const quotes = QUOTING_KINDS.has(kind);
   const said = quotes ? '' : withoutSecrets(error.message, context.candidate).slice(0, 500);
   const failure = {
     kind,
@@ -78,6 +122,7 @@ export const answerFailure = (answer: ErrorAnswer, context: Context): Failure =>
     status,
     detail: [`answered ${status}`, error.code ?? error.type, said].filter(Boolean).join(', '),
   };
+  if (kind === 'too-long') return { ...failure, options: tooLong(answer, error, context) };
   if (quotes) return { ...failure, options: rejection(answer, error, context) };
   const seconds = wait ?? failureRule(kind).retryAfterSeconds;
   if (seconds === undefined) return failure;

@@ -1,5 +1,7 @@
 import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { lookUp } from '@gateway/contracts/look-up';
+import { notFoundFault } from './not-found.ts';
+import type { ProviderError } from './provider-error.ts';
 
 interface FailureRule {
   readonly code: ErrorCode;
@@ -66,6 +68,12 @@ export const FAILURES = {
     rank: 8,
     message: 'The upstream refused this request.',
   },
+  'not-found': {
+    code: 'object_not_found',
+    elsewhere: false,
+    rank: 8,
+    message: 'Something that this request names does not exist at the upstream. Check its ids.',
+  },
   'too-long': {
     code: 'context_length_exceeded',
     elsewhere: false,
@@ -124,6 +132,7 @@ const CODE_KINDS: Readonly<Record<string, FailureKind>> = {
   slow_down: 'overloaded',
   previous_response_not_found: 'rejected',
   context_length_exceeded: 'too-long',
+  exceed_context_size_error: 'too-long',
 };
 
 /** Anthropic reports an account without credit as an ordinary 400; only the text tells. */
@@ -133,22 +142,29 @@ const NO_CREDIT = /credit balance is too low/i;
 const TOO_LONG =
   /prompt is too long|exceed context limit|maximum context length|exceeds the (?:context window|available context size)/i;
 
+/** llama.cpp answers 500 to content that its model cannot take, and to tools that it cannot read. */
+const REFUSED_WITH_500 =
+  /\b(?:image|audio|video) input is not supported\b|\bmmproj\b|^failed to parse (?:tools|messages)\b/i;
+
 export interface AnswerFacts {
   readonly status: number;
-  readonly message: string;
-  readonly codes: readonly (string | null)[];
-  /** The request named an object of the provider's, so that a 404 means that object and not the model. */
+  readonly error: ProviderError;
+  /** The request is about an object of the provider's, so that a 404 means that object and not the model. */
   readonly namesObject: boolean;
+  /** The channel's name of the model. */
+  readonly model: string;
 }
 
-export const classifyAnswer = ({ status, message, codes, namesObject }: AnswerFacts): FailureKind => {
-  for (const code of codes) {
+export const classifyAnswer = ({ status, error, namesObject, model }: AnswerFacts): FailureKind => {
+  for (const code of [error.code, error.type, error.detail]) {
     const kind = lookUp(CODE_KINDS, code);
     if (kind !== undefined) return kind;
   }
-  if (status === 400 && NO_CREDIT.test(message)) return 'quota-exhausted';
-  if (status === 400 && TOO_LONG.test(message)) return 'too-long';
+  if (status === 400 && NO_CREDIT.test(error.message)) return 'quota-exhausted';
+  if (status === 400 && TOO_LONG.test(error.message)) return 'too-long';
   if (status === 404 && namesObject) return 'rejected';
+  if (status === 404 && notFoundFault(error, model) === 'caller') return 'not-found';
+  if (status === 500 && REFUSED_WITH_500.test(error.message)) return 'rejected';
   const kind = STATUS_KINDS[status];
   if (kind !== undefined) return kind;
   if (status >= 300 && status < 400) return 'misconfigured';

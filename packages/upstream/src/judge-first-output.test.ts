@@ -72,3 +72,9 @@ test.for(['constructor', '__proto__'])('an error of the type %s has no status of
   const verdict = judgeFirstOutput({ status: 200, headers, bytes: Buffer.from(body), ended: true });
   expect(verdict).toEqual({ status: 502, body });
 });
+
+test.for([400, 429, 503])('an error that says its status as a number has that status: %d', (code) => {
+  const bytes = Buffer.from(`data: {"error":{"code":${code},"message":"no","type":"x"}}\n\n`);
+  const headers = { 'content-type': 'text/event-stream' };
+  expect(judgeFirstOutput({ status: 200, headers, bytes, ended: false })).toMatchObject({ status: code });
+});

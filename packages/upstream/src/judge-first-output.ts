@@ -27,6 +27,7 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   invalid_prompt: 400,
   context_length_exceeded: 400,
+  exceed_context_size_error: 400,
   image_generation_user_error: 400,
   authentication_error: 401,
   billing_error: 402,
@@ -45,9 +46,14 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   service_unavailable_error: 503,
 };
 
+/** vLLM, llama.cpp and others say the status itself. */
+const STATUS_CODE = /^[45]\d\d$/;
+
 const disguised = (body: string): Disguised => {
   const { code, type } = readProviderError(body);
-  return { status: lookUp(STATUS_OF, code) ?? lookUp(STATUS_OF, type) ?? 502, body };
+  const ownStatus = lookUp(STATUS_OF, code) ?? lookUp(STATUS_OF, type);
+  const status = ownStatus ?? (STATUS_CODE.test(code ?? '') ? Number(code) : 502);
+  return { status, body };
 };
 
 /** Blank lines and comments, by which some providers keep a stream alive until it begins. */

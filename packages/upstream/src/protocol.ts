@@ -22,6 +22,7 @@ export const OPERATIONS = {
   messages: 'messages',
   'messages.count_tokens': 'messages',
   chat: 'chat',
+  'chat.input_tokens': 'chat',
   'images.generations': 'images',
   'images.edits': 'images',
   speech: 'speech',

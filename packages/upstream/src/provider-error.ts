@@ -9,9 +9,12 @@ export interface ProviderError {
   readonly param: string | null;
   /** Anthropic's `error.details.error_code`. */
   readonly detail: string | null;
+  /** How long the input is and may be, where llama.cpp says so in members of their own. */
+  readonly tokens: { readonly asked: number; readonly maximum: number } | null;
 }
 
 const text = z.string().nullish().catch(null);
+const count = z.int().nullish().catch(null);
 const ErrorObject = z.object({
   message: z.string().catch(''),
   type: text,
@@ -21,6 +24,8 @@ const ErrorObject = z.object({
     .catch(null),
   param: text,
   details: z.object({ error_code: text }).nullish().catch(null),
+  n_prompt_tokens: count,
+  n_ctx: count,
 });
 /** OpenAI and Anthropic put an object below `error`; smaller servers put a text there, or nothing around it. */
 const Body = z.union([
@@ -31,9 +36,16 @@ const Body = z.union([
   z.object({ detail: z.string() }).transform(({ detail }) => ({ message: detail })),
 ]);
 
-const NOTHING: ProviderError = { message: '', type: null, code: null, param: null, detail: null };
+const NOTHING: ProviderError = {
+  message: '',
+  type: null,
+  code: null,
+  param: null,
+  detail: null,
+  tokens: null,
+};
 
-const parseJson = (body: string): unknown => {
+export const parseJson = (body: string): unknown => {
   try {
     return JSON.parse(body);
   } catch {
@@ -45,11 +57,13 @@ export const readProviderError = (body: string): ProviderError => {
   const result = Body.safeParse(parseJson(body));
   if (!result.success) return NOTHING;
   const error: z.infer<typeof ErrorObject> = ErrorObject.parse(result.data);
+  const { n_prompt_tokens: asked, n_ctx: maximum } = error;
   return {
     message: error.message,
     type: error.type ?? null,
     code: error.code ?? null,
     param: error.param ?? null,
     detail: error.details?.error_code ?? null,
+    tokens: typeof asked === 'number' && typeof maximum === 'number' ? { asked, maximum } : null,
   };
 };

@@ -1,13 +1,16 @@
 import { startSimulator } from '@gateway/simulator/start-simulator';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfiguration } from './configuration/load-configuration.ts';
+import { PRESETS } from './configuration/presets.ts';
 import { multipartBody } from './multipart-body.ts';
-import { OPERATIONS, type Operation } from './protocol.ts';
+import { OPERATIONS } from './protocol.ts';
 import { createUpstream } from './upstream.ts';
 
 const form = multipartBody([{ name: 'model', value: 'x' }]);
 const toJson = { 'content-type': 'application/json' };
 const messages = [{ role: 'user', content: 'Hello' }];
+
+type Operation = keyof typeof PRESETS.simulator.paths;
 
 /** A request of each kind. The forms lack their files: that the provider says so shows that they arrived. */
 const REQUESTS: Readonly<Record<Operation, { model: string; body: object | typeof form; status: number }>> = {
@@ -21,7 +24,9 @@ const REQUESTS: Readonly<Record<Operation, { model: string; body: object | typeo
   speech: { model: 'gpt-4o-mini-tts', body: { input: 'Hello', voice: 'alloy' }, status: 200 },
   transcriptions: { model: 'whisper-1', body: form, status: 400 },
 };
-const operations = Object.keys(OPERATIONS).filter((name): name is Operation => name in OPERATIONS);
+const operations = Object.keys(PRESETS.simulator.paths).filter(
+  (name): name is Operation => name in PRESETS.simulator.paths,
+);
 
 test.for(operations)('without file and keys, %s reaches the simulator at its path', async (operation) => {
   const simulator = await startSimulator();

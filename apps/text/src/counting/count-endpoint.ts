@@ -2,12 +2,12 @@ import type { Operation } from '@gateway/upstream/protocol';
 import type { TextProtocol } from '../protocols/conversation/text-protocol.ts';
 import { COUNT_TOKENS, INPUT_TOKENS, type TextEndpoint } from '../text-endpoint.ts';
 
-/** What asks a channel of a protocol for a count; the chat protocol has no such thing. */
-export const COUNT_OPERATIONS: Readonly<Record<TextProtocol, Operation | null>> = {
+/** What asks a channel of a protocol for a count. The chat protocol has no such thing; llama.cpp has one of its own. */
+export const COUNT_OPERATIONS = {
   messages: 'messages.count_tokens',
   responses: 'responses.input_tokens',
-  chat: null,
-};
+  chat: 'chat.input_tokens',
+} as const satisfies Readonly<Record<TextProtocol, Operation>>;
 
 /** The members of a translated request that a count takes. */
 export const COUNTED_MEMBERS: Readonly<Record<TextProtocol, readonly string[]>> = {
@@ -22,7 +22,7 @@ export const COUNTED_MEMBERS: Readonly<Record<TextProtocol, readonly string[]>> 
     'reasoning',
     'parallel_tool_calls',
   ],
-  chat: [],
+  chat: ['model', 'messages', 'tools', 'tool_choice', 'response_format', 'reasoning_effort'],
 };
 
 /** An endpoint that counts, and how its callers read the number. */

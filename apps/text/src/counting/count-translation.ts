@@ -20,8 +20,6 @@ export function createCountTranslation(call: TextCall, { endpoint, replyBody }: 
     request: (candidate) =>
       unlessRefused(() => {
         const protocol = textProtocolOf(candidate);
-        const operation = COUNT_OPERATIONS[protocol];
-        if (operation === null) throw new Error(`a channel of the protocol ${protocol} cannot count`);
         const translated = translateRequest({
           caller: endpoint.protocol,
           body: parseBody(request.bytes.toString()),
@@ -32,7 +30,7 @@ export function createCountTranslation(call: TextCall, { endpoint, replyBody }: 
           COUNTED_MEMBERS[protocol].includes(name),
         );
         return {
-          operation,
+          operation: COUNT_OPERATIONS[protocol],
           method: 'POST',
           headers: translatedHeaders(message.headers, false),
           translated: true,

@@ -44,10 +44,8 @@ export function createCountHandler(count: CountEndpoint, services: TextServices)
 const isFirstChoice = ({ route }: Candidate, _: number, all: readonly Candidate[]): boolean =>
   route.priority === all[0]?.route.priority;
 
-const canCount = (candidate: Candidate): boolean => {
-  const operation = COUNT_OPERATIONS[textProtocolOf(candidate)];
-  return operation !== null && candidate.channel.paths[operation] !== undefined;
-};
+const canCount = (candidate: Candidate): boolean =>
+  candidate.channel.paths[COUNT_OPERATIONS[textProtocolOf(candidate)]] !== undefined;
 
 /** Servers of other makers mostly lack this path of a protocol that they speak. */
 const isUnknownPath = (error: unknown): boolean =>

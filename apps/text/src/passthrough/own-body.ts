@@ -6,6 +6,7 @@ import { isJsonObject, parseBody } from '../protocols/conversation/raw-json.ts';
 import { mayHoldTokens, restoreTokens } from '../protocols/restore-tokens.ts';
 import type { TextCall } from '../text-call.ts';
 import { targetOf } from '../translation/target-of.ts';
+import { demandOneTool, mayNameTool } from './demand-one-tool.ts';
 import { replaceModel } from './replace-model.ts';
 
 type Members = { readonly [member: string]: unknown };
@@ -18,21 +19,25 @@ interface OwnBody {
 /**
  * What a channel of the caller's own protocol gets: the caller's bytes, with the channel's name for the model. They are
  * read and written anew only where they hold what is not for this channel: reasoning that another vendor sealed and the
- * gateway carried, or a built-in tool that the configuration lets it leave out.
+ * gateway carried, a built-in tool that the configuration lets it leave out, or a tool choice that it would ignore.
  *
  * @throws {GatewayError} `unsupported_tool` where the request depends on a tool that would be left out
  */
 export function ownBody({ request, model, services }: TextCall, candidate: Candidate): OwnBody {
   const { bytes, builtInTools } = request;
   const missing = builtInTools.filter(({ family }) => !offersTool(candidate.route.builtInTools, family));
-  if (missing.length === 0 && !mayHoldTokens(bytes)) {
+  const target = targetOf(candidate, model);
+  const isNameless = !target.quirks.namedToolChoice && mayNameTool(bytes);
+  if (missing.length === 0 && !isNameless && !mayHoldTokens(bytes)) {
     const isNamedSo = candidate.model === request.model;
     return { body: isNamedSo ? bytes : replaceModel(bytes, candidate.model), dropped: [] };
   }
   const parsed = parseBody(bytes.toString());
   if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
-  const { body, dropped } = restoreTokens(parsed, targetOf(candidate, model), services.tokens);
-  const written = JSON.stringify({ ...withoutTools(body, missing), model: candidate.model });
+  const { body, dropped } = restoreTokens(parsed, target, services.tokens);
+  const offering = withoutTools(body, missing);
+  const demanding = isNameless ? demandOneTool(offering, target.protocol) : offering;
+  const written = JSON.stringify({ ...demanding, model: candidate.model });
   const lost = missing.map(({ path }) => ({ path, reason: 'the tool is not available for this model' }));
   return { body: written, dropped: [...dropped, ...lost] };
 }

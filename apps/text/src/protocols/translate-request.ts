@@ -1,3 +1,4 @@
+import { demandOneTool } from './conversation/demand-one-tool.ts';
 import { type Dropped, Losses } from './conversation/losses.ts';
 import { emulateOutputFormat } from './conversation/output-emulation.ts';
 import { isJsonObject } from './conversation/raw-json.ts';
@@ -36,7 +37,8 @@ export interface TranslatedRequest {
 export function translateRequest({ caller, body, target, tokens }: RequestToTranslate): TranslatedRequest {
   const losses = new Losses();
   const decoded = PROTOCOLS[caller].decodeRequest(body, tokens);
-  const { conversation, answerTool } = emulateOutputFormat(decoded, target, losses);
+  const { conversation: emulated, answerTool } = emulateOutputFormat(decoded, target, losses);
+  const conversation = target.quirks.namedToolChoice ? emulated : demandOneTool(emulated);
   const names = new ToolNames(target.quirks.toolNameLength ?? PROTOCOLS[target.protocol].toolNameLength);
   const encoded = PROTOCOLS[target.protocol].encodeRequest({ conversation, target, losses, names });
   const request = isJsonObject(body) ? body : {};

@@ -22,19 +22,6 @@ export function callersPath(path: Path, caller: TextProtocol, target: TextProtoc
   return ['tools', index, ...SCHEMA_PLACES[caller], ...rest.slice(schema.length)];
 }
 
-/** Numbers as OpenAI's servers and their likes write them: the maximum first, then what was asked for. */
-const TOKENS_OPENAI = /maximum context length is (\d+) tokens\D*(\d+)/;
-/** Claude Code makes its conversation shorter when it reads these words. */
-const TOO_LONG = 'prompt is too long';
-
-const tooLongForMessages = (message: string): string => {
-  if (message.includes(TOO_LONG)) return message;
-  const [, maximum, asked] = TOKENS_OPENAI.exec(message) ?? [];
-  return maximum === undefined || asked === undefined
-    ? `${TOO_LONG}: it exceeds the context window of the model`
-    : `${TOO_LONG}: ${asked} tokens > ${maximum} maximum`;
-};
-
 /** An upstream's refusal of a translated request, as it reads under the caller's protocol: its places and its words. */
 export function explainRefusal(
   error: GatewayError,
@@ -45,9 +32,8 @@ export function explainRefusal(
   const { path, ...options } = error.options;
   const told = { ...options, cause: error.options.cause };
   if (error.code === 'context_length_exceeded') {
-    return caller === 'messages'
-      ? new GatewayError(error.code, { ...told, message: tooLongForMessages(error.message) })
-      : new GatewayError(error.code, { ...told, path: [...SCALAR_PATHS[caller].turns] });
+    const turns = caller === 'messages' ? {} : { path: [...SCALAR_PATHS[caller].turns] };
+    return new GatewayError(error.code, { ...told, ...turns });
   }
   if (path === undefined) return error;
   const own = callersPath(path, caller, target);

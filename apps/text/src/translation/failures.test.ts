@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { deltaText } from '../testing/delta-text.ts';
 import type { Stack } from '../testing/start-stack.ts';
 import {
+  PAIRS,
   PATHS,
   requestOf,
   startPairs,
@@ -14,10 +15,17 @@ import {
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startPairs({ keepAliveMs: 20 });
+  const reserved = ['responses', 'messages', 'chat'].map(
+    (target) =>
+      `  reserved-${target}: { kind: text, routes: [{ channel: ${target} }, { channel: reserve, priority: 1 }] }`,
+  );
+  stack = await startPairs({ keepAliveMs: 20, models: reserved.join('\n') });
 });
 afterAll(() => stack[Symbol.asyncDispose]());
-beforeEach(() => stack.first.reset());
+beforeEach(() => {
+  stack.first.reset();
+  stack.second.reset();
+});
 
 const Failure = z.looseObject({
   error: z.looseObject({
@@ -78,6 +86,46 @@ test.for(TRANSLATED_PAIRS)(
       });
   },
 );
+
+test.for(PAIRS)(
+  "$caller over $target: a 404 for something of the caller's is the caller's, and the reserve is not asked",
+  async ({ caller, target }) => {
+    stack.first.script({ fault: 'object-not-found' });
+    const reply = await ask(caller, `reserved-${target}`);
+    const { error } = Failure.parse(await reply.json());
+    expect([reply.status, error.type]).toEqual([
+      404,
+      caller === 'messages' ? 'not_found_error' : 'invalid_request_error',
+    ]);
+    expect(error.message).toMatch(/vs_68a1b2c3|file_011CNha8iCJc/);
+    expect(reply.headers.get('x-should-retry')).toBe('false');
+    expect(stack.second.requests).toEqual([]);
+  },
+);
+
+test.for(PAIRS)(
+  '$caller over $target: after a 404 for the model the reserve is asked',
+  async ({ caller, target }) => {
+    stack.first.script({ fault: 'model-not-found' });
+    expect((await ask(caller, `reserved-${target}`)).status).toBe(200);
+    expect(stack.second.requests.length).toBe(1);
+  },
+);
+
+test("a message thread that the provider has lost reaches its caller in the provider's words", async () => {
+  const lost = {
+    type: 'error',
+    error: {
+      type: 'not_found_error',
+      message: 'No message thread continues from msg_1.',
+      details: { error_code: 'thread_not_found' },
+    },
+    request_id: 'req_provider',
+  };
+  stack.first.script({ status: 404, json: lost });
+  const reply = await ask('messages', 'to-messages');
+  expect([reply.status, await reply.json()]).toEqual([404, lost]);
+});
 
 test('numbers of a chat server that is too small become the words by which Claude Code recovers', async () => {
   const message =

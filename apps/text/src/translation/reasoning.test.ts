@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
+import { deltaText } from '../testing/delta-text.ts';
 import type { Stack } from '../testing/start-stack.ts';
 import { PATHS, startPairs, TEXT_PROTOCOLS, type TextProtocolName } from '../testing/text-pairs.ts';
 
@@ -227,3 +228,26 @@ test('an organisation that may not have summaries is asked again without', async
   expect((await stack.first.nextRequest()).json()).toMatchObject({ reasoning: { summary: 'auto' } });
   expect((await stack.first.nextRequest()).text()).not.toContain('summary');
 });
+
+test.for([false, true])(
+  "Mistral's thinking parts are reasoning, and its text is text (streamed: %j)",
+  async (stream) => {
+    stack.first.script({ quirks: ['thinking-parts'], text: 'It is four.' });
+    const reply = await stack.text.fetch(PATHS.messages, {
+      body: {
+        model: 'to-chat',
+        max_tokens: 2000,
+        thinking: { type: 'enabled', budget_tokens: 1024 },
+        messages: [{ role: 'user', content: 'Two and two?' }],
+        stream,
+      },
+    });
+    expect(reply.status).toBe(200);
+    const text = await reply.text();
+    expect(text).toMatch(stream ? /"type":"thinking_delta","thinking":"[^"]/ : /"thinking":"[^"]/);
+    const shown = stream
+      ? deltaText(text)
+      : z.string().parse(List.parse(Members.parse(JSON.parse(text)).content)[1]?.text);
+    expect(shown).toContain('It is four.');
+  },
+);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf, maybe, maybeList, maybeNumber, maybeText } from '../reply-members.ts';
 
 /**
  * The parts of the Messages protocol that translation acts on, as they travel. Every object is open: what is not
@@ -134,67 +135,76 @@ export const MessagesRequestWire = z.looseObject({
 export type MessagesRequestWire = z.infer<typeof MessagesRequestWire>;
 
 export const MessagesUsage = z.looseObject({
-  input_tokens: optionalNumber,
-  cache_creation_input_tokens: optionalNumber,
-  cache_read_input_tokens: optionalNumber,
-  output_tokens: optionalNumber,
-  output_tokens_details: z.looseObject({ thinking_tokens: optionalNumber }).nullish(),
-  server_tool_use: z.looseObject({ web_search_requests: optionalNumber }).nullish(),
-  service_tier: optionalText,
+  input_tokens: maybeNumber,
+  cache_creation_input_tokens: maybeNumber,
+  cache_read_input_tokens: maybeNumber,
+  output_tokens: maybeNumber,
+  output_tokens_details: maybe(z.looseObject({ thinking_tokens: maybeNumber })),
+  server_tool_use: maybe(z.looseObject({ web_search_requests: maybeNumber })),
+  service_tier: maybeText,
 });
 export type MessagesUsage = z.infer<typeof MessagesUsage>;
 
 /** How a reply ended: the same members at the top of a message and in `message_delta.delta`. */
 const ending = {
-  stop_reason: optionalText,
-  stop_sequence: optionalText,
-  stop_details: z.looseObject({ category: optionalText, explanation: optionalText }).nullish(),
+  stop_reason: maybeText,
+  stop_sequence: maybeText,
+  stop_details: maybe(z.looseObject({ category: maybeText, explanation: maybeText })),
 };
 export type MessagesEnding = { [Key in keyof typeof ending]?: z.infer<(typeof ending)[Key]> };
 
 export const MessagesCitation = z.looseObject({
   type: z.string(),
-  url: optionalText,
-  source: optionalText,
-  title: optionalText,
-  file_id: optionalText,
-  document_title: optionalText,
-  cited_text: optionalText,
-  encrypted_index: optionalText,
+  url: maybeText,
+  source: maybeText,
+  title: maybeText,
+  file_id: maybeText,
+  document_title: maybeText,
+  cited_text: maybeText,
+  encrypted_index: maybeText,
 });
 export type MessagesCitation = z.infer<typeof MessagesCitation>;
 
-export const MessagesTextOutput = textBlock.extend({ citations: z.array(MessagesCitation).nullish() });
+const typed = z.looseObject({ type: z.string() });
+
+/** The blocks of a reply, limited to what is read of them. llama.cpp begins a `tool_use` without `input`. */
+export const MessagesOutputBlock = {
+  text: z.looseObject({ text: z.string(), citations: maybeList(MessagesCitation) }),
+  thinking: z.looseObject({ thinking: z.string(), signature: maybeText }),
+  redacted_thinking: z.looseObject({ data: z.string() }),
+  tool_use: z.looseObject({ id: maybeText, name: z.string(), input: z.unknown().optional() }),
+  server_tool_use: z.looseObject({ id: maybeText, input: z.unknown().optional() }),
+  web_search_tool_result: z.looseObject({
+    tool_use_id: maybeText,
+    content: maybeList(z.looseObject({ url: z.string(), title: maybeText })),
+  }),
+} as const;
 
 export const MessagesReply = z.looseObject({
-  id: optionalText,
-  model: optionalText,
-  content: z.array(z.looseObject({ type: z.string() })),
-  usage: MessagesUsage.nullish(),
+  content: listOf(typed),
+  usage: maybe(MessagesUsage),
   ...ending,
 });
 export type MessagesReply = z.infer<typeof MessagesReply>;
 
 /** One stream event. All members beyond `type` depend on it; those that translation reads are named. */
 export const MessagesEvent = z.looseObject({
-  type: z.string(),
-  message: z
-    .looseObject({ id: optionalText, model: optionalText, usage: MessagesUsage.nullish() })
-    .optional(),
-  index: z.number().optional(),
-  content_block: z.looseObject({ type: z.string() }).optional(),
-  delta: z
-    .looseObject({
-      type: z.string().optional(),
-      text: z.string().optional(),
-      partial_json: z.string().optional(),
-      thinking: z.string().optional(),
-      signature: z.string().optional(),
-      citation: MessagesCitation.optional(),
+  type: maybeText,
+  message: maybe(z.looseObject({ usage: maybe(MessagesUsage) })),
+  index: maybeNumber,
+  content_block: maybe(typed),
+  delta: maybe(
+    z.looseObject({
+      type: maybeText,
+      text: maybeText,
+      partial_json: maybeText,
+      thinking: maybeText,
+      signature: maybeText,
+      citation: maybe(MessagesCitation),
       ...ending,
-    })
-    .optional(),
-  usage: MessagesUsage.nullish(),
-  error: z.looseObject({ type: optionalText, message: optionalText }).optional(),
+    }),
+  ),
+  usage: maybe(MessagesUsage),
+  error: maybe(z.looseObject({ type: maybeText, message: maybeText })),
 });
 export type MessagesEvent = z.infer<typeof MessagesEvent>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf, maybe, maybeList, maybeNumber, maybeText } from '../reply-members.ts';
 
 /**
  * Chat Completions as it travels: OpenAI's own form, and for replies everything that servers of its kind are seen to
@@ -6,7 +7,6 @@ import { z } from 'zod';
  */
 
 const optionalText = z.string().nullish();
-const optionalNumber = z.number().nullish();
 
 export const ChatContentPart = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text'), text: z.string() }),
@@ -160,80 +160,69 @@ export const ChatRequest = z.looseObject({
 export type ChatRequest = z.infer<typeof ChatRequest>;
 
 export const ChatUsage = z.looseObject({
-  prompt_tokens: optionalNumber,
-  completion_tokens: optionalNumber,
-  total_tokens: optionalNumber,
-  prompt_tokens_details: z
-    .looseObject({ cached_tokens: optionalNumber, cache_write_tokens: optionalNumber })
-    .nullish(),
-  completion_tokens_details: z.looseObject({ reasoning_tokens: optionalNumber }).nullish(),
-  prompt_cache_hit_tokens: optionalNumber,
+  prompt_tokens: maybeNumber,
+  completion_tokens: maybeNumber,
+  total_tokens: maybeNumber,
+  prompt_tokens_details: maybe(
+    z.looseObject({ cached_tokens: maybeNumber, cache_write_tokens: maybeNumber }),
+  ),
+  completion_tokens_details: maybe(z.looseObject({ reasoning_tokens: maybeNumber })),
+  prompt_cache_hit_tokens: maybeNumber,
 });
 
 const annotation = z.looseObject({ type: z.string() });
-const logprobs = z.looseObject({ content: z.array(z.unknown()).nullish() });
+const logprobs = z.looseObject({ content: maybe(z.array(z.unknown())) });
 
 /** A tool call, whole or a fragment of one: servers leave out or repeat any member. */
 const toolCallFragment = z.looseObject({
-  index: optionalNumber,
-  id: optionalText,
-  type: optionalText,
-  function: z.looseObject({ name: optionalText, arguments: z.unknown().optional() }).nullish(),
-  custom: z.looseObject({ name: optionalText, input: optionalText }).nullish(),
+  index: maybeNumber,
+  id: maybeText,
+  type: maybeText,
+  function: maybe(z.looseObject({ name: maybeText, arguments: z.unknown().optional() })),
+  custom: maybe(z.looseObject({ name: maybeText, input: maybeText })),
 });
 export type ChatToolCallFragment = z.infer<typeof toolCallFragment>;
 
+/** Mistral's reasoning models answer in parts: their `thinking` is a text or a list of text parts. */
+const outputPart = z.looseObject({
+  type: z.string(),
+  text: maybeText,
+  thinking: maybe(z.union([z.string(), listOf(z.looseObject({ text: z.string() }))])),
+});
+export type ChatOutputPart = z.infer<typeof outputPart>;
+
 /** `message` of a reply and `delta` of a chunk hold the same members. Reasoning members are read by the channel's quirks. */
 const ChatOutput = z.looseObject({
-  content: optionalText,
-  refusal: optionalText,
-  tool_calls: z.array(toolCallFragment).nullish(),
-  annotations: z.array(annotation).nullish(),
+  content: z.union([z.string(), listOf(outputPart)]).nullish(),
+  refusal: maybeText,
+  tool_calls: maybeList(toolCallFragment),
+  annotations: maybeList(annotation),
 });
 export type ChatOutput = z.infer<typeof ChatOutput>;
 
 const serverError = z.union([
   z.string(),
   z.looseObject({
-    message: optionalText,
-    type: optionalText,
-    code: z.union([z.string(), z.number()]).nullish(),
+    message: maybeText,
+    type: maybeText,
+    code: maybe(z.union([z.string(), z.number()])),
   }),
 ]);
 
+/** What a whole completion and a chunk of one share. */
+const envelope = { usage: maybe(ChatUsage), service_tier: maybeText, error: maybe(serverError) };
+const choiceEnd = { finish_reason: maybeText, logprobs: maybe(logprobs) };
+
 export const ChatReply = z.looseObject({
-  id: optionalText,
-  model: optionalText,
-  choices: z
-    .array(
-      z.looseObject({
-        message: ChatOutput.nullish(),
-        finish_reason: optionalText,
-        logprobs: logprobs.nullish(),
-      }),
-    )
-    .nullish(),
-  usage: ChatUsage.nullish(),
-  service_tier: optionalText,
-  error: serverError.nullish(),
+  choices: z.array(z.looseObject({ message: ChatOutput.nullish(), ...choiceEnd })).nullish(),
+  ...envelope,
 });
 export type ChatReply = z.infer<typeof ChatReply>;
 
 export const ChatChunk = z.looseObject({
-  id: optionalText,
-  model: optionalText,
   choices: z
-    .array(
-      z.looseObject({
-        index: optionalNumber,
-        delta: ChatOutput.nullish(),
-        finish_reason: optionalText,
-        logprobs: logprobs.nullish(),
-      }),
-    )
+    .array(z.looseObject({ index: maybeNumber, delta: ChatOutput.nullish(), ...choiceEnd }))
     .nullish(),
-  usage: ChatUsage.nullish(),
-  service_tier: optionalText,
-  error: serverError.nullish(),
+  ...envelope,
 });
 export type ChatChunk = z.infer<typeof ChatChunk>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf, maybe, maybeList, maybeNumber, maybeText } from '../reply-members.ts';
 
 /**
  * The parts of the Responses protocol that translation acts on, as they travel. Every object is open: what is not
@@ -153,81 +154,77 @@ export const ResponsesRequestWire = z.looseObject({
 });
 export type ResponsesRequestWire = z.infer<typeof ResponsesRequestWire>;
 
-const annotation = z.looseObject({ type: z.string() });
+const typed = z.looseObject({ type: z.string() });
+const texts = maybeList(z.looseObject({ text: z.string() }));
+
+/** A call as servers send it: in the event that announces it, its input may be missing. */
+const outputCall = z.looseObject({ call_id: maybeText, name: z.string(), namespace: maybeText });
 
 export const ResponsesOutputItem = {
   message: z.looseObject({
     type: z.literal('message'),
-    content: z.array(
+    content: listOf(
       z.discriminatedUnion('type', [
         z.looseObject({
           type: z.literal('output_text'),
           text: z.string(),
-          annotations: z.array(annotation).nullish(),
-          logprobs: z.array(z.unknown()).nullish(),
+          annotations: maybeList(typed),
+          logprobs: maybe(z.array(z.unknown())),
         }),
         z.looseObject({ type: z.literal('refusal'), refusal: z.string() }),
       ]),
     ),
   }),
-  function_call: functionCall,
-  custom_tool_call: customToolCall,
-  reasoning,
+  function_call: outputCall.extend({ arguments: maybeText }),
+  custom_tool_call: outputCall.extend({ input: maybeText }),
+  reasoning: z.looseObject({ summary: texts, content: texts, encrypted_content: maybeText }),
   web_search_call: z.looseObject({
-    type: z.literal('web_search_call'),
-    status: optionalText,
-    action: z
-      .looseObject({
-        type: z.string(),
-        query: optionalText,
-        queries: z.array(z.string()).nullish(),
-        sources: z.array(z.looseObject({ url: z.string().optional() })).nullish(),
-      })
-      .nullish(),
+    status: maybeText,
+    action: maybe(
+      z.looseObject({
+        query: maybeText,
+        queries: maybeList(z.string()),
+        sources: maybeList(z.looseObject({ url: z.string() })),
+      }),
+    ),
   }),
 } as const;
 
 export const ResponsesUsage = z.looseObject({
-  input_tokens: z.number().nullish(),
-  input_tokens_details: z
-    .looseObject({ cached_tokens: z.number().nullish(), cache_write_tokens: z.number().nullish() })
-    .nullish(),
-  output_tokens: z.number().nullish(),
-  output_tokens_details: z.looseObject({ reasoning_tokens: z.number().nullish() }).nullish(),
+  input_tokens: maybeNumber,
+  input_tokens_details: maybe(z.looseObject({ cached_tokens: maybeNumber, cache_write_tokens: maybeNumber })),
+  output_tokens: maybeNumber,
+  output_tokens_details: maybe(z.looseObject({ reasoning_tokens: maybeNumber })),
 });
 
-const responseError = z.looseObject({ code: optionalText, message: optionalText, type: optionalText });
+const responseError = z.looseObject({ code: maybeText, message: maybeText });
 
 export const ResponsesReply = z.looseObject({
-  id: optionalText,
-  status: optionalText,
-  model: optionalText,
-  output: z.array(z.looseObject({ type: z.string() })).nullish(),
-  usage: ResponsesUsage.nullish(),
-  error: responseError.nullish(),
-  incomplete_details: z.looseObject({ reason: optionalText }).nullish(),
-  service_tier: optionalText,
+  status: maybeText,
+  output: listOf(typed).nullish(),
+  usage: maybe(ResponsesUsage),
+  error: maybe(responseError),
+  incomplete_details: maybe(z.looseObject({ reason: maybeText })),
+  service_tier: maybeText,
 });
 export type ResponsesReply = z.infer<typeof ResponsesReply>;
 
 /** One stream event. All members beyond `type` depend on it; those that translation reads are named. */
 export const ResponsesEvent = z.looseObject({
-  type: z.string(),
-  output_index: z.number().optional(),
-  content_index: z.number().optional(),
-  summary_index: z.number().optional(),
-  delta: z.string().optional(),
-  text: z.string().optional(),
-  refusal: z.string().optional(),
-  arguments: z.string().optional(),
-  input: z.string().optional(),
-  item: z.looseObject({ type: z.string() }).optional(),
-  part: z.looseObject({ type: z.string() }).optional(),
-  annotation: annotation.optional(),
-  logprobs: z.array(z.unknown()).nullish(),
-  response: ResponsesReply.optional(),
-  code: optionalText,
-  message: optionalText,
-  error: responseError.nullish(),
+  type: maybeText,
+  output_index: maybeNumber,
+  item_id: maybeText,
+  content_index: maybeNumber,
+  delta: maybeText,
+  text: maybeText,
+  refusal: maybeText,
+  item: maybe(typed),
+  part: maybe(typed),
+  annotation: z.unknown().optional(),
+  logprobs: maybe(z.array(z.unknown())),
+  response: maybe(ResponsesReply),
+  code: maybeText,
+  message: maybeText,
+  error: maybe(responseError),
 });
 export type ResponsesEvent = z.infer<typeof ResponsesEvent>;

@@ -1,7 +1,7 @@
 import { asObject, asText, type JsonObject } from '../json-value.ts';
 import { DONE_FRAME, dataFrame } from '../sse.ts';
 import { splitWords } from '../tokens.ts';
-import { type ChatAnswer, type ChatHead, shownCalls } from './completion.ts';
+import { type ChatAnswer, type ChatHead, shownCalls, thinkingPart } from './completion.ts';
 import type { HasQuirk } from './quirks.ts';
 
 export interface ChatStreamOptions {
@@ -31,6 +31,8 @@ function* deltas(answer: ChatAnswer, has: HasQuirk): Generator<JsonObject> {
   yield { role: 'assistant', content: has('null-content') ? null : '', refusal: null };
   const name = has('reasoning-content') ? 'reasoning_content' : has('reasoning') ? 'reasoning' : null;
   if (name) for (const piece of splitWords(answer.reasoning)) yield { [name]: piece };
+  if (has('thinking-parts'))
+    for (const piece of splitWords(answer.reasoning)) yield { content: [thinkingPart(piece)] };
   for (const content of splitWords(answer.content ?? '')) yield { content };
   for (const refusal of splitWords(answer.refusal ?? '')) yield { refusal };
   for (const [index, call] of shownCalls(answer.toolCalls, has).entries()) {

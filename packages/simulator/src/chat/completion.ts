@@ -87,6 +87,17 @@ export const shownCalls = (calls: readonly JsonObject[], has: HasQuirk): readonl
   });
 };
 
+/** A part of reasoning as Mistral's models write it. */
+export const thinkingPart = (text: string): JsonObject => ({
+  type: 'thinking',
+  thinking: [{ type: 'text', text }],
+});
+
+const shownContent = ({ content, reasoning }: ChatAnswer, has: HasQuirk): string | null | JsonObject[] =>
+  has('thinking-parts') && reasoning !== ''
+    ? [thinkingPart(reasoning), { type: 'text', text: content ?? '' }]
+    : content;
+
 /** The reply to a request without `stream`. */
 export const chatCompletion = (head: ChatHead, answer: ChatAnswer, has: HasQuirk): JsonObject => ({
   ...head,
@@ -96,7 +107,7 @@ export const chatCompletion = (head: ChatHead, answer: ChatAnswer, has: HasQuirk
       index: 0,
       message: {
         role: 'assistant',
-        content: answer.content,
+        content: shownContent(answer, has),
         refusal: answer.refusal,
         ...reasoningMember(answer.reasoning, has),
         ...(answer.toolCalls.length > 0 && { tool_calls: shownCalls(answer.toolCalls, has) }),

@@ -40,3 +40,11 @@ export const createCompletion: Handler = (call) => {
     errorFrames: () => [dataFrame({ error: ERROR })],
   });
 };
+
+/** `POST /v1/chat/completions/input_tokens`, which llama.cpp has */
+export const countCompletionInput: Handler = (call) => {
+  const body = readJson(call);
+  call.ask(lastUserText(body.messages), asText(body.model));
+  const input_tokens = readChatPrompt(body).inputTokens;
+  return jsonReply({ object: 'response.input_tokens', input_tokens });
+};

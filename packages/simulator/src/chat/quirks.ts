@@ -12,6 +12,7 @@ export const CHAT_QUIRKS = [
   'reasoning-content',
   'reasoning',
   'think-tags',
+  'thinking-parts',
   'error-200',
   'keep-alive-chunks',
   'comments',

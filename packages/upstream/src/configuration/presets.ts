@@ -127,10 +127,17 @@ export const PRESETS = {
       efforts: ['none', 'low', 'medium', 'high'],
     },
   },
+  // Its chat is the fullest. Its Responses has no output_index and calls a cut answer completed, its Messages begins a
+  // tool_use without input, and a named tool choice is ignored under all three.
   'llama-cpp': {
     ...selfHosted,
     baseUrl: 'http://127.0.0.1:8080/v1',
-    quirks: { strictTools: false, reasoningBack: 'known' },
+    paths: {
+      ...selfHosted.paths,
+      'chat.input_tokens': '/chat/completions/input_tokens',
+      'responses.input_tokens': openaiPaths['responses.input_tokens'],
+    },
+    quirks: { strictTools: false, namedToolChoice: false, reasoningBack: 'known' },
   },
   'lm-studio': {
     ...selfHosted,

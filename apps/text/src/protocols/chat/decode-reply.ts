@@ -6,7 +6,7 @@ import { readUpstream, upstreamNonsense } from '../wire.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { decodeChatError } from './errors.ts';
 import { decodeFinish } from './finish-reason.ts';
-import { argumentsOf, nameOf, reasoningOf } from './output.ts';
+import { argumentsOf, contentPieces, isReadable, nameOf, reasoningOf } from './output.ts';
 import { ThinkTags } from './think-tags.ts';
 import { decodeUsage } from './usage.ts';
 
@@ -28,10 +28,8 @@ export function decodeChatReply(body: unknown, target: Target, clean: (text: str
 }
 
 function decodeTexts(message: ChatOutput, logprobs: readonly unknown[], target: Target): ReplyPart[] {
-  const tags = new ThinkTags();
-  const pieces = target.quirks.thinkTags
-    ? [...tags.push(message.content ?? ''), ...tags.end()]
-    : [{ kind: 'text' as const, text: message.content ?? '' }];
+  const tags = target.quirks.thinkTags ? new ThinkTags() : null;
+  const pieces = [...contentPieces(message.content, tags), ...(tags?.end() ?? [])];
   const joined = (kind: 'reasoning' | 'text') =>
     pieces.flatMap((piece) => (piece.kind === kind ? [piece.text] : [])).join('');
   const reasoning = reasoningOf(message, target) + joined('reasoning');
@@ -45,7 +43,7 @@ function decodeTexts(message: ChatOutput, logprobs: readonly unknown[], target: 
 }
 
 const decodeCalls = (message: ChatOutput): ReplyPart[] =>
-  (message.tool_calls ?? []).map((call) => ({
+  (message.tool_calls ?? []).filter(isReadable).map((call) => ({
     type: 'tool-call',
     id: call.id ?? '',
     name: nameOf(call),

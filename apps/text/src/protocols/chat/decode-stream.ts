@@ -11,7 +11,7 @@ import { decodeAnnotation } from './annotations.ts';
 import { CallStream } from './call-stream.ts';
 import { decodeChatError } from './errors.ts';
 import { decodeFinish } from './finish-reason.ts';
-import { reasoningOf } from './output.ts';
+import { contentPieces, isReadable, reasoningOf } from './output.ts';
 import { ThinkTags } from './think-tags.ts';
 import { decodeUsage } from './usage.ts';
 
@@ -87,7 +87,7 @@ export class ChatStreamDecoder implements StreamStep<SseMessage, StreamEvent> {
   *#output(delta: ChatOutput, logprobs: unknown[] | undefined): Generator<StreamEvent> {
     const reasoning = reasoningOf(delta, this.#target);
     if (reasoning !== '') yield* this.#say('reasoning', { type: 'reasoning-delta', text: reasoning });
-    if (delta.content) yield* this.#content(delta.content, logprobs);
+    yield* this.#content(delta.content, logprobs);
     for (const annotation of delta.annotations ?? []) {
       const citation = decodeAnnotation(annotation);
       if (citation !== null) this.#citations.push(citation);
@@ -96,23 +96,24 @@ export class ChatStreamDecoder implements StreamStep<SseMessage, StreamEvent> {
       this.#sawRefusal = true;
       yield* this.#say('refusal', { type: 'refusal-delta', text: delta.refusal });
     }
-    for (const fragment of delta.tool_calls ?? []) {
+    for (const fragment of (delta.tool_calls ?? []).filter(isReadable)) {
       yield* this.#closeFlow();
       yield* this.#calls.add(fragment);
     }
   }
 
-  *#content(content: string, logprobs: unknown[] | undefined): Generator<StreamEvent> {
-    const said = logprobs?.length ? { logprobs } : {};
-    if (this.#tags === null) {
-      yield* this.#say('text', { type: 'text-delta', text: content, ...said });
-      return;
-    }
-    for (const { kind, text } of this.#tags.push(content)) yield* this.#piece(kind, text);
+  *#content(content: ChatOutput['content'], logprobs: unknown[] | undefined): Generator<StreamEvent> {
+    // Text that is taken apart no longer matches its log probabilities.
+    const isWhole = typeof content === 'string' && this.#tags === null;
+    const said = isWhole && logprobs?.length ? { logprobs } : {};
+    for (const { kind, text } of contentPieces(content, this.#tags)) yield* this.#piece(kind, text, said);
   }
 
-  #piece(kind: 'text' | 'reasoning', text: string): Iterable<StreamEvent> {
-    return this.#say(kind, { type: `${kind}-delta`, text });
+  #piece(kind: 'text' | 'reasoning', text: string, said: object = {}): Iterable<StreamEvent> {
+    return this.#say(
+      kind,
+      kind === 'text' ? { type: 'text-delta', text, ...said } : { type: 'reasoning-delta', text },
+    );
   }
 
   *#say(kind: Kind, delta: StreamEvent): Generator<StreamEvent> {

@@ -2,7 +2,7 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { lookUp } from '@gateway/contracts/look-up';
 import type { ChatReply } from '@gateway/contracts/openai/chat-wire';
 import type { CleanText } from '../conversation/public-message.ts';
-import { decodeOpenAiError, encodeOpenAiError } from '../responses/errors.ts';
+import { decodeOpenAiError, encodeOpenAiError, isKnownCode } from '../responses/errors.ts';
 
 /** Servers say an HTTP status where OpenAI says a word. */
 const CODE_OF_STATUS: Record<string, string> = {
@@ -15,7 +15,8 @@ const CODE_OF_STATUS: Record<string, string> = {
 export function decodeChatError(error: NonNullable<ChatReply['error']>, clean: CleanText): GatewayError {
   if (typeof error === 'string') return decodeOpenAiError({ message: error }, clean);
   const { code, type, message } = error;
-  const word = String(code ?? type ?? '');
+  const words = [code, type].map((word) => String(word ?? ''));
+  const word = words.find(isKnownCode) ?? words.find((known) => known !== '') ?? '';
   return decodeOpenAiError({ code: lookUp(CODE_OF_STATUS, word) ?? word, message }, clean);
 }
 

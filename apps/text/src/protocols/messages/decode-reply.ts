@@ -1,4 +1,4 @@
-import { MessagesBlock, MessagesReply, MessagesTextOutput } from '@gateway/contracts/anthropic/messages-wire';
+import { MessagesOutputBlock, MessagesReply } from '@gateway/contracts/anthropic/messages-wire';
 import type { OpaquePayload, ReplyPart, SearchSource, WebSearchPart } from '../conversation/parts.ts';
 import { isJsonObject } from '../conversation/raw-json.ts';
 import type { Reply } from '../conversation/reply.ts';
@@ -30,25 +30,25 @@ function decodeBlock(
 ): ReplyPart | null {
   switch (block.type) {
     case 'text': {
-      const { text, citations } = readUpstream(MessagesTextOutput, block);
+      const { text, citations } = readUpstream(MessagesOutputBlock.text, block);
       const marks = (citations ?? []).flatMap((citation) => decodeCitation(citation, text.length) ?? []);
       return { type: 'text', text, ...(marks.length > 0 && { citations: marks }) };
     }
     case 'thinking': {
-      const { thinking, signature } = readUpstream(MessagesBlock.thinking, block);
+      const { thinking, signature } = readUpstream(MessagesOutputBlock.thinking, block);
       const payload = signature ? ownPayload('signature', signature, target) : undefined;
       return { type: 'reasoning', form: 'summary', texts: thinking === '' ? [] : [thinking], payload };
     }
     case 'redacted_thinking': {
-      const { data } = readUpstream(MessagesBlock.redacted_thinking, block);
+      const { data } = readUpstream(MessagesOutputBlock.redacted_thinking, block);
       return { type: 'reasoning', form: 'summary', texts: [], payload: ownPayload('redacted', data, target) };
     }
     case 'tool_use': {
-      const { id, name, input } = readUpstream(MessagesBlock.tool_use, block);
+      const { id = '', name, input } = readUpstream(MessagesOutputBlock.tool_use, block);
       return { type: 'tool-call', id, name, arguments: JSON.stringify(input ?? {}) };
     }
     case 'server_tool_use': {
-      const { id, input } = readUpstream(MessagesBlock.server_tool_use, block);
+      const { id = '', input } = readUpstream(MessagesOutputBlock.server_tool_use, block);
       searches.set(id, queriesOf(input));
       return null;
     }
@@ -75,13 +75,11 @@ export function decodeSearchResult(
   block: Block,
   searches: ReadonlyMap<string, readonly string[]>,
 ): WebSearchPart {
-  const { tool_use_id: id, content } = readUpstream(MessagesBlock.web_search_tool_result, block);
-  const sources: SearchSource[] = Array.isArray(content)
-    ? content.map(({ url, title }) => ({ url, ...(title && { title }) }))
-    : [];
+  const { tool_use_id: id = '', content } = readUpstream(MessagesOutputBlock.web_search_tool_result, block);
+  const sources = (content ?? []).map(({ url, title }): SearchSource => ({ url, ...(title && { title }) }));
   return {
     type: 'web-search',
-    status: Array.isArray(content) ? 'completed' : 'failed',
+    status: content === undefined ? 'failed' : 'completed',
     queries: searches.get(id) ?? [],
     sources,
   };

@@ -1,9 +1,11 @@
 import type { MessagesUsage } from '@gateway/contracts/anthropic/messages-wire';
 import {
-  MessagesBlock,
   type MessagesCitation,
   MessagesEvent,
+  MessagesOutputBlock,
 } from '@gateway/contracts/anthropic/messages-wire';
+import { lookUp } from '../conversation/look-up.ts';
+import { isJsonObject, parseArguments } from '../conversation/raw-json.ts';
 import { NO_USAGE, type Usage } from '../conversation/reply.ts';
 import type { StreamEvent } from '../conversation/stream-event.ts';
 import type { SseMessage } from '../sse-frames.ts';
@@ -16,8 +18,19 @@ import { decodeMessagesError } from './errors.ts';
 import { decodeFinish } from './finish-reason.ts';
 import { decodeTier, decodeUsage } from './usage.ts';
 
+/** The blocks that are read, and the deltas that each of them takes. Everything else is skipped. */
+const DELTAS: Readonly<Record<string, readonly string[]>> = {
+  text: ['text_delta', 'citations_delta'],
+  thinking: ['thinking_delta', 'signature_delta'],
+  redacted_thinking: [],
+  tool_use: ['input_json_delta'],
+  server_tool_use: ['input_json_delta'],
+  web_search_tool_result: [],
+};
+
 interface OpenBlock {
   readonly type: string;
+  readonly index: number | undefined;
   /** Of a text block. */
   length: number;
   readonly citations: MessagesCitation[];
@@ -25,6 +38,8 @@ interface OpenBlock {
   /** Of a server tool's call. */
   readonly id: string;
   json: string;
+  /** Of a tool's call: what its start already says, for servers that send no deltas of it. */
+  readonly input: unknown;
 }
 
 /** A Messages stream from an upstream, as neutral events. */
@@ -55,13 +70,13 @@ export class MessagesStreamDecoder implements StreamStep<SseMessage, StreamEvent
         yield { type: 'start', usage: this.#usage, serviceTier: this.#tier };
         break;
       case 'content_block_start':
-        yield* this.#start(event.content_block);
+        yield* this.#start(event.content_block, event.index);
         break;
       case 'content_block_delta':
-        yield* this.#delta(event.delta);
+        if (this.#isOpen(event.index)) yield* this.#delta(event.delta);
         break;
       case 'content_block_stop':
-        yield* this.#stop();
+        if (this.#isOpen(event.index)) yield* this.#stop();
         break;
       case 'message_delta':
         this.#usage = decodeUsage(event.usage ?? {}, this.#firstUsage);
@@ -93,15 +108,21 @@ export class MessagesStreamDecoder implements StreamStep<SseMessage, StreamEvent
     yield { type: 'finish', finish, usage: this.#usage, serviceTier: this.#tier };
   }
 
-  *#start(block: MessagesEvent['content_block']): Generator<StreamEvent> {
+  /** Whether an event belongs to the block that is read at the moment. */
+  #isOpen(index: number | undefined): boolean {
+    return index === undefined || this.#block?.index === undefined || this.#block.index === index;
+  }
+
+  *#start(block: MessagesEvent['content_block'], index: MessagesEvent['index']): Generator<StreamEvent> {
+    if (block === undefined || lookUp(DELTAS, block.type) === undefined) return;
     yield* this.#stop();
-    if (block === undefined) return;
+    const { type, input } = block;
     const id = typeof block.id === 'string' ? block.id : '';
-    this.#block = { type: block.type, length: 0, citations: [], signature: '', id, json: '' };
+    this.#block = { type, index, length: 0, citations: [], signature: '', id, json: '', input };
     switch (block.type) {
       case 'text':
         yield { type: 'text-start' };
-        if (block.text !== '') yield* this.#delta({ type: 'text_delta', text: String(block.text ?? '') });
+        if (typeof block.text === 'string') yield* this.#delta({ type: 'text_delta', text: block.text });
         break;
       case 'thinking':
         yield { type: 'reasoning-start', form: 'summary' };
@@ -109,13 +130,13 @@ export class MessagesStreamDecoder implements StreamStep<SseMessage, StreamEvent
         if (typeof block.signature === 'string') this.#block.signature = block.signature;
         break;
       case 'redacted_thinking': {
-        const { data } = readUpstream(MessagesBlock.redacted_thinking, block);
+        const { data } = readUpstream(MessagesOutputBlock.redacted_thinking, block);
         yield { type: 'reasoning-start', form: 'summary' };
         yield { type: 'reasoning-end', payload: ownPayload('redacted', data, this.#target) };
         break;
       }
       case 'tool_use': {
-        const { name } = readUpstream(MessagesBlock.tool_use, block);
+        const { name } = readUpstream(MessagesOutputBlock.tool_use, block);
         yield { type: 'tool-call-start', id, name };
         break;
       }
@@ -130,7 +151,8 @@ export class MessagesStreamDecoder implements StreamStep<SseMessage, StreamEvent
 
   *#delta(delta: MessagesEvent['delta']): Generator<StreamEvent> {
     const block = this.#block;
-    if (block === null || delta === undefined) return;
+    if (block === null || delta?.type === undefined) return;
+    if (!lookUp(DELTAS, block.type)?.includes(delta.type)) return;
     switch (delta.type) {
       case 'text_delta':
         if (!delta.text) break;
@@ -147,9 +169,9 @@ export class MessagesStreamDecoder implements StreamStep<SseMessage, StreamEvent
         if (delta.citation) block.citations.push(delta.citation);
         break;
       case 'input_json_delta':
-        if (block.type === 'tool_use' && delta.partial_json) {
-          yield { type: 'tool-call-delta', text: delta.partial_json };
-        } else block.json += delta.partial_json ?? '';
+        if (!delta.partial_json) break;
+        block.json += delta.partial_json;
+        if (block.type === 'tool_use') yield { type: 'tool-call-delta', text: delta.partial_json };
         break;
     }
   }
@@ -176,11 +198,16 @@ export class MessagesStreamDecoder implements StreamStep<SseMessage, StreamEvent
         break;
       }
       case 'tool_use':
+        if (block.json === '' && hasMembers(block.input)) {
+          yield { type: 'tool-call-delta', text: JSON.stringify(block.input) };
+        }
         yield { type: 'tool-call-end' };
         break;
       case 'server_tool_use':
-        this.#searches.set(block.id, queriesOf(block.json === '' ? {} : JSON.parse(block.json)));
+        this.#searches.set(block.id, queriesOf(block.json === '' ? block.input : parseArguments(block.json)));
         break;
     }
   }
 }
+
+const hasMembers = (input: unknown): boolean => isJsonObject(input) && Object.keys(input).length > 0;

@@ -44,18 +44,18 @@ function decodeItem(item: Item, target: Target): ReplyPart[] {
     }
     case 'function_call': {
       const {
-        call_id: id,
+        call_id: id = '',
         name,
-        arguments: text,
+        arguments: text = '',
         namespace,
       } = readUpstream(ResponsesOutputItem.function_call, item);
       return [{ type: 'tool-call', id, name, arguments: text, ...(namespace && { namespace }) }];
     }
     case 'custom_tool_call': {
       const {
-        call_id: id,
+        call_id: id = '',
         name,
-        input,
+        input = '',
         namespace,
       } = readUpstream(ResponsesOutputItem.custom_tool_call, item);
       return [
@@ -91,6 +91,6 @@ export function decodeSearch(item: Item): WebSearchPart {
     type: 'web-search',
     status: status === 'failed' ? 'failed' : 'completed',
     queries,
-    sources: (action?.sources ?? []).flatMap(({ url }) => (url ? [{ url }] : [])),
+    sources: (action?.sources ?? []).map(({ url }) => ({ url })),
   };
 }

@@ -17,6 +17,8 @@ export class ResponsesStreamDecoder implements StreamStep<SseMessage, StreamEven
   readonly #clean: (text: string) => string;
   readonly #parts = new PartSequence();
   readonly #items: ItemStream;
+  /** Where each item stands, for servers that tell items apart by id alone (llama.cpp). */
+  readonly #positions = new Map<string, number>();
   #ended = false;
 
   constructor(target: Target, clean: (text: string) => string) {
@@ -29,7 +31,7 @@ export class ResponsesStreamDecoder implements StreamStep<SseMessage, StreamEven
     const event = readUpstream(ResponsesEvent, JSON.parse(data));
     switch (event.type) {
       case 'response.created':
-        yield { type: 'start', usage: NO_USAGE, serviceTier: event.response?.service_tier ?? undefined };
+        yield { type: 'start', usage: NO_USAGE, serviceTier: event.response?.service_tier };
         break;
       case 'keepalive':
         yield { type: 'ping' };
@@ -69,13 +71,22 @@ export class ResponsesStreamDecoder implements StreamStep<SseMessage, StreamEven
       type: 'finish',
       finish: decodeFinish(response, this.#items.seen),
       usage: decodeUsage(response.usage ?? {}, this.#items.searches),
-      serviceTier: response.service_tier ?? undefined,
+      serviceTier: response.service_tier,
     };
+  }
+
+  #positionOf({ output_index, item_id, item }: ResponsesEvent): number {
+    if (output_index !== undefined) return output_index;
+    const id = typeof item?.id === 'string' ? item.id : item_id;
+    if (id === undefined) return 0;
+    const position = this.#positions.get(id) ?? this.#positions.size;
+    this.#positions.set(id, position);
+    return position;
   }
 
   #part(event: ResponsesEvent): Iterable<StreamEvent> {
     const items = this.#items;
-    const item = event.output_index ?? 0;
+    const item = this.#positionOf(event);
     const content = event.content_index ?? 0;
     const delta = event.delta ?? '';
     switch (event.type) {
@@ -88,7 +99,7 @@ export class ResponsesStreamDecoder implements StreamStep<SseMessage, StreamEven
       case 'response.content_part.done':
         return items.partDone(item, content);
       case 'response.output_text.delta':
-        return items.text(item, content, delta, event.logprobs ?? undefined);
+        return items.text(item, content, delta, event.logprobs);
       case 'response.output_text.done':
         return items.unsaidText(item, content, event.text ?? '');
       case 'response.output_text.annotation.added': {

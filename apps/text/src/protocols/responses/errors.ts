@@ -11,6 +11,7 @@ const CODE_OF_CODE: Record<string, ErrorCode> = {
   server_is_overloaded: 'upstream_overloaded',
   slow_down: 'upstream_overloaded',
   context_length_exceeded: 'context_length_exceeded',
+  exceed_context_size_error: 'context_length_exceeded',
   invalid_prompt: 'upstream_rejected',
   bio_policy: 'upstream_rejected',
   cyber_policy: 'upstream_rejected',
@@ -22,6 +23,9 @@ const CODE_OF_CODE: Record<string, ErrorCode> = {
 
 /** Codes that begin so concern an image of the caller's. */
 const IMAGE_CODE = /image/;
+
+/** Whether a code says more than that something failed. */
+export const isKnownCode = (word: string): boolean => Object.hasOwn(CODE_OF_CODE, word);
 
 interface OpenAiError {
   readonly code?: string | number | null | undefined;

@@ -32,11 +32,15 @@ export class ItemStream {
   added(index: number, item: Item): StreamEvent[] {
     switch (item.type) {
       case 'function_call': {
-        const { call_id: id, name, namespace } = readUpstream(ResponsesOutputItem.function_call, item);
+        const { call_id: id = '', name, namespace } = readUpstream(ResponsesOutputItem.function_call, item);
         return this.#startCall(index, { id, name, ...(namespace && { namespace }) });
       }
       case 'custom_tool_call': {
-        const { call_id: id, name, namespace } = readUpstream(ResponsesOutputItem.custom_tool_call, item);
+        const {
+          call_id: id = '',
+          name,
+          namespace,
+        } = readUpstream(ResponsesOutputItem.custom_tool_call, item);
         return this.#startCall(index, { id, name, custom: true, ...(namespace && { namespace }) });
       }
       case 'web_search_call':

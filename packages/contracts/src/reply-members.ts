@@ -1,0 +1,27 @@
+import { z } from 'zod';
+
+/**
+ * Members of what an upstream sends. Of a server that departs from its protocol only what is used is demanded: a member
+ * of another type counts as absent, and an entry of a list that does not fit is skipped.
+ */
+export const maybe = <Schema extends z.ZodType>(schema: Schema) => schema.optional().catch(undefined);
+
+export const maybeText = maybe(z.string());
+export const maybeNumber = maybe(z.number());
+
+/** A list without the entries that do not fit; absent where it is no list. */
+export const maybeList = <Schema extends z.ZodType>(entry: Schema) =>
+  maybe(z.array(z.unknown()).transform((entries) => fitting(entries, entry)));
+
+/** A list that must be there, without the entries that do not fit. */
+export const listOf = <Schema extends z.ZodType>(entry: Schema) =>
+  z.array(z.unknown()).transform((entries) => fitting(entries, entry));
+
+function fitting<Schema extends z.ZodType>(entries: readonly unknown[], entry: Schema): z.output<Schema>[] {
+  const kept: z.output<Schema>[] = [];
+  for (const candidate of entries) {
+    const result = entry.safeParse(candidate);
+    if (result.success) kept.push(result.data);
+  }
+  return kept;
+}
