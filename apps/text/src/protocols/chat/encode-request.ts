@@ -85,7 +85,7 @@ function encodeFormat({ conversation }: Encoder): object | undefined {
     case 'object':
       return { type: 'json_object' };
     case 'schema': {
-      const { name = 'output', description, schema, strict } = format;
+      const { name = 'output', description, schema, strict = false } = format;
       const described = description ? { description } : {};
       return { type: 'json_schema', json_schema: { name, ...described, schema, strict } };
     }

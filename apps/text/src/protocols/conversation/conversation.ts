@@ -27,7 +27,8 @@ export type OutputFormat =
       readonly name?: string | undefined;
       readonly description?: string | undefined;
       readonly schema: JsonObject;
-      readonly strict: boolean;
+      /** Undefined where the caller did not say. */
+      readonly strict?: boolean | undefined;
     };
 
 /** How much the model shall think, and how much of that the caller wants to see. Undefined: the caller did not say. */

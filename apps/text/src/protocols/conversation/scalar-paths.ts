@@ -14,6 +14,7 @@ type Scalar =
   | 'serviceTier'
   | 'outputFormat'
   | 'strictFormat'
+  | 'formatDescription'
   | 'verbosity'
   | 'reasoning'
   | 'reasoningSummary'
@@ -39,6 +40,7 @@ export const SCALAR_PATHS: Record<TextProtocol, Record<Scalar, Path>> = {
     serviceTier: ['service_tier'],
     outputFormat: ['text', 'format'],
     strictFormat: ['text', 'format', 'strict'],
+    formatDescription: ['text', 'format', 'description'],
     verbosity: ['text', 'verbosity'],
     reasoning: ['reasoning', 'effort'],
     reasoningSummary: ['reasoning', 'summary'],
@@ -62,6 +64,7 @@ export const SCALAR_PATHS: Record<TextProtocol, Record<Scalar, Path>> = {
     serviceTier: ['service_tier'],
     outputFormat: ['output_config', 'format'],
     strictFormat: ['output_config', 'format'],
+    formatDescription: ['output_config', 'format'],
     verbosity: ['verbosity'],
     reasoning: ['thinking'],
     reasoningSummary: ['thinking', 'display'],
@@ -85,6 +88,7 @@ export const SCALAR_PATHS: Record<TextProtocol, Record<Scalar, Path>> = {
     serviceTier: ['service_tier'],
     outputFormat: ['response_format'],
     strictFormat: ['response_format', 'json_schema', 'strict'],
+    formatDescription: ['response_format', 'json_schema', 'description'],
     verbosity: ['verbosity'],
     reasoning: ['reasoning_effort'],
     reasoningSummary: ['reasoning_effort'],

@@ -53,7 +53,10 @@ function encodeSystem({ conversation, target }: Encoder) {
 function encodeFormat({ conversation, losses }: Encoder) {
   const { outputFormat, source } = conversation;
   if (outputFormat?.type !== 'schema') return undefined;
-  if (!outputFormat.strict) losses.drop(SCALAR_PATHS[source].strictFormat, 'a schema is always strict there');
+  if (outputFormat.description)
+    losses.drop(SCALAR_PATHS[source].formatDescription, 'a schema has none there');
+  if (outputFormat.strict === false)
+    losses.drop(SCALAR_PATHS[source].strictFormat, 'a schema is always strict there');
   return { type: 'json_schema', schema: outputFormat.schema };
 }
 

@@ -114,7 +114,7 @@ function encodeFormat(format: NonNullable<Encoder['conversation']['outputFormat'
     case 'object':
       return { type: 'json_object' };
     case 'schema': {
-      const { name = 'output', schema, strict, description } = format;
+      const { name = 'output', schema, strict = false, description } = format;
       return { type: 'json_schema', name, schema, strict, ...(description && { description }) };
     }
   }
