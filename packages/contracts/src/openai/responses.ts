@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { checkResponsesToolChoice } from '../named-tools.ts';
 import { decimal, INTEGER, nested, problem } from '../wire-types.ts';
 
 /** Depth of reasoning, the protocol's whole list. Which of them a model takes is its provider's to say. */
@@ -70,6 +71,7 @@ export const ResponsesRequest = z
     }
     if (typeof choice === 'object' && choice !== null && NAMED_CHOICES.has(choice.type))
       nested(FunctionTool, ['tool_choice'], choice, context);
+    checkResponsesToolChoice(request, context);
   });
 export type ResponsesRequest = z.infer<typeof ResponsesRequest>;
 
