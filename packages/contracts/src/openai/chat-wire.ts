@@ -102,7 +102,7 @@ export const ChatTool = z.discriminatedUnion('type', [
 ]);
 
 const named = z.object({ name: z.string() });
-const choiceOfTool = z.union([
+const choiceOfTool = z.discriminatedUnion('type', [
   z.object({ type: z.literal('function'), function: named }),
   z.object({ type: z.literal('custom'), custom: named }),
 ]);
@@ -127,11 +127,13 @@ export const ChatRequest = z.object({
   tool_choice: z
     .union([
       z.enum(['none', 'auto', 'required']),
-      choiceOfTool,
-      z.object({
-        type: z.literal('allowed_tools'),
-        allowed_tools: z.object({ mode: z.enum(['auto', 'required']), tools: z.array(choiceOfTool) }),
-      }),
+      z.discriminatedUnion('type', [
+        ...choiceOfTool.options,
+        z.object({
+          type: z.literal('allowed_tools'),
+          allowed_tools: z.object({ mode: z.enum(['auto', 'required']), tools: z.array(choiceOfTool) }),
+        }),
+      ]),
     ])
     .nullish(),
   parallel_tool_calls: z.boolean().nullish(),
