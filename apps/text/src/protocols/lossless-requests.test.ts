@@ -135,6 +135,20 @@ test.for(crossings)(
   },
 );
 
+const valueAt = (body: unknown, path: string): unknown =>
+  path.split(/[.[\]]+/).reduce<unknown>((value, step) => {
+    if (step === '') return value;
+    return Array.isArray(value) ? value[Number(step)] : isJsonObject(value) ? value[step] : undefined;
+  }, body);
+
+test.for(crossings)(
+  "$name for $target: each loss is named by its place in the caller's request",
+  ({ caller, target, body }) => {
+    const dropped = translated(caller, target, body)?.dropped ?? [];
+    expect(dropped.filter((path) => valueAt(body, path) === undefined)).toEqual([]);
+  },
+);
+
 const full = crossings.filter(({ name }) => name.endsWith('-full'));
 
 test('the requests with every member are translated in all six directions', () => {

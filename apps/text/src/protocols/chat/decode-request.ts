@@ -18,7 +18,7 @@ export function decodeChatRequest(body: unknown, tokens: OpaqueTokens): Conversa
   reportMembers(request, unsaid);
   const maxOutputTokens = request.max_completion_tokens ?? request.max_tokens;
   const effort = readEffort(request.reasoning_effort);
-  const userId = request.safety_identifier ?? request.user;
+  const userId = request.safety_identifier || request.user;
   return {
     source: 'chat',
     system,
@@ -46,6 +46,10 @@ export function decodeChatRequest(body: unknown, tokens: OpaqueTokens): Conversa
     ...(request.prompt_cache_retention && { promptCacheRetention: request.prompt_cache_retention }),
     stream: request.stream ?? false,
     unsayable: unsaid.list,
+    otherNames: {
+      ...(!request.safety_identifier && { userId: ['user'] }),
+      ...(!request.max_completion_tokens && { maxOutputTokens: ['max_tokens'] }),
+    },
   };
 }
 
@@ -122,6 +126,8 @@ function reportMembers(request: ChatRequest, unsaid: Unsaid): void {
     if (request[member])
       unsaid.refuse([member], `'${member}' was replaced by 'tools' and is not supported here.`);
   }
+  unsaid.dropOther(request.user, request.safety_identifier, ['user']);
+  unsaid.dropOther(request.max_tokens, request.max_completion_tokens, ['max_tokens']);
   if (request.stream_options?.include_obfuscation)
     unsaid.drop(['stream_options', 'include_obfuscation'], 'translated streams are not padded');
   if (request.top_logprobs && !request.logprobs)

@@ -42,6 +42,12 @@ export class Unsaid {
     if (this.#drops <= MAX_DROPS) this.list.push({ path, loss: 'D', reason });
   }
 
+  /** Reports a member that says another thing than the newer one in its place, which counts. */
+  dropOther(older: unknown, newer: unknown, path: Path): void {
+    const areGiven = older !== undefined && older !== null && newer !== undefined && newer !== null;
+    if (areGiven && older !== newer) this.drop(path, 'the newer member counts');
+  }
+
   refuse(path: Path, reason: string): void {
     this.list.push({ path, loss: 'E', reason });
   }

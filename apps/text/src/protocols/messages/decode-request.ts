@@ -14,7 +14,7 @@ export function decodeMessagesRequest(body: unknown, tokens: OpaqueTokens): Conv
   const reader: ContentReader = { tokens, unsaid };
   const tools = (request.tools ?? []).map((tool, index) => decodeTool(tool, ['tools', index], unsaid));
   const parallel = request.tool_choice?.disable_parallel_tool_use;
-  const conversation: Omit<Conversation, 'unsayable'> = {
+  const conversation: Omit<Conversation, 'unsayable' | 'otherNames'> = {
     source: 'messages',
     system: decodeSystem(request.system),
     turns: request.messages.map(({ role, content }, index) => {
@@ -38,7 +38,8 @@ export function decodeMessagesRequest(body: unknown, tokens: OpaqueTokens): Conv
     stream: request.stream ?? false,
   };
   reportMembers(request, unsaid);
-  return { ...conversation, unsayable: unsaid.list };
+  const otherNames = request.output_config?.effort ? { reasoning: ['output_config', 'effort'] } : {};
+  return { ...conversation, unsayable: unsaid.list, otherNames };
 }
 
 function decodeSystem(system: MessagesRequestWire['system']): TextPart[] {
@@ -67,6 +68,10 @@ function decodeReasoning({ thinking, output_config }: MessagesRequestWire, unsai
   const effort = readEffort(output_config?.effort);
   if (output_config?.effort && effort === undefined)
     unsaid.drop(['output_config', 'effort'], 'an effort that no other protocol knows');
+  if (effort && thinking?.type === 'disabled')
+    unsaid.drop(['output_config', 'effort'], 'there is no thinking to steer');
+  if (effort && thinking?.type === 'enabled' && thinking.budget_tokens)
+    unsaid.drop(['thinking', 'budget_tokens'], 'the effort counts');
   return {
     ...(thinking && { mode: MODES[thinking.type] }),
     ...(effort && { effort }),

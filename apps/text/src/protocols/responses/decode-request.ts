@@ -32,6 +32,7 @@ export function decodeResponsesRequest(body: unknown, tokens: OpaqueTokens): Con
     : [];
   const tools = (request.tools ?? []).flatMap((tool, index) => decodeTool(tool, ['tools', index], unsaid));
   reportMembers(request, unsaid);
+  const userId = request.safety_identifier || request.user;
   return {
     source: 'responses',
     system: [...instructions, ...items.system],
@@ -48,13 +49,17 @@ export function decodeResponsesRequest(body: unknown, tokens: OpaqueTokens): Con
     ...(request.text?.verbosity && { verbosity: request.text.verbosity }),
     reasoning: decodeReasoning(request),
     ...decodeLogprobs(request),
-    ...decodeUser(request),
+    ...(userId && { userId }),
     ...(request.service_tier && { serviceTier: request.service_tier }),
     ...(request.prompt_cache_key && { promptCacheKey: request.prompt_cache_key }),
     ...(request.prompt_cache_retention && { promptCacheRetention: request.prompt_cache_retention }),
     ...(request.max_tool_calls && { maxToolCalls: request.max_tool_calls }),
     stream: request.stream ?? false,
     unsayable: unsaid.list,
+    otherNames: {
+      ...(!request.safety_identifier && { userId: ['user'] }),
+      ...(!request.reasoning?.summary && { reasoningSummary: ['reasoning', 'generate_summary'] }),
+    },
   };
 }
 
@@ -104,10 +109,10 @@ function decodeLogprobs(request: ResponsesRequestWire): { logprobs?: number } {
   return wanted || request.top_logprobs ? { logprobs: request.top_logprobs ?? 0 } : {};
 }
 
-const decodeUser = ({ safety_identifier: id, user }: ResponsesRequestWire): { userId?: string } =>
-  id ? { userId: id } : user ? { userId: user } : {};
-
 function reportMembers(request: ResponsesRequestWire, unsaid: Unsaid): void {
+  unsaid.dropOther(request.user, request.safety_identifier, ['user']);
+  const { summary, generate_summary } = request.reasoning ?? {};
+  unsaid.dropOther(generate_summary, summary, ['reasoning', 'generate_summary']);
   if (request.stream_options?.include_obfuscation)
     unsaid.drop(['stream_options', 'include_obfuscation'], 'translated streams are not padded');
   if (request.truncation === 'auto') unsaid.drop(['truncation'], 'the conversation is not shortened');
