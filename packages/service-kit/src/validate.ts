@@ -7,26 +7,37 @@ type Path = (string | number)[];
 type Issue = z.core.$ZodIssue;
 
 /**
- * Checks a request against its wire schema, in the words that the official clients' users know.
+ * Checks a request, or the part of one that stands at a place, against its wire schema, in the words that the official
+ * clients' users know.
  *
  * @throws {GatewayError} for the first thing that is wrong, with its place
  */
-export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
+export function validate<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  at: readonly (string | number)[] = [],
+): z.infer<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   if (issue === undefined) throw new Error('a failed parse without an issue');
-  throw toError(issue, [], value);
+  throw toError(issue, [], { value, at });
 }
 
-function toError(issue: Issue, base: Path, root: unknown): GatewayError {
-  const path = [...base, ...issue.path.filter((part) => typeof part !== 'symbol')];
+/** The value that was checked, and where in the request it stands. */
+interface Root {
+  readonly value: unknown;
+  readonly at: readonly (string | number)[];
+}
+
+function toError(issue: Issue, base: Path, root: Root): GatewayError {
+  const inner = [...base, ...issue.path.filter((part) => typeof part !== 'symbol')];
   if (issue.code === 'invalid_union') {
     const nearest = nearestBranch(issue.errors);
-    if (nearest !== undefined) return toError(nearest, path, root);
+    if (nearest !== undefined) return toError(nearest, inner, root);
   }
-  const found = valueAt(root, path);
-  const { code, openai, anthropic, at = path } = describe(issue, path, found);
+  const path = [...root.at, ...inner];
+  const { code, openai, anthropic, at = path } = describe(issue, path, valueAt(root.value, inner));
   return new GatewayError(code, { path: at, message: { openai, anthropic } });
 }
 

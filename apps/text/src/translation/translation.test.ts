@@ -98,6 +98,83 @@ test('a loss is named in the reply, the log and the metrics; under x-gateway-str
   expect(stack.first.requests).toEqual([]);
 });
 
+const UNKNOWN = { brand_new: { deep: [1] } };
+
+test.for([
+  {
+    caller: 'responses',
+    more: {
+      input: [{ role: 'user', content: [{ type: 'input_text', text: 'Hi', ...UNKNOWN }], ...UNKNOWN }],
+      reasoning: { effort: 'low', ...UNKNOWN },
+      text: { verbosity: 'low', ...UNKNOWN },
+      tools: [{ type: 'function', name: 'f', parameters: null, strict: false, ...UNKNOWN }],
+      tool_choice: { type: 'function', name: 'f', ...UNKNOWN },
+    },
+    lost: ['reasoning', 'text', 'input[0]', 'input[0].content[0]', 'tools[0]', 'tool_choice'],
+  },
+  {
+    caller: 'messages',
+    more: {
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi', ...UNKNOWN }], ...UNKNOWN }],
+      system: [{ type: 'text', text: 'Be brief.', ...UNKNOWN }],
+      metadata: UNKNOWN,
+      thinking: { type: 'adaptive', ...UNKNOWN },
+      output_config: { effort: 'low', ...UNKNOWN },
+      tools: [{ name: 'f', input_schema: { type: 'object' }, ...UNKNOWN }],
+      tool_choice: { type: 'auto', ...UNKNOWN },
+    },
+    lost: [
+      'messages[0]',
+      'system[0]',
+      'tool_choice',
+      'thinking',
+      'output_config',
+      'metadata',
+      'tools[0]',
+      'messages[0].content[0]',
+    ],
+  },
+  {
+    caller: 'chat',
+    more: {
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi', ...UNKNOWN }], ...UNKNOWN }],
+      response_format: { type: 'json_object', ...UNKNOWN },
+      tools: [{ type: 'function', function: { name: 'f', ...UNKNOWN }, ...UNKNOWN }],
+      tool_choice: { type: 'function', function: { name: 'f', ...UNKNOWN } },
+      stream_options: { include_usage: true, ...UNKNOWN },
+    },
+    lost: [
+      'messages[0]',
+      'messages[0].content[0]',
+      'response_format',
+      'tools[0]',
+      'tools[0].function',
+      'tool_choice.function',
+      'stream_options',
+    ],
+  },
+] as const)(
+  '$caller: members within members that nobody knows are named, and refused under x-gateway-strict',
+  async ({ caller, more, lost }) => {
+    for (const { target, model } of TRANSLATED_PAIRS.filter((pair) => pair.caller === caller)) {
+      stack.first.reset();
+      const body = requestOf(caller, model, 'Hello', more);
+      const reply = await stack.text.fetch(PATHS[caller], { body });
+      expect({ target, status: reply.status, body: await reply.text() }).toMatchObject({ status: 200 });
+      const dropped = reply.headers.get('x-gateway-dropped')?.split(',') ?? [];
+      expect(dropped.filter((name) => name.endsWith('.brand_new')).toSorted()).toEqual(
+        lost.map((place) => `${place}.brand_new`).toSorted(),
+      );
+      expect((await stack.first.nextRequest()).text()).not.toContain('brand_new');
+      stack.first.reset();
+      const strict = await stack.text.fetch(PATHS[caller], { body, headers: { 'x-gateway-strict': 'true' } });
+      expect(strict.status).toBe(400);
+      expect(await strict.text()).toContain('.brand_new');
+      expect(stack.first.requests).toEqual([]);
+    }
+  },
+);
+
 test('what one route cannot carry goes to the next one, and is refused only where none can', async () => {
   const logprobs = { top_logprobs: 2 };
   const carried = await stack.text.fetch('/v1/responses', {

@@ -2,43 +2,48 @@ import { z } from 'zod';
 import { listOf, maybe, maybeList, maybeNumber, maybeText } from '../reply-members.ts';
 
 /**
- * The parts of the Messages protocol that translation acts on, as they travel. Every object is open: what is not
- * named here is no mistake. Nothing is filled in.
+ * The parts of the Messages protocol that translation acts on, as they travel. Nothing is filled in, and what is not
+ * named here is no mistake. An object of a request (`z.object`) names every member that translation reads: zod leaves
+ * out the others, and the reader reports them. An object whose schema depends on its `type` is open (`z.looseObject`)
+ * until it is read with that one. Objects of replies are open.
  */
 
 const optionalText = z.string().nullish();
 const optionalNumber = z.number().nullish();
 
-const textBlock = z.looseObject({ type: z.literal('text'), text: z.string() });
+const textBlock = z.object({ type: z.literal('text'), text: z.string() });
 
 const imageSource = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('base64'), media_type: z.string(), data: z.string() }),
-  z.looseObject({ type: z.literal('url'), url: z.string() }),
-  z.looseObject({ type: z.literal('file'), file_id: z.string() }),
+  z.object({ type: z.literal('base64'), media_type: z.string(), data: z.string() }),
+  z.object({ type: z.literal('url'), url: z.string() }),
+  z.object({ type: z.literal('file'), file_id: z.string() }),
 ]);
-const imageBlock = z.looseObject({ type: z.literal('image'), source: imageSource });
+const imageBlock = z.object({ type: z.literal('image'), source: imageSource });
 
-const documentBlock = z.looseObject({
+const documentBlock = z.object({
   type: z.literal('document'),
   source: z.discriminatedUnion('type', [
     ...imageSource.options,
-    z.looseObject({ type: z.literal('text'), data: z.string() }),
-    z.looseObject({
+    z.object({ type: z.literal('text'), media_type: optionalText, data: z.string() }),
+    z.object({
       type: z.literal('content'),
       content: z.union([z.string(), z.array(z.discriminatedUnion('type', [textBlock, imageBlock]))]),
     }),
   ]),
   title: optionalText,
   context: optionalText,
-  citations: z.looseObject({ enabled: z.boolean().nullish() }).nullish(),
+  citations: z.object({ enabled: z.boolean().nullish() }).nullish(),
 });
 
-const searchResultBlock = z.looseObject({
+const searchResultBlock = z.object({
   type: z.literal('search_result'),
   source: z.string(),
   title: z.string(),
   content: z.array(textBlock),
 });
+
+/** Who made a call: the model itself (`direct`), or code that it ran. */
+const caller = z.object({ type: z.string() }).nullish();
 
 /** The blocks that carry conversation; all others are told apart by their `type` alone. */
 export const MessagesBlock = {
@@ -46,15 +51,16 @@ export const MessagesBlock = {
   image: imageBlock,
   document: documentBlock,
   search_result: searchResultBlock,
-  thinking: z.looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: optionalText }),
-  redacted_thinking: z.looseObject({ type: z.literal('redacted_thinking'), data: z.string() }),
-  tool_use: z.looseObject({
+  thinking: z.object({ type: z.literal('thinking'), thinking: z.string(), signature: optionalText }),
+  redacted_thinking: z.object({ type: z.literal('redacted_thinking'), data: z.string() }),
+  tool_use: z.object({
     type: z.literal('tool_use'),
     id: z.string(),
     name: z.string(),
     input: z.unknown(),
+    caller,
   }),
-  tool_result: z.looseObject({
+  tool_result: z.object({
     type: z.literal('tool_result'),
     tool_use_id: z.string(),
     content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]).nullish(),
@@ -78,56 +84,60 @@ export const MessagesBlock = {
 
 const blocks = z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]);
 
-export const MessagesTool = z.looseObject({
+/** A tool of the caller's own, which its program runs. */
+export const MessagesTool = z.object({
   type: optionalText,
-  name: optionalText,
+  name: z.string(),
   description: optionalText,
   input_schema: z.record(z.string(), z.unknown()).nullish(),
   strict: z.boolean().nullish(),
 });
 
 /** Members of `web_search_2025…` tools. */
-export const MessagesWebSearchTool = z.looseObject({
+export const MessagesWebSearchTool = z.object({
+  type: z.string(),
+  name: optionalText,
   max_uses: optionalNumber,
   allowed_domains: z.array(z.string()).nullish(),
   blocked_domains: z.array(z.string()).nullish(),
   user_location: z.record(z.string(), z.unknown()).nullish(),
 });
 
-export const MessagesRequestWire = z.looseObject({
+const parallelUse = { disable_parallel_tool_use: z.boolean().nullish() };
+
+export const MessagesRequestWire = z.object({
   model: z.string(),
   max_tokens: z.number().optional(),
-  messages: z.array(z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content: blocks })),
+  messages: z.array(z.object({ role: z.enum(['user', 'assistant', 'system']), content: blocks })),
   system: z.union([z.string(), z.array(textBlock)]).nullish(),
   stop_sequences: z.array(z.string()).nullish(),
   stream: z.boolean().nullish(),
   temperature: optionalNumber,
   top_p: optionalNumber,
   top_k: optionalNumber,
-  tools: z.array(MessagesTool).nullish(),
+  tools: z.array(z.looseObject({ type: optionalText })).nullish(),
   tool_choice: z
-    .looseObject({
-      type: z.enum(['auto', 'any', 'tool', 'none']),
-      name: z.string().optional(),
-      disable_parallel_tool_use: z.boolean().nullish(),
-    })
+    .discriminatedUnion('type', [
+      z.object({ type: z.enum(['auto', 'any', 'none']), ...parallelUse }),
+      z.object({ type: z.literal('tool'), name: z.string(), ...parallelUse }),
+    ])
     .nullish(),
   thinking: z
-    .looseObject({
-      type: z.enum(['enabled', 'adaptive', 'disabled', 'between_tools']),
-      budget_tokens: optionalNumber,
-      display: optionalText,
-    })
+    .discriminatedUnion('type', [
+      z.object({ type: z.literal('enabled'), budget_tokens: optionalNumber, display: optionalText }),
+      z.object({ type: z.literal('adaptive'), display: optionalText }),
+      z.object({ type: z.enum(['disabled', 'between_tools']) }),
+    ])
     .nullish(),
   output_config: z
-    .looseObject({
+    .object({
       effort: optionalText,
       format: z
-        .looseObject({ type: z.literal('json_schema'), schema: z.record(z.string(), z.unknown()) })
+        .object({ type: z.literal('json_schema'), schema: z.record(z.string(), z.unknown()) })
         .nullish(),
     })
     .nullish(),
-  metadata: z.looseObject({ user_id: optionalText }).nullish(),
+  metadata: z.object({ user_id: optionalText }).nullish(),
   service_tier: optionalText,
   container: z.union([z.string(), z.looseObject({ skills: z.array(z.unknown()).nullish() })]).nullish(),
   mcp_servers: z.array(z.unknown()).nullish(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { checkMessagesToolChoice } from '../named-tools.ts';
 import { decimal, INTEGER, type Problem, problem } from '../wire-types.ts';
 
 /** Least thinking budget, in tokens. */
@@ -72,6 +73,7 @@ export const MessagesRequest = z
   })
   .superRefine((request, context) => {
     checkConversation(request, context);
+    checkMessagesToolChoice(request, context);
     const { thinking, max_tokens: maxTokens } = request;
     if (thinking?.type !== 'enabled') return;
     const budget = thinking.budget_tokens;
@@ -81,5 +83,8 @@ export const MessagesRequest = z
 export type MessagesRequest = z.infer<typeof MessagesRequest>;
 
 /** A request of `POST /v1/messages/count_tokens`. */
-export const CountTokensRequest = z.looseObject(conversation).superRefine(checkConversation);
+export const CountTokensRequest = z.looseObject(conversation).superRefine((request, context) => {
+  checkConversation(request, context);
+  checkMessagesToolChoice(request, context);
+});
 export type CountTokensRequest = z.infer<typeof CountTokensRequest>;

@@ -3,102 +3,112 @@ import { listOf, maybe, maybeList, maybeNumber, maybeText } from '../reply-membe
 
 /**
  * Chat Completions as it travels: OpenAI's own form, and for replies everything that servers of its kind are seen to
- * send. Only what the gateway acts on is named; every object is open and nothing is filled in.
+ * send. Nothing is filled in, and what is not named here is no mistake. An object of a request (`z.object`) names every
+ * member that translation reads: zod leaves out the others, and the reader reports them. Objects of replies are open.
  */
 
 const optionalText = z.string().nullish();
 
 export const ChatContentPart = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('text'), text: z.string() }),
-  z.looseObject({ type: z.literal('refusal'), refusal: z.string() }),
-  z.looseObject({
+  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({ type: z.literal('refusal'), refusal: z.string() }),
+  z.object({
     type: z.literal('image_url'),
-    image_url: z.looseObject({ url: z.string(), detail: optionalText }),
+    image_url: z.object({ url: z.string(), detail: optionalText }),
   }),
-  z.looseObject({
+  z.object({
     type: z.literal('input_audio'),
-    input_audio: z.looseObject({ data: z.string(), format: z.string() }),
+    input_audio: z.object({ data: z.string(), format: z.string() }),
   }),
-  z.looseObject({
+  z.object({
     type: z.literal('file'),
-    file: z.looseObject({ file_id: optionalText, file_data: optionalText, filename: optionalText }),
+    file: z.object({ file_id: optionalText, file_data: optionalText, filename: optionalText }),
   }),
 ]);
 export type ChatContentPart = z.infer<typeof ChatContentPart>;
 
 const content = z.union([z.string(), z.array(ChatContentPart)]);
 
+/** Where a streamed call stood among its neighbours. Clients that collect a stream send it back; it means nothing here. */
+const place = { index: z.unknown().optional() };
+
 const toolCall = z.discriminatedUnion('type', [
-  z.looseObject({
+  z.object({
+    ...place,
     type: z.literal('function'),
     id: z.string(),
-    function: z.looseObject({ name: z.string(), arguments: z.string() }),
+    function: z.object({ name: z.string(), arguments: z.string() }),
   }),
-  z.looseObject({
+  z.object({
+    ...place,
     type: z.literal('custom'),
     id: z.string(),
-    custom: z.looseObject({ name: z.string(), input: z.string() }),
+    custom: z.object({ name: z.string(), input: z.string() }),
   }),
 ]);
 
 /** Reasoning as chat-compatible servers show it; the gateway sends it so and takes it back. */
-export const ChatReasoningDetail = z.looseObject({
+export const ChatReasoningDetail = z.object({
   type: z.string(),
   text: optionalText,
-  summary: optionalText,
   data: optionalText,
   signature: optionalText,
 });
 
 export const ChatMessage = z.discriminatedUnion('role', [
-  z.looseObject({ role: z.literal('system'), content }),
-  z.looseObject({ role: z.literal('developer'), content }),
-  z.looseObject({ role: z.literal('user'), content }),
-  z.looseObject({
+  z.object({ role: z.literal('system'), content }),
+  z.object({ role: z.literal('developer'), content }),
+  z.object({ role: z.literal('user'), content }),
+  z.object({
     role: z.literal('assistant'),
     content: content.nullish(),
     refusal: optionalText,
     tool_calls: z.array(toolCall).nullish(),
     reasoning_content: optionalText,
     reasoning_details: z.array(ChatReasoningDetail).nullish(),
+    audio: z.unknown().optional(),
+    function_call: z.unknown().optional(),
   }),
-  z.looseObject({ role: z.literal('tool'), content, tool_call_id: z.string() }),
+  z.object({ role: z.literal('tool'), content, tool_call_id: z.string(), name: optionalText }),
 ]);
 export type ChatMessage = z.infer<typeof ChatMessage>;
 
 export const ChatTool = z.discriminatedUnion('type', [
-  z.looseObject({
+  z.object({
     type: z.literal('function'),
-    function: z.looseObject({
+    function: z.object({
       name: z.string(),
       description: optionalText,
       parameters: z.record(z.string(), z.unknown()).nullish(),
       strict: z.boolean().nullish(),
     }),
   }),
-  z.looseObject({
+  z.object({
     type: z.literal('custom'),
-    custom: z.looseObject({
+    custom: z.object({
       name: z.string(),
       description: optionalText,
       format: z
-        .looseObject({
-          type: z.string(),
-          grammar: z.looseObject({ syntax: z.string(), definition: z.string() }).optional(),
-        })
+        .discriminatedUnion('type', [
+          z.object({ type: z.literal('text') }),
+          z.object({
+            type: z.literal('grammar'),
+            grammar: z.object({ syntax: z.string(), definition: z.string() }),
+          }),
+        ])
         .nullish(),
     }),
   }),
 ]);
 
-const named = z.looseObject({ name: z.string() });
-const choiceOfTool = z.union([
-  z.looseObject({ type: z.literal('function'), function: named }),
-  z.looseObject({ type: z.literal('custom'), custom: named }),
+const named = z.object({ name: z.string() });
+const choiceOfTool = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('function'), function: named }),
+  z.object({ type: z.literal('custom'), custom: named }),
 ]);
 
-/** A Chat Completions request. Unknown members travel on where the upstream speaks the same protocol. */
-export const ChatRequest = z.looseObject({
+/** A Chat Completions request. */
+export const ChatRequest = z.object({
   model: z.string().min(1),
   messages: z.array(ChatMessage).min(1),
   max_completion_tokens: z.int().min(1).nullish(),
@@ -109,27 +119,31 @@ export const ChatRequest = z.looseObject({
   frequency_penalty: z.number().min(-2).max(2).nullish(),
   stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
   stream: z.boolean().nullish(),
-  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  stream_options: z
+    .object({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
+    .nullish(),
   n: z.int().min(1).max(128).nullish(),
   tools: z.array(ChatTool).nullish(),
   tool_choice: z
     .union([
       z.enum(['none', 'auto', 'required']),
-      choiceOfTool,
-      z.looseObject({
-        type: z.literal('allowed_tools'),
-        allowed_tools: z.looseObject({ mode: z.enum(['auto', 'required']), tools: z.array(choiceOfTool) }),
-      }),
+      z.discriminatedUnion('type', [
+        ...choiceOfTool.options,
+        z.object({
+          type: z.literal('allowed_tools'),
+          allowed_tools: z.object({ mode: z.enum(['auto', 'required']), tools: z.array(choiceOfTool) }),
+        }),
+      ]),
     ])
     .nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   response_format: z
     .discriminatedUnion('type', [
-      z.looseObject({ type: z.literal('text') }),
-      z.looseObject({ type: z.literal('json_object') }),
-      z.looseObject({
+      z.object({ type: z.literal('text') }),
+      z.object({ type: z.literal('json_object') }),
+      z.object({
         type: z.literal('json_schema'),
-        json_schema: z.looseObject({
+        json_schema: z.object({
           name: z.string(),
           description: optionalText,
           schema: z.record(z.string(), z.unknown()).nullish(),
@@ -144,10 +158,18 @@ export const ChatRequest = z.looseObject({
   top_logprobs: z.int().min(0).max(20).nullish(),
   modalities: z.array(z.string()).nullish(),
   audio: z.unknown().optional(),
+  functions: z.unknown().optional(),
+  function_call: z.unknown().optional(),
+  store: z.boolean().nullish(),
   web_search_options: z
-    .looseObject({
+    .object({
       search_context_size: optionalText,
-      user_location: z.looseObject({ approximate: z.record(z.string(), z.unknown()).nullish() }).nullish(),
+      user_location: z
+        .object({
+          type: z.literal('approximate').nullish(),
+          approximate: z.record(z.string(), z.unknown()).nullish(),
+        })
+        .nullish(),
     })
     .nullish(),
   service_tier: optionalText,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { lookUp } from '../look-up.ts';
+import { checkChatToolChoice } from '../named-tools.ts';
 import { decimal, INTEGER, nested } from '../wire-types.ts';
 import { REASONING_EFFORTS } from './responses.ts';
 
@@ -59,7 +60,8 @@ export const ChatCompletionsRequest = z
     logprobs: z.boolean().nullish(),
     top_logprobs: z.int({ error: INTEGER }).min(0).max(MAX_TOP_LOGPROBS).nullish(),
   })
-  .superRefine(({ messages, tools, tool_choice: choice, response_format: format }, context) => {
+  .superRefine((request, context) => {
+    const { messages, tools, tool_choice: choice, response_format: format } = request;
     for (const [index, message] of messages.entries()) {
       const rule = lookUp(MESSAGE_RULES, message.role);
       if (rule !== undefined) nested(rule, ['messages', index], message, context);
@@ -71,5 +73,6 @@ export const ChatCompletionsRequest = z
     const rule = typeof choice === 'object' && choice !== null ? lookUp(TOOL_RULES, choice.type) : undefined;
     if (rule !== undefined) nested(rule, ['tool_choice'], choice, context);
     if (format?.type === 'json_schema') nested(JsonSchemaFormat, ['response_format'], format, context);
+    checkChatToolChoice(request, context);
   });
 export type ChatCompletionsRequest = z.infer<typeof ChatCompletionsRequest>;

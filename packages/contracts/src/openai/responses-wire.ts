@@ -2,65 +2,88 @@ import { z } from 'zod';
 import { listOf, maybe, maybeList, maybeNumber, maybeText } from '../reply-members.ts';
 
 /**
- * The parts of the Responses protocol that translation acts on, as they travel. Every object is open: what is not
- * named here is no mistake. Nothing is filled in.
+ * The parts of the Responses protocol that translation acts on, as they travel. Nothing is filled in, and what is not
+ * named here is no mistake. An object of a request (`z.object`) names every member that translation reads: zod leaves
+ * out the others, and the reader reports them. An object whose schema depends on its `type` is open (`z.looseObject`)
+ * until it is read with that one. Objects of replies are open.
  */
 
 const optionalText = z.string().nullish();
 
 export const ResponsesInputPart = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('input_text'), text: z.string() }),
-  z.looseObject({ type: z.literal('output_text'), text: z.string() }),
-  z.looseObject({ type: z.literal('refusal'), refusal: z.string() }),
-  z.looseObject({
+  z.object({ type: z.literal('input_text'), text: z.string() }),
+  z.object({ type: z.literal('output_text'), text: z.string() }),
+  z.object({ type: z.literal('refusal'), refusal: z.string() }),
+  z.object({
     type: z.literal('input_image'),
     image_url: optionalText,
     file_id: optionalText,
     detail: optionalText,
   }),
-  z.looseObject({
+  z.object({
     type: z.literal('input_file'),
     file_id: optionalText,
     file_url: optionalText,
     file_data: optionalText,
     filename: optionalText,
   }),
-  z.looseObject({
+  z.object({
     type: z.literal('input_audio'),
-    input_audio: z.looseObject({ data: z.string(), format: z.string() }),
+    input_audio: z.object({ data: z.string(), format: z.string() }),
   }),
 ]);
 export type ResponsesInputPart = z.infer<typeof ResponsesInputPart>;
 
 const content = z.union([z.string(), z.array(ResponsesInputPart)]);
 
-const message = z.looseObject({
+/** What an item is called and how far it got. It comes back with every earlier item and means nothing to a model. */
+const identity = { id: z.unknown().optional(), status: z.unknown().optional() };
+
+/** Who made a call: the model itself (`direct`), or code that it ran. */
+const caller = z.object({ type: z.string() }).nullish();
+
+const message = z.object({
+  ...identity,
   type: z.literal('message').optional(),
   role: z.enum(['user', 'assistant', 'system', 'developer']),
   content,
 });
-const functionCall = z.looseObject({
+const functionCall = z.object({
+  ...identity,
   type: z.literal('function_call'),
   call_id: z.string(),
   name: z.string(),
   arguments: z.string(),
   namespace: optionalText,
+  caller,
 });
-const customToolCall = z.looseObject({
+const customToolCall = z.object({
+  ...identity,
   type: z.literal('custom_tool_call'),
   call_id: z.string(),
   name: z.string(),
   input: z.string(),
   namespace: optionalText,
+  caller,
 });
-const reasoning = z.looseObject({
+const reasoningText = z.object({ type: z.unknown().optional(), text: z.string() });
+const reasoning = z.object({
+  ...identity,
   type: z.literal('reasoning'),
-  summary: z.array(z.looseObject({ text: z.string() })).nullish(),
-  content: z.array(z.looseObject({ text: z.string() })).nullish(),
+  summary: z.array(reasoningText).nullish(),
+  content: z.array(reasoningText).nullish(),
   encrypted_content: optionalText,
 });
 const callOutput = <Type extends string>(type: Type) =>
-  z.looseObject({ type: z.literal(type), call_id: z.string(), output: content });
+  z.object({
+    ...identity,
+    type: z.literal(type),
+    call_id: z.string(),
+    output: content,
+    name: optionalText,
+    namespace: optionalText,
+    caller,
+  });
 
 /** The input items that carry conversation; all others are told apart by their `type` alone. */
 export const ResponsesItem = {
@@ -70,51 +93,62 @@ export const ResponsesItem = {
   function_call_output: callOutput('function_call_output'),
   custom_tool_call_output: callOutput('custom_tool_call_output'),
   reasoning,
-  additional_tools: z.looseObject({
+  additional_tools: z.object({
+    ...identity,
     type: z.literal('additional_tools'),
+    role: z.unknown().optional(),
     tools: z.array(z.looseObject({ type: z.string() })),
   }),
 } as const;
 
 export const ResponsesTool = {
-  function: z.looseObject({
+  function: z.object({
+    type: z.literal('function'),
     name: z.string(),
     description: optionalText,
     parameters: z.record(z.string(), z.unknown()).nullish(),
     strict: z.boolean().nullish(),
   }),
-  custom: z.looseObject({
+  custom: z.object({
+    type: z.literal('custom'),
     name: z.string(),
     description: optionalText,
     format: z
-      .looseObject({ type: z.string(), syntax: z.string().optional(), definition: z.string().optional() })
+      .discriminatedUnion('type', [
+        z.object({ type: z.literal('text') }),
+        z.object({ type: z.literal('grammar'), syntax: z.string(), definition: z.string() }),
+      ])
       .nullish(),
   }),
-  namespace: z.looseObject({
+  namespace: z.object({
+    type: z.literal('namespace'),
     name: z.string(),
     tools: z.array(z.looseObject({ type: z.string() })),
   }),
-  web_search: z.looseObject({
-    filters: z.looseObject({ allowed_domains: z.array(z.string()).nullish() }).nullish(),
+  web_search: z.object({
+    type: z.string(),
+    filters: z.object({ allowed_domains: z.array(z.string()).nullish() }).nullish(),
     search_context_size: optionalText,
     user_location: z.record(z.string(), z.unknown()).nullish(),
   }),
 } as const;
 
-const toolChoice = z.union([
-  z.enum(['none', 'auto', 'required']),
-  z.looseObject({
-    type: z.string(),
-    name: z.string().optional(),
-    mode: z.enum(['auto', 'required']).optional(),
-    tools: z.array(z.looseObject({ type: z.string(), name: z.string().optional() })).optional(),
+const namedTool = z.object({ type: z.string(), name: optionalText, namespace: optionalText });
+
+/** A `tool_choice` that is an object, by what it says: one tool, or a list of tools to choose from. */
+export const ResponsesToolChoice = {
+  named: namedTool,
+  allowed_tools: z.object({
+    type: z.literal('allowed_tools'),
+    mode: z.enum(['auto', 'required']).nullish(),
+    tools: z.array(namedTool).nullish(),
   }),
-]);
+} as const;
 
 const textFormat = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('text') }),
-  z.looseObject({ type: z.literal('json_object') }),
-  z.looseObject({
+  z.object({ type: z.literal('text') }),
+  z.object({ type: z.literal('json_object') }),
+  z.object({
     type: z.literal('json_schema'),
     name: z.string(),
     schema: z.record(z.string(), z.unknown()),
@@ -124,7 +158,7 @@ const textFormat = z.discriminatedUnion('type', [
 ]);
 
 /** A Responses request in effective form: earlier turns and references are already expanded into `input`. */
-export const ResponsesRequestWire = z.looseObject({
+export const ResponsesRequestWire = z.object({
   model: optionalText,
   input: z.union([z.string(), z.array(z.looseObject({ type: z.string().optional() }))]).nullish(),
   instructions: optionalText,
@@ -136,13 +170,19 @@ export const ResponsesRequestWire = z.looseObject({
   presence_penalty: z.number().nullish(),
   frequency_penalty: z.number().nullish(),
   stream: z.boolean().nullish(),
+  stream_options: z.object({ include_obfuscation: z.boolean().nullish() }).nullish(),
+  store: z.unknown().optional(),
+  background: z.unknown().optional(),
+  previous_response_id: z.unknown().optional(),
+  conversation: z.unknown().optional(),
+  prompt: z.unknown().optional(),
   tools: z.array(z.looseObject({ type: z.string() })).nullish(),
-  tool_choice: toolChoice.nullish(),
+  tool_choice: z.union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string() })]).nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   reasoning: z
-    .looseObject({ effort: optionalText, summary: optionalText, generate_summary: optionalText })
+    .object({ effort: optionalText, summary: optionalText, generate_summary: optionalText })
     .nullish(),
-  text: z.looseObject({ format: textFormat.nullish(), verbosity: optionalText }).nullish(),
+  text: z.object({ format: textFormat.nullish(), verbosity: optionalText }).nullish(),
   include: z.array(z.string()).nullish(),
   metadata: z.record(z.string(), z.string()).nullish(),
   truncation: optionalText,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { lookUp } from '../look-up.ts';
+import { checkResponsesToolChoice } from '../named-tools.ts';
 import { decimal, INTEGER, nested, problem } from '../wire-types.ts';
 
 /** Depth of reasoning, the protocol's whole list. Which of them a model takes is its provider's to say. */
@@ -71,6 +72,7 @@ export const ResponsesRequest = z
     }
     if (typeof choice === 'object' && choice !== null && NAMED_CHOICES.has(choice.type))
       nested(FunctionTool, ['tool_choice'], choice, context);
+    checkResponsesToolChoice(request, context);
   });
 export type ResponsesRequest = z.infer<typeof ResponsesRequest>;
 

@@ -1,13 +1,17 @@
 import type { ChatContentPart, ChatMessage } from '@gateway/contracts/openai/chat-wire';
 import type { Turn } from '../conversation/conversation.ts';
-import type { Part, ReasoningPart, ResultContent, TextPart } from '../conversation/parts.ts';
+import type { Part, ReasoningPart, TextPart } from '../conversation/parts.ts';
 import type { Path } from '../conversation/path.ts';
 import { openReasoning } from '../conversation/sealed-reasoning.ts';
 import type { Unsaid } from '../conversation/unsaid.ts';
 import type { OpaqueTokens } from '../opaque-token.ts';
-import { decodeSource } from '../responses/decode-content.ts';
+import { type ContentPart, decodeSource, resultContent } from '../responses/decode-content.ts';
 
 type Content = string | readonly ChatContentPart[] | null | undefined;
+
+type ToolCall = NonNullable<(ChatMessage & { role: 'assistant' })['tool_calls']>[number];
+
+const nameOf = (call: ToolCall): string => (call.type === 'function' ? call.function.name : call.custom.name);
 
 const isText = (part: { type: string }): part is TextPart => part.type === 'text';
 
@@ -24,13 +28,14 @@ export function decodeMessages(
 ): DecodedMessages {
   const system: TextPart[] = [];
   const turns: Turn[] = [];
+  /** The names of the tools that were called, by the calls' ids. */
+  const called = new Map<string, string>();
   for (const [index, message] of messages.entries()) {
     const at = ['messages', index];
-    unsaid.dropPresent(message, ['name'], at, 'names of participants are not carried');
     switch (message.role) {
       case 'system':
       case 'developer': {
-        const parts = decodeContent(message.content, [...at, 'content'], unsaid).filter(isText);
+        const parts = textsOf(decodeContent(message.content, [...at, 'content'], unsaid), unsaid);
         if (turns.length === 0) system.push(...parts);
         else turns.push({ role: 'system', parts, at });
         break;
@@ -39,29 +44,32 @@ export function decodeMessages(
         turns.push({ role: 'user', parts: decodeContent(message.content, [...at, 'content'], unsaid), at });
         break;
       case 'assistant':
+        for (const call of message.tool_calls ?? []) called.set(call.id, nameOf(call));
         turns.push({ role: 'assistant', parts: decodeAssistant(message, at, tokens, unsaid), at });
         break;
       case 'tool':
-        turns.push({ role: 'user', parts: [decodeResult(message, at, unsaid)], at });
+        turns.push({ role: 'user', parts: [decodeResult(message, at, called, unsaid)], at });
         break;
     }
   }
   return { system, turns };
 }
 
-function decodeContent(content: Content, at: Path, unsaid: Unsaid): Part[] {
+/** Instructions can only be text. */
+function textsOf(parts: readonly Part[], unsaid: Unsaid): TextPart[] {
+  for (const part of parts) {
+    if (!isText(part)) unsaid.refuse(part.at ?? [], 'Instructions can only be text for this model.');
+  }
+  return parts.filter(isText);
+}
+
+function decodeContent(content: Content, at: Path, unsaid: Unsaid): ContentPart[] {
   if (content === null || content === undefined || content === '') return [];
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   return content.map((part, index) => decodePart(part, [...at, index], unsaid));
 }
 
-function decodePart(part: ChatContentPart, at: Path, unsaid: Unsaid): Part {
-  unsaid.dropPresent(
-    part,
-    ['prompt_cache_breakpoint', 'cache_control'],
-    at,
-    'prompt caches are steered differently elsewhere',
-  );
+function decodePart(part: ChatContentPart, at: Path, unsaid: Unsaid): ContentPart {
   switch (part.type) {
     case 'text':
       return { type: 'text', text: part.text, at };
@@ -69,23 +77,30 @@ function decodePart(part: ChatContentPart, at: Path, unsaid: Unsaid): Part {
       return { type: 'refusal', text: part.refusal, at };
     case 'image_url': {
       const { url, detail } = part.image_url;
-      const source = decodeSource({ fileId: null, address: url }, [...at, 'image_url', 'url']);
-      return { type: 'image', source, at, ...(detail && { detail }) };
+      const place = [...at, 'image_url'];
+      const source = decodeSource({ url }, place, unsaid);
+      return { type: 'image', source, at: place, ...(detail && { detail }) };
     }
     case 'input_audio':
       return { type: 'audio', data: part.input_audio.data, format: part.input_audio.format, at };
     case 'file': {
-      const { file_id: fileId, file_data: address, filename } = part.file;
-      const source = decodeSource({ fileId, address }, [...at, 'file']);
+      const { file_data, file_id, filename } = part.file;
+      const source = decodeSource({ file_data, file_id }, [...at, 'file'], unsaid);
       return { type: 'document', source, at, ...(filename && { title: filename }) };
     }
   }
 }
 
-function decodeResult(message: ChatMessage & { role: 'tool' }, at: Path, unsaid: Unsaid): Part {
-  const parts = decodeContent(message.content, [...at, 'content'], unsaid);
-  const content: ResultContent[] = parts.filter(isText);
-  return { type: 'tool-result', callId: message.tool_call_id, content, at };
+function decodeResult(
+  message: ChatMessage & { role: 'tool' },
+  at: Path,
+  called: ReadonlyMap<string, string>,
+  unsaid: Unsaid,
+): Part {
+  const { tool_call_id: callId, name } = message;
+  if (name && name !== called.get(callId)) unsaid.drop([...at, 'name'], 'not the name of the tool called');
+  const content = resultContent(decodeContent(message.content, [...at, 'content'], unsaid), unsaid);
+  return { type: 'tool-result', callId, content, at };
 }
 
 function decodeAssistant(
@@ -94,21 +109,22 @@ function decodeAssistant(
   tokens: OpaqueTokens,
   unsaid: Unsaid,
 ): Part[] {
-  for (const member of ['audio', 'function_call']) {
+  for (const member of ['audio', 'function_call'] as const) {
     if (message[member])
       unsaid.refuse([...at, member], `'${member}' is not supported by the model that would answer.`);
   }
   const calls = (message.tool_calls ?? []).map((call, index): Part => {
     const place = { type: 'tool-call', id: call.id, at: [...at, 'tool_calls', index] } as const;
+    const name = nameOf(call);
     return call.type === 'function'
-      ? { ...place, name: call.function.name, arguments: call.function.arguments }
-      : { ...place, name: call.custom.name, arguments: call.custom.input, custom: true };
+      ? { ...place, name, arguments: call.function.arguments }
+      : { ...place, name, arguments: call.custom.input, custom: true };
   });
   const refusal: Part[] = message.refusal
     ? [{ type: 'refusal', text: message.refusal, at: [...at, 'refusal'] }]
     : [];
   const content = decodeContent(message.content, [...at, 'content'], unsaid);
-  return [...decodeReasoning(message, at, tokens), ...content, ...refusal, ...calls];
+  return [...decodeReasoning(message, at, tokens, unsaid), ...content, ...refusal, ...calls];
 }
 
 /** Reasoning comes back as the gateway showed it: entries with a seal, or the plain trace of an open-weight model. */
@@ -116,13 +132,17 @@ function decodeReasoning(
   message: ChatMessage & { role: 'assistant' },
   at: Path,
   tokens: OpaqueTokens,
+  unsaid: Unsaid,
 ): ReasoningPart[] {
   const trace = { vendor: 'open', kind: 'trace' } as const;
   const sealed = (message.reasoning_details ?? []).flatMap((detail, index) => {
     const seal = detail.signature ?? detail.data;
-    if (!seal) return [];
-    const texts = detail.text ? [detail.text] : [];
     const place = [...at, 'reasoning_details', index];
+    if (!seal) {
+      unsaid.drop(place, 'reasoning without the seal of its vendor');
+      return [];
+    }
+    const texts = detail.text ? [detail.text] : [];
     return [openReasoning({ texts, form: 'trace', at: place }, seal, trace, tokens)];
   });
   if (sealed.length > 0 || !message.reasoning_content) return sealed;

@@ -6,22 +6,19 @@ import type { Path } from '../conversation/path.ts';
 import type { NamedTool, Tool, ToolChoice } from '../conversation/tool.ts';
 import { Unsaid } from '../conversation/unsaid.ts';
 import type { OpaqueTokens } from '../opaque-token.ts';
-import { readRequest } from '../wire.ts';
 import { decodeMessages } from './decode-messages.ts';
-
-const KNOWN: ReadonlySet<string> = new Set([...Object.keys(ChatRequest.shape), 'store']);
 
 /** A Chat Completions request, brought into neutral form. @throws GatewayError where it is not one */
 export function decodeChatRequest(body: unknown, tokens: OpaqueTokens): Conversation {
-  const request = readRequest(ChatRequest, body);
-  const unsaid = new Unsaid();
+  const unsaid = new Unsaid('chat');
+  const request = unsaid.read(ChatRequest, body);
   const { system, turns } = decodeMessages(request.messages, tokens, unsaid);
   const tools = (request.tools ?? []).map((tool, index) => decodeTool(tool, ['tools', index]));
   if (request.web_search_options) tools.push(decodeWebSearch(request.web_search_options));
   reportMembers(request, unsaid);
   const maxOutputTokens = request.max_completion_tokens ?? request.max_tokens;
   const effort = readEffort(request.reasoning_effort);
-  const userId = request.safety_identifier ?? request.user;
+  const userId = request.safety_identifier || request.user;
   return {
     source: 'chat',
     system,
@@ -49,6 +46,10 @@ export function decodeChatRequest(body: unknown, tokens: OpaqueTokens): Conversa
     ...(request.prompt_cache_retention && { promptCacheRetention: request.prompt_cache_retention }),
     stream: request.stream ?? false,
     unsayable: unsaid.list,
+    otherNames: {
+      ...(!request.safety_identifier && { userId: ['user'] }),
+      ...(!request.max_completion_tokens && { maxOutputTokens: ['max_tokens'] }),
+    },
   };
 }
 
@@ -58,20 +59,19 @@ function decodeTool(tool: z.infer<typeof ChatTool>, at: Path): Tool {
     return {
       type: 'function',
       name,
-      at,
+      at: [...at, 'function'],
       ...(description && { description }),
       ...(parameters && { parameters }),
       ...(typeof strict === 'boolean' && { strict }),
     };
   }
   const { name, description, format } = tool.custom;
-  const { syntax, definition } = format?.grammar ?? {};
   return {
     type: 'custom',
     name,
-    at,
+    at: [...at, 'custom'],
     ...(description && { description }),
-    ...(syntax && definition && { grammar: { syntax, definition } }),
+    ...(format?.type === 'grammar' && { grammar: format.grammar }),
   };
 }
 
@@ -111,7 +111,8 @@ function decodeFormat(format: NonNullable<ChatRequest['response_format']>): Outp
     case 'json_schema': {
       const { name, description, schema, strict } = format.json_schema;
       const described = description ? { description } : {};
-      return { type: 'schema', name, schema: schema ?? {}, strict: strict ?? false, ...described };
+      const strictly = typeof strict === 'boolean' ? { strict } : {};
+      return { type: 'schema', name, schema: schema ?? {}, ...strictly, ...described };
     }
   }
 }
@@ -121,12 +122,17 @@ function reportMembers(request: ChatRequest, unsaid: Unsaid): void {
   if (request.modalities?.includes('audio') || request.audio) {
     unsaid.refuse([request.audio ? 'audio' : 'modalities'], 'The model that would answer cannot speak.');
   }
-  for (const member of ['functions', 'function_call']) {
+  for (const member of ['functions', 'function_call'] as const) {
     if (request[member])
       unsaid.refuse([member], `'${member}' was replaced by 'tools' and is not supported here.`);
   }
-  for (const member of Object.keys(request)) {
-    if (!KNOWN.has(member) && request[member] !== null)
-      unsaid.drop([member], 'known to the chat protocol only');
-  }
+  unsaid.dropOther(request.user, request.safety_identifier, ['user']);
+  unsaid.dropOther(request.max_tokens, request.max_completion_tokens, ['max_tokens']);
+  if (request.stream_options?.include_obfuscation)
+    unsaid.drop(['stream_options', 'include_obfuscation'], 'translated streams are not padded');
+  if (request.top_logprobs && !request.logprobs)
+    unsaid.drop(['top_logprobs'], 'counts together with logprobs only');
+  if (Object.keys(request.metadata ?? {}).length > 0)
+    unsaid.drop(['metadata'], 'translated answers are not stored');
+  if (request.store) unsaid.drop(['store'], 'translated answers are not stored');
 }

@@ -2,7 +2,7 @@ import { historyCallId } from '../conversation/call-ids.ts';
 import type { Turn } from '../conversation/conversation.ts';
 import { refuseParameter } from '../conversation/losses.ts';
 import type { Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../conversation/parts.ts';
-import { asSystemText, textOf } from '../conversation/plain-text.ts';
+import { asSystemText, errorText, textOf } from '../conversation/plain-text.ts';
 import { settleTurns } from '../conversation/settle-turns.ts';
 import type { Encoder } from '../encoder.ts';
 import { withoutAttribution } from '../messages/encode-turns.ts';
@@ -79,7 +79,7 @@ function encodeResults(results: readonly ToolResultPart[], encoder: Encoder): Me
     return {
       role: 'tool',
       tool_call_id: historyCallId(result.callId, encoder.target.quirks.toolCallIds),
-      content: result.isError ? `Error: ${said}` : said,
+      content: result.isError ? errorText(said) : said,
     };
   });
   return [...messages, ...encodeUser(moved)];

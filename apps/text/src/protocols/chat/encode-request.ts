@@ -1,5 +1,5 @@
 import { omitRefusedMembers } from '../conversation/refused-members.ts';
-import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
+import { pathsOf } from '../conversation/scalar-paths.ts';
 import { reportUnsayable } from '../conversation/unsaid.ts';
 import { encodeUserId } from '../conversation/user-id.ts';
 import type { EncodedRequest, Encoder } from '../encoder.ts';
@@ -21,7 +21,7 @@ export function encodeChatRequest(encoder: Encoder): EncodedRequest {
   const userId = encodeUserId(conversation, target, USER_ID_LENGTH_MAX, losses);
   const { stopSequences, logprobs, verbosity, promptCacheKey, promptCacheRetention, serviceTier } =
     conversation;
-  const { maxTokensMember, maxStopSequences, streamOptions, refusedMembers } = target.quirks;
+  const { maxTokensMember, maxStopSequences, streamOptions } = target.quirks;
   const stopsNative = stopSequences.length <= maxStopSequences;
   const format = encodeFormat(encoder);
   const body = {
@@ -46,23 +46,23 @@ export function encodeChatRequest(encoder: Encoder): EncodedRequest {
     ...(conversation.stream && streamOptions && { stream_options: { include_usage: true } }),
   };
   return {
-    body: omitRefusedMembers(body, refusedMembers, losses),
+    body: omitRefusedMembers(body, encoder),
     stopSequences: stopsNative ? [] : stopSequences,
   };
 }
 
 function encodeParallel({ conversation, target, losses }: Encoder) {
-  const { parallelToolCalls, source } = conversation;
+  const { parallelToolCalls } = conversation;
   if (parallelToolCalls === undefined) return {};
   if (target.quirks.parallelToolCalls) return { parallel_tool_calls: parallelToolCalls };
-  if (!parallelToolCalls) losses.drop(SCALAR_PATHS[source].parallelToolCalls, 'not known to this upstream');
+  if (!parallelToolCalls) losses.drop(pathsOf(conversation).parallelToolCalls, 'not known to this upstream');
   return {};
 }
 
 function encodeSampling({ conversation, target, losses }: Encoder) {
-  const { sampling, source } = conversation;
+  const { sampling } = conversation;
   const { temperature, topP, topK, presencePenalty, frequencyPenalty } = sampling;
-  const paths = SCALAR_PATHS[source];
+  const paths = pathsOf(conversation);
   const isKept = target.quirks.sampling === 'keep';
   const { penalties } = target.quirks;
   if (topK !== undefined) losses.drop(paths.topK, 'not known to the chat protocol');
@@ -85,7 +85,7 @@ function encodeFormat({ conversation }: Encoder): object | undefined {
     case 'object':
       return { type: 'json_object' };
     case 'schema': {
-      const { name = 'output', description, schema, strict } = format;
+      const { name = 'output', description, schema, strict = false } = format;
       const described = description ? { description } : {};
       return { type: 'json_schema', json_schema: { name, ...described, schema, strict } };
     }
@@ -95,8 +95,8 @@ function encodeFormat({ conversation }: Encoder): object | undefined {
 }
 
 function reportLosses({ conversation, losses }: Encoder): void {
-  const { maxToolCalls, reasoning, source } = conversation;
-  const paths = SCALAR_PATHS[source];
+  const { maxToolCalls, reasoning } = conversation;
+  const paths = pathsOf(conversation);
   if (maxToolCalls !== undefined) losses.drop(paths.maxToolCalls, 'not known to the chat protocol');
   if (reasoning.summary !== undefined && reasoning.summary !== 'omitted') {
     losses.drop(paths.reasoningSummary, 'how reasoning is shown cannot be chosen there');

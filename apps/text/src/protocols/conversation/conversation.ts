@@ -1,6 +1,7 @@
 import type { Effort } from '@gateway/contracts/quirks';
 import type { Part, TextPart } from './parts.ts';
 import type { Path } from './path.ts';
+import type { Scalar } from './scalar-paths.ts';
 import type { TextProtocol } from './text-protocol.ts';
 import type { JsonObject, Tool, ToolChoice } from './tool.ts';
 
@@ -27,7 +28,8 @@ export type OutputFormat =
       readonly name?: string | undefined;
       readonly description?: string | undefined;
       readonly schema: JsonObject;
-      readonly strict: boolean;
+      /** Undefined where the caller did not say. */
+      readonly strict?: boolean | undefined;
     };
 
 /** How much the model shall think, and how much of that the caller wants to see. Undefined: the caller did not say. */
@@ -38,6 +40,8 @@ export interface ReasoningControl {
   /** `omitted`: thinking without showing it. A level where the caller named one. */
   readonly summary?: 'omitted' | 'auto' | 'concise' | 'detailed' | undefined;
 }
+
+export type OtherNames = { readonly [Name in Scalar]?: Path };
 
 /** A member that exists in the caller's protocol alone. Class D is left out and reported, class E refused. */
 export interface Unsayable {
@@ -73,4 +77,6 @@ export interface Conversation {
   readonly maxToolCalls?: number | undefined;
   readonly stream: boolean;
   readonly unsayable: readonly Unsayable[];
+  /** Where the caller wrote what it wrote under another name than the usual one: `user` for `safety_identifier`. */
+  readonly otherNames: OtherNames;
 }

@@ -9,6 +9,19 @@ const SIGNATURES: readonly (readonly [prefix: string, mediaType: string])[] = [
   ['JVBERi', 'application/pdf'],
 ];
 
+/** Names that are in use and registered nowhere. Upstreams refuse them. */
+const MISNOMERS: ReadonlyMap<string, string> = new Map([
+  ['image/jpg', 'image/jpeg'],
+  ['image/pjpeg', 'image/jpeg'],
+  ['image/x-png', 'image/png'],
+]);
+
+/** A media type as upstreams know it. */
+export function mediaTypeOf(written: string): string {
+  const type = written.trim().toLowerCase();
+  return MISNOMERS.get(type) ?? type;
+}
+
 const sniff = (data: string): string =>
   SIGNATURES.find(([prefix]) => data.startsWith(prefix))?.[1] ?? 'application/octet-stream';
 
@@ -29,7 +42,7 @@ export function readAddress(address: string): MediaSource | null {
   const inBase64 = /;base64\s*(;|$)/i.test(head[2] ?? '');
   const data = inBase64 ? rest.replace(/\s+/g, '') : percentDecodedBase64(rest);
   if (data === null) return null;
-  const mediaType = (head[1] ?? '').trim().toLowerCase();
+  const mediaType = mediaTypeOf(head[1] ?? '');
   return { type: 'base64', mediaType: mediaType === '' ? sniff(data) : mediaType, data };
 }
 

@@ -19,6 +19,15 @@ test('a header of losses is bounded, and a name of the caller’s cannot break i
   expect(header.endsWith(',+61')).toBe(true);
 });
 
+test('long names do not make the header long', () => {
+  const losses = new Losses();
+  const deep = Array.from({ length: 8 }, () => 'x'.repeat(64));
+  for (let index = 0; index < 40; index++) losses.drop(['messages', index, ...deep], 'unknown');
+  const header = droppedHeader(losses.dropped) ?? '';
+  expect(header.length).toBeLessThan(2020);
+  expect(header).toMatch(/^messages\[0\]\.x+.*,\+37$/);
+});
+
 test('a strict caller gets an error that names the losses', () => {
   const losses = new Losses();
   refuseLosses(losses.dropped);

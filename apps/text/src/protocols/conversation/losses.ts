@@ -21,15 +21,22 @@ export class Losses {
   }
 }
 
-/** Names beyond this many are counted, not listed: a header has bounds. */
-const HEADER_NAMES_MAX = 40;
+/** Names beyond this many, or beyond this many characters, are counted and not listed: a header has bounds. */
+const [MAX_HEADER_NAMES, MAX_HEADER_LENGTH] = [40, 2000];
 
 /** The value of `x-gateway-dropped`, or null where nothing was lost. */
 export function droppedHeader(dropped: readonly Dropped[]): string | null {
   if (dropped.length === 0) return null;
-  const names = dropped.slice(0, HEADER_NAMES_MAX).map(({ path }) => formatPath(path));
+  const names: string[] = [];
+  let length = 0;
+  for (const { path } of dropped.slice(0, MAX_HEADER_NAMES)) {
+    const name = formatPath(path);
+    length += name.length + 1;
+    if (length > MAX_HEADER_LENGTH) break;
+    names.push(name);
+  }
   const rest = dropped.length - names.length;
-  return rest > 0 ? `${names.join(',')},+${rest}` : names.join(',');
+  return [...names, ...(rest > 0 ? [`+${rest}`] : [])].join(',');
 }
 
 /** Class E: the caller would get a structurally different result. @throws always */

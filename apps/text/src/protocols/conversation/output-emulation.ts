@@ -1,7 +1,7 @@
 import type { Target } from '../target.ts';
 import type { Conversation } from './conversation.ts';
 import { type Losses, refuseParameter } from './losses.ts';
-import { SCALAR_PATHS } from './scalar-paths.ts';
+import { pathsOf } from './scalar-paths.ts';
 
 const JSON_INSTRUCTION = 'Answer with one JSON object and nothing else.';
 
@@ -19,10 +19,10 @@ interface Emulated {
  * @throws GatewayError where a schema stands next to the caller's own tools
  */
 export function emulateOutputFormat(conversation: Conversation, target: Target, losses: Losses): Emulated {
-  const { outputFormat: format, source, system, tools } = conversation;
+  const { outputFormat: format, system, tools } = conversation;
   const unchanged: Emulated = { conversation, answerTool: null };
   if (format === undefined || format.type === 'text') return unchanged;
-  const path = SCALAR_PATHS[source].outputFormat;
+  const path = pathsOf(conversation).outputFormat;
   const { structuredOutput } = target.quirks;
   if (format.type === 'object') {
     if (target.protocol !== 'messages' && structuredOutput !== 'none') return unchanged;

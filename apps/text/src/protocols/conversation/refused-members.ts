@@ -1,4 +1,7 @@
-import { type Losses, refuseParameter } from './losses.ts';
+import type { Encoder } from '../encoder.ts';
+import { refuseParameter } from './losses.ts';
+import { formatPath } from './path.ts';
+import { pathBehind } from './scalar-paths.ts';
 
 /** Members whose loss would change what the caller gets. */
 const MEANINGFUL: ReadonlySet<string> = new Set([
@@ -20,16 +23,16 @@ const OUR_OWN: ReadonlySet<string> = new Set(['stream_options', 'store', 'includ
 /** Leaves out what the server is known to refuse. @throws GatewayError where that would change the meaning */
 export function omitRefusedMembers(
   body: { readonly [member: string]: unknown },
-  refusedMembers: readonly string[],
-  losses: Losses,
+  { conversation, target, losses }: Encoder,
 ): { [member: string]: unknown } {
   const rest = { ...body };
-  for (const member of refusedMembers) {
+  for (const member of target.quirks.refusedMembers) {
     if (rest[member] === undefined) continue;
+    const path = pathBehind(member, target.protocol, conversation);
     if (MEANINGFUL.has(member)) {
-      refuseParameter([member], `'${member}' is not supported by the model that would answer.`);
+      refuseParameter(path, `'${formatPath(path)}' is not supported by the model that would answer.`);
     }
-    if (!OUR_OWN.has(member)) losses.drop([member], 'refused by this upstream');
+    if (!OUR_OWN.has(member)) losses.drop(path, 'refused by this upstream');
     delete rest[member];
   }
   return rest;

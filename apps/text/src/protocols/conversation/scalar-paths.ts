@@ -1,28 +1,32 @@
-import type { Path } from './path.ts';
+import type { Conversation } from './conversation.ts';
+import { formatPath, type Path } from './path.ts';
 import type { TextProtocol } from './text-protocol.ts';
 
-type Scalar =
-  | 'maxOutputTokens'
-  | 'temperature'
-  | 'topP'
-  | 'topK'
-  | 'presencePenalty'
-  | 'frequencyPenalty'
-  | 'stopSequences'
-  | 'logprobs'
-  | 'userId'
-  | 'serviceTier'
-  | 'outputFormat'
-  | 'strictFormat'
-  | 'verbosity'
-  | 'reasoning'
-  | 'reasoningSummary'
-  | 'toolChoice'
-  | 'parallelToolCalls'
-  | 'promptCacheKey'
-  | 'promptCacheRetention'
-  | 'maxToolCalls'
-  | 'turns';
+const SCALARS = [
+  'maxOutputTokens',
+  'temperature',
+  'topP',
+  'topK',
+  'presencePenalty',
+  'frequencyPenalty',
+  'stopSequences',
+  'logprobs',
+  'userId',
+  'serviceTier',
+  'outputFormat',
+  'strictFormat',
+  'formatDescription',
+  'verbosity',
+  'reasoning',
+  'reasoningSummary',
+  'toolChoice',
+  'parallelToolCalls',
+  'promptCacheKey',
+  'promptCacheRetention',
+  'maxToolCalls',
+  'turns',
+] as const;
+export type Scalar = (typeof SCALARS)[number];
 
 /** The caller's own name of each request member, for reporting a loss. A member that a protocol lacks has the nearest one. */
 export const SCALAR_PATHS: Record<TextProtocol, Record<Scalar, Path>> = {
@@ -39,6 +43,7 @@ export const SCALAR_PATHS: Record<TextProtocol, Record<Scalar, Path>> = {
     serviceTier: ['service_tier'],
     outputFormat: ['text', 'format'],
     strictFormat: ['text', 'format', 'strict'],
+    formatDescription: ['text', 'format', 'description'],
     verbosity: ['text', 'verbosity'],
     reasoning: ['reasoning', 'effort'],
     reasoningSummary: ['reasoning', 'summary'],
@@ -62,6 +67,7 @@ export const SCALAR_PATHS: Record<TextProtocol, Record<Scalar, Path>> = {
     serviceTier: ['service_tier'],
     outputFormat: ['output_config', 'format'],
     strictFormat: ['output_config', 'format'],
+    formatDescription: ['output_config', 'format'],
     verbosity: ['verbosity'],
     reasoning: ['thinking'],
     reasoningSummary: ['thinking', 'display'],
@@ -85,6 +91,7 @@ export const SCALAR_PATHS: Record<TextProtocol, Record<Scalar, Path>> = {
     serviceTier: ['service_tier'],
     outputFormat: ['response_format'],
     strictFormat: ['response_format', 'json_schema', 'strict'],
+    formatDescription: ['response_format', 'json_schema', 'description'],
     verbosity: ['verbosity'],
     reasoning: ['reasoning_effort'],
     reasoningSummary: ['reasoning_effort'],
@@ -96,3 +103,27 @@ export const SCALAR_PATHS: Record<TextProtocol, Record<Scalar, Path>> = {
     turns: ['messages'],
   },
 };
+
+/** What a member, or a path into one, says under a protocol. Chat has two names for the bound on the output. */
+export function scalarAt(
+  protocol: TextProtocol,
+  name: string,
+  nameOf: (path: Path) => string = formatPath,
+): Scalar | undefined {
+  const wanted = protocol === 'chat' && name === 'max_tokens' ? 'max_completion_tokens' : name;
+  return SCALARS.find((scalar) => nameOf(SCALAR_PATHS[protocol][scalar]) === wanted);
+}
+
+/** Where the caller wrote each request member: under its protocol's name for it, or the older one that was used. */
+export const pathsOf = ({ source, otherNames }: Conversation): Record<Scalar, Path> => ({
+  ...SCALAR_PATHS[source],
+  ...otherNames,
+});
+
+/** The caller's own place of what a member of the upstream's request says; its name there where the caller has none. */
+export function pathBehind(member: string, upstream: TextProtocol, conversation: Conversation): Path {
+  // Every protocol calls its tools so.
+  if (member === 'tools') return [member];
+  const scalar = scalarAt(upstream, member, ([first]) => String(first));
+  return scalar === undefined ? [member] : pathsOf(conversation)[scalar];
+}

@@ -1,6 +1,6 @@
 import type { Conversation } from './conversation.ts';
 import { refuseParameter } from './losses.ts';
-import { SCALAR_PATHS } from './scalar-paths.ts';
+import { pathsOf } from './scalar-paths.ts';
 import type { NamedTool, Tool, ToolChoice } from './tool.ts';
 
 const isNamed = (tool: Tool, wanted: NamedTool): boolean =>
@@ -19,7 +19,7 @@ export interface ToolSelection {
  * @throws GatewayError where a call is demanded and no tool is left
  */
 export function selectTools(conversation: Conversation, available: readonly Tool[]): ToolSelection {
-  const { toolChoice, source } = conversation;
+  const { toolChoice } = conversation;
   const isAllowedList = toolChoice?.type === 'allowed';
   const tools = isAllowedList
     ? available.filter((tool) => toolChoice.tools.some((wanted) => isNamed(tool, wanted)))
@@ -28,7 +28,7 @@ export function selectTools(conversation: Conversation, available: readonly Tool
   if (tools.length > 0) return { tools, choice };
   if (choice?.type === 'required' || choice?.type === 'tool') {
     refuseParameter(
-      SCALAR_PATHS[source].toolChoice,
+      pathsOf(conversation).toolChoice,
       'A tool choice that demands a call needs at least one tool.',
     );
   }

@@ -1,4 +1,6 @@
 import { MessagesBlock } from '@gateway/contracts/anthropic/messages-wire';
+import type { z } from 'zod';
+import { mediaTypeOf } from '../conversation/data-url.ts';
 import type {
   DocumentPart,
   ImagePart,
@@ -11,7 +13,6 @@ import type { Path } from '../conversation/path.ts';
 import { openReasoning } from '../conversation/sealed-reasoning.ts';
 import type { Unsaid } from '../conversation/unsaid.ts';
 import type { OpaqueTokens } from '../opaque-token.ts';
-import { readRequest } from '../wire.ts';
 
 export interface ContentReader {
   readonly tokens: OpaqueTokens;
@@ -33,51 +34,46 @@ export function decodeContent(content: string | readonly Block[], at: Path, read
 }
 
 function decodeBlock(block: Block, at: Path, reader: ContentReader): Part | null {
-  reader.unsaid.dropPresent(block, ['cache_control'], at, 'prompt caches are steered differently elsewhere');
+  const { tokens, unsaid } = reader;
   switch (block.type) {
     case 'thinking': {
-      const { thinking, signature } = readRequest(MessagesBlock.thinking, block, at);
+      const { thinking, signature } = unsaid.read(MessagesBlock.thinking, block, at);
       const texts = thinking === '' ? [] : [thinking];
       const native = { vendor: 'anthropic', kind: 'signature' } as const;
-      return openReasoning({ texts, form: 'summary', at }, signature, native, reader.tokens);
+      return openReasoning({ texts, form: 'summary', at }, signature, native, tokens);
     }
     case 'redacted_thinking': {
-      const { data } = readRequest(MessagesBlock.redacted_thinking, block, at);
+      const { data } = unsaid.read(MessagesBlock.redacted_thinking, block, at);
       const native = { vendor: 'anthropic', kind: 'redacted' } as const;
-      return openReasoning({ texts: [], form: 'summary', at }, data, native, reader.tokens);
+      return openReasoning({ texts: [], form: 'summary', at }, data, native, tokens);
     }
     case 'tool_use': {
-      const { id, name, input } = readRequest(MessagesBlock.tool_use, block, at);
+      const { id, name, input, caller } = unsaid.read(MessagesBlock.tool_use, block, at);
+      if (caller && caller.type !== 'direct') unsaid.drop([...at, 'caller'], ONLY_ANTHROPIC);
       return { type: 'tool-call', id, name, arguments: JSON.stringify(input ?? {}), at };
     }
     case 'tool_result':
       return decodeResult(block, at, reader);
     default:
       if (FOREIGN.test(block.type)) {
-        reader.unsaid.drop(at, "another provider's tool runs cannot be shown");
+        unsaid.drop(at, "another provider's tool runs cannot be shown");
         return { type: 'foreign', name: block.type, at };
       }
-      return decodeShown(block, at, reader);
+      return decodeShown(block, at, unsaid);
   }
 }
 
-function decodeResult(block: Block, at: Path, reader: ContentReader): Part {
-  const result = readRequest(MessagesBlock.tool_result, block, at);
+function decodeResult(block: Block, at: Path, { unsaid }: ContentReader): Part {
+  const result = unsaid.read(MessagesBlock.tool_result, block, at);
   const content: ResultContent[] = [];
   if (typeof result.content === 'string') {
     content.push({ type: 'text', text: result.content, at: [...at, 'content'] });
   }
   for (const [index, inner] of (Array.isArray(result.content) ? result.content : []).entries()) {
     const innerAt = [...at, 'content', index];
-    reader.unsaid.dropPresent(
-      inner,
-      ['cache_control'],
-      innerAt,
-      'prompt caches are steered differently elsewhere',
-    );
-    if (inner.type === 'tool_reference') reader.unsaid.drop(innerAt, ONLY_ANTHROPIC);
+    if (inner.type === 'tool_reference') unsaid.drop(innerAt, ONLY_ANTHROPIC);
     else {
-      const shown = decodeShown(inner, innerAt, reader);
+      const shown = decodeShown(inner, innerAt, unsaid);
       if (shown !== null) content.push(shown);
     }
   }
@@ -91,20 +87,18 @@ function decodeResult(block: Block, at: Path, reader: ContentReader): Part {
 }
 
 /** What may stand in a user turn and in a tool result alike. */
-function decodeShown(block: Block, at: Path, { unsaid }: ContentReader): ResultContent | null {
+function decodeShown(block: Block, at: Path, unsaid: Unsaid): ResultContent | null {
   switch (block.type) {
     case 'text': {
-      const { text } = readRequest(MessagesBlock.text, block, at);
+      const { text } = unsaid.read(MessagesBlock.text, block, at);
       return { type: 'text', text, at };
     }
     case 'image':
-      unsaid.dropPresent(block, ['transformations'], at, ONLY_ANTHROPIC);
-      return decodeImage(block, at);
+      return decodeImage(unsaid.read(MessagesBlock.image, block, at), at);
     case 'document':
       return decodeDocument(block, at, unsaid);
     case 'search_result': {
-      const { source, title, content } = readRequest(MessagesBlock.search_result, block, at);
-      unsaid.dropPresent(block, ['citations'], at, 'other models cannot cite search results');
+      const { source, title, content } = unsaid.read(MessagesBlock.search_result, block, at);
       return { type: 'search-result', source, title, texts: content.map(({ text }) => text), at };
     }
     default:
@@ -113,24 +107,23 @@ function decodeShown(block: Block, at: Path, { unsaid }: ContentReader): ResultC
   }
 }
 
-function decodeImage(block: Block, at: Path): ImagePart {
-  return { type: 'image', source: decodeSource(readRequest(MessagesBlock.image, block, at).source), at };
-}
+type WireImage = z.infer<typeof MessagesBlock.image>;
 
-function decodeSource(
-  source:
-    | { type: 'base64'; media_type: string; data: string }
-    | { type: 'url'; url: string }
-    | { type: 'file'; file_id: string },
-): MediaSource {
+const decodeImage = ({ source }: Pick<WireImage, 'source'>, at: Path): ImagePart => ({
+  type: 'image',
+  source: decodeSource(source),
+  at,
+});
+
+function decodeSource(source: WireImage['source']): MediaSource {
   if (source.type === 'base64') {
-    return { type: 'base64', mediaType: source.media_type.toLowerCase(), data: source.data };
+    return { type: 'base64', mediaType: mediaTypeOf(source.media_type), data: source.data };
   }
   return source.type === 'url' ? { type: 'url', url: source.url } : { type: 'file', fileId: source.file_id };
 }
 
 function decodeDocument(block: Block, at: Path, unsaid: Unsaid): DocumentPart {
-  const { source, title, context, citations } = readRequest(MessagesBlock.document, block, at);
+  const { source, title, context, citations } = unsaid.read(MessagesBlock.document, block, at);
   if (citations?.enabled) unsaid.drop([...at, 'citations'], 'other models cannot cite documents');
   const common = {
     type: 'document',

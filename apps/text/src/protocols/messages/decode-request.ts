@@ -4,22 +4,19 @@ import { readEffort } from '../conversation/effort.ts';
 import type { TextPart } from '../conversation/parts.ts';
 import { Unsaid } from '../conversation/unsaid.ts';
 import type { OpaqueTokens } from '../opaque-token.ts';
-import { readRequest } from '../wire.ts';
 import { type ContentReader, decodeContent } from './decode-content.ts';
 import { decodeTool, decodeToolChoice } from './decode-tools.ts';
 
-const KNOWN = new Set(Object.keys(MessagesRequestWire.shape));
-
 /** A Messages request, brought into neutral form. @throws GatewayError where it is not one */
 export function decodeMessagesRequest(body: unknown, tokens: OpaqueTokens): Conversation {
-  const request = readRequest(MessagesRequestWire, body);
-  const unsaid = new Unsaid();
+  const unsaid = new Unsaid('messages');
+  const request = unsaid.read(MessagesRequestWire, body);
   const reader: ContentReader = { tokens, unsaid };
   const tools = (request.tools ?? []).map((tool, index) => decodeTool(tool, ['tools', index], unsaid));
   const parallel = request.tool_choice?.disable_parallel_tool_use;
-  const conversation: Omit<Conversation, 'unsayable'> = {
+  const conversation: Omit<Conversation, 'unsayable' | 'otherNames'> = {
     source: 'messages',
-    system: decodeSystem(request.system, unsaid),
+    system: decodeSystem(request.system),
     turns: request.messages.map(({ role, content }, index) => {
       const at = ['messages', index];
       return { role, at, parts: decodeContent(content, [...at, 'content'], reader) };
@@ -35,23 +32,20 @@ export function decodeMessagesRequest(body: unknown, tokens: OpaqueTokens): Conv
     stopSequences: request.stop_sequences ?? [],
     ...(request.max_tokens !== undefined && { maxOutputTokens: request.max_tokens }),
     ...(request.output_config?.format && { outputFormat: decodeFormat(request.output_config.format) }),
-    reasoning: decodeReasoning(request),
+    reasoning: decodeReasoning(request, unsaid),
     ...(request.metadata?.user_id && { userId: request.metadata.user_id }),
     ...(request.service_tier && { serviceTier: decodeTierWish(request.service_tier) }),
     stream: request.stream ?? false,
   };
   reportMembers(request, unsaid);
-  return { ...conversation, unsayable: unsaid.list };
+  const otherNames = request.output_config?.effort ? { reasoning: ['output_config', 'effort'] } : {};
+  return { ...conversation, unsayable: unsaid.list, otherNames };
 }
 
-function decodeSystem(system: MessagesRequestWire['system'], unsaid: Unsaid): TextPart[] {
+function decodeSystem(system: MessagesRequestWire['system']): TextPart[] {
   if (typeof system === 'string')
     return system === '' ? [] : [{ type: 'text', text: system, at: ['system'] }];
-  return (system ?? []).map((block, index) => {
-    const at = ['system', index];
-    unsaid.dropPresent(block, ['cache_control'], at, 'prompt caches are steered differently elsewhere');
-    return { type: 'text', text: block.text, at };
-  });
+  return (system ?? []).map(({ text }, index) => ({ type: 'text', text, at: ['system', index] }));
 }
 
 /** The gateway's `auto` and `default` are Anthropic's `auto` and `standard_only`. */
@@ -70,14 +64,39 @@ const MODES = {
   between_tools: 'between-tools',
 } as const;
 
-function decodeReasoning({ thinking, output_config }: MessagesRequestWire): ReasoningControl {
+function decodeReasoning({ thinking, output_config }: MessagesRequestWire, unsaid: Unsaid): ReasoningControl {
   const effort = readEffort(output_config?.effort);
+  if (output_config?.effort && effort === undefined)
+    unsaid.drop(['output_config', 'effort'], 'an effort that no other protocol knows');
+  if (effort && thinking?.type === 'disabled')
+    unsaid.drop(['output_config', 'effort'], 'there is no thinking to steer');
+  if (effort && thinking?.type === 'enabled' && thinking.budget_tokens)
+    unsaid.drop(['thinking', 'budget_tokens'], 'the effort counts');
   return {
     ...(thinking && { mode: MODES[thinking.type] }),
     ...(effort && { effort }),
-    ...(thinking?.budget_tokens && { budgetTokens: thinking.budget_tokens }),
-    ...(thinking?.display === 'omitted' && { summary: 'omitted' as const }),
-    ...(thinking?.display === 'summarized' && { summary: 'auto' as const }),
+    ...decodeThinking(thinking, unsaid),
+  };
+}
+
+const SUMMARIES: ReadonlyMap<string, ReasoningControl['summary']> = new Map([
+  ['omitted', 'omitted'],
+  ['summarized', 'auto'],
+]);
+
+/** How much is thought at the most, and what of it is shown. */
+function decodeThinking(
+  thinking: MessagesRequestWire['thinking'],
+  unsaid: Unsaid,
+): Pick<ReasoningControl, 'budgetTokens' | 'summary'> {
+  if (thinking?.type !== 'enabled' && thinking?.type !== 'adaptive') return {};
+  const { display } = thinking;
+  const summary = display ? SUMMARIES.get(display) : undefined;
+  if (display && summary === undefined)
+    unsaid.drop(['thinking', 'display'], 'a way to show thinking that no other protocol knows');
+  return {
+    ...(thinking.type === 'enabled' && thinking.budget_tokens && { budgetTokens: thinking.budget_tokens }),
+    ...(summary && { summary }),
   };
 }
 
@@ -88,9 +107,4 @@ function reportMembers(request: MessagesRequestWire, unsaid: Unsaid): void {
   if (typeof request.container === 'object' && request.container?.skills?.length) {
     unsaid.refuse(['container', 'skills'], 'Skills are not available for this model.');
   } else if (request.container) unsaid.drop(['container'], 'known to the messages protocol only');
-  for (const member of Object.keys(request)) {
-    if (!KNOWN.has(member) && request[member] !== null) {
-      unsaid.drop([member], 'known to the messages protocol only');
-    }
-  }
 }

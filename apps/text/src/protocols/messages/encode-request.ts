@@ -1,6 +1,6 @@
 import { refuseParameter } from '../conversation/losses.ts';
 import { omitRefusedMembers } from '../conversation/refused-members.ts';
-import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
+import { pathsOf } from '../conversation/scalar-paths.ts';
 import { reportUnsayable } from '../conversation/unsaid.ts';
 import { encodeUserId } from '../conversation/user-id.ts';
 import { type EncodedRequest, type Encoder, staysHome } from '../encoder.ts';
@@ -41,7 +41,7 @@ export function encodeMessagesRequest(encoder: Encoder): EncodedRequest {
     ...encodeTier(encoder),
     ...(conversation.stream && { stream: true }),
   };
-  return { body: omitRefusedMembers(body, target.quirks.refusedMembers, losses), stopSequences: [] };
+  return { body: omitRefusedMembers(body, encoder), stopSequences: [] };
 }
 
 function encodeSystem({ conversation, target }: Encoder) {
@@ -51,18 +51,21 @@ function encodeSystem({ conversation, target }: Encoder) {
 }
 
 function encodeFormat({ conversation, losses }: Encoder) {
-  const { outputFormat, source } = conversation;
+  const { outputFormat } = conversation;
   if (outputFormat?.type !== 'schema') return undefined;
-  if (!outputFormat.strict) losses.drop(SCALAR_PATHS[source].strictFormat, 'a schema is always strict there');
+  if (outputFormat.description)
+    losses.drop(pathsOf(conversation).formatDescription, 'a schema has none there');
+  if (outputFormat.strict === false)
+    losses.drop(pathsOf(conversation).strictFormat, 'a schema is always strict there');
   return { type: 'json_schema', schema: outputFormat.schema };
 }
 
 function encodeTier({ conversation, losses }: Encoder) {
-  const { serviceTier, source } = conversation;
+  const { serviceTier } = conversation;
   if (serviceTier === undefined) return {};
   if (serviceTier === 'auto') return { service_tier: 'auto' };
   if (serviceTier === 'default') return { service_tier: 'standard_only' };
-  losses.drop(SCALAR_PATHS[source].serviceTier, "another provider's tier");
+  losses.drop(pathsOf(conversation).serviceTier, "another provider's tier");
   return {};
 }
 
@@ -70,8 +73,8 @@ function encodeTier({ conversation, losses }: Encoder) {
 function reportForeignMembers(encoder: Encoder): void {
   const { conversation, losses } = encoder;
   if (staysHome(encoder)) return;
-  const { sampling, verbosity, promptCacheKey, promptCacheRetention, maxToolCalls, source } = conversation;
-  const paths = SCALAR_PATHS[source];
+  const { sampling, verbosity, promptCacheKey, promptCacheRetention, maxToolCalls } = conversation;
+  const paths = pathsOf(conversation);
   const searches = conversation.tools.some((tool) => tool.type === 'web-search');
   const absent = 'not known to the messages protocol';
   if (conversation.logprobs !== undefined) {

@@ -1,12 +1,12 @@
-import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
+import { pathsOf } from '../conversation/scalar-paths.ts';
 import { type Encoder, staysHome } from '../encoder.ts';
 
 /** Temperature, top_p and top_k as far as Claude takes them: 0 to 1, not both at once, and none while it thinks manually. */
 export function encodeSampling(encoder: Encoder, thinks: boolean) {
   const { conversation, target, losses } = encoder;
-  const { source, sampling } = conversation;
+  const { sampling } = conversation;
   const { temperature, topP, topK } = sampling;
-  const paths = SCALAR_PATHS[source];
+  const paths = pathsOf(conversation);
   const isHome = staysHome(encoder);
   const refused = (isGiven: boolean, path: readonly (string | number)[], why: string) => {
     if (isGiven) losses.drop(path, why);

@@ -1,7 +1,7 @@
 import type { Effort } from '@gateway/contracts/quirks';
 import type { ReasoningControl } from '../conversation/conversation.ts';
 import { nearestEffort } from '../conversation/effort.ts';
-import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
+import { pathsOf } from '../conversation/scalar-paths.ts';
 import type { Encoder } from '../encoder.ts';
 
 /** Tokens of thought for a manual model, by effort. */
@@ -62,7 +62,7 @@ export function encodeThinking(encoder: Encoder, circumstances: Circumstances): 
   const { reasoning, source } = conversation;
   if (source === 'messages') return literally(reasoning);
   const { effort } = reasoning;
-  const path = SCALAR_PATHS[source].reasoning;
+  const path = pathsOf(conversation).reasoning;
   if (effort === undefined) return {};
   const { quirks } = target;
   if (quirks.thinking === 'none') {

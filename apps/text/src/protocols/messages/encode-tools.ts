@@ -1,6 +1,6 @@
 import { customAsFunction, objectParameters } from '../conversation/function-tools.ts';
 import { availableTools } from '../conversation/hosted-tools.ts';
-import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
+import { pathsOf } from '../conversation/scalar-paths.ts';
 import type { FunctionTool, Tool, WebSearchTool } from '../conversation/tool.ts';
 import { selectTools, type ToolSelection } from '../conversation/tool-selection.ts';
 import type { Encoder } from '../encoder.ts';
@@ -75,7 +75,7 @@ export function encodeToolChoice({ choice, tools }: ToolSelection, encoder: Enco
   if (tools.length === 0) return undefined;
   const oneAtATime = conversation.parallelToolCalls === false && choice?.type !== 'none';
   if (oneAtATime && !target.quirks.parallelToolCalls) {
-    losses.drop(SCALAR_PATHS[conversation.source].parallelToolCalls, 'not known to this upstream');
+    losses.drop(pathsOf(conversation).parallelToolCalls, 'not known to this upstream');
   }
   const parallel = oneAtATime && target.quirks.parallelToolCalls ? { disable_parallel_tool_use: true } : {};
   if (choice === undefined) return oneAtATime ? { type: 'auto', ...parallel } : undefined;

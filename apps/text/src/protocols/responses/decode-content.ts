@@ -18,12 +18,6 @@ export function decodeContent(
 }
 
 function decodePart(part: ResponsesInputPart, at: Path, unsaid: Unsaid): ContentPart {
-  unsaid.dropPresent(
-    part,
-    ['prompt_cache_breakpoint'],
-    at,
-    'prompt caches are steered differently elsewhere',
-  );
   switch (part.type) {
     case 'input_text':
     case 'output_text':
@@ -31,13 +25,13 @@ function decodePart(part: ResponsesInputPart, at: Path, unsaid: Unsaid): Content
     case 'refusal':
       return { type: 'refusal', text: part.refusal, at };
     case 'input_image': {
-      const { image_url: address, file_id: fileId, detail } = part;
-      const source = decodeSource({ fileId, address }, [...at, 'image_url']);
+      const { image_url, file_id, detail } = part;
+      const source = decodeSource({ image_url, file_id }, at, unsaid);
       return { type: 'image', source, at, ...(detail && { detail }) };
     }
     case 'input_file': {
-      const { file_id: fileId, file_url, file_data, filename } = part;
-      const source = decodeSource({ fileId, address: file_url ?? file_data }, at);
+      const { file_url, file_data, file_id, filename } = part;
+      const source = decodeSource({ file_url, file_data, file_id }, at, unsaid);
       return { type: 'document', source, at, ...(filename && { title: filename }) };
     }
     case 'input_audio':
@@ -45,21 +39,39 @@ function decodePart(part: ResponsesInputPart, at: Path, unsaid: Unsaid): Content
   }
 }
 
-interface Given {
-  readonly fileId: string | null | undefined;
-  readonly address: string | null | undefined;
+const isResultContent = (part: ContentPart): part is ResultContent =>
+  part.type !== 'audio' && part.type !== 'refusal';
+
+/** What a tool returned. */
+export function resultContent(parts: readonly ContentPart[], unsaid: Unsaid): ResultContent[] {
+  for (const part of parts) {
+    if (!isResultContent(part)) unsaid.refuse(part.at ?? [], 'A tool cannot return this kind of content.');
+  }
+  return parts.filter(isResultContent);
 }
 
-/** @throws GatewayError where it is neither an address nor a data URL, such as bare base64 */
-export function decodeSource({ fileId, address }: Given, at: Path): MediaSource {
-  if (address) {
-    const source = readAddress(address);
-    if (source !== null) return source;
+/**
+ * Where content comes from: a member that holds an address or a data URL, or `file_id`. The first one that is given
+ * counts.
+ * @throws GatewayError where it is neither an address nor a data URL, such as bare base64
+ */
+export function decodeSource(
+  members: { readonly [member: string]: string | null | undefined },
+  at: Path,
+  unsaid: Unsaid,
+): MediaSource {
+  const [first, ...others] = Object.entries(members).flatMap(([name, value]) =>
+    value ? [{ name, value }] : [],
+  );
+  if (first === undefined) return refuseParameter(at, 'Neither content nor an address of it is given.');
+  for (const { name } of others) unsaid.drop([...at, name], 'the content is given more than once');
+  const { name, value } = first;
+  if (name === 'file_id') return { type: 'file', fileId: value };
+  return (
+    readAddress(value) ??
     refuseParameter(
-      at,
+      [...at, name],
       'Expected an http(s) URL or a data URL with a media type, such as data:image/png;base64,….',
-    );
-  }
-  if (fileId) return { type: 'file', fileId };
-  return refuseParameter(at, 'Neither content nor an address of it is given.');
+    )
+  );
 }

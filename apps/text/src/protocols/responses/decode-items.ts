@@ -1,20 +1,13 @@
 import { ResponsesItem } from '@gateway/contracts/openai/responses-wire';
+import type { z } from 'zod';
 import type { Turn } from '../conversation/conversation.ts';
-import type {
-  AudioPart,
-  Part,
-  ReasoningPart,
-  RefusalPart,
-  ResultContent,
-  TextPart,
-} from '../conversation/parts.ts';
+import type { Part, ReasoningPart, TextPart, ToolCallPart } from '../conversation/parts.ts';
 import type { Path } from '../conversation/path.ts';
 import { openReasoning } from '../conversation/sealed-reasoning.ts';
 import type { Tool } from '../conversation/tool.ts';
 import type { Unsaid } from '../conversation/unsaid.ts';
 import type { OpaqueTokens } from '../opaque-token.ts';
-import { readRequest } from '../wire.ts';
-import { type ContentPart, decodeContent } from './decode-content.ts';
+import { type ContentPart, decodeContent, resultContent } from './decode-content.ts';
 import { decodeTool } from './decode-tools.ts';
 
 type Item = { readonly type?: string | undefined; readonly [member: string]: unknown };
@@ -34,6 +27,8 @@ const FOREIGN_RUNS: ReadonlySet<string> = new Set([
   'program_output',
 ]);
 
+type Call = Omit<z.infer<typeof ResponsesItem.function_call>, 'type' | 'arguments'>;
+
 const itemType = (item: Item): string => item.type ?? ('role' in item ? 'message' : 'item_reference');
 
 const isText = (part: { type: string }): part is TextPart => part.type === 'text';
@@ -46,6 +41,8 @@ export class ItemReader {
   readonly tools: Tool[] = [];
   readonly #tokens: OpaqueTokens;
   readonly #unsaid: Unsaid;
+  /** The calls so far, by their ids. */
+  readonly #called = new Map<string, Call>();
 
   constructor(tokens: OpaqueTokens, unsaid: Unsaid) {
     this.#tokens = tokens;
@@ -59,24 +56,13 @@ export class ItemReader {
         this.#message(item, at);
         break;
       case 'function_call': {
-        const call = readRequest(ResponsesItem.function_call, item, at);
-        const { call_id: id, name, namespace } = call;
-        const home = namespace ? { namespace } : {};
-        this.#say('assistant', at, { type: 'tool-call', id, name, arguments: call.arguments, ...home, at });
+        const call = this.#unsaid.read(ResponsesItem.function_call, item, at);
+        this.#call(call, { arguments: call.arguments }, at);
         break;
       }
       case 'custom_tool_call': {
-        const { call_id: id, name, input, namespace } = readRequest(ResponsesItem.custom_tool_call, item, at);
-        const home = namespace ? { namespace } : {};
-        this.#say('assistant', at, {
-          type: 'tool-call',
-          id,
-          name,
-          arguments: input,
-          custom: true,
-          ...home,
-          at,
-        });
+        const call = this.#unsaid.read(ResponsesItem.custom_tool_call, item, at);
+        this.#call(call, { arguments: call.input, custom: true }, at);
         break;
       }
       case 'function_call_output':
@@ -87,7 +73,7 @@ export class ItemReader {
         this.#say('assistant', at, this.#reasoning(item, at));
         break;
       case 'additional_tools': {
-        const { tools } = readRequest(ResponsesItem.additional_tools, item, at);
+        const { tools } = this.#unsaid.read(ResponsesItem.additional_tools, item, at);
         this.tools.push(
           ...tools.flatMap((tool, index) => decodeTool(tool, [...at, 'tools', index], this.#unsaid)),
         );
@@ -109,8 +95,7 @@ export class ItemReader {
   }
 
   #message(item: Item, at: Path): void {
-    const { role, content } = readRequest(ResponsesItem.message, { ...item, type: 'message' }, at);
-    this.#unsaid.dropPresent(item, ['phase'], at, 'known to the responses protocol only');
+    const { role, content } = this.#unsaid.read(ResponsesItem.message, { ...item, type: 'message' }, at);
     const parts: ContentPart[] = decodeContent(content, [...at, 'content'], this.#unsaid);
     if (role === 'user' || role === 'assistant') {
       this.#say(role, at, ...parts);
@@ -124,22 +109,41 @@ export class ItemReader {
     else this.#say('system', at, ...texts);
   }
 
+  #call(call: Call, said: Pick<ToolCallPart, 'arguments' | 'custom'>, at: Path): void {
+    const { call_id: id, name, namespace } = call;
+    this.#called.set(id, call);
+    this.#checkCaller(call, at);
+    this.#say('assistant', at, { type: 'tool-call', id, name, ...said, ...(namespace && { namespace }), at });
+  }
+
+  #checkCaller({ caller }: { caller?: { type: string } | null | undefined }, at: Path): void {
+    if (caller && caller.type !== 'direct')
+      this.#unsaid.drop([...at, 'caller'], 'known to the responses protocol only');
+  }
+
   #output(type: 'function_call_output' | 'custom_tool_call_output', item: Item, at: Path): void {
-    const { call_id: callId, output } = readRequest(ResponsesItem[type], item, at);
-    const parts = decodeContent(output, [...at, 'output'], this.#unsaid);
-    const isContent = (part: ContentPart): part is Exclude<ContentPart, AudioPart | RefusalPart> =>
-      part.type !== 'audio' && part.type !== 'refusal';
-    for (const part of parts) {
-      if (!isContent(part)) this.#unsaid.refuse(part.at ?? at, 'A tool cannot return this kind of content.');
+    const result = this.#unsaid.read(ResponsesItem[type], item, at);
+    const call = this.#called.get(result.call_id);
+    for (const member of ['name', 'namespace'] as const) {
+      if (result[member] && result[member] !== call?.[member])
+        this.#unsaid.drop([...at, member], 'not that of the tool called');
     }
-    const content: ResultContent[] = parts.filter(isContent);
+    this.#checkCaller(result, at);
+    const parts = decodeContent(result.output, [...at, 'output'], this.#unsaid);
+    const content = resultContent(parts, this.#unsaid);
     const custom = type === 'custom_tool_call_output' ? { custom: true } : {};
-    this.#say('user', at, { type: 'tool-result', callId, content, ...custom, at });
+    this.#say('user', at, { type: 'tool-result', callId: result.call_id, content, ...custom, at });
   }
 
   #reasoning(item: Item, at: Path): ReasoningPart {
-    const { summary, content, encrypted_content: seal } = readRequest(ResponsesItem.reasoning, item, at);
+    const {
+      summary,
+      content,
+      encrypted_content: seal,
+    } = this.#unsaid.read(ResponsesItem.reasoning, item, at);
     const trace = (content ?? []).map(({ text }) => text);
+    if (trace.length > 0 && summary?.length)
+      this.#unsaid.drop([...at, 'summary'], 'the whole reasoning stands beside it');
     const native = { vendor: 'openai', kind: 'encrypted' } as const;
     if (trace.length === 0) {
       const texts = (summary ?? []).map(({ text }) => text);

@@ -4,20 +4,8 @@ import { readEffort } from '../conversation/effort.ts';
 import type { TextPart } from '../conversation/parts.ts';
 import { Unsaid } from '../conversation/unsaid.ts';
 import type { OpaqueTokens } from '../opaque-token.ts';
-import { readRequest } from '../wire.ts';
 import { ItemReader } from './decode-items.ts';
 import { decodeTool, decodeToolChoice } from './decode-tools.ts';
-
-/** Kept by the gateway itself, or without meaning for the answer. */
-const GATEWAY_MEMBERS: ReadonlySet<string> = new Set([
-  ...Object.keys(ResponsesRequestWire.shape),
-  'stream_options',
-  'store',
-  'background',
-  'previous_response_id',
-  'conversation',
-  'prompt',
-]);
 
 /** What may be asked to be included, and is: by the encoder, or from the gateway's own runs. */
 const ANSWERED_INCLUDES: ReadonlySet<string> = new Set([
@@ -33,8 +21,8 @@ export const includes = (request: { include?: string[] | null | undefined }, wha
 
 /** A Responses request in effective form, brought into neutral form. @throws GatewayError where it is not one */
 export function decodeResponsesRequest(body: unknown, tokens: OpaqueTokens): Conversation {
-  const request = readRequest(ResponsesRequestWire, body);
-  const unsaid = new Unsaid();
+  const unsaid = new Unsaid('responses');
+  const request = unsaid.read(ResponsesRequestWire, body);
   const items = new ItemReader(tokens, unsaid);
   const { input } = request;
   if (typeof input === 'string') items.read({ role: 'user', content: input }, ['input']);
@@ -44,12 +32,13 @@ export function decodeResponsesRequest(body: unknown, tokens: OpaqueTokens): Con
     : [];
   const tools = (request.tools ?? []).flatMap((tool, index) => decodeTool(tool, ['tools', index], unsaid));
   reportMembers(request, unsaid);
+  const userId = request.safety_identifier || request.user;
   return {
     source: 'responses',
     system: [...instructions, ...items.system],
     turns: items.turns,
     tools: [...tools, ...items.tools],
-    ...(request.tool_choice && { toolChoice: decodeToolChoice(request.tool_choice) }),
+    ...(request.tool_choice && { toolChoice: decodeToolChoice(request.tool_choice, unsaid) }),
     ...(typeof request.parallel_tool_calls === 'boolean' && {
       parallelToolCalls: request.parallel_tool_calls,
     }),
@@ -60,13 +49,17 @@ export function decodeResponsesRequest(body: unknown, tokens: OpaqueTokens): Con
     ...(request.text?.verbosity && { verbosity: request.text.verbosity }),
     reasoning: decodeReasoning(request),
     ...decodeLogprobs(request),
-    ...decodeUser(request),
+    ...(userId && { userId }),
     ...(request.service_tier && { serviceTier: request.service_tier }),
     ...(request.prompt_cache_key && { promptCacheKey: request.prompt_cache_key }),
     ...(request.prompt_cache_retention && { promptCacheRetention: request.prompt_cache_retention }),
     ...(request.max_tool_calls && { maxToolCalls: request.max_tool_calls }),
     stream: request.stream ?? false,
     unsayable: unsaid.list,
+    otherNames: {
+      ...(!request.safety_identifier && { userId: ['user'] }),
+      ...(!request.reasoning?.summary && { reasoningSummary: ['reasoning', 'generate_summary'] }),
+    },
   };
 }
 
@@ -87,7 +80,13 @@ function decodeFormat(
       return { type: 'object' };
     case 'json_schema': {
       const { name, schema, description, strict } = format;
-      return { type: 'schema', name, schema, strict: strict ?? false, ...(description && { description }) };
+      return {
+        type: 'schema',
+        name,
+        schema,
+        ...(typeof strict === 'boolean' && { strict }),
+        ...(description && { description }),
+      };
     }
   }
 }
@@ -110,20 +109,14 @@ function decodeLogprobs(request: ResponsesRequestWire): { logprobs?: number } {
   return wanted || request.top_logprobs ? { logprobs: request.top_logprobs ?? 0 } : {};
 }
 
-const decodeUser = ({ safety_identifier: id, user }: ResponsesRequestWire): { userId?: string } =>
-  id ? { userId: id } : user ? { userId: user } : {};
-
 function reportMembers(request: ResponsesRequestWire, unsaid: Unsaid): void {
+  unsaid.dropOther(request.user, request.safety_identifier, ['user']);
+  const { summary, generate_summary } = request.reasoning ?? {};
+  unsaid.dropOther(generate_summary, summary, ['reasoning', 'generate_summary']);
+  if (request.stream_options?.include_obfuscation)
+    unsaid.drop(['stream_options', 'include_obfuscation'], 'translated streams are not padded');
   if (request.truncation === 'auto') unsaid.drop(['truncation'], 'the conversation is not shortened');
   for (const [index, what] of (request.include ?? []).entries()) {
     if (!ANSWERED_INCLUDES.has(what)) unsaid.drop(['include', index], 'not available from this model');
-  }
-  const { reasoning = {} } = request;
-  if (reasoning)
-    unsaid.dropPresent(reasoning, ['context', 'mode'], ['reasoning'], 'known to the responses protocol only');
-  for (const member of Object.keys(request)) {
-    if (!GATEWAY_MEMBERS.has(member) && request[member] !== null) {
-      unsaid.drop([member], 'known to the responses protocol only');
-    }
   }
 }

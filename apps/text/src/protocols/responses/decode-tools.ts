@@ -1,21 +1,20 @@
-import { ResponsesTool } from '@gateway/contracts/openai/responses-wire';
+import {
+  type ResponsesRequestWire,
+  ResponsesTool,
+  ResponsesToolChoice,
+} from '@gateway/contracts/openai/responses-wire';
+import type { z } from 'zod';
 import type { Path } from '../conversation/path.ts';
 import type { NamedTool, Tool, ToolChoice } from '../conversation/tool.ts';
 import type { Unsaid } from '../conversation/unsaid.ts';
-import { readRequest } from '../wire.ts';
 
 type WireTool = { readonly type: string; readonly [member: string]: unknown };
 
-const HINTS = ['output_schema', 'defer_loading', 'allowed_callers', 'async'] as const;
-const SEARCH_HINTS = ['external_web_access', 'search_content_types'] as const;
-const ONLY_HERE = 'known to the responses protocol only';
-
 /** One entry of `tools`; a namespace holds several. */
 export function decodeTool(tool: WireTool, at: Path, unsaid: Unsaid, namespace?: string): Tool[] {
-  unsaid.dropPresent(tool, HINTS, at, ONLY_HERE);
   const home = namespace === undefined ? {} : { namespace };
   if (tool.type === 'function') {
-    const { name, description, parameters, strict } = readRequest(ResponsesTool.function, tool, at);
+    const { name, description, parameters, strict } = unsaid.read(ResponsesTool.function, tool, at);
     return [
       {
         type: 'function',
@@ -29,13 +28,13 @@ export function decodeTool(tool: WireTool, at: Path, unsaid: Unsaid, namespace?:
     ];
   }
   if (tool.type === 'custom') {
-    const { name, description, format } = readRequest(ResponsesTool.custom, tool, at);
-    const { syntax, definition } = format ?? {};
-    const grammar = syntax && definition ? { grammar: { syntax, definition } } : {};
+    const { name, description, format } = unsaid.read(ResponsesTool.custom, tool, at);
+    const grammar =
+      format?.type === 'grammar' ? { grammar: { syntax: format.syntax, definition: format.definition } } : {};
     return [{ type: 'custom', name, ...home, at, ...(description && { description }), ...grammar }];
   }
   if (tool.type === 'namespace') {
-    const { name, tools } = readRequest(ResponsesTool.namespace, tool, at);
+    const { name, tools } = unsaid.read(ResponsesTool.namespace, tool, at);
     return tools.flatMap((inner, index) => decodeTool(inner, [...at, 'tools', index], unsaid, name));
   }
   if (tool.type.startsWith('web_search')) return [decodeWebSearch(tool, at, unsaid)];
@@ -43,8 +42,7 @@ export function decodeTool(tool: WireTool, at: Path, unsaid: Unsaid, namespace?:
 }
 
 function decodeWebSearch(tool: WireTool, at: Path, unsaid: Unsaid): Tool {
-  unsaid.dropPresent(tool, SEARCH_HINTS, at, ONLY_HERE);
-  const search = readRequest(ResponsesTool.web_search, tool, at);
+  const search = unsaid.read(ResponsesTool.web_search, tool, at);
   return {
     type: 'web-search',
     name: tool.type,
@@ -55,29 +53,25 @@ function decodeWebSearch(tool: WireTool, at: Path, unsaid: Unsaid): Tool {
   };
 }
 
-type Choice =
-  | 'none'
-  | 'auto'
-  | 'required'
-  | {
-      readonly type: string;
-      readonly name?: string | undefined;
-      readonly namespace?: unknown;
-      readonly mode?: 'auto' | 'required' | undefined;
-      readonly tools?: readonly { readonly type: string; readonly name?: string | undefined }[] | undefined;
-    };
+type NamedChoice = z.infer<typeof ResponsesToolChoice.named>;
 
-const named = (choice: { type: string; name?: string | undefined; namespace?: unknown }): NamedTool => {
-  const isOwn = choice.type === 'function' || choice.type === 'custom';
-  return {
-    name: isOwn ? (choice.name ?? '') : choice.type,
-    type: choice.type === 'function' || choice.type === 'custom' ? choice.type : 'hosted',
-    ...(typeof choice.namespace === 'string' && { namespace: choice.namespace }),
-  };
-};
+const isOwn = (type: string): type is 'function' | 'custom' => type === 'function' || type === 'custom';
 
-export function decodeToolChoice(choice: Choice): ToolChoice {
+const named = ({ type, name, namespace }: NamedChoice): NamedTool => ({
+  name: isOwn(type) ? (name ?? '') : type,
+  type: isOwn(type) ? type : 'hosted',
+  ...(namespace && { namespace }),
+});
+
+export function decodeToolChoice(
+  choice: NonNullable<ResponsesRequestWire['tool_choice']>,
+  unsaid: Unsaid,
+): ToolChoice {
+  const at = ['tool_choice'];
   if (typeof choice === 'string') return { type: choice };
-  if (choice.type !== 'allowed_tools') return { type: 'tool', tool: named(choice) };
-  return { type: 'allowed', mode: choice.mode ?? 'auto', tools: (choice.tools ?? []).map(named) };
+  if (choice.type !== 'allowed_tools') {
+    return { type: 'tool', tool: named(unsaid.read(ResponsesToolChoice.named, choice, at)) };
+  }
+  const { mode, tools } = unsaid.read(ResponsesToolChoice.allowed_tools, choice, at);
+  return { type: 'allowed', mode: mode ?? 'auto', tools: (tools ?? []).map(named) };
 }

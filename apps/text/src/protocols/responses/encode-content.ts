@@ -9,7 +9,7 @@ import type {
   ToolResultPart,
 } from '../conversation/parts.ts';
 import type { Path } from '../conversation/path.ts';
-import { documentText, fileName, searchResultText } from '../conversation/plain-text.ts';
+import { documentText, errorText, fileName, searchResultText } from '../conversation/plain-text.ts';
 import { type Encoder, staysHome } from '../encoder.ts';
 
 type InputPart = { readonly type: string; readonly [member: string]: unknown };
@@ -40,11 +40,11 @@ function ownFile(source: MediaSource & { type: 'file' }, at: Path, encoder: Enco
   );
 }
 
-function encodeImage({ source, detail, at = [] }: ImagePart, encoder: Encoder): InputPart {
-  const fine = detail === undefined ? {} : { detail };
-  if (source.type === 'file') return { type: 'input_image', ...ownFile(source, at, encoder), ...fine };
+/** `detail` is always written: the published schema demands it, and servers that check against it refuse an image without. */
+function encodeImage({ source, detail = 'auto', at = [] }: ImagePart, encoder: Encoder): InputPart {
+  if (source.type === 'file') return { type: 'input_image', ...ownFile(source, at, encoder), detail };
   const address = source.type === 'url' ? source.url : toDataUrl(source.mediaType, source.data);
-  return { type: 'input_image', image_url: address, ...fine };
+  return { type: 'input_image', image_url: address, detail };
 }
 
 function encodeDocument(part: DocumentPart, encoder: Encoder): InputPart[] {
@@ -70,13 +70,11 @@ function encodeDocument(part: DocumentPart, encoder: Encoder): InputPart[] {
   }
 }
 
-const ERROR_PREFIX = 'Error: ';
-
 /** A tool's result: text where it is nothing else, parts otherwise. Failure can only be said in words. */
 export function encodeOutput({ content, isError }: ToolResultPart, encoder: Encoder): string | InputPart[] {
-  const prefix = isError ? ERROR_PREFIX : '';
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
-  if (texts.length === content.length) return prefix + texts.join('\n');
+  const text = texts.join('\n');
+  if (texts.length === content.length) return isError ? errorText(text) : text;
   const parts = content.flatMap((part) => encodeShown(part, encoder));
-  return isError ? [inputText(prefix.trim()), ...parts] : parts;
+  return isError && errorText(text) !== text ? [inputText(errorText('').trim()), ...parts] : parts;
 }

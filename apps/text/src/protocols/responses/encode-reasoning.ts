@@ -1,7 +1,7 @@
 import type { Effort } from '@gateway/contracts/quirks';
 import type { ReasoningControl } from '../conversation/conversation.ts';
 import { nearestEffort } from '../conversation/effort.ts';
-import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
+import { pathsOf } from '../conversation/scalar-paths.ts';
 import type { Encoder } from '../encoder.ts';
 
 /** The effort that a budget of thinking tokens amounts to: the bounds of the steps, weakest first. */
@@ -25,8 +25,7 @@ export function encodeEffort({ conversation, target, losses }: Encoder): Effort 
   if (wanted === undefined) return undefined;
   const effort = nearestEffort(wanted, target.quirks.efforts);
   if (effort !== null) return effort;
-  if (wanted !== 'none')
-    losses.drop(SCALAR_PATHS[conversation.source].reasoning, 'this model cannot be steered');
+  if (wanted !== 'none') losses.drop(pathsOf(conversation).reasoning, 'this model cannot be steered');
   return undefined;
 }
 
@@ -39,7 +38,7 @@ function encodeSummary({ conversation, target, losses }: Encoder): string | unde
   if (wanted === undefined || wanted === 'omitted') return undefined;
   if (target.quirks.reasoningSummary && target.quirks.efforts.length > 0) return wanted;
   if (reasoning.summary)
-    losses.drop(SCALAR_PATHS[source].reasoningSummary, 'this upstream gives no summaries');
+    losses.drop(pathsOf(conversation).reasoningSummary, 'this upstream gives no summaries');
   return undefined;
 }
 

@@ -1,5 +1,5 @@
 import { omitRefusedMembers } from '../conversation/refused-members.ts';
-import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
+import { pathsOf } from '../conversation/scalar-paths.ts';
 import type { Tool } from '../conversation/tool.ts';
 import { reportUnsayable } from '../conversation/unsaid.ts';
 import { encodeUserId } from '../conversation/user-id.ts';
@@ -47,7 +47,7 @@ export function encodeResponsesRequest(encoder: Encoder): EncodedRequest {
     ...(conversation.stream && { stream: true }),
   };
   return {
-    body: omitRefusedMembers(body, target.quirks.refusedMembers, losses),
+    body: omitRefusedMembers(body, encoder),
     stopSequences: conversation.stopSequences,
   };
 }
@@ -67,24 +67,23 @@ function encodeInput(encoder: Encoder) {
 function encodeParallel(parallel: boolean | undefined, { conversation, target, losses }: Encoder) {
   if (parallel === undefined) return {};
   if (target.quirks.parallelToolCalls) return { parallel_tool_calls: parallel };
-  if (!parallel)
-    losses.drop(SCALAR_PATHS[conversation.source].parallelToolCalls, 'not known to this upstream');
+  if (!parallel) losses.drop(pathsOf(conversation).parallelToolCalls, 'not known to this upstream');
   return {};
 }
 
 function encodeLimit({ conversation, losses }: Encoder) {
-  const { maxOutputTokens, source } = conversation;
+  const { maxOutputTokens } = conversation;
   if (maxOutputTokens === undefined) return {};
   if (maxOutputTokens >= OUTPUT_TOKENS_MIN) return { max_output_tokens: maxOutputTokens };
-  losses.drop(SCALAR_PATHS[source].maxOutputTokens, `raised to ${OUTPUT_TOKENS_MIN}, the lowest there`);
+  losses.drop(pathsOf(conversation).maxOutputTokens, `raised to ${OUTPUT_TOKENS_MIN}, the lowest there`);
   return { max_output_tokens: OUTPUT_TOKENS_MIN };
 }
 
 function encodeSampling(encoder: Encoder) {
-  const { sampling, source } = encoder.conversation;
+  const { sampling } = encoder.conversation;
   const { losses, target } = encoder;
   const { temperature, topP, topK, presencePenalty, frequencyPenalty } = sampling;
-  const paths = SCALAR_PATHS[source];
+  const paths = pathsOf(encoder.conversation);
   const isKept = target.quirks.sampling === 'keep';
   if (topK !== undefined) losses.drop(paths.topK, 'not known to the responses protocol');
   if (!isKept && temperature !== undefined)
@@ -114,7 +113,7 @@ function encodeFormat(format: NonNullable<Encoder['conversation']['outputFormat'
     case 'object':
       return { type: 'json_object' };
     case 'schema': {
-      const { name = 'output', schema, strict, description } = format;
+      const { name = 'output', schema, strict = false, description } = format;
       return { type: 'json_schema', name, schema, strict, ...(description && { description }) };
     }
   }

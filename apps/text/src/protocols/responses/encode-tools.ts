@@ -1,7 +1,7 @@
 import { objectParameters } from '../conversation/function-tools.ts';
 import { availableTools } from '../conversation/hosted-tools.ts';
 import { refuseParameter } from '../conversation/losses.ts';
-import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
+import { pathsOf } from '../conversation/scalar-paths.ts';
 import type { CustomTool, FunctionTool, NamedTool, Tool, WebSearchTool } from '../conversation/tool.ts';
 import type { Encoder } from '../encoder.ts';
 
@@ -88,12 +88,12 @@ function encodeNamed(tool: NamedTool, encoder: Encoder): object {
 
 /** @throws GatewayError where a call is demanded and there is no tool */
 export function encodeToolChoice(tools: readonly Tool[], encoder: Encoder): unknown {
-  const { toolChoice: choice, source } = encoder.conversation;
+  const { toolChoice: choice } = encoder.conversation;
   if (choice === undefined) return undefined;
   if (tools.length === 0) {
     if (choice.type === 'auto' || choice.type === 'none') return undefined;
     refuseParameter(
-      SCALAR_PATHS[source].toolChoice,
+      pathsOf(encoder.conversation).toolChoice,
       'A tool choice that demands a call needs at least one tool.',
     );
   }

@@ -1,0 +1,217 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { expect, test } from 'vitest';
+import { formatPath } from './conversation/path.ts';
+import type { TextProtocol } from './conversation/text-protocol.ts';
+import { CALLERS } from './test-streams.ts';
+import { testTarget, testTokens } from './test-surroundings.ts';
+import { translateRequest } from './translate-request.ts';
+
+const CROSSINGS = CALLERS.flatMap((caller) =>
+  CALLERS.filter((target) => target !== caller).map((target) => ({ caller, target })),
+);
+
+const translate = (caller: TextProtocol, target: TextProtocol, body: object) =>
+  translateRequest({ caller, body, target: testTarget(target), tokens: testTokens });
+
+const droppedOf = (caller: TextProtocol, target: TextProtocol, body: object): string[] =>
+  translate(caller, target, body).dropped.map(({ path }) => formatPath(path));
+
+/** A request with one part from the user. */
+const showing = (caller: TextProtocol, part: object): object =>
+  ({
+    responses: { model: 'm', input: [{ role: 'user', content: [part] }] },
+    messages: { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: [part] }] },
+    chat: { model: 'm', messages: [{ role: 'user', content: [part] }] },
+  })[caller];
+
+const image = (caller: TextProtocol, mediaType: string): object =>
+  ({
+    responses: { type: 'input_image', image_url: `data:${mediaType};base64,/9j/4AAQ` },
+    messages: { type: 'image', source: { type: 'base64', media_type: mediaType, data: '/9j/4AAQ' } },
+    chat: { type: 'image_url', image_url: { url: `data:${mediaType};base64,/9j/4AAQ` } },
+  })[caller];
+
+test.for(CROSSINGS)(
+  '$caller to $target: image/jpg reaches an upstream as image/jpeg',
+  ({ caller, target }) => {
+    const written = JSON.stringify(
+      translate(caller, target, showing(caller, image(caller, 'image/JPG'))).body,
+    );
+    expect(written).toMatch(/data:image\/jpeg;base64|"media_type":"image\/jpeg"/);
+    expect(written).not.toMatch(/image\/jpg/i);
+  },
+);
+
+test.for(['messages', 'chat'] as const)(
+  '%s to responses: the detail of an image is "auto" where the caller left it out',
+  (caller) => {
+    const { body, dropped } = translate(caller, 'responses', showing(caller, image(caller, 'image/png')));
+    expect(body).toMatchObject({ input: [{ content: [{ type: 'input_image', detail: 'auto' }] }] });
+    expect(dropped).toEqual([]);
+  },
+);
+
+test('a detail that was given stays', () => {
+  const part = { type: 'image_url', image_url: { url: 'https://example.org/a.png', detail: 'low' } };
+  expect(translate('chat', 'responses', showing('chat', part)).body).toMatchObject({
+    input: [{ content: [{ detail: 'low' }] }],
+  });
+});
+
+const PICTURE = { type: 'image', source: { type: 'url', url: 'https://example.org/a.png' } };
+
+const failing = (content: unknown): object => ({
+  model: 'm',
+  max_tokens: 100,
+  messages: [
+    { role: 'user', content: 'Look' },
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'look', input: {} }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', is_error: true, content }] },
+  ],
+});
+
+test.for([
+  ['chat', 'no such place', '"Error: no such place"'],
+  ['chat', 'Error: no such place', '"Error: no such place"'],
+  ['chat', 'error: no such place', '"error: no such place"'],
+  ['responses', 'no such place', '"Error: no such place"'],
+  ['responses', 'Error: no such place', '"Error: no such place"'],
+  ['responses', [{ type: 'text', text: 'Error: too dark' }, PICTURE], '"Error: too dark"'],
+] as const)('to %s: a failed tool result of %j says Error once', ([target, content, said]) => {
+  const written = JSON.stringify(translate('messages', target, failing(content)).body);
+  expect(written).toContain(said);
+  expect(written.match(/error:/gi)).toHaveLength(1);
+});
+
+const chatCall = (message: object): object => ({
+  model: 'm',
+  messages: [
+    { role: 'user', content: 'Look' },
+    {
+      role: 'assistant',
+      tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: 'call_1', content: 'seen', ...message },
+  ],
+});
+
+test.for(['responses', 'messages'] as const)(
+  'chat to %s: the name on a tool message is a loss only where it is not the name of the tool',
+  (target) => {
+    expect(droppedOf('chat', target, chatCall({ name: 'look' }))).toEqual([]);
+    expect(droppedOf('chat', target, chatCall({ name: 'other' }))).toEqual(['messages[2].name']);
+  },
+);
+
+const SCHEMA = { type: 'object', properties: {} };
+const formatted = (caller: TextProtocol, strict: object): object =>
+  caller === 'chat'
+    ? {
+        model: 'm',
+        messages: [{ role: 'user', content: 'Hello' }],
+        tools: [{ type: 'function', function: { name: 'f', parameters: SCHEMA, ...strict } }],
+        response_format: { type: 'json_schema', json_schema: { name: 'n', schema: SCHEMA, ...strict } },
+      }
+    : {
+        model: 'm',
+        input: 'Hello',
+        tools: [{ type: 'function', name: 'f', parameters: SCHEMA, ...strict }],
+        text: { format: { type: 'json_schema', name: 'n', schema: SCHEMA, ...strict } },
+      };
+
+test.for(CROSSINGS.filter(({ caller }) => caller !== 'messages'))(
+  '$caller to $target: a strict that nobody wrote is no loss',
+  ({ caller, target }) => {
+    expect(droppedOf(caller, target, formatted(caller, {}))).toEqual([]);
+    expect(droppedOf(caller, target, formatted(caller, { strict: null }))).toEqual([]);
+  },
+);
+
+test('a strict of false is a loss where schemas are always strict', () => {
+  expect(droppedOf('chat', 'messages', formatted('chat', { strict: false }))).toEqual([
+    'response_format.json_schema.strict',
+  ]);
+});
+
+test.for(['responses', 'messages'] as const)(
+  'chat to %s: an image that a tool returned is shown',
+  (target) => {
+    const content = [
+      { type: 'text', text: 'see' },
+      { type: 'image_url', image_url: { url: 'https://example.org/seen.png' } },
+    ];
+    const { body, dropped } = translate('chat', target, chatCall({ content }));
+    expect(JSON.stringify(body)).toContain('https://example.org/seen.png');
+    expect(dropped).toEqual([]);
+  },
+);
+
+interface WrongPart {
+  readonly caller: TextProtocol;
+  readonly part: object;
+  readonly path: string;
+  readonly message: string;
+}
+
+const MISSING = (path: string) => `Missing required parameter: '${path}'.`;
+
+test.for<WrongPart>([
+  {
+    caller: 'responses',
+    part: { type: 'picture', url: 'x' },
+    path: 'input[0].content[0].type',
+    message:
+      "Invalid value: 'picture'. Supported values are: 'input_text', 'output_text', 'refusal', 'input_image', 'input_file', and 'input_audio'.",
+  },
+  {
+    caller: 'responses',
+    part: { type: 'input_text' },
+    path: 'input[0].content[0].text',
+    message: MISSING('input[0].content[0].text'),
+  },
+  {
+    caller: 'responses',
+    part: { type: 'input_image', image_url: 'iVBORw0KGgo' },
+    path: 'input[0].content[0].image_url',
+    message: 'Expected an http(s) URL or a data URL with a media type, such as data:image/png;base64,….',
+  },
+  {
+    caller: 'chat',
+    part: { type: 'input_text', text: 'x' },
+    path: 'messages[0].content[0].type',
+    message:
+      "Invalid value: 'input_text'. Supported values are: 'text', 'refusal', 'image_url', 'input_audio', and 'file'.",
+  },
+  {
+    caller: 'chat',
+    part: { type: 'image_url', image_url: 'https://example.org/a.png' },
+    path: 'messages[0].content[0].image_url',
+    message:
+      "Invalid type for 'messages[0].content[0].image_url': expected an object, but got a string instead.",
+  },
+  {
+    caller: 'messages',
+    part: { type: 'image', source: { type: 'base64', data: 'x' } },
+    path: 'messages[0].content[0].source.media_type',
+    message: MISSING('messages[0].content[0].source.media_type'),
+  },
+  {
+    caller: 'messages',
+    part: { type: 'image', source: { type: 'path', path: 'x' } },
+    path: 'messages[0].content[0].source.type',
+    message: "Invalid value: 'path'. Supported values are: 'base64', 'url', and 'file'.",
+  },
+])(
+  '$caller: what is wrong with a part is said where it is wrong: $path',
+  ({ caller, part, path, message }) => {
+    const target = caller === 'chat' ? 'messages' : 'chat';
+    const refusal = () => translate(caller, target, showing(caller, part));
+    expect(refusal).toThrow(GatewayError);
+    expect(refusal).toThrow(message);
+    try {
+      refusal();
+    } catch (error) {
+      expect(error instanceof GatewayError && formatPath(error.options.path ?? [])).toBe(path);
+    }
+  },
+);
