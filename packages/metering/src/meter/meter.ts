@@ -1,7 +1,9 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Account } from '@gateway/contracts/identity';
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
+import type { Charge } from '../ledger/charge.ts';
 import { amountsOf, type Ledger } from '../ledger/ledger.ts';
+import type { Rate } from '../limits/rate-limit-headers.ts';
 import { chargesOf } from './account-charges.ts';
 import { budgetNotice } from './budget-notice.ts';
 import { type RefusedFor, reasonOf, refusalOf, refuseUnpriced } from './refusal.ts';
@@ -43,8 +45,15 @@ export interface Demand {
 export interface Metered {
   /** Puts down how it went. Only the first call counts; it never fails and need not be waited for. */
   settle(result: UsageResult): Promise<void>;
+  /**
+   * Leaves the settling to `Meter.settleOnce`, by any process; after this time it is charged as estimated. False where
+   * nothing is reserved, so that it has to be settled now.
+   */
+  keep(leaseMs: number): Promise<boolean>;
   /** What `BUDGET_HEADER` tells the caller; null while there is nothing to tell. */
   readonly budgetNotice: string | null;
+  /** The limit on tokens of which the least was left when the request was let in; null where it counts on none. */
+  readonly tokenRate: Rate | null;
 }
 
 export interface Meter {
@@ -56,7 +65,9 @@ export interface Meter {
    */
   begin(demand: Demand): Promise<Metered>;
   /** Takes up a reservation that another process made: a job's. */
-  resume(subject: UsageSubject): Metered;
+  resume(subject: UsageSubject): Pick<Metered, 'settle'>;
+  /** Settles what was kept. True where this call did it, false where it was settled before; it never fails. */
+  settleOnce(subject: UsageSubject, result: UsageResult): Promise<boolean>;
   /** Waits for what is being settled. */
   close(): Promise<void>;
 }
@@ -94,34 +105,46 @@ export function createMeter(options: MeterOptions): Meter {
     return reserved ? ledger.settle(subject, result) : ledger.settleUnreserved(subject, result);
   };
 
-  const settleOrSpool = async (usage: SpooledUsage): Promise<void> => {
+  const settleOrSpool = async (usage: SpooledUsage): Promise<boolean> => {
     open.delete(usage.record.id);
-    if (await attempt('settle', () => settle(usage))) return;
-    await attempt('spool', () => spool.add(usage));
+    let isFirst = true;
+    const isSettled = await attempt('settle', async () => {
+      isFirst = await settle(usage);
+    });
+    if (!isSettled) await attempt('spool', () => spool.add(usage));
+    return isFirst;
   };
 
   const metered = (
     subject: UsageSubject,
     reserving: Promise<boolean>,
-    notice: string | null = null,
+    told: Pick<Metered, 'budgetNotice' | 'tokenRate'> = { budgetNotice: null, tokenRate: null },
   ): Metered => {
     let settled: Promise<void> | undefined;
     return {
-      budgetNotice: notice,
+      ...told,
       settle: (result) => {
         settled ??= track(
-          reserving.then((reserved) => settleOrSpool({ reserved, record: { ...subject, ...result } })),
+          reserving.then(async (reserved) => {
+            await settleOrSpool({ reserved, record: { ...subject, ...result } });
+          }),
         );
         return settled;
+      },
+      keep: async (leaseMs) => {
+        if (!(await reserving)) return false;
+        open.delete(subject.id);
+        return attempt('renew', () => ledger.renew([subject.id], leaseMs));
       },
     };
   };
 
-  const track = async (work: Promise<void>): Promise<void> => {
+  const track = async <Outcome>(work: Promise<Outcome>): Promise<Outcome> => {
     settling += 1;
-    await work;
+    const outcome = await work;
     settling -= 1;
     if (settling === 0) onQuiet?.();
+    return outcome;
   };
 
   const releaseDoubtful = async (): Promise<void> => {
@@ -169,13 +192,16 @@ export function createMeter(options: MeterOptions): Meter {
       if (answer.ok) {
         const notice = budgetNotice(charges, answer.remaining);
         if (notice !== null) onBudgetNear();
-        return metered(subject, Promise.resolve(true), notice);
+        const tokenRate = tightestTokenRate(charges, answer.remaining);
+        return metered(subject, Promise.resolve(true), { budgetNotice: notice, tokenRate });
       }
       open.delete(subject.id);
       onRefused(reasonOf(answer.charge), subject);
       throw refusalOf(answer, amountsOf(estimate)[answer.charge.dimension] ?? 0, now());
     },
     resume: (subject) => metered(subject, Promise.resolve(true)),
+    settleOnce: (subject, result) =>
+      track(settleOrSpool({ reserved: true, record: { ...subject, ...result } })),
     close: async () => {
       clearInterval(timer);
       if (settling > 0)
@@ -184,4 +210,15 @@ export function createMeter(options: MeterOptions): Meter {
         });
     },
   };
+}
+
+/** Of the limits on tokens that a request counts on, the one of which the least is left. */
+function tightestTokenRate(charges: readonly Charge[], remaining: readonly number[]): Rate | null {
+  let tightest: Rate | null = null;
+  for (const [index, { kind, dimension, limit }] of charges.entries()) {
+    const left = remaining[index];
+    if (kind !== 'rate' || dimension !== 'tokens' || left === undefined) continue;
+    if (tightest === null || left < tightest.remaining) tightest = { unit: 'tokens', limit, remaining: left };
+  }
+  return tightest;
 }
