@@ -1,9 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Redis } from 'ioredis';
+import type { Redis, Result } from 'ioredis';
 import { z } from 'zod';
 
-/** Where a response was made and whose it is. */
-export const ResponseOrigin = z.object({
+/** Where something was made and whose it is. */
+export const IdOrigin = z.object({
   keyId: z.string(),
   channel: z.string(),
   /** The model's name at that channel. */
@@ -11,40 +12,74 @@ export const ResponseOrigin = z.object({
   /** The name that the caller used. */
   requestedModel: z.string(),
 });
-export type ResponseOrigin = z.infer<typeof ResponseOrigin>;
+export type IdOrigin = z.infer<typeof IdOrigin>;
 
-/** Remembers which channel made a response, so that what refers to it later finds the way. */
-export interface ResponseOrigins {
-  /** @throws what Redis throws; the id cannot be found again then */
-  remember(id: string, origin: ResponseOrigin): Promise<void>;
-  /** Null for an id that is unknown, expired or another key's: the three must look the same. */
-  find(id: string, keyId: string): Promise<ResponseOrigin | null>;
-  forget(id: string): Promise<void>;
+/** What providers give ids to that a later request may name. */
+export type IdKind = 'response' | 'item' | 'conversation' | 'message' | 'container' | 'audio';
+
+/** An id as a provider gave it to a caller. */
+export interface ProviderId {
+  readonly kind: IdKind;
+  readonly id: string;
 }
 
-/** No provider's ids come near; what is longer is not one of theirs. */
-const LONGEST_ID = 512;
+/** `unknown` covers ids that have expired. Callers must not see the difference from `foreign`, which is another key's. */
+export type FoundOrigin = IdOrigin | 'foreign' | 'unknown';
 
-const redisKey = (id: string): string => `gateway:response:${id}`;
+/** Remembers which key received an id and which channel made it, so that a later request with it finds the way. */
+export interface IdOrigins {
+  /** In one write. @throws what Redis throws; the ids cannot be found again then */
+  remember(ids: readonly ProviderId[], origin: IdOrigin): Promise<void>;
+  /** In one read, in the order of the ids. */
+  find(ids: readonly ProviderId[], keyId: string): Promise<readonly FoundOrigin[]>;
+  forget(id: ProviderId): Promise<void>;
+}
 
-interface ResponseOriginsOptions {
+/** No provider's ids are as long. */
+const MAX_ID_CHARACTERS = 512;
+/** Ids of one reply that are remembered. */
+const MAX_IDS = 512;
+/** Anthropic keeps a thread for an hour at most. */
+const MESSAGE_TTL_SECONDS = 3600;
+
+const redisKey = ({ kind, id }: ProviderId): string => `gateway:${kind}:${id}`;
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    gatewayRememberIds(keyCount: number, ...args: (string | number)[]): Result<number, Context>;
+  }
+}
+
+const REMEMBER = readFileSync(new URL('./remember-ids.lua', import.meta.url), 'utf8');
+
+interface IdOriginsOptions {
   readonly redis: Redis;
-  /** How long a response can be found, in seconds. */
+  /** How long an id can be found, in seconds. */
   readonly ttlSeconds: number;
 }
 
-export function createResponseOrigins({ redis, ttlSeconds }: ResponseOriginsOptions): ResponseOrigins {
+export function createIdOrigins({ redis, ttlSeconds }: IdOriginsOptions): IdOrigins {
+  redis.defineCommand('gatewayRememberIds', { lua: REMEMBER });
+  const lifetimes: Partial<Record<IdKind, number>> = { message: Math.min(ttlSeconds, MESSAGE_TTL_SECONDS) };
+
   return {
-    remember: async (id, origin) => {
-      if (id.length > LONGEST_ID) throw new Error('a response id beyond all measure');
-      await redis.set(redisKey(id), JSON.stringify(origin), 'EX', ttlSeconds);
+    remember: async (ids, origin) => {
+      const kept = ids.filter(({ id }) => id.length <= MAX_ID_CHARACTERS).slice(0, MAX_IDS);
+      if (kept.length === 0) return;
+      await redis.gatewayRememberIds(
+        kept.length,
+        ...kept.map(redisKey),
+        JSON.stringify(origin),
+        ...kept.map(({ kind }) => lifetimes[kind] ?? ttlSeconds),
+      );
     },
-    find: async (id, keyId) => {
-      if (id.length > LONGEST_ID) return null;
-      const text = await redis.get(redisKey(id)).catch(unavailable);
-      if (text === null) return null;
-      const origin = ResponseOrigin.parse(JSON.parse(text));
-      return origin.keyId === keyId ? origin : null;
+    find: async (ids, keyId) => {
+      const texts = await redis.mget(ids.map(redisKey)).catch(unavailable);
+      return texts.map((text) => {
+        if (text === null) return 'unknown';
+        const origin = IdOrigin.parse(JSON.parse(text));
+        return origin.keyId === keyId ? origin : 'foreign';
+      });
     },
     forget: async (id) => {
       await redis.del(redisKey(id));
