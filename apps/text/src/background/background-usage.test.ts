@@ -194,7 +194,7 @@ test('another replica takes over after the process that began it has ended', asy
   end();
   // It is due now, and not in the hour that this replica waits.
   const due = 'gateway:{background}:due';
-  for (const id of await redis.zrange(due, 0, -1)) await redis.zadd(due, 0, id);
+  for (const id of await redis.zrange(due, '0', '-1')) await redis.zadd(due, 0, id);
   const after = await start();
   await atRest();
   expect(await records()).toMatchObject([USED]);

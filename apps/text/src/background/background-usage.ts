@@ -43,9 +43,9 @@ export interface BackgroundUsageOptions {
 
 /** Providers that one process asks at the same time. */
 const LOOKS_AT_ONCE = 16;
-const LOOK_TIMEOUT_MS = 20_000;
+const LOOK_TIMEOUT_MS = 10_000;
 /** Longer than a look, so that no other process looks at the same time; a process that dies delays it by no more. */
-const CLAIM_MS = 60_000;
+const CLAIM_MS = 15_000;
 /** The wait between looks grows with the age of the response, up to this. */
 const MAX_WAIT_MS = 60_000;
 const WAIT_PER_AGE = 0.25;
