@@ -23,6 +23,8 @@ interface AnthropicError {
   readonly status: number;
   readonly anthropicType: string;
   readonly message: RegExp;
+  /** `error.details.error_code`, where there is one. */
+  readonly errorCode?: string;
 }
 
 /** Everything that one condition looks like. */
@@ -44,10 +46,16 @@ export const openai = (
 export const invalid = (code: string | null, param: string | null, message: RegExp = /./): OpenaiError =>
   openai(400, ['invalid_request_error', code, param], message);
 
-export const anthropic = (status: number, anthropicType: string, message: RegExp = /./): AnthropicError => ({
+export const anthropic = (
+  status: number,
+  anthropicType: string,
+  message: RegExp = /./,
+  errorCode?: string,
+): AnthropicError => ({
   status,
   anthropicType,
   message,
+  ...(errorCode === undefined ? {} : { errorCode }),
 });
 
 export const invalidMessage = (message: RegExp): AnthropicError =>
@@ -132,7 +140,11 @@ export async function expectErrorReply(
     'anthropicType' in error
       ? {
           type: 'error',
-          error: { type: error.anthropicType, message: expect.stringMatching(message) },
+          error: {
+            type: error.anthropicType,
+            message: expect.stringMatching(message),
+            ...(error.errorCode === undefined ? {} : { details: { error_code: error.errorCode } }),
+          },
           request_id: expect.stringMatching(/^req_/),
         }
       : {

@@ -1,4 +1,13 @@
-import { anthropic, type ErrorRow, everywhere, invalid, messages, openai, responses } from './error-row.ts';
+import {
+  anthropic,
+  countTokens,
+  type ErrorRow,
+  everywhere,
+  invalid,
+  messages,
+  openai,
+  responses,
+} from './error-row.ts';
 
 const INVALID = 'invalid_request_error';
 const AUTHENTICATION = 'authentication_error';
@@ -83,6 +92,30 @@ export const KEY_AND_PATH_ROWS: Record<string, ErrorRow> = {
         request: { method },
         error: responseNotFound,
       })),
+    ],
+  },
+  'an item, a conversation or a thread that cannot be found': {
+    retry: false,
+    cases: [
+      responses(
+        { input: [{ type: 'item_reference', id: 'msg_none' }] },
+        openai(404, [INVALID, null, 'input'], /^Item with id 'msg_none' not found\.$/),
+      ),
+      responses(
+        { conversation: { id: 'conv_none' } },
+        openai(404, [INVALID, null, 'conversation'], /^Conversation with id 'conv_none' not found\.$/),
+      ),
+      ...[messages, countTokens].map((ask) =>
+        ask(
+          { thread: { type: 'continue', previous_message_id: 'msg_none' } },
+          anthropic(
+            404,
+            'not_found_error',
+            /^thread\.previous_message_id: Message with id 'msg_none' not found\./,
+            'thread_not_found',
+          ),
+        ),
+      ),
     ],
   },
 };

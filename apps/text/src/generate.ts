@@ -1,18 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { rateLimitHeaders } from '@gateway/metering/limits/rate-limit-headers';
 import { BUDGET_HEADER } from '@gateway/metering/meter/budget-notice';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Reply } from '@gateway/upstream/reply';
 import type { RequestHandler } from 'express';
+import { settleOrKeep } from './background/await-end.ts';
 import type { Carrier } from './carrier.ts';
 import { carriersOf } from './carriers-of.ts';
 import { chooseCandidates } from './choose-candidates.ts';
-import { beginMetering, resultOf } from './metering/metered-call.ts';
+import { beginMetering } from './metering/metered-call.ts';
 import { newTally } from './metering/tally.ts';
 import { judgeWhole } from './passthrough/relay-json.ts';
 import { sendFor } from './send-for.ts';
+import { pinCandidates } from './stored/pin-candidates.ts';
 import type { TextCall, TextServices } from './text-call.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 import { readTextRequest } from './text-request.ts';
@@ -24,11 +27,15 @@ export function createGenerateHandler(endpoint: TextEndpoint, services: TextServ
     const candidates = await candidatesFor(call);
     const metered = await beginMetering(call);
     if (metered.budgetNotice !== null) response.setHeader(BUDGET_HEADER, metered.budgetNotice);
+    if (metered.tokenRate !== null) {
+      for (const [name, value] of rateLimitHeaders(metered.tokenRate, endpoint.dialect, services.now()))
+        response.setHeader(name, value);
+    }
     const thrown = await answer(call, candidates).then(
       () => undefined,
       (error: unknown) => error,
     );
-    void metered.settle(resultOf(call, thrown));
+    void settleOrKeep(call, metered, thrown);
     if (thrown !== undefined) throw thrown;
   };
 }
@@ -98,20 +105,9 @@ function explained(
   return carrierOf(asked).explain?.(error, asked) ?? error;
 }
 
-/** Channels for a call; one that continues an earlier response can only go where that response was made. */
-export async function candidatesFor(call: TextCall): Promise<readonly Candidate[]> {
-  const { services, endpoint, identity, request, model } = call;
-  const { upstream, origins } = services;
-  const candidates = chooseCandidates(upstream, model, endpoint, request.builtInTools);
-  const previous = request.previousResponseId;
-  if (previous === null) return candidates;
-  const origin = await origins.find(previous, identity.keyId);
-  const pinned = candidates.filter(
-    ({ channel, protocol }) => channel.name === origin?.channel && protocol === endpoint.protocol,
-  );
-  if (pinned.length > 0) return pinned;
-  throw new GatewayError('previous_response_not_found', {
-    path: ['previous_response_id'],
-    message: `Previous response with id '${previous}' not found.`,
-  });
+/** Channels for a call; one that names what an earlier reply brought can only go where that was made. */
+export function candidatesFor(call: TextCall): Promise<readonly Candidate[]> {
+  const { services, endpoint, request, model } = call;
+  const candidates = chooseCandidates(services.upstream, model, endpoint, request.builtInTools);
+  return pinCandidates(call, candidates);
 }

@@ -6,9 +6,11 @@ import { createRequestLog } from '@gateway/service-kit/request-log';
 import { startService } from '@gateway/service-kit/start-service';
 import { openUpstream } from '@gateway/upstream/open-upstream';
 import { createTextApp } from './app.ts';
+import { createBackgroundUsage } from './background/background-usage.ts';
+import { createPendingResponses } from './background/pending-responses.ts';
 import { TextConfig } from './config.ts';
 import { createOpaqueTokens } from './protocols/opaque-token.ts';
-import { createResponseOrigins } from './stored/response-origins.ts';
+import { createIdOrigins } from './stored/id-origins.ts';
 import { createTextMetrics } from './text-metrics.ts';
 
 const options = { service: 'text', settings: TextConfig, process };
@@ -36,11 +38,26 @@ await startService(options, async ({ config, life, logger, metrics }) => {
     }),
     (open) => open.close(),
   );
+  const background = life.own(
+    createBackgroundUsage({
+      pending: createPendingResponses(redis),
+      upstream,
+      meter,
+      metrics: textMetrics,
+      now: Date.now,
+      pollMs: config.TEXT_BACKGROUND_POLL_MS,
+      giveUpMs: config.TEXT_BACKGROUND_GIVE_UP_SECONDS * 1000,
+      onBooked: (line) => logger.info(line, 'background response ended'),
+      onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
+    }),
+    (open) => open.close(),
+  );
   const app = createTextApp({
     meter,
+    background,
     now: Date.now,
     upstream,
-    origins: createResponseOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),
+    origins: createIdOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),
     metrics: textMetrics,
     tokens: createOpaqueTokens(config.GATEWAY_SECRET),
     maxBodyBytes: config.TEXT_MAX_BODY_BYTES,

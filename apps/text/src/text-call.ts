@@ -4,9 +4,10 @@ import type { Meter } from '@gateway/metering/meter/meter';
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
+import type { BackgroundUsage } from './background/background-usage.ts';
 import type { Tally } from './metering/tally.ts';
 import type { OpaqueTokens } from './protocols/opaque-token.ts';
-import type { ResponseOrigins } from './stored/response-origins.ts';
+import type { IdOrigins } from './stored/id-origins.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 import type { TextMetrics } from './text-metrics.ts';
 import type { TextRequest } from './text-request.ts';
@@ -14,7 +15,8 @@ import type { TextRequest } from './text-request.ts';
 /** What the handlers of this service are made of. */
 export interface TextServices {
   readonly upstream: Upstream;
-  readonly origins: ResponseOrigins;
+  readonly origins: IdOrigins;
+  readonly background: BackgroundUsage;
   readonly metrics: TextMetrics;
   /** Seals what must survive its way through a client of another protocol. */
   readonly tokens: OpaqueTokens;

@@ -19,7 +19,9 @@ export interface TextBody {
   readonly tools?: readonly { readonly type?: string | null | undefined }[] | null | undefined;
   readonly tool_choice?: string | { readonly type: string } | null | undefined;
   readonly store?: unknown;
-  readonly previous_response_id?: unknown;
+  readonly background?: unknown;
+  readonly thread?: { readonly type: 'create' | 'continue' } | null | undefined;
+  readonly diagnostics?: unknown;
   readonly max_output_tokens?: unknown;
   readonly max_completion_tokens?: unknown;
   readonly max_tokens?: unknown;

@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import { readJsonBody } from '@gateway/service-kit/json-body';
 import { validate } from '@gateway/service-kit/validate';
 import { type AskedTool, askedTools } from './asked-tools.ts';
+import { isObject, type JsonObject } from './json-object.ts';
+import { type NamedId, namedIds } from './stored/named-ids.ts';
 import type { TextServices } from './text-call.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 
@@ -14,7 +17,13 @@ export interface TextRequest {
   readonly model: string;
   readonly streamed: boolean;
   readonly stored: boolean;
-  readonly previousResponseId: string | null;
+  readonly background: boolean;
+  /** What earlier replies brought and this request names. */
+  readonly ids: readonly NamedId[];
+  /** Messages: the conversation is to be kept, or the kept one goes on. */
+  readonly thread: 'create' | 'continue' | null;
+  /** Messages: a later request may name this one's reply. */
+  readonly keepsMessage: boolean;
   /** Null where the request leaves it to the model. */
   readonly maxOutputTokens: number | null;
   readonly builtInTools: readonly AskedTool[];
@@ -31,16 +40,31 @@ export async function readTextRequest(
     maxDepth: maxJsonDepth,
   });
   const body = validate(schema, value);
-  const previous = body.previous_response_id;
+  const { thread, diagnostics } = body;
   const bound = body.max_output_tokens ?? body.max_completion_tokens ?? body.max_tokens;
   return {
     bytes,
     model: body.model,
     streamed: body.stream === true,
     stored: body.store !== false,
-    previousResponseId: typeof previous === 'string' ? previous : null,
+    background: protocol === 'responses' && body.background === true,
+    ids: isObject(value) ? boundedIds(protocol, value) : [],
+    thread: protocol === 'messages' ? (thread?.type ?? null) : null,
+    keepsMessage: protocol === 'messages' && Boolean(thread ?? diagnostics),
     maxOutputTokens: typeof bound === 'number' ? bound : null,
     // Chat Completions has none: what it calls web search is a member of its own.
     builtInTools: protocol === 'chat' ? [] : askedTools(protocol, body),
   };
+}
+
+/** All of them are looked up in one go. */
+const MAX_NAMED_IDS = 5000;
+
+function boundedIds(protocol: TextEndpoint['protocol'], body: JsonObject): readonly NamedId[] {
+  const ids = namedIds(protocol, body);
+  if (ids.length <= MAX_NAMED_IDS) return ids;
+  throw new GatewayError(
+    'array_above_max_length',
+    `The request names ${ids.length} earlier items by their ids; at most ${MAX_NAMED_IDS} are looked up. Use 'previous_response_id' instead.`,
+  );
 }

@@ -55,6 +55,16 @@ export const ERRORS = {
   object_not_found: refused(404, null, 'not_found_error'),
   conflict: refused(409, 'conflict', 'invalid_request_error'),
   previous_response_not_found: invalid('previous_response_not_found'),
+  thread_not_found: {
+    openai: { status: 404, type: 'invalid_request_error', code: 'thread_not_found' },
+    anthropic: { status: 404, type: 'not_found_error', errorCode: 'thread_not_found' },
+    retry: false,
+  },
+  thread_unsupported_request: {
+    openai: { status: 400, type: 'invalid_request_error', code: 'thread_unsupported_request' },
+    anthropic: { status: 400, type: 'invalid_request_error', errorCode: 'thread_unsupported_request' },
+    retry: false,
+  },
 
   // The shape of the request
   headers_too_large: refused(431, 'request_headers_too_large', 'invalid_request_error'),

@@ -1,6 +1,8 @@
 import type { Ids } from './ids.ts';
 import type { FileStore } from './images/file-store.ts';
 import type { Ledger } from './ledger.ts';
+import type { ThreadStore } from './messages/thread-store.ts';
+import type { ConversationStore } from './responses/conversation-store.ts';
 import type { ResponseStore } from './responses/response-store.ts';
 
 /** What the endpoints of one simulated provider share. */
@@ -8,6 +10,8 @@ export interface Provider {
   readonly ids: Ids;
   readonly ledger: Ledger;
   readonly responses: ResponseStore;
+  readonly conversations: ConversationStore;
+  readonly threads: ThreadStore;
   readonly files: FileStore;
   /** Keys that are accepted; null accepts every key. */
   readonly apiKeys: readonly string[] | null;

@@ -8,6 +8,7 @@ import { getFile } from './images/get-file.ts';
 import { countMessageTokens, createMessage } from './messages/create-message.ts';
 import { getModel, listModels } from './models/list-models.ts';
 import { jsonReply } from './reply.ts';
+import { createConversation, getConversation } from './responses/conversations.ts';
 import { createResponse } from './responses/create-response.ts';
 import {
   cancelResponse,
@@ -34,6 +35,8 @@ export const ROUTE_TABLE: readonly Route[] = [
   { method: 'DELETE', path: '/v1/responses/{id}', handler: deleteResponse },
   { method: 'POST', path: '/v1/responses/{id}/cancel', handler: cancelResponse },
   { method: 'GET', path: '/v1/responses/{id}/input_items', handler: listInputItems },
+  { method: 'POST', path: '/v1/conversations', handler: createConversation },
+  { method: 'GET', path: '/v1/conversations/{id}', handler: getConversation },
   { method: 'POST', path: '/v1/messages', handler: createMessage },
   { method: 'POST', path: '/v1/messages/count_tokens', handler: countMessageTokens },
   { method: 'POST', path: '/v1/chat/completions', handler: createCompletion },

@@ -4,10 +4,12 @@ import { RepeatCounter } from './call.ts';
 import { createIds } from './ids.ts';
 import { createFileStore } from './images/file-store.ts';
 import { createLedger, type LedgerRow } from './ledger.ts';
+import { createThreadStore } from './messages/thread-store.ts';
 import type { Provider } from './provider.ts';
 import type { RecordedRequest } from './recorded-request.ts';
 import { createRequestHandler } from './request-handler.ts';
 import { createRequestLog, type RequestPredicate } from './request-log.ts';
+import { createConversationStore } from './responses/conversation-store.ts';
 import { createResponseStore } from './responses/response-store.ts';
 import { createScriptQueue, type Matcher, type ScriptedReply } from './script-queue.ts';
 
@@ -44,7 +46,7 @@ export interface Simulator extends AsyncDisposable {
   /** How many scripted replies have not been used. */
   readonly scriptsWaiting: number;
   ledger(): Readonly<Record<string, LedgerRow>>;
-  /** Forgets requests, scripts, ledger, stored responses and files. */
+  /** Forgets requests, scripts, ledger, stored responses, conversations, threads and files. */
   reset(): void;
   /** Stops listening and cuts what is open. */
   close(): Promise<void>;
@@ -63,6 +65,8 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
     ids: createIds(options.idSeed),
     ledger: createLedger(),
     responses: createResponseStore(),
+    conversations: createConversationStore(),
+    threads: createThreadStore(Date.now),
     files: createFileStore(),
     apiKeys: options.apiKeys ?? null,
     refusesUnknown: options.refusesUnknown ?? false,
@@ -112,6 +116,8 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
       repeats.clear();
       provider.ledger.clear();
       provider.responses.clear();
+      provider.conversations.clear();
+      provider.threads.clear();
       provider.files.clear();
     },
     close,

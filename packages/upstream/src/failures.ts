@@ -131,6 +131,8 @@ const CODE_KINDS: Readonly<Record<string, FailureKind>> = {
   server_is_overloaded: 'overloaded',
   slow_down: 'overloaded',
   previous_response_not_found: 'rejected',
+  // What is not found is a message of the caller's; its clients recover by this answer.
+  thread_not_found: 'rejected',
   context_length_exceeded: 'too-long',
   exceed_context_size_error: 'too-long',
 };

@@ -5,6 +5,7 @@ import { numberAt, parseObject } from '../json-object.ts';
 import { parseBody } from '../protocols/conversation/raw-json.ts';
 import { translateRequest } from '../protocols/translate-request.ts';
 import type { TextCall } from '../text-call.ts';
+import { effectiveBody } from '../translation/effective-body.ts';
 import { explainRefusal } from '../translation/explain-refusal.ts';
 import { translatedHead } from '../translation/reply-head.ts';
 import { targetOf, textProtocolOf } from '../translation/target-of.ts';
@@ -22,7 +23,7 @@ export function createCountTranslation(call: TextCall, { endpoint, replyBody }: 
         const protocol = textProtocolOf(candidate);
         const translated = translateRequest({
           caller: endpoint.protocol,
-          body: parseBody(request.bytes.toString()),
+          body: effectiveBody(endpoint.protocol, parseBody(request.bytes.toString())),
           target: targetOf(candidate, model),
           tokens: services.tokens,
         });

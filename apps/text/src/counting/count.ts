@@ -5,10 +5,13 @@ import type { Carrier } from '../carrier.ts';
 import { rememberCarriers } from '../carriers-of.ts';
 import { candidatesFor, openCall, sendCall } from '../generate.ts';
 import { createPassthrough } from '../passthrough/passthrough.ts';
+import { refuseParameter } from '../protocols/conversation/losses.ts';
 import { parseBody } from '../protocols/conversation/raw-json.ts';
 import { PROTOCOLS } from '../protocols/protocols.ts';
+import type { NamedId } from '../stored/named-ids.ts';
+import { threadUnsupported } from '../stored/pin-candidates.ts';
 import type { TextCall, TextServices } from '../text-call.ts';
-import { refuseStateful } from '../translation/refuse-stateful.ts';
+import { effectiveBody } from '../translation/effective-body.ts';
 import { textProtocolOf } from '../translation/target-of.ts';
 import { COUNT_OPERATIONS, type CountEndpoint } from './count-endpoint.ts';
 import { loadTextCounter } from './count-text.ts';
@@ -55,8 +58,9 @@ async function estimate(
   { endpoint, request, services, context, response }: TextCall,
   { replyBody }: CountEndpoint,
 ) {
-  const body = parseBody(request.bytes.toString());
-  if (endpoint.protocol === 'responses') refuseStateful(body);
+  const body = effectiveBody(endpoint.protocol, parseBody(request.bytes.toString()));
+  const unseen = request.ids.find(({ isRequired }) => isRequired);
+  if (unseen !== undefined) refuseUnseen(unseen);
   const conversation = PROTOCOLS[endpoint.protocol].decodeRequest(body, services.tokens);
   const inputTokens = estimateTokens(conversation, await loadTextCounter());
   context.line.usageEstimated = true;
@@ -67,4 +71,13 @@ async function estimate(
     [ESTIMATED_HEADER]: 'true',
   });
   response.end(JSON.stringify(replyBody(inputTokens)));
+}
+
+/** What only the provider holds cannot be counted here, and a count without it would be far too low. */
+function refuseUnseen({ kind, path }: NamedId): never {
+  if (kind === 'message') throw threadUnsupported();
+  return refuseParameter(
+    path,
+    'What the provider keeps cannot be counted: no route of this model counts itself.',
+  );
 }

@@ -1,5 +1,10 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { NOTHING_CONSUMED, type UsageOutcome, type UsageResult } from '@gateway/contracts/usage-record';
+import {
+  NOTHING_CONSUMED,
+  type UsageOutcome,
+  type UsageResult,
+  type UsageSubject,
+} from '@gateway/contracts/usage-record';
 import { mayBeBilled } from '@gateway/contracts/usage-without-reply';
 import type { Metered } from '@gateway/metering/meter/meter';
 import { costMicroUsd } from '@gateway/metering/price/cost';
@@ -21,27 +26,26 @@ export function beginMetering(call: TextCall): Promise<Metered> {
   // Not the request id: callers may choose that one, and a record counts once for each id.
   const id = requestIdOf(undefined);
   context.line.usageId = id;
-  return services.meter.begin({
-    subject: {
-      id,
-      keyId: identity.keyId,
-      team: identity.team,
-      endpoint: endpoint.protocol,
-      model: request.model,
-      startedAtMs: services.now(),
-    },
-    accounts: identity.accounts,
-    estimate: {
-      outcome: 'ok',
-      channel: null,
-      attempts: 0,
-      durationMs: 0,
-      firstByteMs: null,
-      consumption,
-      estimated: true,
-      costMicroUsd: price && costMicroUsd(price, consumption),
-    },
-  });
+  const subject: UsageSubject = {
+    id,
+    keyId: identity.keyId,
+    team: identity.team,
+    endpoint: endpoint.protocol,
+    model: request.model,
+    startedAtMs: services.now(),
+  };
+  const estimate: UsageResult = {
+    outcome: 'ok',
+    channel: null,
+    attempts: 0,
+    durationMs: 0,
+    firstByteMs: null,
+    consumption,
+    estimated: true,
+    costMicroUsd: price && costMicroUsd(price, consumption),
+  };
+  call.tally.reserved = { subject, estimate };
+  return services.meter.begin({ subject, accounts: identity.accounts, estimate });
 }
 
 /**

@@ -212,3 +212,49 @@ test('a message stream that ends in an error event is charged for what was deliv
   expect(record).toMatchObject({ outcome: 'cut', estimated: true });
   expect(record?.consumption.outputTokens).toBeGreaterThan(1);
 });
+
+test.for([
+  [
+    '/v1/responses',
+    { input: 'hi', max_output_tokens: 100 },
+    'x-ratelimit-limit-tokens',
+    'x-ratelimit-remaining-tokens',
+    'x-ratelimit-reset-tokens',
+  ],
+  [
+    '/v1/chat/completions',
+    { messages: [{ role: 'user', content: 'hi' }], max_tokens: 100 },
+    'x-ratelimit-limit-tokens',
+    'x-ratelimit-remaining-tokens',
+    'x-ratelimit-reset-tokens',
+  ],
+  [
+    '/v1/messages',
+    { messages: [{ role: 'user', content: 'hi' }], max_tokens: 100 },
+    'anthropic-ratelimit-tokens-limit',
+    'anthropic-ratelimit-tokens-remaining',
+    'anthropic-ratelimit-tokens-reset',
+  ],
+] as const)(
+  '%s: a key with a limit on tokens is told what is left of it, as this request was counted',
+  async ([path, body, limit, remaining, reset]) => {
+    for (const stream of [false, true]) {
+      const sent = JSON.stringify({ model: 'priced', stream, ...body });
+      const owner = `limited ${path} ${stream}`;
+      const accounts: Account[] = [{ owner, limits: { tokensPerMinute: 10_000 }, budget: null }];
+      const reply = await text.fetch(path, { body: sent, identity: { accounts } });
+      expect(reply.status).toBe(200);
+      // A token for every two bytes of the request, and the output that it may have.
+      const reserved = Math.ceil(sent.length / 2) + 100;
+      expect(reply.headers.get(limit)).toBe('10000');
+      expect(reply.headers.get(remaining)).toBe(String(10_000 - reserved));
+      expect(reply.headers.get(reset)).toBeTruthy();
+      await reply.arrayBuffer();
+    }
+  },
+);
+
+test('a key without a limit on tokens is told of none, and nobody of the provider’s', async () => {
+  const reply = await text.fetch('/v1/responses', { body: { model: 'priced', input: 'hi' } });
+  expect([...reply.headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
+});

@@ -1,3 +1,4 @@
+import type { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
 import type { TokenUsage } from '../usage.ts';
 
 /** What becomes known of a call's consumption on its way, for the record at its end. */
@@ -9,6 +10,10 @@ export interface Tally {
   /** The upstream's own numbers, or our estimate of them; null while there are neither. */
   usage: TokenUsage | null;
   estimated: boolean;
+  /** What was reserved for the call; null where nothing is metered. */
+  reserved: { readonly subject: UsageSubject; readonly estimate: UsageResult } | null;
+  /** The id of a response that goes on without its caller, and is settled when it ends. */
+  pending: string | null;
 }
 
 export const newTally = (): Tally => ({
@@ -17,4 +22,6 @@ export const newTally = (): Tally => ({
   firstByteMs: null,
   usage: null,
   estimated: false,
+  reserved: null,
+  pending: null,
 });

@@ -1,4 +1,6 @@
 import type { Reply } from '@gateway/upstream/reply';
+import { awaitEnd } from '../background/await-end.ts';
+import { isPending } from '../background/ending.ts';
 import {
   noteEstimatedUsage,
   noteFirstByte,
@@ -7,13 +9,16 @@ import {
   noteUsage,
 } from '../call-notes.ts';
 import { type Carrier, unlessRefused } from '../carrier.ts';
-import { textAt } from '../json-object.ts';
+import { type JsonObject, textAt } from '../json-object.ts';
 import { type Dropped, refuseLosses } from '../protocols/conversation/losses.ts';
 import { queryOf } from '../query-of.ts';
 import type { StreamWatch } from '../sse/stream-watch.ts';
+import type { ProviderId } from '../stored/id-origins.ts';
+import { type Kept, receivedIds, replyWithin } from '../stored/received-ids.ts';
 import type { TextCall } from '../text-call.ts';
 import { isStrict } from '../translation/is-strict.ts';
 import { estimatedUsage } from '../usage.ts';
+import { observed } from './observed-watch.ts';
 import { ownBody } from './own-body.ts';
 import { isEventStream, relayJson } from './relay-json.ts';
 import { relayStream } from './relay-stream.ts';
@@ -47,25 +52,30 @@ export function createPassthrough(call: TextCall): Carrier {
           onBody: (whole) => {
             noteUsage(call, reply, endpoint.usageOf(whole));
             if (whole.status === 'failed') noteReportedFailure(call, 'failed');
-            return rememberOrigin(call, reply, textAt(whole, 'id'));
+            return noteWhole(call, reply, whole);
           },
         });
         noteFirstByte(call, reply);
         return;
       }
       const watch = endpoint.createWatch();
+      const onEvent = (data: string) => {
+        const within = replyWithin(endpoint.protocol, data);
+        if (within !== null)
+          void rememberIds(call, reply, receivedIds(endpoint.protocol, within, keptOf(call)));
+      };
       try {
         await relayStream({
           reply,
           response,
           context,
-          watch,
+          watch: observed(watch, onEvent),
           keepAliveMs: call.services.keepAliveMs,
-          onId: (id) => rememberOrigin(call, reply, id),
+          onId: (id) => noteStreamId(call, reply, id),
           onFirstByte: () => noteFirstByte(call, reply),
         });
       } finally {
-        noteStreamUsage(call, reply, watch);
+        noteStreamEnd(call, reply, watch);
       }
       if (watch.reportedFailure !== null) noteReportedFailure(call, watch.reportedFailure);
     },
@@ -82,14 +92,48 @@ function noteStreamUsage(call: TextCall, reply: Reply, watch: StreamWatch): void
   }
 }
 
-/** Before the caller learns the id of a stored response, it can be found. Without Redis the answer still goes out. */
-function rememberOrigin(call: TextCall, reply: Reply, id: string | null): Promise<void> | undefined {
-  const { endpoint, request, services, identity, context } = call;
-  if (endpoint.protocol !== 'responses' || !request.stored || id === null) return undefined;
+/** A background response whose stream has stopped before its end goes on; what it used comes later. */
+function noteStreamEnd(call: TextCall, reply: Reply, watch: StreamWatch): void {
+  const { tally, services, context } = call;
+  if (tally.pending !== null) {
+    if (!watch.ended) return;
+    services.background.forget(tally.pending).catch(() => undefined);
+    tally.pending = null;
+    context.line.usagePending = undefined;
+  }
+  noteStreamUsage(call, reply, watch);
+}
+
+/** Before the caller learns an id, it can be found. */
+function noteWhole(call: TextCall, reply: Reply, whole: JsonObject): Promise<unknown> | undefined {
+  const { protocol } = call.endpoint;
+  const id = textAt(whole, 'id');
+  const remembering = rememberIds(call, reply, receivedIds(protocol, whole, keptOf(call)));
+  if (protocol !== 'responses' || id === null || !isPending(whole)) return remembering;
+  return Promise.all([remembering, awaitEnd(call, reply, id)]);
+}
+
+function noteStreamId(call: TextCall, reply: Reply, id: string): Promise<unknown> | undefined {
+  const { protocol } = call.endpoint;
+  // Nothing else is known of it yet.
+  const remembering = rememberIds(call, reply, receivedIds(protocol, { id }, keptOf(call)));
+  return call.request.background ? Promise.all([remembering, awaitEnd(call, reply, id)]) : remembering;
+}
+
+const keptOf = ({ request }: TextCall): Kept => ({
+  responses: request.stored,
+  messages: request.keepsMessage,
+});
+
+/** Without Redis the answer still goes out. */
+function rememberIds(call: TextCall, reply: Reply, ids: readonly ProviderId[]): Promise<void> | undefined {
+  const { services, identity, context } = call;
+  if (ids.length === 0) return undefined;
   const { channel, model, requestedModel } = reply.candidate;
-  context.line.responseId = id;
+  const response = ids.find(({ kind }) => kind === 'response');
+  if (response !== undefined) context.line.responseId = response.id;
   return services.origins
-    .remember(id, { keyId: identity.keyId, channel: channel.name, model, requestedModel })
+    .remember(ids, { keyId: identity.keyId, channel: channel.name, model, requestedModel })
     .catch(() => {
       context.line.responseKept = false;
     });

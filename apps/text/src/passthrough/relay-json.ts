@@ -40,7 +40,7 @@ interface RelayJsonOptions {
   readonly response: ServerResponse;
   readonly context: RequestContext;
   /** Told of the body before the caller gets it. */
-  readonly onBody: (body: JsonObject) => Promise<void> | undefined;
+  readonly onBody: (body: JsonObject) => Promise<unknown> | undefined;
 }
 
 /**

@@ -18,7 +18,7 @@ interface RelayStreamOptions {
   /** Silence after which a frame that says nothing is sent; 0 for never. */
   readonly keepAliveMs: number;
   /** Told of the provider's id before the caller learns it; the stream waits for what this returns. */
-  readonly onId: (id: string) => Promise<void> | undefined;
+  readonly onId: (id: string) => Promise<unknown> | undefined;
   /** Told when the first bytes go out. */
   readonly onFirstByte: () => void;
 }

@@ -1,16 +1,18 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
-import type { Candidate } from '@gateway/upstream/catalog';
-import type { Configuration } from '@gateway/upstream/configuration/configuration';
 import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
 import type { RequestHandler } from 'express';
+import type { JsonObject } from '../json-object.ts';
+import { observed } from '../passthrough/observed-watch.ts';
 import { isEventStream, relayJson } from '../passthrough/relay-json.ts';
 import { relayStream } from '../passthrough/relay-stream.ts';
 import { queryOf } from '../query-of.ts';
 import { sendFor } from '../send-for.ts';
 import { createResponseWatch } from '../sse/response-watch.ts';
 import type { TextServices } from '../text-call.ts';
-import type { ResponseOrigin } from './response-origins.ts';
+import { candidateAt } from './candidate-at.ts';
+import type { IdOrigin, ProviderId } from './id-origins.ts';
+import { listedItems, receivedIds, replyWithin } from './received-ids.ts';
 
 interface StoredCall {
   readonly method: UpstreamRequest['method'];
@@ -20,14 +22,18 @@ interface StoredCall {
 
 /** Handles a call about an earlier response: it passes to the channel that made it, for the key that asked for it. */
 export function createStoredHandler({ method, subpath }: StoredCall, services: TextServices): RequestHandler {
-  const { upstream, origins } = services;
+  const { upstream, origins, background } = services;
+  const isDeletion = method === 'DELETE';
   return async (message, response) => {
     const context = contextOf(message);
     const id = String(message.params.id);
     context.line.responseId = id;
-    const origin = await origins.find(id, identityOf(message).keyId);
-    const candidate = origin && candidateAt(upstream.configuration, origin);
-    if (candidate === null) throw notFound(id);
+    const [origin] = await origins.find([{ kind: 'response', id }], identityOf(message).keyId);
+    const candidate = typeof origin === 'object' ? candidateAt(upstream.configuration, origin) : null;
+    if (typeof origin !== 'object' || candidate === null) throw notFound(id);
+    // What it used cannot be asked for when it is gone. Should this fail, the estimate is booked.
+    const lookAtPending = () => background.look(id).catch(() => undefined);
+    if (isDeletion) await lookAtPending();
 
     const reply = await sendFor(context, upstream, {
       candidates: [candidate],
@@ -41,6 +47,7 @@ export function createStoredHandler({ method, subpath }: StoredCall, services: T
       dialect: 'openai',
       streamed: true,
     });
+    const onResponse = (shown: JsonObject) => noteShown(services, origin, id, shown);
     if (isEventStream(reply.headers['content-type'])) {
       const watch = createResponseWatch({ resumed: true });
       const { keepAliveMs } = services;
@@ -49,29 +56,44 @@ export function createStoredHandler({ method, subpath }: StoredCall, services: T
         reply,
         response,
         context,
-        watch,
+        watch: observed(watch, (data) => {
+          const shown = replyWithin('responses', data);
+          if (shown !== null) void onResponse(shown);
+        }),
         keepAliveMs,
         onId: nothing,
         onFirstByte: nothing,
       });
       return;
     }
-    const forget = method === 'DELETE' ? () => origins.forget(id).catch(() => undefined) : () => undefined;
-    await relayJson({ reply, response, context, onBody: forget });
+    const onBody = (body: JsonObject) => {
+      if (isDeletion) return origins.forget({ kind: 'response', id }).catch(() => undefined);
+      if (subpath === '/input_items') return remember(services, origin, listedItems(body));
+      return onResponse(body);
+    };
+    await relayJson({ reply, response, context, onBody });
+    if (isDeletion) await lookAtPending();
   };
 }
 
 const notFound = (id: string) =>
   new GatewayError('object_not_found', { path: ['id'], message: `Response with id '${id}' not found.` });
 
-/** The channel that made a response, as the only candidate; null where no model leads there any more. */
-function candidateAt({ models }: Configuration, origin: ResponseOrigin): Candidate | null {
-  const { model, requestedModel } = origin;
-  for (const { routes } of models)
-    for (const route of routes) {
-      const { channel } = route;
-      if (channel.name === origin.channel && channel.speaks.includes('responses'))
-        return { channel, route, protocol: 'responses', model, requestedModel };
-    }
-  return null;
+/** Items of a background response are received when it is read, and its end may be seen for the first time. */
+async function noteShown(
+  services: TextServices,
+  origin: IdOrigin,
+  id: string,
+  shown: JsonObject,
+): Promise<void> {
+  if (shown.background !== true) return;
+  await Promise.all([
+    remember(services, origin, receivedIds('responses', shown, { responses: true, messages: false })),
+    // Whoever looks after it in the background does it otherwise.
+    services.background.seen(id, shown).catch(() => undefined),
+  ]);
 }
+
+/** Without Redis the answer still goes out. */
+const remember = (services: TextServices, origin: IdOrigin, ids: readonly ProviderId[]): Promise<void> =>
+  services.origins.remember(ids, origin).catch(() => undefined);

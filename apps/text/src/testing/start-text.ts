@@ -14,8 +14,10 @@ import { createUpstream, type Upstream } from '@gateway/upstream/upstream';
 import type { Redis } from 'ioredis';
 import pino from 'pino';
 import { createTextApp } from '../app.ts';
+import { createBackgroundUsage } from '../background/background-usage.ts';
+import { createPendingResponses } from '../background/pending-responses.ts';
 import { createOpaqueTokens } from '../protocols/opaque-token.ts';
-import { createResponseOrigins } from '../stored/response-origins.ts';
+import { createIdOrigins } from '../stored/id-origins.ts';
 import { createTextMetrics } from '../text-metrics.ts';
 
 interface StartOptions {
@@ -24,6 +26,9 @@ interface StartOptions {
   readonly redis: Redis;
   readonly keepAliveMs?: number;
   readonly maxBodyBytes?: number;
+  /** Default: nobody looks after background responses within a test's time. */
+  readonly backgroundPollMs?: number;
+  readonly backgroundGiveUpMs?: number;
 }
 
 export interface TextUnderTest {
@@ -82,11 +87,23 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     now: Date.now,
     report: (problem) => logger.warn(problem, 'metering'),
   });
+  const background = createBackgroundUsage({
+    pending: createPendingResponses(options.redis),
+    upstream,
+    meter,
+    metrics: textMetrics,
+    now: Date.now,
+    pollMs: options.backgroundPollMs ?? 60_000,
+    giveUpMs: options.backgroundGiveUpMs ?? 60_000,
+    onBooked: (line) => logger.info(line, 'background response ended'),
+    onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
+  });
   const app = createTextApp({
     meter,
+    background,
     now: Date.now,
     upstream,
-    origins: createResponseOrigins({ redis: options.redis, ttlSeconds: 60 }),
+    origins: createIdOrigins({ redis: options.redis, ttlSeconds: 60 }),
     metrics: textMetrics,
     tokens: createOpaqueTokens(secret),
     maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
@@ -127,6 +144,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     close: async () => {
       server.closeAllConnections();
       server.close();
+      await background.close();
       await upstream.destroy();
       await meter.close();
       await rm(dataDir, { recursive: true });

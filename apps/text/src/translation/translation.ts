@@ -3,15 +3,15 @@ import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
 import { noteLosses } from '../call-notes.ts';
 import { type Carrier, unlessRefused } from '../carrier.ts';
 import { type Dropped, refuseLosses } from '../protocols/conversation/losses.ts';
-import { parseBody } from '../protocols/conversation/raw-json.ts';
+import { isJsonObject, parseBody } from '../protocols/conversation/raw-json.ts';
 import { continueTurn } from '../protocols/messages/paused-turn.ts';
 import type { AnswerPlan } from '../protocols/target.ts';
 import { type TranslatedRequest, translateRequest } from '../protocols/translate-request.ts';
 import { sendFor } from '../send-for.ts';
 import type { TextCall } from '../text-call.ts';
+import { effectiveBody } from './effective-body.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { isStrict } from './is-strict.ts';
-import { refuseStateful } from './refuse-stateful.ts';
 import { type Answer, relayAnswer } from './relay-answer.ts';
 import { Remedies } from './remedies.ts';
 import { translatedHead } from './reply-head.ts';
@@ -26,6 +26,9 @@ interface Asked {
   readonly body: TranslatedRequest['body'] | null;
 }
 
+/** Storing is the default of the protocol, so that it is missed also by those who do not ask for it. */
+const NOT_STORED: Dropped = { path: ['store'], reason: 'responses of this model cannot be read back' };
+
 /** Carries a call to a channel of another protocol: the request and the reply are written anew. */
 export function createTranslation(call: TextCall): Carrier {
   const { endpoint, message, context, request, model, services } = call;
@@ -35,13 +38,17 @@ export function createTranslation(call: TextCall): Carrier {
   let asked: Asked | null = null;
 
   const translate = (candidate: Candidate): TranslatedRequest['body'] => {
-    const body = parseBody(request.bytes.toString());
-    if (caller === 'responses') refuseStateful(body);
+    const body = effectiveBody(caller, parseBody(request.bytes.toString()));
     const target = remedies.apply(targetOf(candidate, model));
-    const translated = translateRequest({ caller, body, target, tokens });
-    if (isStrict(message)) refuseLosses(translated.dropped);
-    const { plan, dropped, body: written } = translated;
-    asked = { plan, dropped, body: plan.mayPause ? written : null };
+    const { plan, dropped, body: written } = translateRequest({ caller, body, target, tokens });
+    const unstored = caller === 'responses' && request.stored ? [NOT_STORED] : [];
+    if (isStrict(message))
+      refuseLosses(isJsonObject(body) && body.store ? [...dropped, ...unstored] : dropped);
+    asked = {
+      plan: caller === 'responses' ? { ...plan, echo: { ...plan.echo, store: false } } : plan,
+      dropped: [...dropped, ...unstored],
+      body: plan.mayPause ? written : null,
+    };
     return written;
   };
 

@@ -15,27 +15,72 @@ const ToolChoice = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('none') }),
 ]);
 
+/** The server keeps the conversation, or goes on with the one that it keeps. */
+const Thread = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('create') }),
+  z.looseObject({ type: z.literal('continue'), previous_message_id: z.string().min(1) }),
+]);
+
+/** Where output is to follow a schema: the current name's form, and the older one's. */
+const OutputConfig = z.looseObject({ format: z.unknown().optional() });
+
 const Thinking = z.looseObject({ type: z.enum(['enabled', 'disabled', 'adaptive', 'between_tools']) });
 
 /** What generating a message and counting its tokens have in common. */
 const conversation = {
   model: z.string().min(1),
-  messages: z.array(z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content: Content })),
+  messages: z.array(
+    // A system message may have settings instead of content.
+    z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content: Content.optional() }),
+  ),
   system: Content.optional(),
   tools: z.array(z.looseObject({ type: z.string().nullish() })).optional(),
   tool_choice: ToolChoice.optional(),
   thinking: Thinking.optional(),
+  thread: Thread.nullish(),
+  output_config: OutputConfig.nullish(),
 };
 
 interface Conversation {
-  readonly messages: readonly { readonly role: string }[];
+  readonly messages: readonly {
+    readonly role: string;
+    readonly content?: z.infer<typeof Content> | undefined;
+  }[];
+  readonly thread?: { readonly type: string } | null | undefined;
+  readonly output_config?: { readonly format?: unknown } | null | undefined;
+  readonly output_format?: unknown;
   readonly thinking?: { readonly type: string; readonly budget_tokens?: unknown } | undefined;
 }
 
 const invalidValue = (path: readonly (string | number)[], text: string) =>
   problem(path, { code: 'invalid_value', openai: text, anthropic: text });
 
-function checkConversation({ messages, thinking }: Conversation, context: z.RefinementCtx): void {
+const missingContent = (index: number) =>
+  problem(['messages', index, 'content'], {
+    code: 'missing_required_parameter',
+    openai: `Missing required parameter: 'messages[${index}].content'.`,
+    anthropic: 'Field required',
+  });
+
+function checkConversation(request: Conversation, context: z.RefinementCtx): void {
+  const { messages, thinking, thread } = request;
+  for (const [index, { role, content }] of messages.entries()) {
+    if (content === undefined && role !== 'system') context.addIssue(missingContent(index));
+  }
+  if (thread?.type !== 'continue') checkBeginning(messages, context);
+  if ((request.output_format ?? null) !== null && (request.output_config?.format ?? null) !== null)
+    context.addIssue(
+      problem([], {
+        code: 'mutually_exclusive_parameters',
+        openai: "'output_format' and 'output_config.format' exclude each other.",
+        anthropic: '`output_format` is the old name of `output_config.format`: send one of them.',
+      }),
+    );
+  if (thinking?.type === 'enabled') checkBudget(thinking.budget_tokens, context);
+}
+
+/** What follows on a kept conversation may begin with anything, or be nothing at all. */
+function checkBeginning(messages: Conversation['messages'], context: z.RefinementCtx): void {
   const first = messages[0];
   if (first === undefined)
     context.addIssue(
@@ -45,10 +90,13 @@ function checkConversation({ messages, thinking }: Conversation, context: z.Refi
         anthropic: 'at least one message is required',
       }),
     );
-  else if (first.role !== 'user')
+  else if (first.role !== 'user' && !opensWithCompaction(first))
     context.addIssue(invalidValue(['messages'], 'first message must use the "user" role'));
-  if (thinking?.type === 'enabled') checkBudget(thinking.budget_tokens, context);
 }
+
+/** The block stands for everything before it, questions included. */
+const opensWithCompaction = ({ role, content }: Conversation['messages'][number]): boolean =>
+  role === 'assistant' && typeof content === 'object' && content[0]?.type === 'compaction';
 
 /** The protocol names the form of thinking within the path. */
 function checkBudget(budget: unknown, context: z.RefinementCtx): void {

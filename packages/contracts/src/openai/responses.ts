@@ -43,6 +43,7 @@ export const ResponsesRequest = z
     store: z.boolean().nullish(),
     background: z.boolean().nullish(),
     previous_response_id: z.string().nullish(),
+    conversation: z.union([z.string(), z.looseObject({ id: z.string() })]).nullish(),
     tools: z.array(z.looseObject({ type: z.string() })).nullish(),
     tool_choice: z
       .union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string() })])

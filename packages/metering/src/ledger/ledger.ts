@@ -182,7 +182,8 @@ export function createLedger(options: LedgerOptions): Ledger {
     renew: async (ids, leaseMs) => {
       if (ids.length === 0) return;
       const until = (await redisNow()) + leaseMs;
-      await redis.zadd(redisNames.openReservations, 'XX', ...ids.flatMap((id) => [until, id]));
+      // Never shortened: a lease that was made longer meanwhile stays so.
+      await redis.zadd(redisNames.openReservations, 'XX', 'GT', ...ids.flatMap((id) => [until, id]));
     },
     settleAbandoned: async () => {
       const ids = await redis.zrangebyscore(

@@ -305,3 +305,52 @@ test('a line of the spool that cannot be read is reported and put aside, and hol
   expect(await readFile(`${own.path}/broken.txt`, 'utf8')).toBe(`${odd}\n`);
   await own.close();
 });
+
+test('a reservation that is kept stands without its process, and is settled once by any', async () => {
+  const { meter } = await meterOver(redis);
+  const about = subject();
+  const metered = await meter.begin({ subject: about, accounts: [budget(1000)], estimate: result(400) });
+  expect(await metered.keep(3_600_000)).toBe(true);
+  const until = Number(await redis.zscore(redisNames.openReservations, about.id));
+  expect(until).toBeGreaterThan(Date.now() + 3_000_000);
+  await meter.close();
+  expect(await records()).toEqual([]);
+
+  const others = [await meterOver(redis), await meterOver(redis)];
+  const settled = await Promise.all(
+    others.flatMap(({ meter: other }) => [
+      other.settleOnce(about, result(150)),
+      other.settleOnce(about, result(150)),
+    ]),
+  );
+  expect(settled.filter(Boolean)).toHaveLength(1);
+  expect((await records()).map(({ costMicroUsd }) => costMicroUsd)).toEqual([150]);
+  for (const { meter: other } of others) await other.close();
+});
+
+test('upkeep never shortens a lease that was made longer meanwhile', async () => {
+  const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 1, keepSumsDays: 1 });
+  const about = subject();
+  await ledger.reserve({ subject: about, estimate: result(1), charges: [], leaseMs: 1000 });
+  await ledger.renew([about.id], 3_600_000);
+  await ledger.renew([about.id], 60_000);
+  const until = Number(await redis.zscore(redisNames.openReservations, about.id));
+  expect(until).toBeGreaterThan(Date.now() + 3_000_000);
+});
+
+test('of all limits on tokens that a request counts on, the tightest is told as the request left it', async () => {
+  const { meter } = await meterOver(redis);
+  const begin = async (limits: Account['limits'], tokens: number) => {
+    const accounts = [account({ limits }), account({ owner: 'team:a', limits: { tokensPerMinute: 500 } })];
+    return (await meter.begin({ subject: subject(), accounts, estimate: result(1, tokens) })).tokenRate;
+  };
+  expect(await begin({ tokensPerMinute: 1000 }, 100)).toEqual({ unit: 'tokens', limit: 500, remaining: 400 });
+  expect(await begin({ models: { 'gpt-*': { tokensPerMinute: 90 } } }, 50)).toEqual({
+    unit: 'tokens',
+    limit: 90,
+    remaining: 40,
+  });
+  const free = await meter.begin({ subject: subject(), accounts: [], estimate: result(1, 50) });
+  expect(free.tokenRate).toBeNull();
+  await meter.close();
+});

@@ -2,7 +2,9 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Account } from '@gateway/contracts/identity';
 import { soundUsage } from '@gateway/contracts/sound-usage';
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
+import type { Charge } from '../ledger/charge.ts';
 import { amountsOf, type Ledger } from '../ledger/ledger.ts';
+import type { Rate } from '../limits/rate-limit-headers.ts';
 import { chargesOf } from './account-charges.ts';
 import { budgetNotice } from './budget-notice.ts';
 import { type RefusedFor, reasonOf, refusalOf, refuseUnpriced } from './refusal.ts';
@@ -53,8 +55,15 @@ export interface Demand {
 export interface Metered {
   /** Puts down how it went. Only the first call counts; it never fails and need not be waited for. */
   settle(result: UsageResult): Promise<void>;
+  /**
+   * Leaves the settling to `Meter.settleOnce`, by any process; after this time it is charged as estimated. False where
+   * nothing is reserved, so that it has to be settled now.
+   */
+  keep(leaseMs: number): Promise<boolean>;
   /** What `BUDGET_HEADER` tells the caller; null while there is nothing to tell. */
   readonly budgetNotice: string | null;
+  /** The limit on tokens of which the least was left when the request was let in; null where it counts on none. */
+  readonly tokenRate: Rate | null;
 }
 
 export interface Meter {
@@ -66,10 +75,19 @@ export interface Meter {
    */
   begin(demand: Demand): Promise<Metered>;
   /** Takes up a reservation that another process made: a job's, whose usage is sound (`soundUsage`). */
-  resume(subject: UsageSubject): Metered;
+  resume(subject: UsageSubject): Pick<Metered, 'settle'>;
+  /** Settles what was kept. True where this call did it, false where it was settled before; it never fails. */
+  settleOnce(subject: UsageSubject, result: UsageResult): Promise<boolean>;
   /** Waits for what is being settled. */
   close(): Promise<void>;
 }
+
+/** What a request was let in with: what its limits say, and the estimate that stands in for usage that is no amount. */
+interface LetIn extends Pick<Metered, 'budgetNotice' | 'tokenRate'> {
+  readonly estimate?: UsageResult;
+}
+
+const NO_LIMITS: LetIn = { budgetNotice: null, tokenRate: null };
 
 /** A reservation outlives its process by this time; then it is charged as estimated. */
 const LEASE_MS = 60_000;
@@ -103,10 +121,14 @@ export function createMeter(options: MeterOptions): Meter {
     return ledger.settle({ id, keyId, team, endpoint, model, startedAtMs }, result);
   };
 
-  const settleOrSpool = async (usage: SpooledUsage): Promise<void> => {
+  const settleOrSpool = async (usage: SpooledUsage): Promise<boolean> => {
     open.delete(usage.record.id);
-    if (await attempt('settle', () => settle(usage))) return;
-    await attempt('spool', () => spool.add(usage));
+    let isFirst = true;
+    const isSettled = await attempt('settle', async () => {
+      isFirst = await settle(usage);
+    });
+    if (!isSettled) await attempt('spool', () => spool.add(usage));
+    return isFirst;
   };
 
   const soundResult = (id: string, result: UsageResult, estimate: UsageResult): UsageResult => {
@@ -119,25 +141,35 @@ export function createMeter(options: MeterOptions): Meter {
   /** Without an estimate: what is settled has been held to one by whoever has it. */
   const metered = (
     subject: UsageSubject,
-    reserving: Promise<unknown>,
-    { estimate, notice = null }: { estimate?: UsageResult; notice?: string | null } = {},
+    reserving: Promise<boolean>,
+    { estimate, ...limits }: LetIn = NO_LIMITS,
   ): Metered => {
     let settled: Promise<void> | undefined;
     return {
-      budgetNotice: notice,
+      ...limits,
       settle: (result) => {
         const sound = estimate === undefined ? result : soundResult(subject.id, result, estimate);
-        settled ??= track(reserving.then(() => settleOrSpool({ record: { ...subject, ...sound } })));
+        settled ??= track(
+          reserving.then(async () => {
+            await settleOrSpool({ record: { ...subject, ...sound } });
+          }),
+        );
         return settled;
+      },
+      keep: async (leaseMs) => {
+        if (!(await reserving)) return false;
+        open.delete(subject.id);
+        return attempt('renew', () => ledger.renew([subject.id], leaseMs));
       },
     };
   };
 
-  const track = async (work: Promise<void>): Promise<void> => {
+  const track = async <Outcome>(work: Promise<Outcome>): Promise<Outcome> => {
     settling += 1;
-    await work;
+    const outcome = await work;
     settling -= 1;
     if (settling === 0) onQuiet?.();
+    return outcome;
   };
 
   const releaseDoubtful = async (): Promise<void> => {
@@ -171,7 +203,7 @@ export function createMeter(options: MeterOptions): Meter {
         return metered(
           subject,
           attempt('reserve', () => reserving),
-          { estimate },
+          { ...NO_LIMITS, estimate },
         );
       }
       const answer = await reserving.catch((cause: unknown) => {
@@ -186,13 +218,15 @@ export function createMeter(options: MeterOptions): Meter {
       if (answer.ok) {
         const notice = budgetNotice(charges, answer.remaining);
         if (notice !== null) onBudgetNear();
-        return metered(subject, Promise.resolve(), { estimate, notice });
+        const tokenRate = tightestTokenRate(charges, answer.remaining);
+        return metered(subject, Promise.resolve(true), { estimate, budgetNotice: notice, tokenRate });
       }
       open.delete(subject.id);
       onRefused(reasonOf(answer.charge), subject);
       throw refusalOf(answer, amountsOf(estimate)[answer.charge.dimension] ?? 0, now());
     },
-    resume: (subject) => metered(subject, Promise.resolve()),
+    resume: (subject) => metered(subject, Promise.resolve(true)),
+    settleOnce: (subject, result) => track(settleOrSpool({ record: { ...subject, ...result } })),
     close: async () => {
       clearInterval(timer);
       if (settling > 0)
@@ -201,4 +235,15 @@ export function createMeter(options: MeterOptions): Meter {
         });
     },
   };
+}
+
+/** Of the limits on tokens that a request counts on, the one of which the least is left. */
+function tightestTokenRate(charges: readonly Charge[], remaining: readonly number[]): Rate | null {
+  let tightest: Rate | null = null;
+  for (const [index, { kind, dimension, limit }] of charges.entries()) {
+    const left = remaining[index];
+    if (kind !== 'rate' || dimension !== 'tokens' || left === undefined) continue;
+    if (tightest === null || left < tightest.remaining) tightest = { unit: 'tokens', limit, remaining: left };
+  }
+  return tightest;
 }

@@ -27,6 +27,12 @@ const RULES: Rules = {
   diagnostics: { kind: 'object' },
   context_management: { kind: 'object' },
   mcp_servers: { kind: 'array' },
+  thread: { kind: 'object' },
+  compaction: { kind: 'object' },
+  output_format: { kind: 'object' },
+  billing_policy: { kind: 'object' },
+  fallbacks: { kind: 'any' },
+  fallback_credit_token: { kind: 'any' },
 };
 
 const { max_tokens: _maxTokens, ...COUNT_RULES } = RULES;

@@ -12,6 +12,7 @@ import { checkSignatures } from './check-signatures.ts';
 import { contentBlocks, cumulativeUsage, messageUsage, usageAtStart } from './content-blocks.ts';
 import { messageFrames } from './message-stream.ts';
 import { lastUserText, readMessagesPrompt } from './read-prompt.ts';
+import { readThread, type ThreadTurn } from './thread.ts';
 
 const VERSIONS = ['2023-06-01', '2026-10-21'];
 
@@ -33,13 +34,15 @@ const versionOf = ({ request }: Call): string => {
   throw invalidMessages(`anthropic-version: "${version}" is not a valid version`);
 };
 
-const readChecked = (call: Call, counts: boolean): JsonObject => {
-  const body = readJson(call);
-  call.ask(lastUserText(body.messages), asText(body.model));
+const readChecked = (call: Call, counts: boolean): { body: JsonObject; thread: ThreadTurn | null } => {
+  const sent = readJson(call);
+  call.ask(lastUserText(sent.messages), asText(sent.model));
   const version = versionOf(call);
+  const thread = readThread(call, sent);
+  const body = thread?.body ?? sent;
   checkMessagesRequest(body, { version, refusesUnknown: call.provider.refusesUnknown, counts });
   checkSignatures(asList(body.messages), call.provider.signatureSecret);
-  return body;
+  return { body, thread };
 };
 
 const endingOf = ({ finish, stopSequence }: Answer) => ({
@@ -52,7 +55,7 @@ const endingOf = ({ finish, stopSequence }: Answer) => ({
 /** `POST /v1/messages` */
 export const createMessage: Handler = (call) => {
   const { provider } = call;
-  const body = readChecked(call, false);
+  const { body, thread } = readChecked(call, false);
   const prompt = readMessagesPrompt(body);
   const answer = composeAnswer(prompt, call.wish());
   const blocks = contentBlocks(answer, {
@@ -73,6 +76,8 @@ export const createMessage: Handler = (call) => {
   });
   const ending = endingOf(answer);
   const ledger = tokenLedgerEntry(prompt.model, answer.usage);
+  const isKept = answer.finish !== 'refusal';
+  if (isKept) thread?.keep(id, blocks);
   if (body.stream !== true) return jsonReply(message(blocks, ending, messageUsage(answer)), ledger);
 
   const unended = { stop_reason: null, stop_sequence: null, stop_details: null, container: null };
@@ -84,11 +89,11 @@ export const createMessage: Handler = (call) => {
   });
   const error = { type: 'overloaded_error', message: 'Overloaded' };
   const errorFrames = () => [eventFrame('error', { type: 'error', error, request_id: call.requestId })];
-  return streamReply(frames, { ledger, errorFrames });
+  return streamReply(frames, { ledger, errorFrames, onEnd: (complete) => complete || thread?.release() });
 };
 
 /** `POST /v1/messages/count_tokens` */
 export const countMessageTokens: Handler = (call) => {
-  const body = readChecked(call, true);
+  const { body } = readChecked(call, true);
   return jsonReply({ input_tokens: readMessagesPrompt(body).inputTokens });
 };

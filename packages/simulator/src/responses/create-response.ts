@@ -5,11 +5,12 @@ import { asList, asObject, asText, isGiven, type JsonObject } from '../json-valu
 import { tokenLedgerEntry } from '../ledger-entry.ts';
 import { jsonReply, type Reply, streamReply } from '../reply.ts';
 import { checkResponsesRequest } from './check-request.ts';
+import { conversationOf } from './conversations.ts';
 import { checkEncryptedReasoning, checkPairing, ownItems, previousContext } from './effective-input.ts';
 import { outputItems } from './output-items.ts';
 import { lastUserText, readResponsesPrompt } from './read-prompt.ts';
 import { finishedResponse, startedResponse } from './response-object.ts';
-import type { StoredResponse } from './response-store.ts';
+import { outputOf, type StoredResponse } from './response-store.ts';
 import { createResponseStream } from './response-stream.ts';
 
 const DEFAULT_BACKGROUND_MS = 200;
@@ -18,7 +19,9 @@ const DEFAULT_BACKGROUND_MS = 200;
 const prepare = (call: Call, body: JsonObject) => {
   const { provider } = call;
   const items = ownItems(body.input, provider);
-  const context = [...previousContext(body.previous_response_id, provider), ...items];
+  const conversation = conversationOf(body.conversation, provider);
+  const earlier = conversation?.items ?? previousContext(body.previous_response_id, provider);
+  const context = [...earlier, ...items];
   checkPairing(context);
   checkEncryptedReasoning(items, provider.signatureSecret);
 
@@ -34,12 +37,13 @@ const prepare = (call: Call, body: JsonObject) => {
   const started = body.background === true ? { ...echoed, status: 'queued' } : echoed;
   const outputs = output.map(({ item }) => item);
   const final = finishedResponse(echoed, answer, outputs, provider.nowSeconds());
-  return { items, context, output, started, final, ledger: tokenLedgerEntry(prompt.model, answer.usage) };
+  const ledger = tokenLedgerEntry(prompt.model, answer.usage);
+  return { items, context, output, started, final, ledger, conversation };
 };
 
 type Prepared = ReturnType<typeof prepare>;
 
-const stored = ({ items, context, output, started, final }: Prepared): StoredResponse => {
+const stored = ({ items, context, output, started, final, conversation }: Prepared): StoredResponse => {
   const done = Promise.withResolvers<void>();
   let isDone = false;
   const response: StoredResponse = {
@@ -53,6 +57,8 @@ const stored = ({ items, context, output, started, final }: Prepared): StoredRes
       if (isDone) return;
       isDone = true;
       response.current = ending;
+      // Nothing is added where the response failed or was cancelled.
+      if (ending.status === final.status) conversation?.items.push(...items, ...outputOf(ending));
       done.resolve();
     },
     frames: () => {

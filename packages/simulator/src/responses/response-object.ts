@@ -14,6 +14,8 @@ const TIERS: ReadonlyMap<string, string> = new Map([
 
 const orElse = <Value>(value: unknown, fallback: Value): unknown => (isGiven(value) ? value : fallback);
 
+const conversationId = (named: unknown): unknown => (typeof named === 'string' ? named : asObject(named).id);
+
 /** The response object at its start: everything echoed, nothing answered. */
 export const startedResponse = (body: JsonObject, id: string, createdAt: number): JsonObject => {
   const reasoning = asObject(body.reasoning);
@@ -24,6 +26,7 @@ export const startedResponse = (body: JsonObject, id: string, createdAt: number)
     object: 'response',
     created_at: createdAt,
     completed_at: null,
+    ...(isGiven(body.conversation) && { conversation: { id: conversationId(body.conversation) } }),
     status: 'in_progress',
     background: body.background === true,
     error: null,

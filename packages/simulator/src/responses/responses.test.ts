@@ -155,6 +155,25 @@ test('a conversation goes on through previous_response_id, item references and t
   });
 });
 
+test('a conversation is put before the input and grows by what a response adds', async () => {
+  await using simulator = await startSimulator();
+  const client = clientOf(simulator);
+  const { id } = await client.conversations.create({ items: [{ role: 'user', content: 'Long ago' }] });
+  expect(await client.conversations.retrieve(id)).toMatchObject({ id, object: 'conversation', metadata: {} });
+  const ask = (conversation: string | { id: string }) =>
+    client.responses.create({ model: 'm', input: 'Hello', conversation });
+  const first = await ask(id);
+  expect(first.conversation).toEqual({ id });
+  const second = await ask({ id });
+  expect(second.usage?.input_tokens).toBeGreaterThan(first.usage?.input_tokens ?? 0);
+  const counted = await client.responses.inputTokens.count({ model: 'm', input: 'Hello', conversation: id });
+  expect(counted.input_tokens).toBeGreaterThan(second.usage?.input_tokens ?? 0);
+  expect(await ask('conv_x').catch((error: unknown) => error)).toMatchObject({
+    status: 404,
+    param: 'conversation',
+  });
+});
+
 test('stored responses are read, replayed, listed and deleted; store:false keeps nothing', async () => {
   await using simulator = await startSimulator();
   const client = clientOf(simulator);

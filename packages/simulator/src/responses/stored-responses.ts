@@ -6,6 +6,7 @@ import { invalidRequest, ProviderError } from '../provider-error.ts';
 import { jsonReply, streamReply } from '../reply.ts';
 import { DONE_FRAME } from '../sse.ts';
 import { countInputTokens } from '../tokens.ts';
+import { conversationOf } from './conversations.ts';
 import { ownItems, previousContext } from './effective-input.ts';
 import { lastUserText } from './read-prompt.ts';
 import type { StoredResponse } from './response-store.ts';
@@ -83,7 +84,8 @@ export const countResponseTokens: Handler = (call) => {
   const body: JsonObject = readJson(call);
   call.ask(lastUserText(body.input), asText(body.model));
   checkOpenAi(body, { model: { kind: 'string', required: true } });
-  const context = previousContext(body.previous_response_id, call.provider);
+  const conversation = conversationOf(body.conversation, call.provider);
+  const context = conversation?.items ?? previousContext(body.previous_response_id, call.provider);
   const items = ownItems(body.input, call.provider);
   const input_tokens = countInputTokens(body.instructions, context, items, body.tools);
   return jsonReply({ object: 'response.input_tokens', input_tokens });

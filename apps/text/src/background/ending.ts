@@ -1,0 +1,67 @@
+import { type Consumption, NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
+import { costMicroUsd } from '@gateway/metering/price/cost';
+import { type JsonObject, numberAt, textAt } from '../json-object.ts';
+import { RESPONSES } from '../text-endpoint.ts';
+import { estimatedUsage, type TokenUsage } from '../usage.ts';
+import type { PendingResponse } from './pending-responses.ts';
+
+/** How a response's final states are put down. The others (`queued`, `in_progress`) are not final. */
+const OUTCOMES = new Map<string | null, UsageResult['outcome']>([
+  ['completed', 'ok'],
+  ['incomplete', 'ok'],
+  ['failed', 'failed'],
+  ['cancelled', 'cancelled'],
+]);
+
+const MS_PER_SECOND = 1000;
+
+/** Whether a response goes on without its caller, so that its usage comes later. */
+export const isPending = (response: JsonObject): boolean =>
+  response.background === true && !OUTCOMES.has(textAt(response, 'status'));
+
+/** What a background response is booked with by what its provider shows of it; null while it has not ended. */
+export function endingOf(pending: PendingResponse, response: JsonObject, nowMs: number): UsageResult | null {
+  const outcome = OUTCOMES.get(textAt(response, 'status'));
+  if (outcome === undefined) return null;
+  const { subject, price, origin, estimate } = pending;
+  const reported = RESPONSES.usageOf(response);
+  const { serviceTier, ...used } = reported ?? unreported(outcome, response, estimate);
+  const consumption: Consumption = { ...NOTHING_CONSUMED, ...used };
+  const completedAt = numberAt(response, 'completed_at');
+  const endedAtMs = completedAt === null ? nowMs : completedAt * MS_PER_SECOND;
+  return {
+    outcome,
+    channel: origin.channel,
+    attempts: 1,
+    durationMs: Math.max(0, Math.round(endedAtMs - subject.startedAtMs)),
+    firstByteMs: null,
+    consumption,
+    estimated: reported === null && outcome === 'ok',
+    costMicroUsd: price && costMicroUsd(price, consumption, { serviceTier }),
+  };
+}
+
+/** A response that failed or was cancelled, of which no usage is reported, used nothing; an answer is estimated. */
+function unreported(
+  outcome: UsageResult['outcome'],
+  response: JsonObject,
+  { consumption }: UsageResult,
+): TokenUsage {
+  if (outcome !== 'ok') return NOTHING_CONSUMED;
+  const outputLength = JSON.stringify(response.output ?? []).length;
+  const output = estimatedUsage(null, { inputLength: 0, outputLength });
+  return { ...output, inputTokens: consumption.inputTokens };
+}
+
+/** What is booked where the provider does not say how it ended. */
+export const withoutEnding = (
+  { estimate, origin, subject }: PendingResponse,
+  nowMs: number,
+): UsageResult => ({
+  ...estimate,
+  outcome: 'abandoned',
+  channel: origin.channel,
+  attempts: 1,
+  durationMs: Math.max(0, nowMs - subject.startedAtMs),
+  estimated: true,
+});

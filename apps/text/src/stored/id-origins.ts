@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Redis, Result } from 'ioredis';
+import { z } from 'zod';
+
+/** Where something was made and whose it is. */
+export const IdOrigin = z.object({
+  keyId: z.string(),
+  channel: z.string(),
+  /** The model's name at that channel. */
+  model: z.string(),
+  /** The name that the caller used. */
+  requestedModel: z.string(),
+});
+export type IdOrigin = z.infer<typeof IdOrigin>;
+
+/** What providers give ids to that a later request may name. */
+export type IdKind = 'response' | 'item' | 'conversation' | 'message' | 'container' | 'audio';
+
+/** An id as a provider gave it to a caller. */
+export interface ProviderId {
+  readonly kind: IdKind;
+  readonly id: string;
+}
+
+/** `unknown` covers ids that have expired. Callers must not see the difference from `foreign`, which is another key's. */
+export type FoundOrigin = IdOrigin | 'foreign' | 'unknown';
+
+/** Remembers which key received an id and which channel made it, so that a later request with it finds the way. */
+export interface IdOrigins {
+  /** In one write. @throws what Redis throws; the ids cannot be found again then */
+  remember(ids: readonly ProviderId[], origin: IdOrigin): Promise<void>;
+  /** In one read, in the order of the ids. */
+  find(ids: readonly ProviderId[], keyId: string): Promise<readonly FoundOrigin[]>;
+  forget(id: ProviderId): Promise<void>;
+}
+
+/** No provider's ids are as long. */
+const MAX_ID_CHARACTERS = 512;
+/** Ids of one reply that are remembered. */
+const MAX_IDS = 512;
+/** Anthropic keeps a thread for an hour at most. */
+const MESSAGE_TTL_SECONDS = 3600;
+
+const redisKey = ({ kind, id }: ProviderId): string => `gateway:${kind}:${id}`;
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    gatewayRememberIds(keyCount: number, ...args: (string | number)[]): Result<number, Context>;
+  }
+}
+
+const REMEMBER = readFileSync(new URL('./remember-ids.lua', import.meta.url), 'utf8');
+
+interface IdOriginsOptions {
+  readonly redis: Redis;
+  /** How long an id can be found, in seconds. */
+  readonly ttlSeconds: number;
+}
+
+export function createIdOrigins({ redis, ttlSeconds }: IdOriginsOptions): IdOrigins {
+  redis.defineCommand('gatewayRememberIds', { lua: REMEMBER });
+  const lifetimes: Partial<Record<IdKind, number>> = { message: Math.min(ttlSeconds, MESSAGE_TTL_SECONDS) };
+
+  return {
+    remember: async (ids, origin) => {
+      const kept = ids.filter(({ id }) => id.length <= MAX_ID_CHARACTERS).slice(0, MAX_IDS);
+      if (kept.length === 0) return;
+      await redis.gatewayRememberIds(
+        kept.length,
+        ...kept.map(redisKey),
+        JSON.stringify(origin),
+        ...kept.map(({ kind }) => lifetimes[kind] ?? ttlSeconds),
+      );
+    },
+    find: async (ids, keyId) => {
+      const texts = await redis.mget(ids.map(redisKey)).catch(unavailable);
+      return texts.map((text) => {
+        if (text === null) return 'unknown';
+        const origin = IdOrigin.parse(JSON.parse(text));
+        return origin.keyId === keyId ? origin : 'foreign';
+      });
+    },
+    forget: async (id) => {
+      await redis.del(redisKey(id));
+    },
+  };
+}
+
+function unavailable(cause: unknown): never {
+  throw new GatewayError('service_unavailable', {
+    message: 'Stored responses cannot be found at the moment. Please try again shortly.',
+    retryAfterSeconds: 1,
+    cause,
+  });
+}

@@ -1,0 +1,61 @@
+import { isObject, type JsonObject, objectAt, parseObject, textAt } from '../json-object.ts';
+import type { TextProtocol } from '../protocols/conversation/text-protocol.ts';
+import type { IdKind, ProviderId } from './id-origins.ts';
+
+/** What of a reply its provider keeps, by what was asked for. */
+export interface Kept {
+  /** Responses: `store`. */
+  readonly responses: boolean;
+  /** Messages: the request is part of a thread, or asks for diagnostics against an earlier message. */
+  readonly messages: boolean;
+}
+
+/** The ids of a whole reply that a later request of its caller may name. */
+export function receivedIds(protocol: TextProtocol, reply: JsonObject, kept: Kept): readonly ProviderId[] {
+  const ids: ProviderId[] = [];
+  const add = (kind: IdKind, id: unknown) => {
+    if (typeof id === 'string' && id !== '') ids.push({ kind, id });
+  };
+  if (protocol === 'responses') {
+    if (kept.responses) add('response', reply.id);
+    add('conversation', objectAt(reply, 'conversation')?.id);
+    for (const item of objectsOf(reply.output)) {
+      if (kept.responses) add('item', item.id);
+      add('container', item.container_id);
+    }
+  } else if (protocol === 'messages') {
+    if (kept.messages) add('message', reply.id);
+    add('container', objectAt(reply, 'container')?.id);
+  } else {
+    for (const choice of objectsOf(reply.choices)) {
+      const message = objectAt(choice, 'message') ?? objectAt(choice, 'delta');
+      add('audio', (message && objectAt(message, 'audio'))?.id);
+    }
+  }
+  return ids;
+}
+
+const objectsOf = (list: unknown): readonly JsonObject[] =>
+  Array.isArray(list) ? list.filter(isObject) : [];
+
+/** The items of a list such as `GET /v1/responses/{id}/input_items`. */
+export const listedItems = (list: JsonObject): readonly ProviderId[] =>
+  objectsOf(list.data).flatMap((item) => {
+    const id = textAt(item, 'id');
+    return id === null ? [] : [{ kind: 'item', id }];
+  });
+
+/** Finds the few events that bring ids without reading all the others. */
+const BRINGS_IDS: Readonly<Record<TextProtocol, RegExp>> = {
+  responses: /"response\.(?:completed|incomplete|failed)"/,
+  messages: /"container":\s*\{/,
+  chat: /"audio":\s*\{/,
+};
+
+/** The part of a stream's event that has the members of a whole reply; null for events that bring no ids. */
+export function replyWithin(protocol: TextProtocol, data: string): JsonObject | null {
+  if (!BRINGS_IDS[protocol].test(data)) return null;
+  const event = parseObject(data);
+  if (event === null || protocol === 'chat') return event;
+  return objectAt(event, 'response') ?? objectAt(event, 'message') ?? objectAt(event, 'delta');
+}
