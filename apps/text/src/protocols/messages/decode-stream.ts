@@ -4,7 +4,7 @@ import {
   MessagesEvent,
   MessagesOutputBlock,
 } from '@gateway/contracts/anthropic/messages-wire';
-import { lookUp } from '../conversation/look-up.ts';
+import { lookUp } from '@gateway/contracts/look-up';
 import { isJsonObject, parseArguments } from '../conversation/raw-json.ts';
 import { NO_USAGE, type Usage } from '../conversation/reply.ts';
 import type { StreamEvent } from '../conversation/stream-event.ts';
