@@ -4,6 +4,7 @@ import {
   type ErrorRow,
   everywhere,
   invalid,
+  invalidMessage,
   messages,
   openai,
   responses,
@@ -51,9 +52,25 @@ export const KEY_AND_PATH_ROWS: Record<string, ErrorRow> = {
       { path: '/v1/responses', request: {}, error: openai(405, [INVALID, 'method_not_supported'], /GET/) },
     ],
   },
+  'a path with a malformed escape': {
+    retry: false,
+    cases: [
+      ...['/v1/images/assets/%zz', '/v1/models/%zz', '/v1/responses/%zz'].map((path) => ({
+        path,
+        request: {},
+        error: invalid(null, null, /malformed percent-escape/),
+      })),
+      { path: '/v1/messages/%zz', request: {}, error: invalidMessage(/malformed percent-escape/) },
+    ],
+  },
   'an unknown path': {
     retry: false,
     cases: [
+      {
+        path: '/v1/responses/compact',
+        request: { json: {} },
+        error: openai(404, [INVALID, null], /^Invalid URL \(POST \/v1\/responses\/compact\)$/),
+      },
       {
         path: '/v1/nothing?x=1',
         request: { json: {} },

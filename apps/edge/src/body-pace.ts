@@ -18,7 +18,7 @@ export interface BodyLimits {
 /** `idle`: nothing came for too long; `slow`: less than the rate came. */
 export type Slowness = 'idle' | 'slow';
 
-/** Long enough for a mobile connection to be lost and found in between. */
+/** Long enough for a mobile connection to be lost for some seconds. */
 export const RATE_WINDOW_MS = 30_000;
 
 /**

@@ -72,7 +72,7 @@ const readyz = async (): Promise<number> => (await fetch(`${edge.url}/readyz`)).
 const linesWith = (text: string) => edge.output.filter((line) => line.includes(text));
 
 test.for(Object.entries(TROUBLES))(
-  '%s: not ready, told once, and ready when it is over',
+  '%s: not ready, logged once, and ready again when it is over',
   async ([code, make]) => {
     const trouble = make();
     const before = linesWith('redis takes writes again').length;
@@ -86,7 +86,7 @@ test.for(Object.entries(TROUBLES))(
   },
 );
 
-test('asking changes nothing in Redis', async () => {
+test('the readiness check changes nothing in Redis', async () => {
   const writes = async () => /^rdb_changes_since_last_save:(\d+)/m.exec(await redis.info('persistence'))?.[1];
   const [keys, changes] = [await redis.keys('*'), await writes()];
   for (let n = 0; n < 5; n += 1) expect(await readyz()).toBe(200);

@@ -50,7 +50,7 @@ const METHODS = {
 };
 
 /** What would be read as the next request, whole or up to a header that swallows the victim's first line. */
-const STOWAWAYS = ['GET /metrics HTTP/1.1\r\nHost: h\r\nX-A: ', 'GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n'];
+const SMUGGLED = ['GET /metrics HTTP/1.1\r\nHost: h\r\nX-A: ', 'GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n'];
 
 const chunked = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
 
@@ -125,11 +125,11 @@ interface Attack {
   readonly text: string;
 }
 
-function* attacks(stowaway: string): Generator<Attack> {
+function* attacks(smuggled: string): Generator<Attack> {
   for (const [method, path] of Object.entries(METHODS))
     for (const [framing, frame] of Object.entries(FRAMINGS))
       for (const token of CONNECTION_TOKENS) {
-        const { lines, bytes } = frame(stowaway);
+        const { lines, bytes } = frame(smuggled);
         const head = [
           `${method} ${path} HTTP/1.1`,
           'Host: gateway.example',
@@ -156,13 +156,13 @@ const askAsVictim = async ([method, path, body]: (typeof VICTIMS)[number]): Prom
   return (await reply.text()) === `${method} ${path} victim`;
 };
 
-test.for(STOWAWAYS)(
+test.for(SMUGGLED)(
   'whatever frames %j, the next caller gets its own reply and the service no request that nobody sent',
   { timeout: 300_000 },
-  async (stowaway) => {
+  async (smuggled) => {
     const broken: string[] = [];
     let victim = 0;
-    for (const { name, text } of attacks(stowaway)) {
+    for (const { name, text } of attacks(smuggled)) {
       const { socket } = await rawRequest(edge.port, text);
       victim += 1;
       const isOwn = await askAsVictim(VICTIMS[victim % VICTIMS.length] ?? VICTIMS[0]);

@@ -205,7 +205,7 @@ const handshake = (path: string, headers: readonly string[] = [`Authorization: B
     '',
   ].join('\r\n');
 
-test('who asks for a WebSocket is told to use HTTP, after its key and before a service hears of it', async () => {
+test('a WebSocket handshake is refused after the key is checked, before a service gets it', async () => {
   const before = services.text.requests.length;
   const offered = await rawRequest(edge.port, handshake('/v1/responses?client=x'));
   expect([offered.status, JSON.parse(offered.body)]).toMatchObject([

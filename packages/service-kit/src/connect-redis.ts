@@ -18,7 +18,7 @@ interface ConnectOptions {
   readonly prepare?: (() => Promise<void>) | undefined;
 }
 
-/** Never exists: to write to it changes nothing, neither in memory nor in the append-only file. */
+/** Never exists, so that `SET … XX` changes nothing, neither in memory nor in the append-only file. */
 const NO_KEY = 'gateway:takes-writes';
 
 /**

@@ -131,7 +131,7 @@ test('a taken port ends the start with its number and the setting to change, and
   expect(output).toContain('closed first');
 });
 
-test('requests are read strictly, whatever Node is told', async () => {
+test('requests are parsed strictly even when Node is started with its lenient parser', async () => {
   const { child, exited, url } = await ready({ NODE_OPTIONS: '--insecure-http-parser' });
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.write(

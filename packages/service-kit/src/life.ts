@@ -17,8 +17,8 @@ const MAX_HEADER_BYTES = 48 * 1024;
 const insecureHTTPParser = false;
 
 /**
- * How long a request may take to arrive is the edge's to say: with Node's own five minutes a service would break off
- * uploads that the edge still lets in. Headers have a minute everywhere.
+ * The edge bounds how long a request may take to arrive: with Node's own five minutes a service would break off
+ * uploads that the edge still accepts. Node gives headers a minute everywhere.
  */
 const requestTimeout = 0;
 
