@@ -43,7 +43,7 @@ function endOfString(text: string, start: number): number {
   return -1;
 }
 
-/** What a caller is told whose JSON is nested more deeply than the gateway takes. */
+/** The error for a request whose JSON is nested more deeply than the gateway takes. */
 export const nestedTooDeeply = (cause?: unknown): GatewayError =>
   new GatewayError('invalid_json', {
     message: 'The JSON of the request is nested too deeply. Send it with fewer levels of lists and objects.',

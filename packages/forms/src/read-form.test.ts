@@ -274,7 +274,7 @@ test('a form may say that it is UTF-8, and nothing else', async () => {
   }
 });
 
-test('the charset of a file is nobody’s business; that of its name is', async () => {
+test('the charset of a file does not count; that of its name does', async () => {
   const image = 'Content-Disposition: form-data; name="image"';
   const typed = `${image}; filename="a.png"\r\nContent-Type: text/plain; charset=utf-16`;
   expect((await postRaw(typed)).outcome).toMatchObject({ files: [{ part: 'image', fileName: 'a.png' }] });

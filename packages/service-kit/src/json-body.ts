@@ -34,7 +34,7 @@ export async function readJsonBody(
   }
   if (!isUtf8(bytes)) throw notJson('The body is not valid UTF-8.');
   const text = bytes.toString();
-  // A text with other characters than ASCII takes twice as long to scan as its bytes, which bracket and quote alike.
+  // Text beyond ASCII takes twice as long to scan as its bytes do. Brackets and quotes are the same in both.
   const scanned = text.length === bytes.length ? text : bytes.toString('latin1');
   if (isDeeperThan(scanned, maxDepth)) throw nestedTooDeeply();
   try {

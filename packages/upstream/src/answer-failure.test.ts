@@ -240,7 +240,7 @@ test.for([
   },
 );
 
-test.for(['constructor', 'toString', '__proto__'])('an error code %s is one that nobody knows', (word) => {
+test.for(['constructor', 'toString', '__proto__'])('an error code %s is an unknown one', (word) => {
   const body = { error: { message: 'No.', type: word, code: word } };
   expect(errorFor(body, { status: 400 }).code).toBe('upstream_rejected');
   expect(errorFor(body, { status: 503 }).code).toBe(errorFor({}, { status: 503 }).code);

@@ -17,7 +17,7 @@ export interface UpstreamRequest {
   readonly subpath?: string;
   /** Without `?`. */
   readonly query?: string;
-  /** As Node gave them; what is not for providers is left out. */
+  /** As Node gave them; those go on that the protocol's list names. */
   readonly headers: RequestHeaders;
   /** The caller speaks another protocol: an error is not relayed as it is, and names the place in this request. */
   readonly translated?: true;

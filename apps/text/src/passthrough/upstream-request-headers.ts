@@ -6,7 +6,7 @@ const VERSION = 'anthropic-version';
 const DEFAULT_VERSION = '2023-06-01';
 
 /**
- * The caller's headers for a channel of the same protocol; what is not for providers is taken out where they are sent.
+ * The caller's headers for a channel of the same protocol; where they are sent, those stay that are not on its list.
  */
 export function upstreamRequestHeaders(
   { protocol }: Pick<TextEndpoint, 'protocol'>,

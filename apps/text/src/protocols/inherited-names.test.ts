@@ -12,7 +12,7 @@ import { StreamTranslator } from './translate-stream.ts';
 /** Members that every object inherits: a function, and an object. A table may not take one for a row of its own. */
 const NAMES = ['constructor', '__proto__'];
 
-/** What a table may be asked for: type names, roles, reasons, ids. */
+/** What may be looked up in a table: type names, roles, reasons, ids. */
 const WORD = /^[\w.-]{1,40}$/;
 
 /** Copies of a value in each of which one word is another. */
