@@ -20,8 +20,8 @@ interface Parts {
   job?: LogRecord;
 }
 
-/** The processes write in batches, at the latest after 100 ms, and in no order. */
-const OTHERS_MS = 300;
+/** The processes write in batches, every 100 ms and in no order; on a busy machine a line may take longer. */
+const LATE_MS = 3_000;
 /** A caller who reads slowly keeps the edge's line back, long after the service's. */
 const EDGE_MS = 60_000;
 const MAX_REQUESTS = 2_000;
@@ -50,12 +50,11 @@ export function createRequestMerger({ onRequest, schedule }: RequestMergerOption
     const parts = held.get(id) ?? {};
     parts[part] = record;
     held.set(id, parts);
-    const isWhole = part === 'edge' && record.forwardedTo === undefined;
     const tellThese = (): void => {
       if (held.get(id) === parts) tell(id);
     };
-    if (isWhole) tellThese();
-    else schedule(tellThese, part === 'edge' ? OTHERS_MS : EDGE_MS);
+    if (isComplete(parts)) tellThese();
+    else schedule(tellThese, parts.edge === undefined ? EDGE_MS : LATE_MS);
     const [oldest] = held.keys();
     if (held.size > MAX_REQUESTS && oldest !== undefined) tell(oldest);
   };
@@ -79,6 +78,16 @@ const partOf = ({ service, jobId, method }: LogRecord): keyof Parts | null => {
   if (service === 'admin') return null;
   if (service === 'edge') return 'edge';
   return jobId !== undefined && method === undefined ? 'job' : 'service';
+};
+
+const ACCEPTED = 202;
+
+/** Whether no further line is to come: a job whose caller waits has one too. */
+const isComplete = ({ edge, service, job }: Parts): boolean => {
+  if (edge === undefined) return false;
+  if (edge.forwardedTo === undefined) return true;
+  if (service === undefined) return false;
+  return service.jobId === undefined || service.status === ACCEPTED || job !== undefined;
 };
 
 const merged = ({ edge, service, job }: Parts): LogRecord => {
