@@ -1,7 +1,7 @@
 import type { LogRecord } from './request-line.ts';
 
 interface RequestMergerOptions {
-  /** Told of each request, and of each job that nobody waits for, once. */
+  /** Called once for each request, and for each job that nobody waits for. */
   readonly onRequest: (record: LogRecord) => void;
   /** Calls back later; an argument so that a test decides when. */
   readonly schedule: (callback: () => void, delayMs: number) => void;
@@ -9,7 +9,7 @@ interface RequestMergerOptions {
 
 export interface RequestMerger {
   add(record: LogRecord): void;
-  /** Tells of everything that is still held. */
+  /** Hands over everything that is still held. */
   flush(): void;
 }
 
@@ -28,13 +28,13 @@ const MAX_REQUESTS = 2_000;
 
 /**
  * Joins the lines that edge, service and worker write of one request, by its id. The edge's is the last word: it knows what the
- * caller got, and how long it took. A job that goes on after its caller has been answered is told of by itself.
+ * caller got, and how long it took. A job that goes on after its caller has been answered is handed over by itself.
  */
 export function createRequestMerger({ onRequest, schedule }: RequestMergerOptions): RequestMerger {
   const held = new Map<string, Parts>();
   const done = new Set<string>();
 
-  const tell = (id: string): void => {
+  const emit = (id: string): void => {
     const parts = held.get(id);
     if (parts === undefined) return;
     held.delete(id);
@@ -46,17 +46,17 @@ export function createRequestMerger({ onRequest, schedule }: RequestMergerOption
 
   const hold = (id: string, part: keyof Parts, record: LogRecord): void => {
     // An id that a caller uses again is another request.
-    if (held.get(id)?.[part] !== undefined) tell(id);
+    if (held.get(id)?.[part] !== undefined) emit(id);
     const parts = held.get(id) ?? {};
     parts[part] = record;
     held.set(id, parts);
-    const tellThese = (): void => {
-      if (held.get(id) === parts) tell(id);
+    const emitThese = (): void => {
+      if (held.get(id) === parts) emit(id);
     };
-    if (isComplete(parts)) tellThese();
-    else schedule(tellThese, parts.edge === undefined ? EDGE_MS : LATE_MS);
+    if (isComplete(parts)) emitThese();
+    else schedule(emitThese, parts.edge === undefined ? EDGE_MS : LATE_MS);
     const [oldest] = held.keys();
-    if (held.size > MAX_REQUESTS && oldest !== undefined) tell(oldest);
+    if (held.size > MAX_REQUESTS && oldest !== undefined) emit(oldest);
   };
 
   return {
@@ -68,7 +68,7 @@ export function createRequestMerger({ onRequest, schedule }: RequestMergerOption
       else hold(id, part, record);
     },
     flush: () => {
-      for (const id of [...held.keys()]) tell(id);
+      for (const id of [...held.keys()]) emit(id);
     },
   };
 }
