@@ -44,7 +44,7 @@ test.for([
   [{ PUBLIC_URL: 'example.com' }, '  PUBLIC_URL: must be an http or https URL'],
   [{ ZONE: 'Mars/Olympus' }, '  ZONE: must be the name of a time zone, such as Europe/Berlin or UTC'],
   [{ SECRET: '' }, '  SECRET: is not set'],
-] as const)('%j is one mistake, said without the value', ([env, expected]) => {
+] as const)('%j is one mistake, named without the value', ([env, expected]) => {
   expect(mistakes({ ...GOOD, ...env })).toEqual([expected]);
 });
 

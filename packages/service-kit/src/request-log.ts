@@ -44,11 +44,11 @@ export function createRequestLog({ logger, metrics }: { logger: Logger; metrics:
   };
 }
 
-/** What a path that is none of ours is called in log and metrics. */
+/** The name of every unknown path in log and metrics. */
 const UNKNOWN_ENDPOINT = 'unknown';
 const MAX_PATH_CHARS = 200;
 
-/** Without the query, which may hold what is not to be logged. */
+/** Without the query, which may hold secrets. */
 const pathOf = ({ url = '' }: IncomingMessage): string =>
   url.split(/[?#]/, 1)[0]?.slice(0, MAX_PATH_CHARS) ?? '';
 

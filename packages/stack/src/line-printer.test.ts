@@ -61,10 +61,12 @@ test('a request is one line when it has ended, and what still waits for others i
     outcome: 'ok',
   };
   line('text', JSON.stringify({ ...request, service: 'text', model: 'gpt-5.2', channel: 'one' }));
-  line('edge', JSON.stringify({ ...request, service: 'edge', durationMs: 12, forwardedTo: 'text' }));
   expect(written).toEqual([]);
-  close();
+  line('edge', JSON.stringify({ ...request, service: 'edge', durationMs: 12, forwardedTo: 'text' }));
   expect(written).toEqual(['--:--:--  POST /v1/responses  gpt-5.2 → one  200  12 ms\n']);
+  line('edge', JSON.stringify({ ...request, requestId: 'req_2', service: 'edge', forwardedTo: 'text' }));
+  close();
+  expect(written.slice(1)).toEqual(['--:--:--  POST /v1/responses  200\n']);
 });
 
 test.for([

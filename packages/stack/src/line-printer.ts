@@ -60,7 +60,7 @@ export function createLinePrinter({ pretty, color, write, schedule }: LinePrinte
   };
 }
 
-/** What LOG_FORMAT says, else whether a person is there to read. @throws StartError for another value */
+/** As LOG_FORMAT demands, else whether a person is there to read. @throws StartError for another value */
 export function wantsPretty(format: string | undefined, isTerminal: boolean): boolean {
   if (!format) return isTerminal;
   if (format === 'pretty' || format === 'json') return format === 'pretty';
@@ -75,14 +75,14 @@ function recordIn(jsonLine: string): LogRecord {
   }
 }
 
-/** Members of a line that its text says already. */
-const SAID = new Set(['level', 'time', 'service', 'msg', 'err']);
+/** Members of a line that its text has already. */
+const SHOWN = new Set(['level', 'time', 'service', 'msg', 'err']);
 /** What a person has from the start message and from the prompt. */
 const ROUTINE = new Set(['ready', 'stopping', 'stopped']);
 const MAX_VALUE_CHARS = 300;
 const MAX_STACK_LINES = 6;
 
-/** `12:00:00  WARN  text  redis is away  reason=…`; null for what says nothing new. */
+/** `12:00:00  WARN  text  redis is away  reason=…`; null for a line without news. */
 function otherLine(record: LogRecord, paint: Paint): string | null {
   const { level, msg = '', service = '' } = record;
   if (level < WARN && ROUTINE.has(msg)) return null;
@@ -93,7 +93,7 @@ function otherLine(record: LogRecord, paint: Paint): string | null {
         ? (['WARN ', 'yellow'] as const)
         : (['INFO ', 'dim'] as const);
   const facts = Object.entries(record)
-    .filter(([key, value]) => !SAID.has(key) && value !== undefined)
+    .filter(([key, value]) => !SHOWN.has(key) && value !== undefined)
     .map(([key, value]) =>
       `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`.slice(0, MAX_VALUE_CHARS),
     );

@@ -17,7 +17,7 @@ function chooser(env: Record<string, string> = {}, choice: PortChoice = 'fixed')
   return { reports, ...createPortChooser({ choice, env, report: (line) => reports.push(line) }) };
 }
 
-test('a usual port of our own that is taken is replaced by a free one, and said so', async () => {
+test('a usual port of our own that is taken is replaced by a free one, with a report', async () => {
   const fallback = await takenPort();
   const { internal, reported, reports } = chooser();
   const port = await internal({ variable: 'TEXT_PORT', fallback });

@@ -11,7 +11,7 @@ export interface PortSetting {
 export type PortChoice = 'fixed' | 'free';
 
 export interface PortChooser {
-  /** For callers: as it is set, or the usual one, also where it is taken; its process says so then. */
+  /** For callers: as it is set, or the usual one, even where it is taken; its process then reports that. */
   public(setting: PortSetting): Promise<number>;
   /** For our own processes, to be known before they run: a free one in the place of a usual one that is taken. */
   internal(setting: PortSetting): Promise<number>;
@@ -22,7 +22,7 @@ export interface PortChooser {
 interface PortChooserOptions {
   readonly choice: PortChoice;
   readonly env: Environment;
-  /** Told of ports that were taken, in words. */
+  /** Called for each port that was taken, with a sentence. */
   readonly report: (line: string) => void;
 }
 

@@ -3,10 +3,10 @@ import { LogRecord } from './request-line.ts';
 import { createRequestMerger } from './request-merger.ts';
 
 function merger() {
-  const told: LogRecord[] = [];
+  const emitted: LogRecord[] = [];
   const waiting: { readonly callback: () => void; readonly delayMs: number }[] = [];
   const created = createRequestMerger({
-    onRequest: (record) => told.push(record),
+    onRequest: (record) => emitted.push(record),
     schedule: (callback, delayMs) => waiting.push({ callback, delayMs }),
   });
   /** Lets this much time pass, as far as waiting is concerned. */
@@ -14,7 +14,7 @@ function merger() {
     for (const { callback, delayMs } of waiting) if (delayMs <= ms) callback();
   };
   return {
-    told,
+    emitted,
     pass,
     flush: created.flush,
     add: (members: object) => created.add(LogRecord.parse(members)),
@@ -62,62 +62,71 @@ test.for([
   ['in the order of their batches', [edge(), service(), job()]],
   ['in any order', [service(), edge(), job()]],
 ] as const)('the lines of one request become one, %s', ([, lines]) => {
-  const { told, add, pass } = merger();
-  for (const line of lines) add(line);
-  expect(told).toEqual([]);
-  pass(300);
-  expect(told).toEqual([
+  const { emitted, add, pass } = merger();
+  for (const line of lines) {
+    expect(emitted).toEqual([]);
+    add(line);
+  }
+  expect(emitted).toEqual([
     expect.objectContaining({ service: 'edge', model: 'm', channel: 'c', costMicroUsd: 5, durationMs: 20 }),
   ]);
   pass(60_000);
-  expect(told).toHaveLength(1);
+  expect(emitted).toHaveLength(1);
 });
 
-test('what the edge answers itself is told at once', () => {
-  const { told, add } = merger();
+test('a line that does not come is not waited for without end', () => {
+  const { emitted, add, pass } = merger();
+  add(edge());
+  pass(1_000);
+  expect(emitted).toEqual([]);
+  pass(3_000);
+  expect(emitted).toMatchObject([{ requestId: 'req_1' }]);
+});
+
+test('what the edge answers itself is printed at once', () => {
+  const { emitted, add } = merger();
   add(edge({ status: 401, forwardedTo: undefined }));
-  expect(told).toMatchObject([{ status: 401 }]);
+  expect(emitted).toMatchObject([{ status: 401 }]);
 });
 
-test('a job that ends after its caller was answered is told of when it ends', () => {
-  const { told, add, pass } = merger();
+test('a job that ends after its caller was answered is printed when it ends', () => {
+  const { emitted, add } = merger();
   add(service({ status: 202 }));
   add(edge({ status: 202 }));
-  pass(300);
   add(job());
-  expect(told).toMatchObject([{ status: 202 }, { kind: 'image.edit', outcome: 'completed' }]);
+  expect(emitted).toMatchObject([{ status: 202 }, { kind: 'image.edit', outcome: 'completed' }]);
 });
 
 test('the worst level counts, and a failure of the service is not hidden by the edge', () => {
-  const { told, add, flush } = merger();
+  const { emitted, add, flush } = merger();
   add(service({ level: 50, 'error.code': 'internal', outcome: 'failed' }));
   add(edge({ outcome: 'ok' }));
   flush();
-  expect(told).toMatchObject([{ level: 50, 'error.code': 'internal', outcome: 'failed', status: 200 }]);
+  expect(emitted).toMatchObject([{ level: 50, 'error.code': 'internal', outcome: 'failed', status: 200 }]);
 });
 
 test('an id that a caller uses again is another request', () => {
-  const { told, add, flush } = merger();
+  const { emitted, add, flush } = merger();
   add(service({ model: 'first' }));
   add(edge());
   add(service({ model: 'second' }));
   add(edge());
   flush();
-  expect(told.map(({ model }) => model)).toEqual(['first', 'second']);
+  expect(emitted.map(({ model }) => model)).toEqual(['first', 'second']);
 });
 
-test('a request whose edge says nothing is told in the end, and the admin service is alone', () => {
-  const { told, add, pass } = merger();
+test('a request without a line of the edge is printed in the end, and the admin service is alone', () => {
+  const { emitted, add, pass } = merger();
   add(service());
-  pass(300);
-  expect(told).toEqual([]);
+  pass(3_000);
+  expect(emitted).toEqual([]);
   pass(60_000);
   add(service({ service: 'admin', requestId: 'req_2', jobId: undefined }));
-  expect(told.map((record) => record.service)).toEqual(['image', 'admin']);
+  expect(emitted.map((record) => record.service)).toEqual(['image', 'admin']);
 });
 
 test('what is held is bounded', () => {
-  const { told, add } = merger();
+  const { emitted, add } = merger();
   for (let index = 0; index < 2_010; index++) add(service({ requestId: `req_${index}` }));
-  expect(told).toHaveLength(10);
+  expect(emitted).toHaveLength(10);
 });

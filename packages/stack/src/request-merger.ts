@@ -1,7 +1,7 @@
 import type { LogRecord } from './request-line.ts';
 
 interface RequestMergerOptions {
-  /** Told of each request, and of each job that nobody waits for, once. */
+  /** Called once for each request, and for each job that nobody waits for. */
   readonly onRequest: (record: LogRecord) => void;
   /** Calls back later; an argument so that a test decides when. */
   readonly schedule: (callback: () => void, delayMs: number) => void;
@@ -9,7 +9,7 @@ interface RequestMergerOptions {
 
 export interface RequestMerger {
   add(record: LogRecord): void;
-  /** Tells of everything that is still held. */
+  /** Hands over everything that is still held. */
   flush(): void;
 }
 
@@ -20,21 +20,21 @@ interface Parts {
   job?: LogRecord;
 }
 
-/** The processes write in batches, at the latest after 100 ms, and in no order. */
-const OTHERS_MS = 300;
+/** The processes write in batches, every 100 ms and in no order; on a busy machine a line may take longer. */
+const LATE_MS = 3_000;
 /** A caller who reads slowly keeps the edge's line back, long after the service's. */
 const EDGE_MS = 60_000;
 const MAX_REQUESTS = 2_000;
 
 /**
  * Joins the lines that edge, service and worker write of one request, by its id. The edge's is the last word: it knows what the
- * caller got, and how long it took. A job that goes on after its caller has been answered is told of by itself.
+ * caller got, and how long it took. A job that goes on after its caller has been answered is handed over by itself.
  */
 export function createRequestMerger({ onRequest, schedule }: RequestMergerOptions): RequestMerger {
   const held = new Map<string, Parts>();
   const done = new Set<string>();
 
-  const tell = (id: string): void => {
+  const emit = (id: string): void => {
     const parts = held.get(id);
     if (parts === undefined) return;
     held.delete(id);
@@ -46,18 +46,17 @@ export function createRequestMerger({ onRequest, schedule }: RequestMergerOption
 
   const hold = (id: string, part: keyof Parts, record: LogRecord): void => {
     // An id that a caller uses again is another request.
-    if (held.get(id)?.[part] !== undefined) tell(id);
+    if (held.get(id)?.[part] !== undefined) emit(id);
     const parts = held.get(id) ?? {};
     parts[part] = record;
     held.set(id, parts);
-    const isWhole = part === 'edge' && record.forwardedTo === undefined;
-    const tellThese = (): void => {
-      if (held.get(id) === parts) tell(id);
+    const emitThese = (): void => {
+      if (held.get(id) === parts) emit(id);
     };
-    if (isWhole) tellThese();
-    else schedule(tellThese, part === 'edge' ? OTHERS_MS : EDGE_MS);
+    if (isComplete(parts)) emitThese();
+    else schedule(emitThese, parts.edge === undefined ? EDGE_MS : LATE_MS);
     const [oldest] = held.keys();
-    if (held.size > MAX_REQUESTS && oldest !== undefined) tell(oldest);
+    if (held.size > MAX_REQUESTS && oldest !== undefined) emit(oldest);
   };
 
   return {
@@ -69,7 +68,7 @@ export function createRequestMerger({ onRequest, schedule }: RequestMergerOption
       else hold(id, part, record);
     },
     flush: () => {
-      for (const id of [...held.keys()]) tell(id);
+      for (const id of [...held.keys()]) emit(id);
     },
   };
 }
@@ -79,6 +78,16 @@ const partOf = ({ service, jobId, method }: LogRecord): keyof Parts | null => {
   if (service === 'admin') return null;
   if (service === 'edge') return 'edge';
   return jobId !== undefined && method === undefined ? 'job' : 'service';
+};
+
+const ACCEPTED = 202;
+
+/** Whether no further line is to come: a job whose caller waits has one too. */
+const isComplete = ({ edge, service, job }: Parts): boolean => {
+  if (edge === undefined) return false;
+  if (edge.forwardedTo === undefined) return true;
+  if (service === undefined) return false;
+  return service.jobId === undefined || service.status === ACCEPTED || job !== undefined;
 };
 
 const merged = ({ edge, service, job }: Parts): LogRecord => {

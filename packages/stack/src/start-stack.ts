@@ -99,7 +99,7 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
   fleet.last(dataFolder.release);
   const workingFolder = options.workingFolder ?? dataFolder.path;
 
-  // What a stack that was killed has left says where nobody of ours listens.
+  // A stack that was killed leaves a record of an address where it no longer listens.
   await removeAdminRecord(dataFolder.path);
   fleet.last(() => removeAdminRecord(dataFolder.path));
 

@@ -60,7 +60,7 @@ test.for([
   );
 });
 
-test('an instance that does not answer is said so, with what to do', async () => {
+test('an instance that does not answer is an error that says what to do', async () => {
   const url = `http://127.0.0.1:${await freePort()}`;
   await record(JSON.stringify({ url, instanceKey: KEY }));
   await expect(find()).rejects.toThrow(

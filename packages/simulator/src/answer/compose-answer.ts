@@ -36,7 +36,7 @@ const callOf = ({ name, schema }: Prompt['tools'][number]): AnswerPart =>
 
 const visibleParts = (prompt: Prompt, wish: AnswerWish): { parts: AnswerPart[]; finish: Finish } => {
   if (wish.refusal) return { parts: [{ kind: 'refusal', text: REFUSAL_TEXT }], finish: 'refusal' };
-  // A script that says what is answered is not to be second-guessed.
+  // A test that scripts the answer gets it, whatever tools are offered.
   const asked = askedTools(prompt, wish.text === undefined && wish.tokens === undefined);
   const query = echo(prompt.userText);
   const parts: AnswerPart[] = [];

@@ -26,22 +26,22 @@ const wordsOf = (text: string): string[] =>
 const tellingWords = (text: string): Set<string> =>
   new Set(wordsOf(text).filter((word) => word.length > 2 && !COMMON.has(word) && !/^\d+$/.test(word)));
 
-const commonTo = (words: ReadonlySet<string>, said: ReadonlySet<string>): number =>
-  [...words].filter((word) => said.has(word)).length;
+const commonTo = (words: ReadonlySet<string>, promptWords: ReadonlySet<string>): number =>
+  [...words].filter((word) => promptWords.has(word)).length;
 
 /** One telling word of a name, or two of a description, say that a prompt is about a tool. */
-const scoreOf = ({ name, description }: CallerTool, said: ReadonlySet<string>): number => {
-  const inName = commonTo(tellingWords(name), said);
-  const inDescription = commonTo(tellingWords(description.slice(0, MAX_DESCRIPTION_CHARACTERS)), said);
+const scoreOf = ({ name, description }: CallerTool, promptWords: ReadonlySet<string>): number => {
+  const inName = commonTo(tellingWords(name), promptWords);
+  const inDescription = commonTo(tellingWords(description.slice(0, MAX_DESCRIPTION_CHARACTERS)), promptWords);
   return inName === 0 && inDescription < 2 ? 0 : 2 * inName + inDescription;
 };
 
 /** The tool that a prompt is about, as a model would see it; of several equal ones the first. */
 export const toolAbout = (text: string, tools: readonly CallerTool[]): CallerTool | null => {
-  const said = new Set(wordsOf(text));
+  const promptWords = new Set(wordsOf(text));
   let best: { readonly tool: CallerTool | null; readonly score: number } = { tool: null, score: 0 };
   for (const tool of tools.slice(0, MAX_TOOLS)) {
-    const score = scoreOf(tool, said);
+    const score = scoreOf(tool, promptWords);
     if (score > best.score) best = { tool, score };
   }
   return best.tool;
