@@ -1,8 +1,10 @@
 import { access, writeFile } from 'node:fs/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { startRedis } from '@gateway/testkit/start-redis';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { assetId, openAssetStore } from './asset-store.ts';
 import {
   edit,
   generation,
@@ -146,6 +148,33 @@ test('a bug in a worker is told as an internal error, without a word of it', asy
   expect(error).toMatchObject({ code: 'internal', message: expect.not.stringContaining('function') });
   await waitFor(() => stage.finished.length === 1);
   expect(stage.finished[0]?.error?.options.cause).toBeInstanceOf(TypeError);
+});
+
+test('a finished job whose output is not there, or is none, is an internal error that nobody is to repeat', async () => {
+  const elsewhere = await temporaryFolder();
+  const apart = await openAssetStore(elsewhere.path);
+  const queue = await stage.openQueue({ assets: apart });
+  await stage.openWorker(imageActs(async () => images));
+  const lost = await queue.enqueue('image.generation', generation, owner);
+  await expect(lost.result(staying)).rejects.toMatchObject({ code: 'internal', retry: false });
+
+  const began = Promise.withResolvers<JobContext>();
+  const finish = Promise.withResolvers<void>();
+  await stage.clear();
+  const again = await stage.openQueue({ assets: apart });
+  await stage.openWorker(
+    imageActs(async (context) => {
+      began.resolve(context);
+      await finish.promise;
+      return images;
+    }),
+  );
+  const odd = await again.enqueue('image.generation', generation, owner);
+  const { jobId } = await began.promise;
+  await apart.put(assetId(jobId, 'output', 'application/json'), Buffer.from('{"images":12.5}'));
+  finish.resolve();
+  await expect(odd.result(staying)).rejects.toMatchObject({ code: 'internal', retry: false });
+  await elsewhere.close();
 });
 
 test('a full queue refuses before anything is stored, and says when to come back', async () => {

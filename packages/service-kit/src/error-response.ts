@@ -26,6 +26,20 @@ export function toGatewayError(error: unknown): GatewayError {
 const isStackOverflow = (error: unknown): boolean =>
   error instanceof RangeError && error.message.includes('call stack');
 
+/** An internal error after work that may have been paid for, so that nobody repeats it unseen; any other error as it is. */
+export function withoutRetry(error: GatewayError): GatewayError {
+  if (error.code !== 'internal' || !error.retry) return error;
+  return new GatewayError('internal', {
+    message: {
+      openai:
+        'The gateway had an internal error after the work had begun, so it may have been done and billed. Report the request id.',
+      anthropic: 'Internal server error',
+    },
+    retry: false,
+    cause: error.options.cause,
+  });
+}
+
 /** `['input', 0, 'content']` as OpenAI writes it: `input[0].content`. */
 export const openaiPath = (path: readonly (string | number)[]): string =>
   path.reduce<string>(

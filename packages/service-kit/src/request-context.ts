@@ -17,6 +17,8 @@ export interface RequestContext {
   readonly line: LogFields;
   /** What ended the request, where something did: set by the error writer, and by a stream that broke after its start. */
   failure: GatewayError | undefined;
+  /** A provider may have been asked: an internal error from here on must not have the request sent, and paid, again. */
+  mayBePaid?: boolean;
 }
 
 /** Where a request keeps its context: nearer, also for the garbage collector, than an entry in a `WeakMap`. */

@@ -163,3 +163,21 @@ test('a service does not start with an endpoint that nobody handles, or a handle
     }),
   ).toThrow('handlers without an endpoint: POST /v1/other');
 });
+
+test('an internal error says retry, unless the work may have been done and paid for', async () => {
+  const { url } = await serve({
+    speech: (request) => {
+      contextOf(request).mayBePaid = true;
+      throw new TypeError('x is not a function');
+    },
+    transcriptions: () => {
+      throw new TypeError('x is not a function');
+    },
+  });
+  const ask = (path: string) => fetch(`${url}/v1/audio/${path}`, { method: 'POST', headers: signed });
+  const [paid, begun] = [await ask('speech'), await ask('transcriptions')];
+  expect([paid.status, begun.status]).toEqual([500, 500]);
+  expect(paid.headers.get('x-should-retry')).toBe('false');
+  expect(await paid.text()).toMatch(/may have been done and billed/);
+  expect(begun.headers.get('x-should-retry')).toBe('true');
+});

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { errorResponse, toGatewayError } from './error-response.ts';
+import { errorResponse, toGatewayError, withoutRetry } from './error-response.ts';
 import type { RequestContext } from './request-context.ts';
 
 /**
@@ -9,9 +9,9 @@ import type { RequestContext } from './request-context.ts';
 export function writeError(
   response: ServerResponse,
   thrown: unknown,
-  context: Pick<RequestContext, 'dialect' | 'requestId' | 'failure'>,
+  context: Pick<RequestContext, 'dialect' | 'requestId' | 'failure' | 'mayBePaid'>,
 ): void {
-  const error = toGatewayError(thrown);
+  const error = context.mayBePaid === true ? withoutRetry(toGatewayError(thrown)) : toGatewayError(thrown);
   context.failure = error;
   if (response.headersSent) {
     response.destroy();

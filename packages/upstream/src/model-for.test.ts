@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { mayUse } from './model-for.ts';
+import { parseConfiguration } from './configuration/parse-configuration.ts';
+import { mayUse, modelFor } from './model-for.ts';
+import { createUpstream } from './upstream.ts';
 
 const CASES: readonly (readonly [pattern: string, name: string, allowed: boolean])[] = [
   ['gpt-5', 'gpt-5', true],
@@ -23,4 +25,22 @@ test.for(CASES)('a key for %s asking for %s: %s', ([pattern, name, allowed]) => 
 test('a key without patterns may use every model, one with an empty list none', () => {
   expect(mayUse({ models: null }, 'gpt-5')).toBe(true);
   expect(mayUse({ models: [] }, 'gpt-5')).toBe(false);
+});
+
+test('a name of any length that fits a pattern is no model, and is not repeated at length', async () => {
+  const text =
+    'channels: { one: { provider: simulator, baseUrl: "http://127.0.0.1:1", apiKey: sk-one } }\n' +
+    'models: { "gpt-*": { kind: text, routes: [{ channel: one }] } }\n';
+  const upstream = createUpstream({ configuration: parseConfiguration(text, 'gateway.yaml', {}) });
+  const ask = (name: string) =>
+    modelFor(upstream, { name, protocols: ['responses'], identity: { models: null } });
+  expect(ask(`gpt-${'5'.repeat(196)}`).name).toHaveLength(200);
+  try {
+    ask(`gpt-${'5'.repeat(1_000_000)}`);
+    expect.unreachable();
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'model_not_found', message: expect.any(String) });
+    expect(String(error).length).toBeLessThan(400);
+  }
+  await upstream.close();
 });

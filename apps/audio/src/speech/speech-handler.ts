@@ -60,6 +60,7 @@ export const speechHandler =
     };
     const hasLeft = () => context.signal.reason instanceof CallerLeft;
 
+    context.mayBePaid = true;
     const asked: Attempt[] = [];
     const reply = await upstream
       .send({

@@ -21,6 +21,7 @@ interface AnswerOptions {
  * @throws {GatewayError} the job's own, as long as nothing has been sent
  */
 export async function answerJob({ handle, response, context }: AnswerOptions): Promise<void> {
+  context.mayBePaid = true;
   const startedAt = performance.now();
   const result = handle.result(context.signal);
   // Awaited only after the events, of which there may be many.

@@ -20,6 +20,7 @@ interface AnswerOptions {
 /** Waits for a job and answers with what it made. A caller who leaves cancels it. @throws {GatewayError} the job's failure */
 export async function answerJob({ service, job, format, request, response }: AnswerOptions): Promise<void> {
   const context = contextOf(request);
+  context.mayBePaid = true;
   context.line.jobId = job.id;
   response.setHeader('x-gateway-job', job.id);
   const output = await job.result(context.signal).catch((error: unknown) => {

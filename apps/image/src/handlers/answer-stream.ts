@@ -49,6 +49,7 @@ export async function answerStream(options: StreamOptions): Promise<void> {
   };
   const failedAs = (): UsageOutcome => (context.signal.reason instanceof CallerLeft ? 'left' : 'failed');
 
+  context.mayBePaid = true;
   const asked: Attempt[] = [];
   const { reply, dropped } = await askForImages({
     upstream: service.upstream,
