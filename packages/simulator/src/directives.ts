@@ -53,6 +53,8 @@ export interface Directives {
   redactedThinking?: boolean;
   /** Responses: how long a background response takes. */
   backgroundMs?: number;
+  /** Transcriptions: answers in this format, whatever was asked for. */
+  transcriptFormat?: string;
   /** Chat: deviations of third-party servers, joined by `+` in the text. */
   quirks?: readonly string[];
 }
@@ -102,6 +104,9 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'raw-reasoning': flag('rawReasoning'),
   'redacted-thinking': flag('redactedThinking'),
   background: numeric('backgroundMs'),
+  'transcript-format': (directives, value) => {
+    directives.transcriptFormat = value;
+  },
   quirk: (directives, value) => {
     directives.quirks = value.split('+');
   },

@@ -8,12 +8,14 @@ import {
 import type { JobAct } from '@gateway/jobs/job-act';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
+import { type Judge, judgeFirstOutput } from '@gateway/upstream/judge-first-output';
 import type { Reply } from '@gateway/upstream/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { isEventStream } from '../event-stream/is-event-stream.ts';
 import { estimateTranscription, usageOfTranscription } from '../metering/transcription-usage.ts';
 import { relayDeltas } from './relay-deltas.ts';
-import { parseTranscript, renderTranscript } from './render/render-transcript.ts';
+import { readTranscript } from './render/read-transcript.ts';
+import { renderTranscript } from './render/render-transcript.ts';
 import { incompatibleFormat, transcriptPlans } from './transcript-plans.ts';
 import { upstreamForm } from './upstream-form.ts';
 
@@ -24,6 +26,17 @@ interface TranscribeOptions {
 
 /** A day of speech is about a million characters; word times multiply that. */
 const TRANSCRIPT_MAX_BYTES = 32 * 1024 * 1024;
+
+/** Deltas that nobody asked for are read for the transcript that they make. */
+const unheard = () => Promise.resolve();
+
+/** As every reply is judged, but a text under the content type of JSON is a transcript too, which is not asked for again. */
+const judgeTranscript: Judge = (first) => {
+  const verdict = judgeFirstOutput(first);
+  const isText = /^\s*[^\s<]/.test(first.bytes.toString('latin1', 0, 128));
+  const isJson = first.headers['content-type']?.startsWith('application/json') ?? false;
+  return typeof verdict === 'object' && verdict.body === '' && isJson && isText ? 'accept' : verdict;
+};
 
 /** How a transcription is done: the same whether its caller waits, listens to its deltas, or comes back later. */
 export const transcribe = ({ upstream, uploads }: TranscribeOptions): JobAct<'audio.transcription'> => ({
@@ -49,6 +62,7 @@ export const transcribe = ({ upstream, uploads }: TranscribeOptions): JobAct<'au
       dialect: 'openai',
       work: 'free',
       streamed: input.stream,
+      judge: judgeTranscript,
       signal,
     });
     const { price } = model;
@@ -57,7 +71,7 @@ export const transcribe = ({ upstream, uploads }: TranscribeOptions): JobAct<'au
     // From the first output on it may be billed, whatever becomes of it.
     consumed({ ...estimateTranscription(price, input), channel, attempts });
     const answer = isEventStream(reply.headers)
-      ? streamedAnswer(await relayDeltas(reply, emit), wanted)
+      ? streamedAnswer(await relayDeltas(reply, input.stream ? emit : unheard), model, wanted)
       : await wholeAnswer(reply, model, { ask: plans.of(reply.candidate).ask, wanted });
     const durationSeconds = input.durationSeconds ?? answer.durationSeconds;
     const usage = usageOfTranscription({
@@ -77,14 +91,17 @@ export const transcribe = ({ upstream, uploads }: TranscribeOptions): JobAct<'au
 type Answer = Pick<TranscriptionOutput, 'body' | 'contentType' | 'usage' | 'durationSeconds'>;
 
 /** The deltas have been emitted; what is kept is the transcript that they make. */
-function streamedAnswer({ text, usage }: TranscriptDone, wanted: TranscriptFormat): Answer {
-  const isText = wanted === 'text';
-  return {
-    body: isText ? `${text.trim()}\n` : JSON.stringify({ text, ...(usage && { usage }) }),
-    contentType: TRANSCRIPT_CONTENT_TYPES[isText ? 'text' : 'json'],
-    usage: usage ?? null,
-    durationSeconds: null,
-  };
+function streamedAnswer(done: TranscriptDone, model: ResolvedModel, wanted: TranscriptFormat): Answer {
+  const { text, usage } = done;
+  const body = renderTranscript({
+    body: '',
+    received: { formats: [], transcript: { text, ...(usage && { usage }) } },
+    asked: 'json',
+    to: wanted === 'diarized_json' ? 'json' : wanted,
+    incompatible: () => incompatibleFormat(model, wanted),
+  });
+  const contentType = TRANSCRIPT_CONTENT_TYPES[wanted];
+  return { body, contentType, usage: usage ?? null, durationSeconds: null };
 }
 
 async function wholeAnswer(
@@ -93,18 +110,19 @@ async function wholeAnswer(
   { ask, wanted }: { ask: TranscriptFormat; wanted: TranscriptFormat },
 ): Promise<Answer> {
   const body = (await reply.bytes(TRANSCRIPT_MAX_BYTES)).toString();
-  const isJson = TRANSCRIPT_CONTENT_TYPES[ask] === 'application/json';
-  const transcript = isJson ? parseTranscript(body) : null;
+  const received = readTranscript(body, ask);
+  const { usage, duration } = received.transcript;
   return {
     body: renderTranscript({
       body,
-      from: ask,
+      received,
+      asked: ask,
       to: wanted,
       incompatible: () => incompatibleFormat(model, wanted),
     }),
     contentType: TRANSCRIPT_CONTENT_TYPES[wanted],
-    usage: transcript?.usage ?? null,
-    durationSeconds: transcript?.duration ?? billedSeconds(transcript?.usage),
+    usage: usage ?? null,
+    durationSeconds: duration ?? billedSeconds(usage),
   };
 }
 

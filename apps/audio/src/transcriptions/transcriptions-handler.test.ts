@@ -56,6 +56,14 @@ test('the official client gets each format of whisper-1', async () => {
   await audio.nothingLeft();
 });
 
+const AS_THEY_CAME = {
+  json: '{ "text" : "\\u00e9", "new_member": 1.0 }\n',
+  verbose_json: '{ "text" : "\\u00e9", "new_member": 1.0 }\n',
+  text: ' as it\r\ncame é',
+  srt: '7\r\n00:00:01,000 --> 00:00:02,000\r\nas it came é',
+  vtt: 'WEBVTT - a title\r\n\r\n00:01.000 --> 00:02.000 align:left\r\nas it came é',
+} as const;
+
 test.for([
   ['json', 'application/json'],
   ['verbose_json', 'application/json'],
@@ -63,8 +71,7 @@ test.for([
   ['srt', 'text/plain; charset=utf-8'],
   ['vtt', 'text/plain; charset=utf-8'],
 ] as const)('a %s body that the provider has passes untouched, as %s', async ([format, type]) => {
-  const body =
-    type === 'application/json' ? '{ "text" : "\\u00e9", "new_member": 1.0 }\n' : ' as it\r\ncame é';
+  const body = AS_THEY_CAME[format];
   audio.simulator.script(PATH, { body, headers: { 'content-type': 'application/octet-stream' } });
   const answer = await post([
     ['model', 'whisper-1'],
@@ -140,6 +147,92 @@ test.for([
   });
   expect(audio.simulator.requests.length).toBe(0);
   await audio.nothingLeft();
+});
+
+const SEGMENTS = [
+  { start: 0, end: 3.46, text: ' The beach was a popular spot on this hot.' },
+  { start: 3.46, end: 5, text: ' Summer day people were.' },
+];
+const SAID = JSON.stringify({ text: WORDS });
+
+/** Asked for, what came instead, and what the caller gets. */
+const IGNORED: readonly (readonly [wanted: string, came: string, type: string, answer: string])[] = [
+  ['srt', JSON.stringify({ text: WORDS, segments: SEGMENTS }), 'application/json', SRT],
+  ['vtt', JSON.stringify({ text: WORDS, segments: SEGMENTS }), 'text/plain', VTT],
+  ['vtt', JSON.stringify({ segments: SEGMENTS }), 'application/json', VTT],
+  ['srt', VTT, 'text/vtt', SRT],
+  ['vtt', SRT.replaceAll('\n', '\r\n'), 'application/x-subrip', VTT],
+  ['text', SAID, 'application/json', `${WORDS}\n`],
+  ['text', SRT, 'text/plain', `${WORDS}\n`],
+  ['text', JSON.stringify(WORDS), 'application/json', `${WORDS}\n`],
+  ['json', `${WORDS}\n`, 'text/plain', SAID],
+  ['json', `${WORDS}\n`, 'application/json', SAID],
+  ['json', JSON.stringify(WORDS), 'application/json', SAID],
+  ['json', SRT, 'text/plain', SAID],
+  ['json', VTT, 'text/plain', SAID],
+];
+
+test.for(IGNORED)(
+  'asked for %s, a provider that answers %j as %s is asked once, and its answer rendered',
+  async ([wanted, came, type, expected]) => {
+    audio.simulator.script(PATH, { body: came, headers: { 'content-type': type } });
+    const answer = await post([
+      ['model', 'whisper-1'],
+      ['response_format', wanted],
+      ['file', silence(5)],
+    ]);
+    expect([answer.status, await answer.text()]).toEqual([200, expected]);
+    const isJson = answer.headers.get('content-type') === 'application/json';
+    expect(isJson).toBe(wanted === 'json');
+    expect(audio.simulator.requests.length).toBe(1);
+  },
+);
+
+test.for([
+  ['srt', SAID, 400, 'unsupported_value'],
+  ['vtt', SAID, 400, 'unsupported_value'],
+  ['srt', WORDS, 400, 'unsupported_value'],
+  ['verbose_json', WORDS, 400, 'unsupported_value'],
+  ['verbose_json', SRT, 400, 'unsupported_value'],
+  ['json', '{"result":"no transcript"}', 502, 'upstream_error'],
+  ['srt', '{"text": "cut', 502, 'upstream_error'],
+] as const)(
+  'asked for %s, a provider that answers %j is asked once: nothing is made up',
+  async ([wanted, body, status, code]) => {
+    audio.simulator.script(PATH, { body, headers: { 'content-type': 'application/json' } });
+    const answer = await post([
+      ['model', 'whisper-1'],
+      ['response_format', wanted],
+      ['file', silence(5)],
+    ]);
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('x-should-retry')).toBe('false');
+    expect(await answer.json()).toMatchObject({ error: { code } });
+    expect(audio.simulator.requests.length).toBe(1);
+  },
+);
+
+test('a stream that nobody asked for is answered whole', async () => {
+  const sse =
+    'data: {"type":"transcript.text.delta","delta":"Good "}\n\n' +
+    'data: {"type":"transcript.text.done","text":"Good morning."}\n\n';
+  audio.simulator.script(PATH, { sse });
+  const answer = await post([
+    ['model', 'gpt-4o-transcribe'],
+    ['file', silence(1)],
+  ]);
+  expect(answer.headers.get('content-type')).toBe('application/json');
+  expect(await answer.json()).toEqual({ text: 'Good morning.' });
+});
+
+test('the simulator ignores the format where it is told to', async () => {
+  const answer = await post([
+    ['model', 'whisper-1'],
+    ['response_format', 'srt'],
+    ['prompt', '[[simulate transcript-format=verbose_json]]'],
+    ['file', silence(5)],
+  ]);
+  expect(await answer.text()).toBe(SRT);
 });
 
 test('subtitles of a transcript that came without segments are refused, not made up', async () => {

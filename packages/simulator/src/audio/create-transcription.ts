@@ -95,7 +95,7 @@ export const createTranscription: Handler = async (call) => {
   const ledger = ledgerOf(request.model, transcript, usage);
   if (request.streams) return streamReply(transcriptEvents(request, transcript, usage), { ledger });
 
-  switch (request.format) {
+  switch (call.wish().transcriptFormat ?? request.format) {
     case 'text':
       return textReply(renderText(transcript), ledger);
     case 'srt':

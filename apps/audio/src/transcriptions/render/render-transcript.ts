@@ -1,34 +1,39 @@
-import { GatewayError } from '@gateway/contracts/gateway-error';
-import { parseJson } from '@gateway/contracts/json-depth';
-import { Transcript, type TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Transcript, TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
 import { toSrt, toVtt } from './cues.ts';
+import type { ReceivedTranscript } from './read-transcript.ts';
 
 interface RenderOptions {
-  /** The upstream's body. */
+  /** The upstream's body, and what it was found to be. */
   readonly body: string;
-  readonly from: TranscriptFormat;
+  readonly received: ReceivedTranscript;
+  /** What the upstream was asked for. */
+  readonly asked: TranscriptFormat;
   readonly to: TranscriptFormat;
-  /** The error for a transcript that came without the times that `to` needs. */
+  /** The error for a transcript that came without the times or the figures that `to` needs. */
   readonly incompatible: () => GatewayError;
 }
 
 /**
- * The upstream's transcript in the format that the caller asked for. The same format passes untouched.
+ * The upstream's transcript in the format that the caller asked for. What came as it was asked for passes untouched;
+ * everything else is rendered from what came.
  *
- * @throws {GatewayError} `upstream_failed` for a body that is not of its format
+ * @throws {GatewayError} `incompatible`
  */
-export function renderTranscript({ body, from, to, incompatible }: RenderOptions): string {
-  if (from === to) return body;
-  const transcript = from === 'text' ? { text: body.trim() } : parseTranscript(body);
+export function renderTranscript({ body, received, asked, to, incompatible }: RenderOptions): string {
+  if (asked === to && received.formats.includes(to)) return body;
+  const { transcript } = received;
   switch (to) {
     case 'json':
       return JSON.stringify({ text: transcript.text, ...extrasOf(transcript) });
     case 'text':
       return `${transcript.text.trim()}\n`;
-    default: {
+    case 'srt':
+    case 'vtt':
       if (!transcript.segments) throw incompatible();
       return to === 'srt' ? toSrt(transcript.segments) : toVtt(transcript.segments);
-    }
+    default:
+      throw incompatible();
   }
 }
 
@@ -37,16 +42,3 @@ const extrasOf = (transcript: Transcript) =>
   Object.fromEntries(
     ['usage', 'languages'].flatMap((name) => (name in transcript ? [[name, transcript[name]]] : [])),
   );
-
-/** @throws {GatewayError} `upstream_failed` for what is no transcript in JSON */
-export function parseTranscript(body: string): Transcript {
-  try {
-    return Transcript.parse(parseJson(body));
-  } catch (cause) {
-    throw new GatewayError('upstream_failed', {
-      message: 'The provider returned a transcript that cannot be read.',
-      source: 'upstream',
-      cause,
-    });
-  }
-}

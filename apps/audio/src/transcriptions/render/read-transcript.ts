@@ -1,0 +1,73 @@
+import { GatewayError, type GatewayErrorOptions } from '@gateway/contracts/gateway-error';
+import {
+  Transcript,
+  type TranscriptFormat,
+  TranscriptSegment,
+} from '@gateway/contracts/openai/transcriptions';
+import { z } from 'zod';
+import { segmentsOfCues } from './read-cues.ts';
+
+/** A transcript that came, whatever it was asked for as. */
+export interface ReceivedTranscript {
+  /** The formats that the body is in as it stands. */
+  readonly formats: readonly TranscriptFormat[];
+  readonly transcript: Transcript;
+}
+
+const JSON_FORMATS: readonly TranscriptFormat[] = ['json', 'verbose_json', 'diarized_json'];
+
+/**
+ * Reads what a provider answered by its content: many servers ignore `response_format`, and their content types say
+ * little.
+ *
+ * @throws {GatewayError} `upstream_failed`: for nothing where JSON was asked for, and, not to be repeated, for JSON that
+ * is no transcript
+ */
+export function readTranscript(body: string, asked: TranscriptFormat): ReceivedTranscript {
+  const text = body.replace(/^\uFEFF/, '').trim();
+  if (text === '' && JSON_FORMATS.includes(asked)) throw unreadable({});
+  if (text === '') return { formats: ['text', 'srt', 'vtt'], transcript: { text, segments: [] } };
+  if (text.startsWith('{')) return { formats: JSON_FORMATS, transcript: jsonTranscript(text) };
+  const quoted = quotedText(text);
+  if (quoted !== null) return { formats: [], transcript: { text: quoted } };
+  const segments = segmentsOfCues(text);
+  if (segments === null) return { formats: ['text'], transcript: { text } };
+  const said = segments.map((segment) => segment.text).join(' ');
+  return { formats: [/^WEBVTT\b/.test(text) ? 'vtt' : 'srt'], transcript: { text: said, segments } };
+}
+
+/** Some servers leave `text` out beside segments. */
+const Segmented = z.looseObject({ segments: z.array(TranscriptSegment) }).transform(
+  (transcript): Transcript => ({
+    ...transcript,
+    text: transcript.segments.map(({ text }) => text.trim()).join(' '),
+  }),
+);
+
+function jsonTranscript(text: string): Transcript {
+  const whole = Transcript.or(Segmented).safeParse(jsonIn(text));
+  if (whole.success) return whole.data;
+  throw unreadable({ retry: false, cause: whole.error });
+}
+
+const unreadable = (more: Partial<GatewayErrorOptions>) =>
+  new GatewayError('upstream_failed', {
+    message: 'The provider returned a transcript that cannot be read.',
+    source: 'upstream',
+    ...more,
+  });
+
+/** A text that a server has written as a JSON string; null where it is none. */
+function quotedText(text: string): string | null {
+  if (!text.startsWith('"') || !text.endsWith('"')) return null;
+  const value = jsonIn(text);
+  return typeof value === 'string' ? value : null;
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
