@@ -119,8 +119,8 @@ function decodeFormat(format: NonNullable<ChatRequest['response_format']>): Outp
 
 function reportMembers(request: ChatRequest, unsaid: Unsaid): void {
   if ((request.n ?? 1) > 1) unsaid.refuse(['n'], 'The model that would answer gives one answer at a time.');
-  if (request.modalities?.includes('audio') || request.audio) {
-    unsaid.refuse([request.audio ? 'audio' : 'modalities'], 'The model that would answer cannot speak.');
+  if (request.audio || request.modalities?.some((modality) => modality !== 'text')) {
+    unsaid.refuse([request.audio ? 'audio' : 'modalities'], 'The model that would answer can only write.');
   }
   for (const member of ['functions', 'function_call'] as const) {
     if (request[member])

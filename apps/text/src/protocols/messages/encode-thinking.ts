@@ -63,7 +63,11 @@ export function encodeThinking(encoder: Encoder, circumstances: Circumstances): 
   if (source === 'messages') return literally(reasoning);
   const { effort } = reasoning;
   const path = pathsOf(conversation).reasoning;
-  if (effort === undefined) return {};
+  if (effort === undefined) {
+    if (reasoning.summary !== undefined)
+      losses.drop(pathsOf(conversation).reasoningSummary, 'without an effort there is no thinking to show');
+    return {};
+  }
   const { quirks } = target;
   if (quirks.thinking === 'none') {
     if (effort !== 'none') losses.drop(path, 'this model cannot think');

@@ -7,13 +7,11 @@ import type { OpaqueTokens } from '../opaque-token.ts';
 import { ItemReader } from './decode-items.ts';
 import { decodeTool, decodeToolChoice } from './decode-tools.ts';
 
-/** What may be asked to be included, and is: by the encoder, or from the gateway's own runs. */
+/** What may be asked to be included, and is. */
 const ANSWERED_INCLUDES: ReadonlySet<string> = new Set([
   'reasoning.encrypted_content',
   'message.output_text.logprobs',
   'web_search_call.action.sources',
-  'web_search_call.results',
-  'file_search_call.results',
 ]);
 
 export const includes = (request: { include?: string[] | null | undefined }, what: string): boolean =>
