@@ -37,22 +37,22 @@ test('what a key makes at the provider answers that key only, and the same to al
   const [mine, theirs] = [await makeKey(), await makeKey()];
   const made = await clientOf(mine.key).responses.create({ model: 'gpt-5.2', input: 'mine' });
   const asked = gateway.simulator.requests.length;
-  const input = [
-    { type: 'item_reference' as const, id: made.output[0]?.id ?? '' },
-    { role: 'user' as const, content: 'and?' },
+  const id = made.output[0]?.id ?? '';
+  const naming = (item: string): OpenAI.Responses.ResponseInput => [
+    { type: 'item_reference', id: item },
+    { role: 'user', content: 'and?' },
   ];
-  const refusalFor = async (client: OpenAI, items: typeof input) => {
+  const refusalFor = async (client: OpenAI, item: string) => {
     const error: unknown = await client.responses
-      .create({ model: 'gpt-5.2', input: items })
+      .create({ model: 'gpt-5.2', input: naming(item) })
       .catch((thrown: unknown) => thrown);
     if (!(error instanceof OpenAI.NotFoundError)) throw error;
-    return error.message.replace(items[0]?.id ?? '', 'ID');
+    return error.message.replace(item, 'ID');
   };
-  const unknown = [{ type: 'item_reference' as const, id: 'msg_unknown' }, ...input.slice(1)];
   const other = clientOf(theirs.key);
-  expect(await refusalFor(other, input)).toBe(await refusalFor(other, unknown as typeof input));
+  expect(await refusalFor(other, id)).toBe(await refusalFor(other, 'msg_unknown'));
   expect(gateway.simulator.requests).toHaveLength(asked);
-  const own = await clientOf(mine.key).responses.create({ model: 'gpt-5.2', input });
+  const own = await clientOf(mine.key).responses.create({ model: 'gpt-5.2', input: naming(id) });
   expect(own.output_text).toBe('You said: and?');
 });
 

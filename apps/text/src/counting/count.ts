@@ -59,7 +59,7 @@ async function estimate(
   { replyBody }: CountEndpoint,
 ) {
   const body = effectiveBody(endpoint.protocol, parseBody(request.bytes.toString()));
-  const unseen = request.ids.find(({ isRequired }) => isRequired);
+  const unseen = request.ids.find(({ need }) => need === 'required');
   if (unseen !== undefined) refuseUnseen(unseen);
   const conversation = PROTOCOLS[endpoint.protocol].decodeRequest(body, services.tokens);
   const inputTokens = estimateTokens(conversation, await loadTextCounter());

@@ -42,7 +42,9 @@ const MAX_IDS = 512;
 /** Anthropic keeps a thread for an hour at most. */
 const MESSAGE_TTL_SECONDS = 3600;
 
-const redisKey = ({ kind, id }: ProviderId): string => `gateway:${kind}:${id}`;
+/** A longer id is cut to what is not remembered either. */
+const redisKey = ({ kind, id }: ProviderId): string =>
+  `gateway:${kind}:${id.slice(0, MAX_ID_CHARACTERS + 1)}`;
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {

@@ -6,10 +6,10 @@ import type { ProviderId } from './id-origins.ts';
 export interface NamedId extends ProviderId {
   readonly path: readonly (string | number)[];
   /**
-   * Nothing stands for the id in the request itself, so that it has to be known. Others are only kept from being another
-   * key's: an echoed item that the provider may or may not look up, a container that the operator made.
+   * How far the request depends on it. `required`: nothing stands for it in the request, so that it has to be known.
+   * `preferred`: the channel that knows it is asked first. `none`: it is only kept from being another key's.
    */
-  readonly isRequired: boolean;
+  readonly need: 'required' | 'preferred' | 'none';
 }
 
 type Path = NamedId['path'];
@@ -22,16 +22,17 @@ const READERS: Readonly<Record<TextProtocol, (body: JsonObject) => Iterable<Name
 
 /** Every id of a request that is one key's own. Files, vector stores and prompts are the organisation's, made by its operator. */
 export function namedIds(protocol: TextProtocol, body: JsonObject): readonly NamedId[] {
-  const named: NamedId[] = [];
-  for (const id of READERS[protocol](body)) if (id !== null) named.push(id);
-  return named;
+  const ids: NamedId[] = [];
+  for (const id of READERS[protocol](body)) if (id !== null) ids.push(id);
+  return ids;
 }
 
-const required = (kind: NamedId['kind'], id: unknown, path: Path): NamedId | null =>
-  typeof id === 'string' ? { kind, id, path, isRequired: true } : null;
-
-const optional = (kind: NamedId['kind'], id: unknown, path: Path): NamedId | null =>
-  typeof id === 'string' ? { kind, id, path, isRequired: false } : null;
+const named = (
+  kind: NamedId['kind'],
+  id: unknown,
+  path: Path,
+  need: NamedId['need'] = 'required',
+): NamedId | null => (typeof id === 'string' ? { kind, id, path, need } : null);
 
 /** Providers take an id alone, or an object that holds it. */
 const idOf = (value: unknown): unknown => (isObject(value) ? value.id : value);
@@ -40,10 +41,10 @@ const entriesOf = (value: unknown): Iterable<readonly [number, unknown]> =>
   Array.isArray(value) ? value.entries() : [];
 
 function* idsOfResponses(body: JsonObject): Generator<NamedId | null> {
-  yield required('response', body.previous_response_id, ['previous_response_id']);
-  yield required('conversation', idOf(body.conversation), ['conversation']);
+  yield named('response', body.previous_response_id, ['previous_response_id']);
+  yield named('conversation', idOf(body.conversation), ['conversation']);
   const compared = objectAt(body, 'prompt_cache_options')?.comparison_response_id;
-  yield required('response', compared, ['prompt_cache_options', 'comparison_response_id']);
+  yield named('response', compared, ['prompt_cache_options', 'comparison_response_id']);
   for (const [index, item] of entriesOf(body.input)) {
     if (isObject(item)) yield* idsOfItem(item, ['input', index]);
   }
@@ -52,22 +53,22 @@ function* idsOfResponses(body: JsonObject): Generator<NamedId | null> {
 
 function* idsOfTools(tools: unknown, path: Path): Generator<NamedId | null> {
   for (const [index, tool] of entriesOf(tools)) {
-    if (isObject(tool)) yield optional('container', tool.container, [...path, index, 'container']);
+    if (isObject(tool)) yield named('container', tool.container, [...path, index, 'container'], 'preferred');
   }
 }
 
 function* idsOfItem(item: JsonObject, path: Path): Generator<NamedId | null> {
   const type = textAt(item, 'type');
   if (type === 'item_reference' || (type === null && !('role' in item) && !('content' in item))) {
-    yield required('item', item.id, path);
+    yield named('item', item.id, path);
   }
   // A picture without its bytes is looked up by its id.
-  if (type === 'image_generation_call' && !item.result) yield required('item', item.id, path);
-  // So is reasoning that comes without what it was, by providers that keep it.
-  if (type === 'reasoning' && !item.encrypted_content && !hasEntries(item.content)) {
-    yield optional('item', item.id, path);
+  if (type === 'image_generation_call' && !item.result) yield named('item', item.id, path);
+  // So is reasoning that is not sealed, by providers that keep it; others read what it says.
+  if (type === 'reasoning' && !item.encrypted_content) {
+    yield named('item', item.id, path, hasEntries(item.content) ? 'none' : 'preferred');
   }
-  yield optional('container', item.container_id, path);
+  yield named('container', item.container_id, path, 'preferred');
   yield* idsOfTools(item.tools, [...path, 'tools']);
 }
 
@@ -75,15 +76,15 @@ const hasEntries = (value: unknown): boolean => Array.isArray(value) && value.le
 
 function* idsOfMessages(body: JsonObject): Generator<NamedId | null> {
   const path = ['thread', 'previous_message_id'];
-  yield required('message', objectAt(body, 'thread')?.previous_message_id, path);
+  yield named('message', objectAt(body, 'thread')?.previous_message_id, path);
   const compared = objectAt(body, 'diagnostics')?.previous_message_id;
-  yield optional('message', compared, ['diagnostics', 'previous_message_id']);
-  yield optional('container', idOf(body.container), ['container']);
+  yield named('message', compared, ['diagnostics', 'previous_message_id'], 'none');
+  yield named('container', idOf(body.container), ['container'], 'preferred');
 }
 
 function* idsOfChat(body: JsonObject): Generator<NamedId | null> {
   for (const [index, message] of entriesOf(body.messages)) {
     const audio = isObject(message) ? objectAt(message, 'audio') : null;
-    yield optional('audio', audio?.id, ['messages', index, 'audio', 'id']);
+    yield named('audio', audio?.id, ['messages', index, 'audio', 'id'], 'preferred');
   }
 }

@@ -90,6 +90,20 @@ test('reasoning that is sent back by its id alone is kept from being another key
   expect(own.headers.get('x-gateway-channel')).toBe('two');
 });
 
+test('reasoning that says what it was may go to any channel, but not under another key’s id', async () => {
+  const { id } = Object(Object(await create({ model: 'second', reasoning: { effort: 'low' } })).output)[0];
+  const content = [{ type: 'reasoning_text', text: 'I think.' }];
+  const input = [
+    { type: 'reasoning', id, summary: [], content },
+    { role: 'user', content: 'and?' },
+  ];
+  expect((await send('/v1/responses', { model: 'both', input }, OTHER)).status).toBe(404);
+  const own = await send('/v1/responses', { model: 'both', input });
+  expect(own.headers.get('x-gateway-channel')).toBe('one');
+  const unknown = [{ ...input[0], id: 'rs_unknown' }, input[1]];
+  expect((await send('/v1/responses', { model: 'both', input: unknown })).status).toBe(200);
+});
+
 test('items that stand in the request themselves are nobody’s to check, and cost no look into Redis', async () => {
   const read = async () => {
     const stats = await stack.redis.info('commandstats');

@@ -25,16 +25,16 @@ export async function pinCandidates(
   const origins = await originsOf(call);
   const known = ids.flatMap((named, index) => {
     const origin = origins[index];
-    return isKnown(origin) ? [{ named, origin }] : [];
+    return isKnown(origin) && named.need !== 'none' ? [{ named, origin }] : [];
   });
   const [first] = known;
   if (first === undefined) return usable;
   const pinned = own.filter(({ channel }) => channel.name === first.origin.channel);
   for (const { named, origin } of known) {
     const isElsewhere = pinned.length === 0 || origin.channel !== first.origin.channel;
-    if (named.isRequired && isElsewhere) throw notFound(named);
+    if (named.need === 'required' && isElsewhere) throw notFound(named);
   }
-  if (!known.some(({ named }) => named.isRequired)) {
+  if (!known.some(({ named }) => named.need === 'required')) {
     const others = usable.filter(({ protocol }) => protocol !== endpoint.protocol);
     return pinned.length === 0 ? usable : [...pinned, ...others];
   }
@@ -51,7 +51,7 @@ async function originsOf({
   const origins = await services.origins.find(ids, identity.keyId);
   for (const [index, named] of ids.entries()) {
     const origin = origins[index];
-    if (origin === 'foreign' || (named.isRequired && !isKnown(origin))) throw notFound(named);
+    if (origin === 'foreign' || (named.need === 'required' && !isKnown(origin))) throw notFound(named);
   }
   return origins;
 }
