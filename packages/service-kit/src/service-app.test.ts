@@ -165,7 +165,7 @@ test('a service does not start with an endpoint that nobody handles, or a handle
 });
 
 test('an internal error says retry, unless the work may have been done and paid for', async () => {
-  const { url } = await serve({
+  const { url } = await serveAudio({
     speech: (request) => {
       contextOf(request).mayBePaid = true;
       throw new TypeError('x is not a function');

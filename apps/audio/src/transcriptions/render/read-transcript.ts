@@ -1,4 +1,5 @@
 import { GatewayError, type GatewayErrorOptions } from '@gateway/contracts/gateway-error';
+import { parseJson } from '@gateway/contracts/json-depth';
 import {
   Transcript,
   type TranscriptFormat,
@@ -66,7 +67,7 @@ function quotedText(text: string): string | null {
 
 function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }
