@@ -12,12 +12,14 @@ channels:
   two: { provider: simulator, baseUrl: "${second}", apiKey: k, speaks: [messages] }
   chat: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [chat] }
   responses: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [responses] }
+  local: { provider: vllm, baseUrl: "${first}/v1", apiKey: k, speaks: [messages] }
 models:
   claude-first: { kind: text, routes: [{ channel: one }] }
   claude-second: { kind: text, routes: [{ channel: two }] }
   claude-both: { kind: text, routes: [{ channel: one, priority: 0 }, { channel: two, priority: 1 }] }
   claude-mixed: { kind: text, routes: [{ channel: chat, priority: 0 }, { channel: two, priority: 1 }] }
   to-chat: { kind: text, routes: [{ channel: chat }] }
+  to-local: { kind: text, routes: [{ channel: local }] }
   to-responses: { kind: text, routes: [{ channel: responses }] }
 `,
   });
@@ -58,8 +60,10 @@ const refusal = (type: string, errorCode: string) => ({
 test.for([
   ['to-chat', '/v1/messages'],
   ['to-responses', '/v1/messages'],
+  ['to-local', '/v1/messages'],
   ['to-chat', COUNT],
   ['to-responses', COUNT],
+  ['to-local', COUNT],
 ] as const)('%s, %s: a thread is refused on every turn, and nothing is asked', async ([model, path]) => {
   for (const turn of [{ thread: { type: 'create' } }, goOn('msg_1')]) {
     const { status, json } = await send({ model, ...turn }, { path });
@@ -150,6 +154,7 @@ test.for([
   ['claude-first', ['create', 'continue']],
   ['to-chat', []],
   ['to-responses', []],
+  ['to-local', []],
 ] as const)("%s: Anthropic's own tool runner does its task", async ([model, turns]) => {
   const calls: unknown[] = [];
   const weather = betaTool({

@@ -33,6 +33,9 @@ export const Quirks = z.strictObject({
   /** Chat: whether neighbouring messages of one role must be merged. */
   mergeMessages: z.boolean().default(false),
 
+  /** Messages: whether message threads are held. A server that ignores `thread` would answer a continued turn without its conversation. */
+  messageThreads: z.boolean().default(false),
+
   // Tools
   /** Whether `strict` on a function is understood. */
   strictTools: z.boolean().default(true),

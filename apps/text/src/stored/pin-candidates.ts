@@ -16,7 +16,10 @@ export async function pinCandidates(
 ): Promise<readonly Candidate[]> {
   const { request, endpoint } = call;
   const { ids, thread } = request;
-  const own = candidates.filter(({ protocol }) => protocol === endpoint.protocol);
+  const own = candidates.filter(
+    ({ protocol, route }) =>
+      protocol === endpoint.protocol && (thread === null || route.quirks.messageThreads),
+  );
   if (thread !== null && own.length === 0) throw threadUnsupported();
   const usable = thread === null ? candidates : own;
   // What has to be translated knows nothing of providers' ids, and says so itself; earlier responses are the exception.

@@ -88,6 +88,7 @@ export const PRESETS = {
     paths: messagesPaths,
     key: { header: 'x-api-key', prefix: '', required: true },
     builtInTools: 'any',
+    quirks: { messageThreads: true },
   },
   // The v1 API: no api-version parameter, models named by deployment in the body.
   'azure-openai': {
@@ -253,6 +254,7 @@ export const PRESETS = {
     // It accepts every key, but, as a real provider, not none.
     key: { ...bearer, required: false, fallback: 'simulator' },
     builtInTools: 'any',
+    quirks: { messageThreads: true },
   },
 } as const satisfies Record<string, Preset>;
 
