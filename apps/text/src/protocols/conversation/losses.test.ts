@@ -28,6 +28,17 @@ test('long names do not make the header long', () => {
   expect(header).toMatch(/^messages\[0\]\.x+.*,\+37$/);
 });
 
+test('a strict caller gets a long name of its own back in part', () => {
+  const losses = new Losses();
+  losses.drop(['messages', 0, 'x'.repeat(100_000)], 'unknown');
+  expect(() => refuseLosses(losses.dropped)).toThrow(
+    expect.objectContaining({
+      message: expect.stringMatching(/^.{1,400}$/),
+      options: expect.objectContaining({ path: ['messages', 0, 'x'.repeat(64)] }),
+    }),
+  );
+});
+
 test('a strict caller gets an error that names the losses', () => {
   const losses = new Losses();
   refuseLosses(losses.dropped);

@@ -24,6 +24,9 @@ export class Losses {
 /** Names beyond this many, or beyond this many characters, are counted and not listed: a header has bounds. */
 const [MAX_HEADER_NAMES, MAX_HEADER_LENGTH] = [40, 2000];
 
+/** A name that a caller chose is shown back only as far as a person needs it. */
+const MAX_SHOWN = 64;
+
 /** The value of `x-gateway-dropped`, or null where nothing was lost. */
 export function droppedHeader(dropped: readonly Dropped[]): string | null {
   if (dropped.length === 0) return null;
@@ -55,7 +58,7 @@ export function refuseLosses(dropped: readonly Dropped[]): void {
   if (first === undefined) return;
   const names = droppedHeader(dropped);
   refuseParameter(
-    first.path,
+    first.path.map((step) => (typeof step === 'string' ? step.slice(0, MAX_SHOWN) : step)),
     `The model that would answer cannot honour everything in this request, and x-gateway-strict is set: ${names} (${first.reason}).`,
   );
 }

@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { formatPath } from './conversation/path.ts';
+import { parseBody } from './conversation/raw-json.ts';
+import type { TextProtocol } from './conversation/text-protocol.ts';
+import { CALLERS, planFor } from './test-streams.ts';
+import { testSurroundings, testTarget, testTokens } from './test-surroundings.ts';
+import { translateReply } from './translate-reply.ts';
+import { translateRequest } from './translate-request.ts';
+
+const FOLDER = new URL('./fixtures/replies/', import.meta.url);
+
+const Answer = z.looseObject({
+  output: z.array(z.looseObject({ type: z.string(), call_id: z.string().optional() })).default([]),
+  content: z.array(z.looseObject({ type: z.string(), id: z.string().optional() })).default([]),
+  choices: z
+    .array(
+      z.looseObject({
+        message: z.looseObject({ tool_calls: z.array(z.looseObject({ id: z.string() })).default([]) }),
+      }),
+    )
+    .default([]),
+});
+type Answer = z.infer<typeof Answer>;
+
+const ASKED = { role: 'user', content: 'Hello' };
+const GOES_ON = { role: 'user', content: 'Go on.' };
+
+/** The next request of a client that sends an answer back as it came, with a result for each call. */
+const NEXT: Readonly<Record<TextProtocol, (answer: Answer) => object>> = {
+  responses: ({ output }) => {
+    const calls = output.filter(({ type }) => type === 'function_call');
+    const results = calls.map(({ call_id }) => ({ type: 'function_call_output', call_id, output: 'done' }));
+    return { model: 'm', input: [ASKED, ...output, ...results, GOES_ON] };
+  },
+  messages: ({ content }) => {
+    const calls = content.filter(({ type }) => type === 'tool_use');
+    const results = calls.map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: 'done' }));
+    const next = { role: 'user', content: [...results, { type: 'text', text: 'Go on.' }] };
+    return { model: 'm', max_tokens: 2000, messages: [ASKED, { role: 'assistant', content }, next] };
+  },
+  chat: ({ choices }) => {
+    const messages = choices.map(({ message }) => message);
+    const calls = messages.flatMap(({ tool_calls }) => tool_calls);
+    const results = calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'done' }));
+    return { model: 'm', messages: [ASKED, ...messages, ...results, GOES_ON] };
+  },
+};
+
+/** What another vendor's model really does not get to see. */
+const REAL_LOSS = /annotations$|citations$|logprobs$|reasoning|tool runs/;
+
+/** Replies in which there is an answer. */
+const ANSWERS = readdirSync(FOLDER).filter(
+  (file) => !/-(error|nonsense|failed|broken-arguments)\b/.test(file),
+);
+
+const CASES = ANSWERS.flatMap((file) => {
+  const upstream = CALLERS.find((protocol) => file.startsWith(`${protocol}-`));
+  if (upstream === undefined) throw new Error(`${file} does not begin with a protocol`);
+  const others = CALLERS.filter((caller) => caller !== upstream);
+  return others.map((caller) => ({ file, upstream, caller }));
+});
+
+function answerFor(caller: TextProtocol, upstream: TextProtocol, file: string): Answer {
+  const reply = parseBody(readFileSync(new URL(file, FOLDER), 'utf8'));
+  const { body } = translateReply(planFor(caller, upstream), reply, testSurroundings());
+  return Answer.parse(JSON.parse(JSON.stringify(body)));
+}
+
+test.for(CASES)(
+  '$file: what comes back of an answer to $caller is no loss but for what is really lost',
+  ({ file, upstream, caller }) => {
+    const answer = answerFor(caller, upstream, file);
+    for (const target of CALLERS.filter((protocol) => protocol !== caller)) {
+      const { dropped } = translateRequest({
+        caller,
+        body: NEXT[caller](answer),
+        target: testTarget(target, { reasoningBack: 'known' }),
+        tokens: testTokens,
+      });
+      const told = dropped.map(({ path, reason }) => `${reason} at ${formatPath(path)}`);
+      expect(told.filter((loss) => !REAL_LOSS.test(loss))).toEqual([]);
+    }
+  },
+);
