@@ -170,16 +170,21 @@ test('a broken record is reported and is no key and no team; all others are list
   const [one, other] = [await keys.createKey({ name: 'one' }), await keys.createKey({ name: 'other' })];
   for (const name of ['a', 'b']) await teams.createTeam({ name }, by);
   await redis.set(redisNames.record(one.record.id), '{"version":2,"team":12.5');
+  const member = await keys.createKey({ name: 'member', team: 'a' });
   await redis.set(redisNames.team('a'), '{}');
   await redis.xadd(redisNames.audit, '*', 'entry', '{');
 
-  expect((await keys.listKeys({ limit: 10 })).keys).toEqual([other.record]);
+  expect((await keys.listKeys({ limit: 10 })).keys).toEqual([member.record, other.record]);
   expect((await teams.listTeams({ limit: 10 })).teams.map(({ name }) => name)).toEqual(['b']);
   expect(await keys.findKey(one.secret)).toBeUndefined();
+  await expect(keys.findKey(member.secret)).rejects.toMatchObject({
+    code: 'service_unavailable',
+    retry: false,
+  });
   expect(await keys.getKey(one.record.id)).toBeUndefined();
   expect(await keys.revokeKey(one.record.id)).toBeUndefined();
   expect(await teams.deleteTeam('a', by)).toBeUndefined();
-  expect((await readAudit(redis, { limit: 10, onBroken })).entries).toHaveLength(4);
+  expect((await readAudit(redis, { limit: 10, onBroken })).entries).toHaveLength(5);
   expect(new Set(broken.map((record) => JSON.stringify(record))).size).toBe(3);
   expect(broken).toContainEqual({ kind: 'key', id: one.record.id });
   expect(broken).toContainEqual({ kind: 'team', id: 'a' });

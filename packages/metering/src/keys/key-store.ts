@@ -20,7 +20,7 @@ import { createRecordChanger, untilChanged } from './record-changer.ts';
 import { listRecords, type PageRequest } from './record-list.ts';
 import { redisNames } from './redis-names.ts';
 import type { KeySettings } from './settings.ts';
-import { parseTeamRecord } from './team-record.ts';
+import { parseTeamRecord, type TeamRecord } from './team-record.ts';
 
 /** A valid key's owner, and until when it stays valid by itself, in Unix milliseconds (Infinity for ever). */
 export interface FoundKey {
@@ -111,6 +111,16 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
   const changeRecord = createRecordChanger({ redis, now });
   const read = (id: string, text: string): KeyRecord | undefined =>
     readStored(text, parseKeyRecord, { kind: 'key', id }, onBroken);
+  /** Whose limits cannot be read is let in nowhere. */
+  const teamOf = ({ team }: KeyRecord, text: string | undefined): TeamRecord | undefined => {
+    if (team === null || text === undefined) return undefined;
+    const record = readStored(text, parseTeamRecord, { kind: 'team', id: team }, onBroken);
+    if (record !== undefined) return record;
+    throw new GatewayError('service_unavailable', {
+      message: `The gateway cannot read the limits of your team '${team}'. Tell whoever gave you the key.`,
+      retry: false,
+    });
+  };
   const placeOf = (id: string) => ({ id, record: redisNames.record(id), index: redisNames.index });
 
   const create = (record: KeyRecord, secretHash: string, by: Actor) =>
@@ -215,10 +225,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
       if (record === undefined) return undefined;
       const expiresAtMs = validUntilMs(record, secretHash, now());
       if (expiresAtMs === undefined) return undefined;
-      return {
-        identity: identityOf(record, team === undefined ? undefined : parseTeamRecord(team)),
-        expiresAtMs,
-      };
+      return { identity: identityOf(record, teamOf(record, team)), expiresAtMs };
     },
   };
 }
