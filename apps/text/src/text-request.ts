@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { readJsonBody } from '@gateway/service-kit/json-body';
 import { validate } from '@gateway/service-kit/validate';
 import { type AskedTool, askedTools } from './asked-tools.ts';
+import { isObject } from './json-object.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 
 /**
@@ -12,6 +13,8 @@ export interface TextRequest {
   readonly bytes: Buffer;
   readonly model: string;
   readonly streamed: boolean;
+  /** Chat: whether the caller asked for the chunk of a stream that says its usage. */
+  readonly showsUsage: boolean;
   readonly stored: boolean;
   readonly previousResponseId: string | null;
   /** Null where the request leaves it to the model. */
@@ -33,6 +36,7 @@ export async function readTextRequest(
     bytes,
     model: body.model,
     streamed: body.stream === true,
+    showsUsage: asksForUsage(body.stream_options),
     stored: body.store !== false,
     previousResponseId: typeof previous === 'string' ? previous : null,
     maxOutputTokens: typeof bound === 'number' ? bound : null,
@@ -40,3 +44,5 @@ export async function readTextRequest(
     builtInTools: protocol === 'chat' ? [] : askedTools(protocol, body),
   };
 }
+
+const asksForUsage = (options: unknown): boolean => isObject(options) && options.include_usage === true;

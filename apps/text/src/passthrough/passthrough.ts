@@ -1,27 +1,26 @@
+import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Reply } from '@gateway/upstream/reply';
-import {
-  noteEstimatedUsage,
-  noteFirstByte,
-  noteLosses,
-  noteReportedFailure,
-  noteUsage,
-} from '../call-notes.ts';
+import { noteEstimatedUsage, noteFirstByte, noteLosses, noteUsage } from '../call-notes.ts';
 import { type Carrier, unlessRefused } from '../carrier.ts';
-import { textAt } from '../json-object.ts';
+import { type JsonObject, textAt } from '../json-object.ts';
+import { estimatedUsage } from '../metering/estimate.ts';
 import { type Dropped, refuseLosses } from '../protocols/conversation/losses.ts';
+import { PROTOCOLS } from '../protocols/protocols.ts';
+import type { StreamReader } from '../protocols/stream-reader.ts';
 import { queryOf } from '../query-of.ts';
-import type { StreamWatch } from '../sse/stream-watch.ts';
 import type { TextCall } from '../text-call.ts';
+import type { TextEndpoint } from '../text-endpoint.ts';
 import { isStrict } from '../translation/is-strict.ts';
-import { estimatedUsage } from '../usage.ts';
 import { ownBody } from './own-body.ts';
-import { isEventStream, relayJson } from './relay-json.ts';
-import { relayStream } from './relay-stream.ts';
+import { failureReported, passedStream } from './passed-stream.ts';
+import { relayJson } from './relay-json.ts';
+import { streamHeaders } from './reply-headers.ts';
 import { upstreamRequestHeaders } from './upstream-request-headers.ts';
 
 /** Carries a call to a channel of its own protocol: nothing is rewritten but what `ownBody` says. */
 export function createPassthrough(call: TextCall): Carrier {
-  const { endpoint, message, response, context } = call;
+  const { endpoint, message } = call;
   let dropped: readonly Dropped[] = [];
   return {
     request: (candidate) =>
@@ -39,41 +38,65 @@ export function createPassthrough(call: TextCall): Carrier {
       }),
     relay: async (reply) => {
       noteLosses(call, endpoint.protocol, dropped);
-      if (!isEventStream(reply.headers['content-type'])) {
-        await relayJson({
-          reply,
-          response,
-          context,
-          onBody: (whole) => {
-            noteUsage(call, reply, endpoint.usageOf(whole));
-            if (whole.status === 'failed') noteReportedFailure(call, 'failed');
-            return rememberOrigin(call, reply, textAt(whole, 'id'));
-          },
-        });
-        noteFirstByte(call, reply);
-        return;
-      }
-      const watch = endpoint.createWatch();
-      try {
-        await relayStream({
-          reply,
-          response,
-          context,
-          watch,
-          keepAliveMs: call.services.keepAliveMs,
-          onId: (id) => rememberOrigin(call, reply, id),
-          onFirstByte: () => noteFirstByte(call, reply),
-        });
-      } finally {
-        noteStreamUsage(call, reply, watch);
-      }
-      if (watch.reportedFailure !== null) noteReportedFailure(call, watch.reportedFailure);
+      if (isEventStream(reply.headers)) await passStream(call, reply);
+      else await passWhole(call, reply);
     },
   };
 }
 
-function noteStreamUsage(call: TextCall, reply: Reply, watch: StreamWatch): void {
-  const { usage, ended, reportedFailure, outputLength } = watch;
+async function passWhole(call: TextCall, reply: Reply): Promise<void> {
+  const { response, context } = call;
+  await relayJson({
+    reply,
+    response,
+    context,
+    onBody: (whole, sizeBytes) => {
+      noteWholeReply(call, reply, whole, sizeBytes);
+      return rememberOrigin(call, reply, textAt(whole, 'id'));
+    },
+  });
+  noteFirstByte(call, reply);
+}
+
+async function passStream(call: TextCall, reply: Reply): Promise<void> {
+  const { endpoint, request, response, context, services } = call;
+  const reader = PROTOCOLS[endpoint.protocol].createStreamReader({ hidesUsage: !request.showsUsage });
+  try {
+    await relayStream({
+      reply,
+      response,
+      context,
+      stream: passedStream(reader, context.requestId),
+      status: reply.status,
+      headers: streamHeaders(reply, context),
+      keepAliveMs: services.keepAliveMs,
+      onId: (id) => rememberOrigin(call, reply, id),
+      onFirstByte: () => noteFirstByte(call, reply),
+    });
+  } finally {
+    noteStreamUsage(call, reply, reader);
+  }
+}
+
+/** Endpoints that only count generate nothing. */
+const isGenerated = ({ operation, protocol }: TextEndpoint): boolean => operation === protocol;
+
+/** A background response says what it used when it has ended. */
+const isUnderWay = ({ status }: JsonObject): boolean => status === 'queued' || status === 'in_progress';
+
+function noteWholeReply(call: TextCall, reply: Reply, whole: JsonObject, sizeBytes: number): void {
+  const { endpoint, context, request } = call;
+  const usage = PROTOCOLS[endpoint.protocol].readUsage(whole);
+  if (usage !== null) noteUsage(call, reply, usage);
+  else if (isGenerated(endpoint) && !isUnderWay(whole)) {
+    const lengths = { inputLength: request.bytes.length, outputLength: sizeBytes };
+    noteEstimatedUsage(call, reply, estimatedUsage(null, lengths));
+  }
+  if (whole.status === 'failed') context.failure ??= failureReported('failed');
+}
+
+function noteStreamUsage(call: TextCall, reply: Reply, reader: StreamReader): void {
+  const { usage, ended, reportedFailure, outputLength } = reader;
   // What a stream says before its error event is not its final count.
   if (usage !== null && ended && reportedFailure === null) noteUsage(call, reply, usage);
   else {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { Judge } from '@gateway/upstream/judge-first-output';
 import { judgeFirstOutput } from '@gateway/upstream/judge-first-output';
@@ -16,7 +17,7 @@ const MAX_REPLY_BYTES = 64 * 1024 * 1024;
  */
 export const judgeWhole: Judge = (first) => {
   const verdict = judgeFirstOutput(first);
-  if (verdict !== 'accept' || isEventStream(first.headers['content-type'])) return verdict;
+  if (verdict !== 'accept' || isEventStream(first.headers)) return verdict;
   if (!first.ended) return 'wait';
   return bodyOf(first.bytes) === null ? { status: 502, body: '' } : 'accept';
 };
@@ -32,15 +33,12 @@ function bodyOf(bytes: Buffer): JsonObject | null {
   return body;
 }
 
-export const isEventStream = (contentType: string | undefined): boolean =>
-  contentType?.startsWith('text/event-stream') ?? false;
-
 interface RelayJsonOptions {
   readonly reply: Reply;
   readonly response: ServerResponse;
   readonly context: RequestContext;
   /** Told of the body before the caller gets it. */
-  readonly onBody: (body: JsonObject) => Promise<void> | undefined;
+  readonly onBody: (body: JsonObject, sizeBytes: number) => Promise<void> | undefined;
 }
 
 /**
@@ -52,7 +50,7 @@ export async function relayJson({ reply, response, context, onBody }: RelayJsonO
   const bytes = await reply.bytes(MAX_REPLY_BYTES);
   const body = bodyOf(bytes);
   if (body === null) throw notJson();
-  const pending = onBody(body);
+  const pending = onBody(body, bytes.length);
   if (pending !== undefined) await pending;
   response.writeHead(reply.status, { ...replyHeaders(reply, context), 'content-length': bytes.length });
   response.end(bytes);

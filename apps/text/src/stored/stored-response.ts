@@ -1,14 +1,17 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
 import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
 import type { RequestHandler } from 'express';
-import { isEventStream, relayJson } from '../passthrough/relay-json.ts';
-import { relayStream } from '../passthrough/relay-stream.ts';
+import { passedStream } from '../passthrough/passed-stream.ts';
+import { relayJson } from '../passthrough/relay-json.ts';
+import { streamHeaders } from '../passthrough/reply-headers.ts';
+import { createResponsesStreamReader } from '../protocols/responses/stream-reader.ts';
 import { queryOf } from '../query-of.ts';
 import { sendFor } from '../send-for.ts';
-import { createResponseWatch } from '../sse/response-watch.ts';
 import type { TextServices } from '../text-call.ts';
 import type { ResponseOrigin } from './response-origins.ts';
 
@@ -41,18 +44,15 @@ export function createStoredHandler({ method, subpath }: StoredCall, services: T
       dialect: 'openai',
       streamed: true,
     });
-    if (isEventStream(reply.headers['content-type'])) {
-      const watch = createResponseWatch({ resumed: true });
-      const { keepAliveMs } = services;
-      const nothing = () => undefined;
+    if (isEventStream(reply.headers)) {
       await relayStream({
         reply,
         response,
         context,
-        watch,
-        keepAliveMs,
-        onId: nothing,
-        onFirstByte: nothing,
+        stream: passedStream(createResponsesStreamReader({ resumed: true }), context.requestId),
+        status: reply.status,
+        headers: streamHeaders(reply, context),
+        keepAliveMs: services.keepAliveMs,
       });
       return;
     }

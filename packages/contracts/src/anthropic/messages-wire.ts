@@ -133,17 +133,6 @@ export const MessagesRequestWire = z.looseObject({
 });
 export type MessagesRequestWire = z.infer<typeof MessagesRequestWire>;
 
-export const MessagesUsage = z.looseObject({
-  input_tokens: optionalNumber,
-  cache_creation_input_tokens: optionalNumber,
-  cache_read_input_tokens: optionalNumber,
-  output_tokens: optionalNumber,
-  output_tokens_details: z.looseObject({ thinking_tokens: optionalNumber }).nullish(),
-  server_tool_use: z.looseObject({ web_search_requests: optionalNumber }).nullish(),
-  service_tier: optionalText,
-});
-export type MessagesUsage = z.infer<typeof MessagesUsage>;
-
 /** How a reply ended: the same members at the top of a message and in `message_delta.delta`. */
 const ending = {
   stop_reason: optionalText,
@@ -170,7 +159,6 @@ export const MessagesReply = z.looseObject({
   id: optionalText,
   model: optionalText,
   content: z.array(z.looseObject({ type: z.string() })),
-  usage: MessagesUsage.nullish(),
   ...ending,
 });
 export type MessagesReply = z.infer<typeof MessagesReply>;
@@ -179,7 +167,7 @@ export type MessagesReply = z.infer<typeof MessagesReply>;
 export const MessagesEvent = z.looseObject({
   type: z.string(),
   message: z
-    .looseObject({ id: optionalText, model: optionalText, usage: MessagesUsage.nullish() })
+    .looseObject({ id: optionalText, model: optionalText })
     .optional(),
   index: z.number().optional(),
   content_block: z.looseObject({ type: z.string() }).optional(),
@@ -194,7 +182,6 @@ export const MessagesEvent = z.looseObject({
       ...ending,
     })
     .optional(),
-  usage: MessagesUsage.nullish(),
   error: z.looseObject({ type: optionalText, message: optionalText }).optional(),
 });
 export type MessagesEvent = z.infer<typeof MessagesEvent>;

@@ -159,17 +159,6 @@ export const ChatRequest = z.looseObject({
 });
 export type ChatRequest = z.infer<typeof ChatRequest>;
 
-export const ChatUsage = z.looseObject({
-  prompt_tokens: optionalNumber,
-  completion_tokens: optionalNumber,
-  total_tokens: optionalNumber,
-  prompt_tokens_details: z
-    .looseObject({ cached_tokens: optionalNumber, cache_write_tokens: optionalNumber })
-    .nullish(),
-  completion_tokens_details: z.looseObject({ reasoning_tokens: optionalNumber }).nullish(),
-  prompt_cache_hit_tokens: optionalNumber,
-});
-
 const annotation = z.looseObject({ type: z.string() });
 const logprobs = z.looseObject({ content: z.array(z.unknown()).nullish() });
 
@@ -213,7 +202,6 @@ export const ChatReply = z.looseObject({
       }),
     )
     .nullish(),
-  usage: ChatUsage.nullish(),
   service_tier: optionalText,
   error: serverError.nullish(),
 });
@@ -232,7 +220,6 @@ export const ChatChunk = z.looseObject({
       }),
     )
     .nullish(),
-  usage: ChatUsage.nullish(),
   service_tier: optionalText,
   error: serverError.nullish(),
 });

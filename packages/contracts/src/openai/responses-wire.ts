@@ -187,15 +187,6 @@ export const ResponsesOutputItem = {
   }),
 } as const;
 
-export const ResponsesUsage = z.looseObject({
-  input_tokens: z.number().nullish(),
-  input_tokens_details: z
-    .looseObject({ cached_tokens: z.number().nullish(), cache_write_tokens: z.number().nullish() })
-    .nullish(),
-  output_tokens: z.number().nullish(),
-  output_tokens_details: z.looseObject({ reasoning_tokens: z.number().nullish() }).nullish(),
-});
-
 const responseError = z.looseObject({ code: optionalText, message: optionalText, type: optionalText });
 
 export const ResponsesReply = z.looseObject({
@@ -203,7 +194,6 @@ export const ResponsesReply = z.looseObject({
   status: optionalText,
   model: optionalText,
   output: z.array(z.looseObject({ type: z.string() })).nullish(),
-  usage: ResponsesUsage.nullish(),
   error: responseError.nullish(),
   incomplete_details: z.looseObject({ reason: optionalText }).nullish(),
   service_tier: optionalText,

@@ -1,17 +1,28 @@
-import { openaiError } from '@gateway/service-kit/error-response';
-import { isObject, type JsonObject, numberAt, objectAt, parseObject, textAt } from '../json-object.ts';
-import { type TokenUsage, usageBy, usageOfCompletion } from '../usage.ts';
-import { Garbage, type StreamWatch } from './stream-watch.ts';
+import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../../json-object.ts';
+import { atTier, type Usage } from '../conversation/reply.ts';
+import { COMMENT_FRAME } from '../sse-frames.ts';
+import { findString, numberAfter, readEvent, type StreamReader } from '../stream-reader.ts';
+import { errorFrame, errorWordOf } from './errors.ts';
+import { readUsage } from './usage.ts';
 
-const readUsage = usageBy(usageOfCompletion);
+/** What a chunk that only adds text to one answer has, as it is written without spaces, and what it cannot have. */
+const TEXT_OPENING = '"delta":{"content":"';
+const UNFINISHED = '"finish_reason":null';
+const INDEX = '"index":';
+const MAY_MATTER = ['"usage":{', '"error"', '"tool_calls"', '"finish_reason":"'] as const;
+
+interface ChatStreamOptions {
+  /** The caller has not asked for the chunk that holds nothing but usage: it is read and not shown. */
+  readonly hidesUsage?: boolean;
+}
 
 /**
- * Watches a stream of Chat Completions. Servers differ in how they end it: with `[DONE]`, or by closing once every
+ * Reads a stream of Chat Completions. Servers differ in how they end it: with `[DONE]`, or by closing once every
  * answer has its `finish_reason`. Both are an end.
  */
-export function createChatWatch(): StreamWatch {
+export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions = {}): StreamReader {
   let id: string | null = null;
-  let usage: TokenUsage | null = null;
+  let usage: Usage | null = null;
   let outputLength = 0;
   let ended = false;
   /** Answers that have begun and not ended; there may be several (`n`). */
@@ -27,27 +38,41 @@ export function createChatWatch(): StreamWatch {
     }
   };
 
-  const onChunk = (chunk: JsonObject) => {
+  /** Whether a chunk added text to one answer and said nothing else. */
+  const passesUnread = (text: string): boolean => {
+    const said = findString(text, TEXT_OPENING);
+    if (said === null || !text.includes(UNFINISHED) || MAY_MATTER.some((name) => text.includes(name)))
+      return false;
+    const index = numberAfter(text, INDEX);
+    if (index === null || text.indexOf(INDEX) !== text.lastIndexOf(INDEX)) return false;
+    unfinished.add(index);
+    outputLength += said.end - said.start;
+    return true;
+  };
+
+  /** Whether the caller is to see it. */
+  const onChunk = (chunk: JsonObject): boolean => {
     id ??= textAt(chunk, 'id');
-    usage = readUsage(chunk) ?? usage;
+    usage = atTier(readUsage(chunk), chunk.service_tier) ?? usage;
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
     for (const choice of choices) outputLength += deltaLength(choice);
     for (const choice of choices) if (isObject(choice)) onChoice(choice);
-    if ((chunk.error ?? null) === null) return;
+    const failure = errorWordOf(chunk);
+    if (failure === null) return !hidesUsage || !isUsageChunk(chunk);
     ended = true;
-    const error = objectAt(chunk, 'error');
-    reportedFailure = (error && (textAt(error, 'code') ?? textAt(error, 'type'))) ?? 'error';
+    reportedFailure = failure;
+    return true;
   };
 
   return {
-    event: (data) => {
-      if (data === '[DONE]') {
-        ended = true;
-        return;
-      }
-      const chunk = parseObject(data);
-      if (chunk === null) throw new Garbage();
-      onChunk(chunk);
+    frame: (frame) => {
+      if (id !== null && passesUnread(frame.latin1)) return true;
+      const { data } = frame;
+      if (data === null) return true;
+      const chunk = readEvent(data);
+      if (chunk !== null) return onChunk(chunk);
+      ended = true;
+      return true;
     },
     get id() {
       return id;
@@ -67,11 +92,14 @@ export function createChatWatch(): StreamWatch {
     get reportedFailure() {
       return reportedFailure;
     },
-    // Clients throw on `error`; a `[DONE]` behind it would make the answer look whole to those that do not.
-    breakOff: (error) => `data: ${JSON.stringify({ error: openaiError(error) })}\n\n`,
-    keepAlive: () => ': keepalive\n\n',
+    breakOff: errorFrame,
+    keepAlive: () => COMMENT_FRAME,
   };
 }
+
+/** The chunk before `[DONE]` that `stream_options.include_usage` asks for: it has usage and no choices. */
+const isUsageChunk = ({ choices, usage }: JsonObject): boolean =>
+  Array.isArray(choices) && choices.length === 0 && isObject(usage);
 
 /** Where servers put what the model wrote. */
 const DELTA_TEXTS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const;

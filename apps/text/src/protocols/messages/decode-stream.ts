@@ -1,4 +1,3 @@
-import type { MessagesUsage } from '@gateway/contracts/anthropic/messages-wire';
 import {
   MessagesBlock,
   type MessagesCitation,
@@ -6,7 +5,6 @@ import {
 } from '@gateway/contracts/anthropic/messages-wire';
 import { NO_USAGE, type Usage } from '../conversation/reply.ts';
 import type { StreamEvent } from '../conversation/stream-event.ts';
-import type { SseMessage } from '../sse-frames.ts';
 import type { StreamStep } from '../step.ts';
 import type { Target } from '../target.ts';
 import { readUpstream, upstreamCutOff } from '../wire.ts';
@@ -14,7 +12,7 @@ import { decodeCitation } from './citations.ts';
 import { decodeSearchResult, ownPayload, queriesOf } from './decode-reply.ts';
 import { decodeMessagesError } from './errors.ts';
 import { decodeFinish } from './finish-reason.ts';
-import { decodeTier, decodeUsage } from './usage.ts';
+import { decodeTier, mergeUsage, readUsage } from './usage.ts';
 
 interface OpenBlock {
   readonly type: string;
@@ -28,12 +26,12 @@ interface OpenBlock {
 }
 
 /** A Messages stream from an upstream, as neutral events. */
-export class MessagesStreamDecoder implements StreamStep<SseMessage, StreamEvent> {
+export class MessagesStreamDecoder implements StreamStep<string, StreamEvent> {
   readonly #target: Target;
   readonly #clean: (text: string) => string;
   readonly #searches = new Map<string, readonly string[]>();
   #block: OpenBlock | null = null;
-  #firstUsage: MessagesUsage = {};
+  #reported: ReturnType<typeof mergeUsage> = null;
   #usage: Usage = NO_USAGE;
   #tier: string | undefined;
   #ending: Parameters<typeof decodeFinish>[0] | null = null;
@@ -44,14 +42,13 @@ export class MessagesStreamDecoder implements StreamStep<SseMessage, StreamEvent
     this.#clean = clean;
   }
 
-  *event({ data }: SseMessage): Generator<StreamEvent> {
+  *event(data: string): Generator<StreamEvent> {
     if (this.#ended || data === '[DONE]') return;
     const event = readUpstream(MessagesEvent, JSON.parse(data));
     switch (event.type) {
       case 'message_start':
-        this.#firstUsage = event.message?.usage ?? {};
-        this.#usage = decodeUsage(this.#firstUsage);
-        this.#tier = decodeTier(this.#firstUsage.service_tier);
+        this.#count(event.message?.usage);
+        this.#tier = decodeTier(this.#reported?.service_tier);
         yield { type: 'start', usage: this.#usage, serviceTier: this.#tier };
         break;
       case 'content_block_start':
@@ -64,7 +61,7 @@ export class MessagesStreamDecoder implements StreamStep<SseMessage, StreamEvent
         yield* this.#stop();
         break;
       case 'message_delta':
-        this.#usage = decodeUsage(event.usage ?? {}, this.#firstUsage);
+        this.#count(event.usage);
         if (event.delta?.stop_reason) this.#ending = event.delta;
         break;
       case 'message_stop':
@@ -84,6 +81,11 @@ export class MessagesStreamDecoder implements StreamStep<SseMessage, StreamEvent
     if (this.#ended) return;
     this.#ended = true;
     yield { type: 'error', error: upstreamCutOff(), usage: this.#usage };
+  }
+
+  #count(usage: unknown): void {
+    this.#reported = mergeUsage(this.#reported, usage);
+    this.#usage = readUsage(this.#reported) ?? NO_USAGE;
   }
 
   *#finish(): Generator<StreamEvent> {
