@@ -7,10 +7,10 @@ import {
 } from '@gateway/contracts/openai/transcriptions';
 import type { JobAct } from '@gateway/jobs/job-act';
 import type { UploadStore } from '@gateway/jobs/upload-store';
+import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
-import { isEventStream } from '../event-stream/is-event-stream.ts';
 import { estimateTranscription, usageOfTranscription } from '../metering/transcription-usage.ts';
 import { relayDeltas } from './relay-deltas.ts';
 import { parseTranscript, renderTranscript } from './render/render-transcript.ts';

@@ -61,21 +61,18 @@ async function passWhole(call: TextCall, reply: Reply): Promise<void> {
 async function passStream(call: TextCall, reply: Reply): Promise<void> {
   const { endpoint, request, response, context, services } = call;
   const reader = PROTOCOLS[endpoint.protocol].createStreamReader({ hidesUsage: !request.showsUsage });
-  try {
-    await relayStream({
-      reply,
-      response,
-      context,
-      stream: passedStream(reader, context.requestId),
-      status: reply.status,
-      headers: streamHeaders(reply, context),
-      keepAliveMs: services.keepAliveMs,
-      onId: (id) => rememberOrigin(call, reply, id),
-      onFirstByte: () => noteFirstByte(call, reply),
-    });
-  } finally {
-    noteStreamUsage(call, reply, reader);
-  }
+  await relayStream({
+    reply,
+    response,
+    context,
+    stream: passedStream(reader, context.requestId),
+    status: reply.status,
+    headers: streamHeaders(reply, context),
+    keepAliveMs: services.keepAliveMs,
+    onId: (id) => rememberOrigin(call, reply, id),
+    onFirstByte: () => noteFirstByte(call, reply),
+    onEnd: () => noteStreamUsage(call, reply, reader),
+  });
 }
 
 /** Endpoints that only count generate nothing. */

@@ -45,21 +45,20 @@ async function translateStream(answer: Answer): Promise<void> {
   const { call, reply, plan, goOn, head } = answer;
   const { response, context, services } = call;
   const translator = new StreamTranslator(plan, around(answer), goOn);
-  try {
-    await relayStream({
-      reply,
-      response,
-      context,
-      stream: translator,
-      headers: streamHead(head),
-      keepAliveMs: services.keepAliveMs,
-      onFirstByte: () => noteFirstByte(call, reply),
-    });
-  } finally {
-    const { usage, outputLength, finish } = translator;
-    if (finish?.unknown !== undefined) context.line.unknownFinish = finish.unknown;
-    noteTranslatedUsage(answer, { usage, isWhole: finish !== null, outputLength });
-  }
+  await relayStream({
+    reply,
+    response,
+    context,
+    stream: translator,
+    headers: streamHead(head),
+    keepAliveMs: services.keepAliveMs,
+    onFirstByte: () => noteFirstByte(call, reply),
+    onEnd: () => {
+      const { usage, outputLength, finish } = translator;
+      if (finish?.unknown !== undefined) context.line.unknownFinish = finish.unknown;
+      noteTranslatedUsage(answer, { usage, isWhole: finish !== null, outputLength });
+    },
+  });
 }
 
 /** The whole answer of an upstream that does not stream, as the events that a streaming caller waits for. */

@@ -74,7 +74,7 @@ class EventStream implements RelayedStream {
     const joined = new JoinedOutput();
     try {
       const last = this.#reader.end();
-      if (last !== null) joined.add(last, this.#mapper.frame(last));
+      if (last !== null && isWholeEvent(last.data)) joined.add(last, this.#mapper.frame(last));
       const owed = this.#mapper.end();
       joined.addText(typeof owed === 'string' ? owed : this.#break(owed, joined));
     } catch (cause) {
@@ -125,6 +125,17 @@ class EventStream implements RelayedStream {
   #given(joined: JoinedOutput): Output {
     if (!joined.isEmpty) this.#hasBegun = true;
     return joined.output;
+  }
+}
+
+/** Clients read a last event without its empty line too; half of one they do not. */
+function isWholeEvent(data: string | null): boolean {
+  if (data === null || data === '[DONE]') return data !== null;
+  try {
+    JSON.parse(data);
+    return true;
+  } catch {
+    return false;
   }
 }
 

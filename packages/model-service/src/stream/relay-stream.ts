@@ -20,6 +20,8 @@ interface RelayOptions {
   readonly onId?: (id: string) => Promise<void> | undefined;
   /** Told when the first bytes go out. */
   readonly onFirstByte?: () => void;
+  /** Told once, when the answer is over and before the caller can know it: what broke it, where something did. */
+  readonly onEnd?: (failure: GatewayError | undefined) => void;
 }
 
 /**
@@ -149,15 +151,19 @@ class Relay {
   #finish(): void {
     const { stream, response, context } = this.#options;
     const { failure } = stream;
-    this.#stop();
+    this.#over = true;
     if (failure !== null || stream.rest === 'cancelled') this.#reply.cancel();
-    if (this.#hasLeft) this.#resolve();
-    else if (failure !== null && !response.headersSent) this.#reject(failure);
-    else {
+    if (this.#hasLeft) this.#stop(undefined);
+    else if (failure !== null && !response.headersSent) {
+      this.#stop(failure);
+      this.#reject(failure);
+      return;
+    } else {
       if (failure !== null) context.failure ??= failure;
+      this.#stop(context.failure);
       response.end();
-      this.#resolve();
     }
+    this.#resolve();
   }
 
   /** The stream broke, outside of what it said. */
@@ -168,13 +174,13 @@ class Relay {
       this.#finish();
       return;
     }
-    this.#stop();
     const shown = endedRequest(context) ?? error;
+    if (response.headersSent) context.failure = shown;
+    this.#stop(shown);
     if (!response.headersSent) {
       this.#reject(shown);
       return;
     }
-    context.failure = shown;
     const ending = stream.fail(shown);
     if (ending === null) response.destroy();
     else response.end(ending);
@@ -210,11 +216,12 @@ class Relay {
     if (performance.now() - this.#lastWriteAt >= keepAliveMs) this.#write(stream.keepAlive());
   };
 
-  #stop(): void {
-    const { response, context } = this.#options;
+  #stop(failure: GatewayError | undefined): void {
+    const { response, context, onEnd } = this.#options;
     this.#over = true;
     clearInterval(this.#keepAlive);
     response.off('drain', this.#onDrain);
     context.signal.removeEventListener('abort', this.#onAbort);
+    onEnd?.(failure);
   }
 }
