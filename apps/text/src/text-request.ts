@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { readJsonBody } from '@gateway/service-kit/json-body';
 import { validate } from '@gateway/service-kit/validate';
 import { type AskedTool, askedTools } from './asked-tools.ts';
-import { isObject } from './json-object.ts';
+import { isObject, type JsonObject } from './json-object.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 
 /**
@@ -13,8 +13,8 @@ export interface TextRequest {
   readonly bytes: Buffer;
   readonly model: string;
   readonly streamed: boolean;
-  /** Chat: whether the caller asked for the chunk of a stream that says its usage. */
-  readonly showsUsage: boolean;
+  /** Chat: what the caller wants to see in a stream, its usage for one. */
+  readonly streamOptions: JsonObject | null;
   readonly stored: boolean;
   readonly previousResponseId: string | null;
   /** Null where the request leaves it to the model. */
@@ -36,7 +36,7 @@ export async function readTextRequest(
     bytes,
     model: body.model,
     streamed: body.stream === true,
-    showsUsage: asksForUsage(body.stream_options),
+    streamOptions: isObject(body.stream_options) ? body.stream_options : null,
     stored: body.store !== false,
     previousResponseId: typeof previous === 'string' ? previous : null,
     maxOutputTokens: typeof bound === 'number' ? bound : null,
@@ -44,5 +44,3 @@ export async function readTextRequest(
     builtInTools: protocol === 'chat' ? [] : askedTools(protocol, body),
   };
 }
-
-const asksForUsage = (options: unknown): boolean => isObject(options) && options.include_usage === true;

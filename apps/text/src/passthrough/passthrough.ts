@@ -17,15 +17,17 @@ import { failureReported, passedStream } from './passed-stream.ts';
 import { relayJson } from './relay-json.ts';
 import { streamHeaders } from './reply-headers.ts';
 import { upstreamRequestHeaders } from './upstream-request-headers.ts';
+import { createUsageQuestion, showsUsage } from './usage-question.ts';
 
 /** Carries a call to a channel of its own protocol: nothing is rewritten but what `ownBody` says. */
 export function createPassthrough(call: TextCall): Carrier {
   const { endpoint, message } = call;
+  const usageQuestion = createUsageQuestion(call);
   let dropped: readonly Dropped[] = [];
   return {
     request: (candidate) =>
       unlessRefused(() => {
-        const own = ownBody(call, candidate);
+        const own = ownBody(call, candidate, usageQuestion.streamOptions(candidate));
         if (isStrict(message)) refuseLosses(own.dropped);
         dropped = own.dropped;
         return {
@@ -36,6 +38,7 @@ export function createPassthrough(call: TextCall): Carrier {
           body: own.body,
         };
       }),
+    learn: (error) => usageQuestion.isRefused(error),
     relay: async (reply) => {
       noteLosses(call, endpoint.protocol, dropped);
       if (isEventStream(reply.headers)) await passStream(call, reply);
@@ -45,7 +48,8 @@ export function createPassthrough(call: TextCall): Carrier {
 }
 
 async function passWhole(call: TextCall, reply: Reply): Promise<void> {
-  const { response, context } = call;
+  const { endpoint, request, response, context } = call;
+  const { replyFrames } = PROTOCOLS[endpoint.protocol];
   await relayJson({
     reply,
     response,
@@ -54,13 +58,16 @@ async function passWhole(call: TextCall, reply: Reply): Promise<void> {
       noteWholeReply(call, reply, whole, sizeBytes);
       return rememberOrigin(call, reply, textAt(whole, 'id'));
     },
+    ...(request.streamed && {
+      asStream: (whole) => replyFrames(whole, { hidesUsage: !showsUsage(request) }),
+    }),
   });
   noteFirstByte(call, reply);
 }
 
 async function passStream(call: TextCall, reply: Reply): Promise<void> {
   const { endpoint, request, response, context, services } = call;
-  const reader = PROTOCOLS[endpoint.protocol].createStreamReader({ hidesUsage: !request.showsUsage });
+  const reader = PROTOCOLS[endpoint.protocol].createStreamReader({ hidesUsage: !showsUsage(request) });
   await relayStream({
     reply,
     response,
