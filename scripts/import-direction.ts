@@ -21,6 +21,9 @@ const MIDDLE = [
   'packages/forms',
 ];
 
+/** What model services do alike. It stands above the middle, and only apps may use it. */
+const MODEL_SERVICE = 'packages/model-service';
+
 /** What each folder may use when it runs. A folder that is not named here may use no workspace package at all. */
 const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   'packages/service-kit': ['packages/contracts'],
@@ -28,11 +31,18 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   'packages/metering': ['packages/contracts'],
   'packages/jobs': ['packages/contracts'],
   'packages/forms': ['packages/contracts'],
+  [MODEL_SERVICE]: [
+    'packages/service-kit',
+    'packages/upstream',
+    'packages/metering',
+    'packages/jobs',
+    'packages/contracts',
+  ],
   'packages/simulator': ['packages/contracts'],
   'packages/stack': ['packages/upstream', 'packages/redis-server', 'packages/contracts'],
   'packages/testkit': ['packages/redis-server', 'packages/contracts'],
 };
-const APPS_MAY_USE = [...MIDDLE, 'packages/contracts'];
+const APPS_MAY_USE = [MODEL_SERVICE, ...MIDDLE, 'packages/contracts'];
 
 /** What anybody may use in tests only. */
 const TESTS_MAY_USE = [...MIDDLE, 'simulator', 'testkit', 'stack', 'redis-server', 'contracts'].map((name) =>

@@ -1,4 +1,5 @@
 import { readSse } from '@gateway/testkit/collect-sse';
+import { openStandingReader, startFlood, takenAtStandstill } from '@gateway/testkit/start-flood';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startImage, type TestImage } from './testing/start-image.ts';
 
@@ -7,7 +8,10 @@ beforeAll(async () => {
   image = await startImage();
   await image.startWorker();
 });
-beforeEach(() => image.reset());
+beforeEach(() => {
+  image.reset();
+  image.useProvider(image.simulator.url);
+});
 afterAll(() => image.close());
 
 const _dallE2 = { model: 'dall-e-2', prompt: 'a cat', size: '256x256' } as const;
@@ -86,4 +90,55 @@ test('a caller who leaves a stream ends the request to the upstream', async () =
   caller.abort();
   const sent = await image.simulator.nextRequest();
   expect(await sent.closed).toBe('aborted');
+});
+
+const MB = 1024 * 1024;
+
+test('a caller who does not read holds up the upstream instead of filling memory', async () => {
+  const type = 'image_generation.partial_image';
+  const event = { type, b64_json: 'A'.repeat(MB), partial_image_index: 0 };
+  const piece = `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
+  const tail =
+    'event: image_generation.completed\ndata: {"type":"image_generation.completed","b64_json":"AAAA"}\n\n';
+  await using flood = await startFlood({ contentType: 'text/event-stream', piece, count: 100, tail });
+  image.useProvider(flood.url);
+  const reader = await openStandingReader({
+    url: `${image.url}/v1/images/generations`,
+    headers: image.headersFor(),
+    body: { model: 'gpt-image-1.5', prompt: 'a cat', stream: true, partial_images: 3 },
+  });
+  expect(await takenAtStandstill(flood, 32 * MB)).toBeLessThan(32 * MB);
+  const { bytes, end } = await reader.readAll();
+  expect(bytes).toBe(100 * piece.length + tail.length);
+  expect(end.endsWith(tail)).toBe(true);
+});
+
+test('the images of an upstream that was asked for a stream and answers whole become the events of one', async () => {
+  const usage = { input_tokens: 7, output_tokens: 300, total_tokens: 307 };
+  const data = [{ b64_json: 'AAAA' }, { b64_json: 'BBBB' }];
+  image.simulator.script('/v1/images/generations', {
+    json: { created: 1_795_000_000, size: '1024x1024', quality: 'low', data, usage },
+  });
+  const reply = await image.generate({ model: 'gpt-image-1.5', prompt: 'a cat', n: 2, stream: true });
+  const events: unknown[] = [];
+  for await (const { json } of readSse(reply)) events.push(json);
+  const shape = {
+    type: 'image_generation.completed',
+    created_at: 1_795_000_000,
+    size: '1024x1024',
+    quality: 'low',
+  };
+  expect(events).toEqual([
+    { ...shape, b64_json: 'AAAA' },
+    { ...shape, b64_json: 'BBBB', usage },
+  ]);
+  expect(await image.lastLine()).toMatchObject({ images: 2, channel: 'one' });
+});
+
+test('an upstream that was asked for a stream and answers without images is an error', async () => {
+  image.simulator.script('/v1/images/generations', {
+    json: { data: [{ url: 'https://example.com/a.png' }] },
+  });
+  const reply = await image.generate({ model: 'gpt-image-1.5', prompt: 'a cat', stream: true });
+  expect(reply.status).toBe(502);
 });

@@ -1,10 +1,9 @@
-import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { Attempt, Reply } from '@gateway/upstream/reply';
 import { type Dropped, droppedHeader } from './protocols/conversation/losses.ts';
+import type { Usage } from './protocols/conversation/reply.ts';
 import type { TextProtocol } from './protocols/conversation/text-protocol.ts';
 import type { TextCall } from './text-call.ts';
-import type { TokenUsage } from './usage.ts';
 
 /** Fills the request's log line with what its attempts at channels came to. */
 export function attemptNotes({ line }: Pick<RequestContext, 'line'>): (attempt: Attempt) => void {
@@ -32,12 +31,7 @@ export function noteFirstByte({ context, services, startedAt, tally }: TextCall,
   services.metrics.firstByte(reply.candidate.channel.name, durationMs);
 }
 
-export function noteUsage(
-  { context, services, tally }: TextCall,
-  reply: Reply,
-  usage: TokenUsage | null,
-): void {
-  if (usage === null) return;
+export function noteUsage({ context, services, tally }: TextCall, reply: Reply, usage: Usage): void {
   tally.usage = usage;
   const { line } = context;
   line.inputTokens = usage.inputTokens;
@@ -48,7 +42,7 @@ export function noteUsage(
 }
 
 /** The same where the upstream did not say it, or not to the end. */
-export function noteEstimatedUsage(call: TextCall, reply: Reply, usage: TokenUsage): void {
+export function noteEstimatedUsage(call: TextCall, reply: Reply, usage: Usage): void {
   call.tally.estimated = true;
   call.context.line.usageEstimated = true;
   noteUsage(call, reply, usage);
@@ -65,13 +59,4 @@ export function noteLosses(
   response.setHeader('x-gateway-dropped', names);
   context.line.dropped = names;
   services.metrics.losses(endpoint.protocol, target, dropped.length);
-}
-
-/** The provider said itself, within a reply that passes as it is, that it failed. */
-export function noteReportedFailure({ context }: Pick<TextCall, 'context'>, what: string): void {
-  context.failure ??= new GatewayError('upstream_failed', {
-    message: 'The upstream failed to answer this request.',
-    source: 'upstream',
-    cause: new Error(`the upstream reported a failure: ${what}`),
-  });
 }

@@ -89,26 +89,79 @@ test('of several answers each must have come to its end', async () => {
   expect(await ask(begun)).toContain('"error"');
 });
 
-test('usage is read on the side where the caller asked for it, and estimated where not', async () => {
-  const ask = async (requestId: string, more: object) => {
+const askForStream = async (requestId: string, more: object = {}) => {
+  const reply = await stack.text.fetch(PATH, {
+    body: { model: 'plain', messages, stream: true, ...more },
+    headers: { 'x-request-id': requestId },
+  });
+  const events = (await collectSse(reply)).map(({ json }) => Object(json));
+  const line = await waitFor(() => stack.text.lines.find((it) => it.requestId === requestId));
+  return { events, line };
+};
+const usageChunks = (events: readonly { usage?: unknown; choices?: unknown[] }[]) =>
+  events.filter(({ usage, choices }) => usage && choices?.length === 0);
+
+test('usage is asked for upstream always, and shown to a caller who asked for it', async () => {
+  const asked = await askForStream('req_chat_usage', { stream_options: { include_usage: true } });
+  const silent = await askForStream('req_chat_no_usage');
+  const refused = await askForStream('req_chat_not_wanted', {
+    stream_options: { include_usage: false, include_obfuscation: false },
+  });
+  expect(usageChunks(asked.events)).toHaveLength(1);
+  expect(usageChunks([...silent.events, ...refused.events])).toEqual([]);
+  expect(silent.events).toHaveLength(asked.events.length - 1);
+  for (const { line } of [asked, silent, refused]) {
+    expect(line).toMatchObject({ outcome: 'ok', outputTokens: asked.line.outputTokens });
+    expect(line).not.toHaveProperty('usageEstimated');
+  }
+  const sent = async () => Object((await stack.first.nextRequest()).json()).stream_options;
+  expect(await sent()).toEqual({ include_usage: true });
+  expect(await sent()).toEqual({ include_usage: true });
+  expect(await sent()).toEqual({ include_usage: true, include_obfuscation: false });
+});
+
+test('reasoning is charged where the caller did not ask for usage', async () => {
+  const said = chunk({ content: 'Hi' }) + chunk({}, { finish_reason: 'stop' });
+  const usage = {
+    prompt_tokens: 8,
+    completion_tokens: 23,
+    completion_tokens_details: { reasoning_tokens: 20 },
+  };
+  const sse = `${said}data: ${JSON.stringify({ id: 'chatcmpl_1', choices: [], usage })}\n\ndata: [DONE]\n\n`;
+  for (const cuts of ['whole', 'bytes'] as const) {
+    stack.first.script({ sse, cuts });
+    const requestId = `req_chat_reasoning_${cuts}`;
     const reply = await stack.text.fetch(PATH, {
-      body: { model: 'plain', messages, stream: true, ...more },
+      body: { model: 'plain', messages, stream: true },
       headers: { 'x-request-id': requestId },
     });
-    await reply.text();
-    return waitFor(() => stack.text.lines.find((it) => it.requestId === requestId));
+    expect(await reply.text()).toBe(`${said}data: [DONE]\n\n`);
+    const line = await waitFor(() => stack.text.lines.find((it) => it.requestId === requestId));
+    expect(line).toMatchObject({ inputTokens: 8, outputTokens: 23, reasoningTokens: 20 });
+  }
+});
+
+test('a server that reports no whole numbers is charged by an estimate', async () => {
+  const usage = { prompt_tokens: 12.5, completion_tokens: 3 };
+  const json = { id: 'chatcmpl_1', choices: [{ index: 0, message: { content: 'Hi' } }], usage };
+  stack.first.script({ json });
+  await stack.text.fetch(PATH, {
+    body: { model: 'plain', messages },
+    headers: { 'x-request-id': 'req_chat_fraction' },
+  });
+  const line = await waitFor(() => stack.text.lines.find((it) => it.requestId === 'req_chat_fraction'));
+  expect(line).toMatchObject({ outcome: 'ok', usageEstimated: true });
+  expect(Number.isInteger(line.inputTokens)).toBe(true);
+});
+
+test('a server that does not know stream_options is asked again without them, and its usage estimated', async () => {
+  const error = {
+    message: 'Unrecognized request argument supplied: stream_options',
+    type: 'invalid_request_error',
   };
-  const told = await ask('req_chat_usage', { stream_options: { include_usage: true } });
-  expect(told).toMatchObject({
-    outcome: 'ok',
-    inputTokens: expect.any(Number),
-    outputTokens: expect.any(Number),
-  });
-  expect(told).not.toHaveProperty('usageEstimated');
-  expect(await ask('req_chat_no_usage', {})).toMatchObject({
-    outputTokens: expect.any(Number),
-    usageEstimated: true,
-  });
+  stack.first.script({ status: 400, json: { error } });
+  const { line } = await askForStream('req_chat_unknown_option');
+  expect(line).toMatchObject({ outcome: 'ok', usageEstimated: true });
   expect((await stack.first.nextRequest()).json()).toHaveProperty('stream_options');
   expect((await stack.first.nextRequest()).json()).not.toHaveProperty('stream_options');
 });

@@ -4,13 +4,7 @@ import { ChatCompletionsRequest } from '@gateway/contracts/openai/chat';
 import { ResponsesRequest } from '@gateway/contracts/openai/responses';
 import type { Operation } from '@gateway/upstream/protocol';
 import type { z } from 'zod';
-import type { JsonObject } from './json-object.ts';
 import type { TextProtocol } from './protocols/conversation/text-protocol.ts';
-import { createChatWatch } from './sse/chat-watch.ts';
-import { createMessageWatch } from './sse/message-watch.ts';
-import { createResponseWatch } from './sse/response-watch.ts';
-import type { StreamWatch } from './sse/stream-watch.ts';
-import { type TokenUsage, usageBy, usageOfCompletion, usageOfMessage, usageOfResponse } from './usage.ts';
 
 /** The members that the gateway acts on, whichever protocol a request is of. */
 export interface TextBody {
@@ -18,6 +12,7 @@ export interface TextBody {
   readonly stream?: boolean | null | undefined;
   readonly tools?: readonly { readonly type?: string | null | undefined }[] | null | undefined;
   readonly tool_choice?: string | { readonly type: string } | null | undefined;
+  readonly stream_options?: unknown;
   readonly store?: unknown;
   readonly background?: unknown;
   readonly thread?: { readonly type: 'create' | 'continue' } | null | undefined;
@@ -36,9 +31,6 @@ export interface TextEndpoint {
   readonly translatedTo: readonly TextProtocol[];
   readonly dialect: Dialect;
   readonly schema: z.ZodType<TextBody>;
-  createWatch(): StreamWatch;
-  /** The usage that a whole reply reports; null where it reports none. */
-  usageOf(reply: JsonObject): TokenUsage | null;
 }
 
 export const RESPONSES: TextEndpoint = {
@@ -47,8 +39,6 @@ export const RESPONSES: TextEndpoint = {
   translatedTo: ['messages', 'chat'],
   dialect: 'openai',
   schema: ResponsesRequest,
-  createWatch: createResponseWatch,
-  usageOf: usageBy(usageOfResponse),
 };
 
 export const MESSAGES: TextEndpoint = {
@@ -57,8 +47,6 @@ export const MESSAGES: TextEndpoint = {
   translatedTo: ['responses', 'chat'],
   dialect: 'anthropic',
   schema: MessagesRequest,
-  createWatch: createMessageWatch,
-  usageOf: usageBy(usageOfMessage),
 };
 
 export const CHAT: TextEndpoint = {
@@ -67,8 +55,6 @@ export const CHAT: TextEndpoint = {
   translatedTo: ['responses', 'messages'],
   dialect: 'openai',
   schema: ChatCompletionsRequest,
-  createWatch: createChatWatch,
-  usageOf: usageBy(usageOfCompletion),
 };
 
 /** Counting generates nothing, so there is no usage to read. */
@@ -76,11 +62,9 @@ export const COUNT_TOKENS: TextEndpoint = {
   ...MESSAGES,
   operation: 'messages.count_tokens',
   schema: CountTokensRequest,
-  usageOf: () => null,
 };
 
 export const INPUT_TOKENS: TextEndpoint = {
   ...RESPONSES,
   operation: 'responses.input_tokens',
-  usageOf: () => null,
 };

@@ -1,11 +1,11 @@
 import type { Metrics } from '@gateway/service-kit/metrics';
 import { Counter, Histogram } from 'prom-client';
+import type { Usage } from './protocols/conversation/reply.ts';
 import type { TextProtocol } from './protocols/conversation/text-protocol.ts';
-import type { TokenUsage } from './usage.ts';
 
 /** What this service counts beside its requests. Channels are the operator's own few. */
 export interface TextMetrics {
-  tokens(channel: string, usage: TokenUsage): void;
+  tokens(channel: string, usage: Usage): void;
   firstByte(channel: string, durationMs: number): void;
   /** Members of requests that could not be said in the upstream's protocol. */
   losses(caller: TextProtocol, target: TextProtocol, count: number): void;

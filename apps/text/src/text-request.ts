@@ -16,6 +16,8 @@ export interface TextRequest {
   readonly bytes: Buffer;
   readonly model: string;
   readonly streamed: boolean;
+  /** Chat: what the caller wants to see in a stream, its usage for one. */
+  readonly streamOptions: JsonObject | null;
   readonly stored: boolean;
   readonly background: boolean;
   /** What earlier replies brought and this request names. */
@@ -46,6 +48,7 @@ export async function readTextRequest(
     bytes,
     model: body.model,
     streamed: body.stream === true,
+    streamOptions: isObject(body.stream_options) ? body.stream_options : null,
     stored: body.store !== false,
     background: protocol === 'responses' && body.background === true,
     ids: isObject(value) ? boundedIds(protocol, value) : [],

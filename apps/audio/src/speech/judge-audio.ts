@@ -1,5 +1,5 @@
+import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { type Judge, judgeFirstOutput } from '@gateway/upstream/judge-first-output';
-import { isEventStream } from '../event-stream/is-event-stream.ts';
 
 /** What calls itself text or JSON is not audio; audio itself often comes under a wrong type. */
 const NOT_AUDIO = /^(?:text\/|application\/(?:json|problem|xml))/;

@@ -4,6 +4,7 @@ import { request as httpRequest, type IncomingMessage, type ServerResponse } fro
 import { setImmediate } from 'node:timers/promises';
 import { createGate } from '@gateway/simulator/gate';
 import { readSse } from '@gateway/testkit/collect-sse';
+import { openStandingReader, startFlood, takenAtStandstill } from '@gateway/testkit/start-flood';
 import { waitFor } from '@gateway/testkit/wait-for';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -184,6 +185,24 @@ test('a caller who does not read makes the provider wait instead of filling memo
   let received = 0;
   for await (const chunk of reply ?? []) received += chunk.length;
   expect(received).toBe(total);
+});
+
+test('events that nobody reads hold up the provider as audio does', async () => {
+  const mb = 1024 * 1024;
+  const piece = `data: ${JSON.stringify({ type: 'speech.audio.delta', audio: 'A'.repeat(mb) })}\n\n`;
+  const tail = 'data: {"type":"speech.audio.done"}\n\n';
+  await using flood = await startFlood({ contentType: 'text/event-stream', piece, count: 100, tail });
+  audio.useProvider(flood.url);
+  const reader = await openStandingReader({
+    url: `${audio.url}${PATH}`,
+    headers: audio.headersFor(),
+    body: { ...SPEECH, stream_format: 'sse' },
+  });
+  expect(await takenAtStandstill(flood, 32 * mb)).toBeLessThan(32 * mb);
+  const { bytes, end } = await reader.readAll();
+  expect(bytes).toBe(100 * piece.length + tail.length);
+  expect(end.endsWith(tail)).toBe(true);
+  audio.useProvider(audio.simulator.url);
 });
 
 test('events pass as the provider sent them', async () => {

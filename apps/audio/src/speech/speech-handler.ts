@@ -2,6 +2,8 @@ import { DEFAULT_SPEECH_FORMAT, SPEECH_CONTENT_TYPES, SpeechRequest } from '@gat
 import type { UsageOutcome } from '@gateway/contracts/usage-record';
 import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage-without-reply';
 import type { Meter } from '@gateway/metering/meter/meter';
+import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { type JsonBody, readJsonBody } from '@gateway/service-kit/json-body';
@@ -12,13 +14,11 @@ import { modelFor } from '@gateway/upstream/model-for';
 import type { Attempt } from '@gateway/upstream/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { RequestHandler } from 'express';
-import { isEventStream } from '../event-stream/is-event-stream.ts';
 import { beginCall } from '../metering/begin.ts';
 import { estimateSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { judgeAudio } from './judge-audio.ts';
-import { relayAudio } from './relay-audio.ts';
-import { relayEvents } from './relay-events.ts';
 import { speechCandidates } from './speech-candidates.ts';
+import { audioStream, speechEventStream } from './speech-stream.ts';
 
 interface SpeechOptions {
   readonly upstream: Upstream;
@@ -89,11 +89,15 @@ export const speechHandler =
     Object.assign(context.line, { channel, firstByteMs, costMicroUsd: usage.costMicroUsd });
 
     const isEvents = isEventStream(reply.headers);
-    const relay = isEvents ? relayEvents : relayAudio;
-    await relay({
+    const onDone = (event: string) => {
+      usage = withTokensTold(usage, model.price, event);
+      context.line.costMicroUsd = usage.costMicroUsd;
+    };
+    await relayStream({
       reply,
       response,
       context,
+      stream: isEvents ? speechEventStream(onDone) : audioStream(),
       headers: {
         'content-type': isEvents ? 'text/event-stream; charset=utf-8' : SPEECH_CONTENT_TYPES[format],
         'cache-control': 'no-store',
@@ -101,15 +105,8 @@ export const speechHandler =
         'request-id': context.requestId,
         'x-gateway-channel': channel,
       },
-      onDone: (event) => {
-        usage = withTokensTold(usage, model.price, event);
-        context.line.costMicroUsd = usage.costMicroUsd;
-      },
+      onEnd: (failure) => settle(failure ? 'cut' : hasLeft() ? 'left' : 'ok', usage),
     });
-    const { failure } = context;
-    // A reply that broke is broken off here as well, which looks as if the caller had left.
-    const hasBroken = failure !== undefined && failure.code !== 'client_closed_request';
-    settle(hasBroken ? 'cut' : hasLeft() ? 'left' : 'ok', usage);
   };
 
 /** The caller's own bytes, unless the channel has another name for the model. */

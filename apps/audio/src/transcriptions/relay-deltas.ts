@@ -1,13 +1,12 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { parseJson } from '@gateway/contracts/json-depth';
 import { TranscriptDone } from '@gateway/contracts/openai/transcriptions';
+import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/reply';
-import { createEventReader } from '../event-stream/event-reader.ts';
+import { isErrorEvent, MAX_FRAME_BYTES } from '../event-stream/upstream-events.ts';
 import { piecesOf, type StreamHead } from './stream-message.ts';
 
 const DONE = 'transcript.text.done';
-/** How an upstream itself says that it broke. */
-const ERROR_EVENT = /^event: ?error\b|^data: ?\{"(?:type": ?"error"|error":)/m;
 
 /**
  * Emits the upstream's event stream as it comes, whole events only, to the caller who waits. Resolves to its last event.
@@ -21,23 +20,28 @@ export async function relayDeltas(
   const head: StreamHead = { channel: reply.candidate.channel.name };
   await emit(JSON.stringify(head));
   let done: TranscriptDone | undefined;
-  const reader = createEventReader((data) => {
-    done = doneEvent(data) ?? done;
-  });
+  const reader = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
 
-  const pass = async (block: string) => {
-    const failure = block.includes('error') ? ERROR_EVENT.exec(block) : null;
-    for (const piece of piecesOf(failure ? block.slice(0, failure.index) : block)) await emit(piece);
-    if (failure) throw broken('The upstream ended its transcript with an error.');
+  /** Emits frames in one piece, as far as they are no error. */
+  const pass = async (frames: readonly Frame[]) => {
+    const [first] = frames;
+    if (first === undefined) return;
+    const failed = frames.find(({ latin1 }) => isErrorEvent(latin1));
+    const end = failed?.start ?? frames.at(-1)?.end;
+    for (const { data } of frames) done = doneEvent(data ?? '') ?? done;
+    for (const piece of piecesOf(first.bytes.toString('utf8', first.start, end))) await emit(piece);
+    if (failed) throw broken('The upstream ended its transcript with an error.');
   };
 
-  for await (const chunk of reply.body) {
-    const block = reader.push(chunk);
-    if (block) await pass(block.toString());
+  try {
+    for await (const chunk of reply.body) await pass(reader.push(chunk));
+    // A last frame without its blank line counts if it can be read.
+    const last = reader.end();
+    if (last !== null && doneEvent(last.data ?? '') !== undefined) await pass([last]);
+  } catch (error) {
+    if (!(error instanceof FrameTooLarge)) throw error;
+    throw broken('The upstream sent an event that is too large to pass on.', error);
   }
-  // A last frame without its blank line counts if it can be read.
-  const last = reader.push(Buffer.from('\n\n'));
-  if (done !== undefined && last?.includes(DONE)) await pass(last.toString());
   if (done === undefined) throw broken('The upstream ended its transcript too early.');
   return done;
 }
@@ -55,4 +59,5 @@ function jsonIn(text: string): unknown {
   }
 }
 
-const broken = (message: string) => new GatewayError('upstream_failed', { message, source: 'upstream' });
+const broken = (message: string, cause?: unknown) =>
+  new GatewayError('upstream_failed', { message, source: 'upstream', cause });

@@ -7,11 +7,11 @@ import {
 } from '@gateway/contracts/openai/transcriptions';
 import type { JobAct } from '@gateway/jobs/job-act';
 import type { UploadStore } from '@gateway/jobs/upload-store';
+import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { type Judge, judgeFirstOutput } from '@gateway/upstream/judge-first-output';
 import type { Reply } from '@gateway/upstream/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
-import { isEventStream } from '../event-stream/is-event-stream.ts';
 import { estimateTranscription, usageOfTranscription } from '../metering/transcription-usage.ts';
 import { relayDeltas } from './relay-deltas.ts';
 import { readTranscript } from './render/read-transcript.ts';

@@ -1,6 +1,9 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { ImagesReply } from '@gateway/contracts/openai/images';
 import type { UsageOutcome, UsageResult } from '@gateway/contracts/usage-record';
 import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage-without-reply';
+import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { CallerLeft, contextOf } from '@gateway/service-kit/request-context';
@@ -8,11 +11,11 @@ import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import type { Attempt, Reply } from '@gateway/upstream/reply';
 import type { Request, Response } from 'express';
 import { rulesOfCandidate } from '../families/rules-for.ts';
-import { askForImages, badReply } from '../making/ask-upstream.ts';
+import { askForImages, badReply, readImagesReply } from '../making/ask-upstream.ts';
 import type { Prepared } from '../making/generation-request.ts';
 import { beginCall } from '../metering/begin-images.ts';
 import { estimateImages, type ImageOrder, usageOfImages } from '../metering/image-order.ts';
-import { relayStream } from '../stream/relay-stream.ts';
+import { eventsOfReply, imageStream } from '../stream/image-events.ts';
 import { commonHeaders } from './common-headers.ts';
 import type { ImageService } from './image-service.ts';
 
@@ -65,29 +68,55 @@ export async function answerStream(options: StreamOptions): Promise<void> {
   });
   const channel = reply.candidate.channel.name;
   const attempts = reply.attempts.length;
-  if (!isEventStream(reply)) {
-    reply.cancel();
-    settle(failedAs(), { ...estimate, channel, attempts });
-    throw badReply('The upstream did not answer with a stream.');
-  }
   firstByteMs = Math.round(performance.now() - startedAt);
   Object.assign(context.line, { channel, attempts, firstByteMs });
-  response.writeHead(200, {
+  const headers = {
     'content-type': 'text/event-stream; charset=utf-8',
     ...commonHeaders(context, { channel, dropped }),
+  };
+  const charge = (outcome: UsageOutcome, completed: readonly string[]) => {
+    const images = completed.length;
+    const said = completed.map(toJson);
+    const usage = usageOfImages({ price: model.price, order, images, said, channel, attempts });
+    Object.assign(context.line, { images, costMicroUsd: usage.costMicroUsd });
+    settle(outcome, usage);
+  };
+
+  if (!isEventStream(reply.headers)) {
+    const whole = await readWhole(reply).catch((error: unknown) => {
+      settle(failedAs(), { ...estimate, channel, attempts });
+      throw endedRequest(context) ?? error;
+    });
+    const events = eventsOfReply(whole, order.inputImages > 0 ? 'image_edit' : 'image_generation');
+    charge(
+      'ok',
+      events.map(({ completed }) => completed),
+    );
+    response.writeHead(200, headers);
+    response.end(events.map(({ frame }) => frame).join(''));
+    return;
+  }
+  const { events, stream } = imageStream();
+  await relayStream({
+    reply,
+    response,
+    context,
+    stream,
+    headers,
+    onEnd: (failure) => {
+      const broken = response.headersSent ? 'cut' : 'failed';
+      const outcome = failure === undefined ? 'ok' : broken;
+      charge(failedAs() === 'left' ? 'left' : outcome, events.completed);
+    },
   });
-  const { completed, failure } = await relayStream(reply, response, () => endedRequest(context));
-  const images = completed.length;
-  const { price } = model;
-  const usage = usageOfImages({ price, order, images, said: completed.map(toJson), channel, attempts });
-  Object.assign(context.line, { images, costMicroUsd: usage.costMicroUsd });
-  if (failure !== undefined) context.failure = failure;
-  settle(failure === undefined ? 'ok' : failedAs() === 'left' ? 'left' : 'cut', usage);
-  response.end();
 }
 
-const isEventStream = ({ headers }: Reply): boolean =>
-  headers['content-type']?.startsWith('text/event-stream') ?? false;
+/** An upstream that does not stream answers with all images at once: their bytes, since a place cannot be streamed. */
+async function readWhole(reply: Reply): Promise<ImagesReply> {
+  const whole = await readImagesReply(reply);
+  if (whole.data.every(({ b64_json }) => typeof b64_json === 'string')) return whole;
+  throw badReply('The upstream answered with something that holds no images.');
+}
 
 function toJson(text: string): unknown {
   try {

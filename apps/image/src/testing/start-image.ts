@@ -243,6 +243,9 @@ export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 }
     /** Uploads are deleted when the job has ended, a moment after the caller has heard. */
     nothingLeft: () =>
       waitFor(async () => (await readdir(uploads.folder)).length === 0, { what: 'an empty uploads area' }),
+    /** From now on the channels lead to another provider. */
+    useProvider: (url: string) =>
+      upstream.replace(parseConfiguration(configurationText(url), 'gateway.yaml', {})),
     lastLine: (count = 1) => waitFor(() => lines.length >= count && lines.at(-1)),
     reset: () => {
       simulator.reset();

@@ -1,6 +1,7 @@
 import type { Metered } from '@gateway/metering/meter/meter';
 import type { Reply } from '@gateway/upstream/reply';
 import { noteEstimatedUsage } from '../call-notes.ts';
+import { usageOfConsumption } from '../metering/consumption.ts';
 import { resultOf } from '../metering/metered-call.ts';
 import type { TextCall } from '../text-call.ts';
 
@@ -16,7 +17,7 @@ export async function awaitEnd(call: TextCall, reply: Reply, id: string): Promis
     tally.pending = id;
     context.line.usagePending = true;
   } catch {
-    noteEstimatedUsage(call, reply, reserved.estimate.consumption);
+    noteEstimatedUsage(call, reply, usageOfConsumption(reserved.estimate.consumption));
   }
 }
 

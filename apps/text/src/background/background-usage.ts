@@ -4,6 +4,7 @@ import type { Meter } from '@gateway/metering/meter/meter';
 import type { LogFields } from '@gateway/service-kit/request-context';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { type JsonObject, parseObject } from '../json-object.ts';
+import { usageOfConsumption } from '../metering/consumption.ts';
 import { candidateAt } from '../stored/candidate-at.ts';
 import type { TextMetrics } from '../text-metrics.ts';
 import { endingOf, isPending, withoutEnding } from './ending.ts';
@@ -63,7 +64,7 @@ export function createBackgroundUsage(options: BackgroundUsageOptions): Backgrou
   const book = async (response: PendingResponse, result: UsageResult): Promise<void> => {
     const { id, subject, origin } = response;
     if (await meter.settleOnce(subject, result)) {
-      metrics.tokens(origin.channel, result.consumption);
+      metrics.tokens(origin.channel, usageOfConsumption(result.consumption));
       onBooked(lineOf(response, result));
     }
     await pending.remove(id);

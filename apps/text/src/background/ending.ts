@@ -1,8 +1,9 @@
-import { type Consumption, NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
-import { costMicroUsd } from '@gateway/metering/price/cost';
+import type { UsageResult } from '@gateway/contracts/usage-record';
 import { type JsonObject, numberAt, textAt } from '../json-object.ts';
-import { RESPONSES } from '../text-endpoint.ts';
-import { estimatedUsage, type TokenUsage } from '../usage.ts';
+import { consumptionOf, costOf } from '../metering/consumption.ts';
+import { estimatedUsage } from '../metering/estimate.ts';
+import { NO_USAGE, type Usage } from '../protocols/conversation/reply.ts';
+import { PROTOCOLS } from '../protocols/protocols.ts';
 import type { PendingResponse } from './pending-responses.ts';
 
 /** How a response's final states are put down. The others (`queued`, `in_progress`) are not final. */
@@ -24,9 +25,8 @@ export function endingOf(pending: PendingResponse, response: JsonObject, nowMs: 
   const outcome = OUTCOMES.get(textAt(response, 'status'));
   if (outcome === undefined) return null;
   const { subject, price, origin, estimate } = pending;
-  const reported = RESPONSES.usageOf(response);
-  const { serviceTier, ...used } = reported ?? unreported(outcome, response, estimate);
-  const consumption: Consumption = { ...NOTHING_CONSUMED, ...used };
+  const reported = PROTOCOLS.responses.readUsage(response);
+  const usage = reported ?? unreported(outcome, response, estimate);
   const completedAt = numberAt(response, 'completed_at');
   const endedAtMs = completedAt === null ? nowMs : completedAt * MS_PER_SECOND;
   return {
@@ -35,9 +35,9 @@ export function endingOf(pending: PendingResponse, response: JsonObject, nowMs: 
     attempts: 1,
     durationMs: Math.max(0, Math.round(endedAtMs - subject.startedAtMs)),
     firstByteMs: null,
-    consumption,
+    consumption: consumptionOf(usage),
     estimated: reported === null && outcome === 'ok',
-    costMicroUsd: price && costMicroUsd(price, consumption, { serviceTier }),
+    costMicroUsd: costOf(price, usage),
   };
 }
 
@@ -46,8 +46,8 @@ function unreported(
   outcome: UsageResult['outcome'],
   response: JsonObject,
   { consumption }: UsageResult,
-): TokenUsage {
-  if (outcome !== 'ok') return NOTHING_CONSUMED;
+): Usage {
+  if (outcome !== 'ok') return NO_USAGE;
   const outputLength = JSON.stringify(response.output ?? []).length;
   const output = estimatedUsage(null, { inputLength: 0, outputLength });
   return { ...output, inputTokens: consumption.inputTokens };

@@ -1,5 +1,6 @@
 import { type Consumption, NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
+import { NO_USAGE, type Usage } from '../protocols/conversation/reply.ts';
 import type { TextRequest } from '../text-request.ts';
 
 /**
@@ -19,5 +20,22 @@ export function largestConsumption(request: TextRequest, model: ResolvedModel): 
     ...NOTHING_CONSUMED,
     inputTokens: Math.min(bound, Math.ceil(request.bytes.length / BYTES_PER_TOKEN)),
     outputTokens: request.maxOutputTokens ?? model.maxOutputTokens ?? MOST_OUTPUT_TOKENS,
+  };
+}
+
+/** English text has about so many characters per token. */
+const CHARACTERS_PER_TOKEN = 4;
+
+/** For an upstream that did not say, or not to the end, what it used: at least what it did say. */
+export function estimatedUsage(
+  reported: Usage | null,
+  { inputLength, outputLength }: { inputLength: number; outputLength: number },
+): Usage {
+  const known = reported ?? NO_USAGE;
+  return {
+    ...known,
+    inputTokens: known.inputTokens || Math.ceil(inputLength / CHARACTERS_PER_TOKEN),
+    outputTokens: Math.max(known.outputTokens, Math.ceil(outputLength / CHARACTERS_PER_TOKEN)),
+    reported: false,
   };
 }

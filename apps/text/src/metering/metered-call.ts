@@ -1,18 +1,14 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import {
-  NOTHING_CONSUMED,
-  type UsageOutcome,
-  type UsageResult,
-  type UsageSubject,
-} from '@gateway/contracts/usage-record';
+import type { UsageOutcome, UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
 import { mayBeBilled } from '@gateway/contracts/usage-without-reply';
 import type { Metered } from '@gateway/metering/meter/meter';
 import { costMicroUsd } from '@gateway/metering/price/cost';
 import { CallerLeft } from '@gateway/service-kit/request-context';
 import { requestIdOf } from '@gateway/service-kit/request-id';
+import { NO_USAGE, type Usage } from '../protocols/conversation/reply.ts';
 import type { TextCall } from '../text-call.ts';
-import { estimatedUsage, type TokenUsage } from '../usage.ts';
-import { largestConsumption } from './estimate.ts';
+import { consumptionOf, costOf } from './consumption.ts';
+import { estimatedUsage, largestConsumption } from './estimate.ts';
 
 /**
  * Lets a call in: reserves the most that it can consume on the caller's limits and budgets.
@@ -59,10 +55,9 @@ export function resultOf(call: TextCall, thrown: unknown): UsageResult {
   const unanswered =
     channel === null && attempts > 0 && thrown instanceof GatewayError && mayBeBilled(thrown.code);
   const estimated = tally.estimated || unanswered;
-  const { serviceTier, ...used } = unanswered ? inputOf(call) : (tally.usage ?? {});
-  const consumption = { ...NOTHING_CONSUMED, ...used };
+  const used = unanswered ? inputOf(call) : (tally.usage ?? NO_USAGE);
   const hasBegun = channel !== null || unanswered;
-  const cost = model.price && (hasBegun ? costMicroUsd(model.price, consumption, { serviceTier }) : 0);
+  const cost = hasBegun ? costOf(model.price, used) : model.price && 0;
   context.line.costMicroUsd = cost;
   return {
     outcome: outcomeOf(call, thrown),
@@ -70,13 +65,13 @@ export function resultOf(call: TextCall, thrown: unknown): UsageResult {
     attempts,
     durationMs: Math.round(performance.now() - startedAt),
     firstByteMs,
-    consumption,
+    consumption: consumptionOf(used),
     estimated,
     costMicroUsd: cost,
   };
 }
 
-const inputOf = ({ request }: TextCall): TokenUsage =>
+const inputOf = ({ request }: TextCall): Usage =>
   estimatedUsage(null, { inputLength: request.bytes.length, outputLength: 0 });
 
 function outcomeOf({ context, response }: TextCall, thrown: unknown): UsageOutcome {

@@ -134,6 +134,7 @@ test('a budget that comes to its end says so before it is spent', async () => {
   await records(1);
   const late = await ask('/v1/responses', body, [budget(220_000)]);
   expect(late.headers.get('x-gateway-budget')).toMatch(/^used=9\d%$/);
+  await records(2);
 });
 
 test('a budgeted key may not use a model without a price, unless its budget allows it', async () => {

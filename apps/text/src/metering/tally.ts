@@ -1,5 +1,5 @@
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
-import type { TokenUsage } from '../usage.ts';
+import type { Usage } from '../protocols/conversation/reply.ts';
 
 /** What becomes known of a call's consumption on its way, for the record at its end. */
 export interface Tally {
@@ -8,7 +8,7 @@ export interface Tally {
   attempts: number;
   firstByteMs: number | null;
   /** The upstream's own numbers, or our estimate of them; null while there are neither. */
-  usage: TokenUsage | null;
+  usage: Usage | null;
   estimated: boolean;
   /** What was reserved for the call; null where nothing is metered. */
   reserved: { readonly subject: UsageSubject; readonly estimate: UsageResult } | null;

@@ -1,13 +1,14 @@
 import { offersTool } from '@gateway/contracts/built-in-tools';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { AskedTool } from '../asked-tools.ts';
+import type { JsonObject } from '../json-object.ts';
 import { type Dropped, refuseTool } from '../protocols/conversation/losses.ts';
 import { isJsonObject, parseBody } from '../protocols/conversation/raw-json.ts';
 import { mayHoldTokens, restoreTokens } from '../protocols/restore-tokens.ts';
 import type { TextCall } from '../text-call.ts';
 import { targetOf } from '../translation/target-of.ts';
 import { demandOneTool, mayNameTool } from './demand-one-tool.ts';
-import { replaceModel } from './replace-model.ts';
+import { replaceModel, setMember } from './replace-member.ts';
 
 type Members = { readonly [member: string]: unknown };
 
@@ -17,27 +18,34 @@ interface OwnBody {
 }
 
 /**
- * What a channel of the caller's own protocol gets: the caller's bytes, with the channel's name for the model. They are
- * read and written anew only where they hold what is not for this channel: reasoning that another vendor sealed and the
- * gateway carried, a built-in tool that the configuration lets it leave out, or a tool choice that it would ignore.
+ * What a channel of the caller's own protocol gets: the caller's bytes, with the channel's name for the model, and with
+ * `stream_options` where the gateway has its own. They are read and written anew only where they hold what is not for
+ * this channel: reasoning that another vendor sealed and the gateway carried, a built-in tool that the configuration lets
+ * it leave out, or a tool choice that it would ignore.
  *
  * @throws {GatewayError} `unsupported_tool` where the request depends on a tool that would be left out
  */
-export function ownBody({ request, model, services }: TextCall, candidate: Candidate): OwnBody {
+export function ownBody(call: TextCall, candidate: Candidate, streamOptions: JsonObject | null): OwnBody {
+  const { request, model, services } = call;
   const { bytes, builtInTools } = request;
   const missing = builtInTools.filter(({ family }) => !offersTool(candidate.route.builtInTools, family));
   const target = targetOf(candidate, model);
   const isNameless = !target.quirks.namedToolChoice && mayNameTool(bytes);
   if (missing.length === 0 && !isNameless && !mayHoldTokens(bytes)) {
-    const isNamedSo = candidate.model === request.model;
-    return { body: isNamedSo ? bytes : replaceModel(bytes, candidate.model), dropped: [] };
+    const named = candidate.model === request.model ? bytes : replaceModel(bytes, candidate.model);
+    const written = streamOptions === null ? named : setMember(named, 'stream_options', streamOptions);
+    return { body: written, dropped: [] };
   }
   const parsed = parseBody(bytes.toString());
   if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
   const { body, dropped } = restoreTokens(parsed, target, services.tokens);
   const offering = withoutTools(body, missing);
   const demanding = isNameless ? demandOneTool(offering, target.protocol) : offering;
-  const written = JSON.stringify({ ...demanding, model: candidate.model });
+  const written = JSON.stringify({
+    ...demanding,
+    model: candidate.model,
+    ...(streamOptions && { stream_options: streamOptions }),
+  });
   const lost = missing.map(({ path }) => ({ path, reason: 'the tool is not available for this model' }));
   return { body: written, dropped: [...dropped, ...lost] };
 }

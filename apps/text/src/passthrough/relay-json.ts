@@ -1,11 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { Judge } from '@gateway/upstream/judge-first-output';
 import { judgeFirstOutput } from '@gateway/upstream/judge-first-output';
 import type { Reply } from '@gateway/upstream/reply';
-import { type JsonObject, parseObject } from '../json-object.ts';
-import { replyHeaders } from './reply-headers.ts';
+import { isObject, type JsonObject, parseObject } from '../json-object.ts';
+import { parseBody } from '../protocols/conversation/raw-json.ts';
+import { replyHeaders, streamHeaders } from './reply-headers.ts';
+
+const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
 /** A reply without streaming is held whole; beyond this it is the upstream's failure. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
@@ -16,7 +20,7 @@ const MAX_REPLY_BYTES = 64 * 1024 * 1024;
  */
 export const judgeWhole: Judge = (first) => {
   const verdict = judgeFirstOutput(first);
-  if (verdict !== 'accept' || isEventStream(first.headers['content-type'])) return verdict;
+  if (verdict !== 'accept' || isEventStream(first.headers)) return verdict;
   if (!first.ended) return 'wait';
   return bodyOf(first.bytes) === null ? { status: 502, body: '' } : 'accept';
 };
@@ -32,30 +36,42 @@ function bodyOf(bytes: Buffer): JsonObject | null {
   return body;
 }
 
-export const isEventStream = (contentType: string | undefined): boolean =>
-  contentType?.startsWith('text/event-stream') ?? false;
-
 interface RelayJsonOptions {
   readonly reply: Reply;
   readonly response: ServerResponse;
   readonly context: RequestContext;
   /** Told of the body before the caller gets it. */
-  readonly onBody: (body: JsonObject) => Promise<unknown> | undefined;
+  readonly onBody: (body: JsonObject, sizeBytes: number) => Promise<unknown> | undefined;
+  /** The events that the caller waits for instead, where it asked for a stream; null where the body is none. */
+  readonly asStream?: (body: JsonObject) => string | null;
 }
 
 /**
- * Passes a whole JSON reply on, its bytes untouched.
+ * Passes a whole JSON reply on, its bytes untouched; to a caller who asked for a stream, as one.
  *
  * @throws {GatewayError} where it breaks off or is no JSON object; nothing has been sent then
  */
-export async function relayJson({ reply, response, context, onBody }: RelayJsonOptions): Promise<void> {
+export async function relayJson(options: RelayJsonOptions): Promise<void> {
+  const { reply, response, context, onBody, asStream } = options;
   const bytes = await reply.bytes(MAX_REPLY_BYTES);
   const body = bodyOf(bytes);
   if (body === null) throw notJson();
-  const pending = onBody(body);
+  const pending = onBody(body, bytes.length);
   if (pending !== undefined) await pending;
+  const frames = asStream?.(exactly(bytes)) ?? null;
+  if (frames !== null) {
+    response.writeHead(reply.status, { ...streamHeaders(reply, context), 'content-type': EVENT_STREAM });
+    response.end(frames);
+    return;
+  }
   response.writeHead(reply.status, { ...replyHeaders(reply, context), 'content-length': bytes.length });
   response.end(bytes);
+}
+
+/** The same body with every long number as it was written: it is written again. */
+function exactly(bytes: Buffer): JsonObject {
+  const body = parseBody(bytes.toString());
+  return isObject(body) ? body : {};
 }
 
 const notJson = () =>

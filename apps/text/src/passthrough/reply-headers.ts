@@ -42,3 +42,13 @@ export function replyHeaders(
   headers['x-gateway-channel'] = reply.candidate.channel.name;
   return headers;
 }
+
+/** The same for an event stream. */
+export const streamHeaders = (
+  reply: Reply,
+  context: Pick<RequestContext, 'requestId'>,
+): OutgoingHttpHeaders => ({
+  ...replyHeaders(reply, context),
+  'cache-control': 'no-cache',
+  'x-accel-buffering': 'no',
+});

@@ -18,7 +18,7 @@ export class StreamCollector {
     this.#source = new NeutralSource(plan, surroundings.cleanText);
   }
 
-  push(bytes: Uint8Array): void {
+  push(bytes: Buffer): void {
     this.#events.push(...this.#source.push(bytes));
   }
 

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { createFrameReader } from '@gateway/service-kit/event-stream/frame-reader';
 import { expect, test } from 'vitest';
-import { CHAT, MESSAGES, RESPONSES } from '../text-endpoint.ts';
 import type { TextProtocol } from './conversation/text-protocol.ts';
+import { PROTOCOLS } from './protocols.ts';
 import { CALLERS, planFor, streamFixtures } from './test-streams.ts';
 import { testSurroundings, testTarget, testTokens } from './test-surroundings.ts';
 import { translateReply } from './translate-reply.ts';
@@ -79,12 +80,6 @@ test.for(readFixtures('replies'))(
   },
 );
 
-const WATCHES = {
-  responses: RESPONSES.createWatch,
-  messages: MESSAGES.createWatch,
-  chat: CHAT.createWatch,
-} as const;
-
 /** The stream with one word of one event changed; every kind of event once. */
 function* streamVariants(stream: string): Generator<readonly string[]> {
   const events = stream
@@ -105,9 +100,11 @@ test.for(streamFixtures().filter(({ name }) => name !== 'chat-not-json'))(
   'a word that objects inherit is a word like any other in an event of a stream: $name',
   ({ upstream, quirks, bytes }) => {
     for (const events of streamVariants(bytes.toString())) {
-      const watch = WATCHES[upstream]();
-      for (const data of events) watch.event(data);
-      watch.breakOff(new GatewayError('upstream_failed', 'The stream broke.'), 'req_1');
+      const reader = PROTOCOLS[upstream].createStreamReader({ hidesUsage: false });
+      const frames = createFrameReader({ maxFrameBytes: 1_000_000 });
+      const stream = Buffer.from(events.map((data) => `data: ${data}\n\n`).join(''));
+      for (const frame of frames.push(stream)) reader.frame(frame);
+      reader.breakOff(new GatewayError('upstream_failed', 'The stream broke.'), 'req_1');
       for (const caller of CALLERS) {
         const translator = new StreamTranslator(planFor(caller, upstream, { quirks }), testSurroundings());
         for (const data of events) translator.push(Buffer.from(`data: ${data}\n\n`));

@@ -1,15 +1,20 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { createFrameReader } from '@gateway/service-kit/event-stream/frame-reader';
 import { addUsage, NO_USAGE, type Usage } from './conversation/reply.ts';
 import type { StopSequenceStep } from './conversation/stop-sequences.ts';
 import type { StreamEvent } from './conversation/stream-event.ts';
 import { WholeArgumentsStep } from './conversation/whole-arguments.ts';
 import { PAUSES_MAX, TurnRecorder } from './messages/paused-turn.ts';
 import { PROTOCOLS } from './protocols.ts';
-import { BrokenStream, type SseMessage, SseReader } from './sse-frames.ts';
 import { chain, type StreamStep } from './step.ts';
 import type { AnswerPlan, Surroundings } from './target.ts';
 import { undoSteps } from './undo-step.ts';
 import { upstreamNonsense } from './wire.ts';
+
+/** A single event beyond this is no longer an answer but a mistake. */
+const FRAME_SIZE_BYTES_MAX = 64 * 1024 * 1024;
+
+const newReader = () => createFrameReader({ maxFrameBytes: FRAME_SIZE_BYTES_MAX });
 
 /** No model says this much; what does would fill the memory. */
 const ANSWER_SIZE_BYTES_MAX = 256 * 1024 * 1024;
@@ -19,9 +24,9 @@ const ANSWER_SIZE_BYTES_MAX = 256 * 1024 * 1024;
  * Whatever the upstream does wrong becomes the `error` event that ends them.
  */
 export class NeutralSource {
-  readonly #createDecoder: () => StreamStep<SseMessage, StreamEvent>;
-  #reader = new SseReader();
-  #decoder: StreamStep<SseMessage, StreamEvent>;
+  readonly #createDecoder: () => StreamStep<string, StreamEvent>;
+  #reader = newReader();
+  #decoder: StreamStep<string, StreamEvent>;
   /** Present where the upstream may pause. */
   #recorder: TurnRecorder | null;
   #pauses = 0;
@@ -56,18 +61,19 @@ export class NeutralSource {
   resume(): void {
     this.#heldFinish = null;
     this.#earlierUsage = this.usage;
-    this.#reader = new SseReader();
+    this.#reader = newReader();
     this.#decoder = this.#createDecoder();
     this.#recorder = new TurnRecorder();
   }
 
-  push(bytes: Uint8Array): StreamEvent[] {
+  push(bytes: Buffer): StreamEvent[] {
     return this.#guard((out) => {
       this.#sizeBytes += bytes.length;
-      if (this.#sizeBytes > ANSWER_SIZE_BYTES_MAX) throw new BrokenStream('The answer is too long.');
-      for (const message of this.#reader.push(bytes)) {
-        this.#recorder?.record(message.data);
-        this.#take(this.#decoder.event(message), out);
+      if (this.#sizeBytes > ANSWER_SIZE_BYTES_MAX) throw new Error('an answer beyond the bound');
+      for (const { data } of this.#reader.push(bytes)) {
+        if (data === null) continue;
+        this.#recorder?.record(data);
+        this.#take(this.#decoder.event(data), out);
       }
       // Cut at a stop sequence: the answer is over, whatever the upstream still says.
       if (this.#stops?.matched) for (const event of this.#stops.end()) this.#deliver(event, out);
@@ -76,7 +82,8 @@ export class NeutralSource {
 
   end(): StreamEvent[] {
     return this.#guard((out) => {
-      for (const message of this.#reader.end()) this.#take(this.#decoder.event(message), out);
+      const last = this.#reader.end()?.data ?? null;
+      if (last !== null) this.#take(this.#decoder.event(last), out);
       if (this.#heldFinish !== null) this.#deliver(this.#heldFinish, out);
       else if (!this.ended) this.#take(this.#decoder.end(), out);
     });

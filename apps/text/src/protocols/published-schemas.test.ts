@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { isJsonObject } from './conversation/raw-json.ts';
-import { SseReader } from './sse-frames.ts';
-import { planFor, streamFixtures } from './test-streams.ts';
+import { dataOf, planFor, streamFixtures } from './test-streams.ts';
 import { testSurroundings } from './test-surroundings.ts';
 import { StreamTranslator } from './translate-stream.ts';
 
@@ -49,8 +48,7 @@ const cases = DESCRIPTIONS.flatMap((description) =>
 );
 
 function eventsOf(frames: string): { [member: string]: unknown }[] {
-  const reader = new SseReader();
-  return [...reader.push(Buffer.from(frames)), ...reader.end()].flatMap(({ data }) => {
+  return dataOf(frames).flatMap((data) => {
     const event: unknown = data === '[DONE]' ? null : JSON.parse(data);
     return isJsonObject(event) ? [event] : [];
   });

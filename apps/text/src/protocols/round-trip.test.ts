@@ -8,8 +8,7 @@ import type { Reply, Usage } from './conversation/reply.ts';
 import { replyEvents } from './conversation/reply-events.ts';
 import type { TextProtocol } from './conversation/text-protocol.ts';
 import { PROTOCOLS } from './protocols.ts';
-import { SseReader } from './sse-frames.ts';
-import { CALLERS, planFor } from './test-streams.ts';
+import { CALLERS, dataOf, planFor } from './test-streams.ts';
 import { testSurroundings, testTarget, testTokens } from './test-surroundings.ts';
 import { translateReply } from './translate-reply.ts';
 import { translateRequest } from './translate-request.ts';
@@ -102,10 +101,8 @@ const upstreamStream = (reply: Reply, upstream: TextProtocol): string => {
 };
 
 const readStream = (frames: string, protocol: TextProtocol): Reply => {
-  const reader = new SseReader();
   const decoder = PROTOCOLS[protocol].decodeStream(testTarget(protocol), (words) => words);
-  const messages = [...reader.push(Buffer.from(frames)), ...reader.end()];
-  return collectReply([...messages.flatMap((message) => [...decoder.event(message)]), ...decoder.end()]);
+  return collectReply([...dataOf(frames).flatMap((data) => [...decoder.event(data)]), ...decoder.end()]);
 };
 
 /** Cuts bytes at the given places, which may lie inside a character. */

@@ -6,21 +6,21 @@ import { StreamTranslator } from './translate-stream.ts';
 
 const cases = streamFixtures().flatMap((stream) => CALLERS.map((caller) => ({ ...stream, caller })));
 
-function translate(stream: StreamFixture, caller: TextProtocol, chunks: Iterable<Uint8Array>): string {
+function translate(stream: StreamFixture, caller: TextProtocol, chunks: Iterable<Buffer>): string {
   const plan = planFor(caller, stream.upstream, { quirks: stream.quirks });
   const translator = new StreamTranslator(plan, testSurroundings());
-  const frames: string[] = [];
-  for (const chunk of chunks) frames.push(...translator.push(chunk));
-  frames.push(...translator.end());
-  if (translator.started) return frames.join('');
+  let frames = '';
+  for (const chunk of chunks) frames += translator.push(chunk);
+  frames += translator.end();
+  if (translator.started) return frames;
   return `(no frame; failed with ${translator.failure?.code}: ${translator.failure?.message})\n`;
 }
 
-function* byteByByte(bytes: Buffer): Generator<Uint8Array> {
+function* byteByByte(bytes: Buffer): Generator<Buffer> {
   for (let index = 0; index < bytes.length; index++) yield bytes.subarray(index, index + 1);
 }
 
-function* atEventBoundaries(bytes: Buffer): Generator<Uint8Array> {
+function* atEventBoundaries(bytes: Buffer): Generator<Buffer> {
   let start = 0;
   for (let end = bytes.indexOf('\n\n'); end >= 0; end = bytes.indexOf('\n\n', start)) {
     yield bytes.subarray(start, end + 2);

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { QuirksInput } from '@gateway/contracts/quirks';
+import { createFrameReader, type Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { recordedStream, recordedStreamNames } from '@gateway/simulator/recorded-stream';
 import type { TextProtocol } from './conversation/text-protocol.ts';
 import type { AnswerPlan } from './target.ts';
@@ -74,3 +75,15 @@ export const planFor = (
     target: testTarget(upstream, quirks),
     tokens: testTokens,
   }).plan;
+
+/** The frames of a whole stream. */
+export function framesOf(stream: Buffer | string): Frame[] {
+  const reader = createFrameReader({ maxFrameBytes: 1 << 26 });
+  const frames = [...reader.push(Buffer.from(stream))];
+  const last = reader.end();
+  return last === null ? frames : [...frames, last];
+}
+
+/** The data of its events. */
+export const dataOf = (stream: Buffer | string): string[] =>
+  framesOf(stream).flatMap(({ data }) => (data === null ? [] : [data]));

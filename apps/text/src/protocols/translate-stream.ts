@@ -1,9 +1,11 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
+import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
+import type { Reply as UpstreamReply } from '@gateway/upstream/reply';
 import type { Finish, Usage } from './conversation/reply.ts';
 import { replyEvents } from './conversation/reply-events.ts';
 import type { StreamEvent } from './conversation/stream-event.ts';
 import { NeutralSource } from './neutral-source.ts';
-import { PROTOCOLS } from './protocols.ts';
+import { keepAliveFrame, PROTOCOLS } from './protocols.ts';
 import type { StreamStep } from './step.ts';
 import type { AnswerPlan, Surroundings } from './target.ts';
 import { undoSteps } from './undo-step.ts';
@@ -18,11 +20,14 @@ const OUTPUT: ReadonlySet<StreamEvent['type']> = new Set([
   'finish',
 ]);
 
-/**
- * Turns an upstream's stream into the caller's, chunk by chunk. Push what arrives; write what comes back, each string
- * with one write. Nothing is held that could be sent.
- */
-export class StreamTranslator {
+type GoOn = (pausedContent: NonNullable<NeutralSource['pausedContent']>) => Promise<UpstreamReply>;
+
+/** Turns an upstream's stream into the caller's, chunk by chunk. Nothing is held that could be sent. */
+export class StreamTranslator implements RelayedStream {
+  /** The caller gets an id of ours. */
+  readonly id = null;
+  readonly #plan: AnswerPlan;
+  readonly #goOn: GoOn | undefined;
   readonly #source: NeutralSource;
   readonly #encoder: StreamStep<StreamEvent, string>;
   #failure: GatewayError | null = null;
@@ -30,19 +35,23 @@ export class StreamTranslator {
   #hasOutput = false;
   #outputLength = 0;
 
-  constructor(plan: AnswerPlan, surroundings: Surroundings) {
+  /** @param goOn asks the upstream to go on after what it said before it paused */
+  constructor(plan: AnswerPlan, surroundings: Surroundings, goOn?: GoOn) {
+    this.#plan = plan;
+    this.#goOn = goOn;
     this.#source = new NeutralSource(plan, surroundings.cleanText);
     this.#encoder = PROTOCOLS[plan.caller].encodeStream({ ...surroundings, plan });
   }
 
   /** Frames for the caller. None before the upstream's first good event: until then a failure can still be an HTTP error. */
-  push(bytes: Uint8Array): string[] {
+  push(bytes: Buffer): string {
     return this.#encode(this.#source.push(bytes));
   }
 
   /**
    * What the upstream said before it paused its own tool loop; null where it did not pause. Look when it has closed:
-   * send `continueTurn(body, pausedContent)`, call `resume` and push what comes. Or call `end`, and the answer is cut.
+   * send `continueTurn(body, pausedContent)`, call `resume` and push what comes (`goOn` does). Or call `end`, and the
+   * answer is cut.
    */
   get pausedContent() {
     return this.#source.pausedContent;
@@ -53,12 +62,12 @@ export class StreamTranslator {
   }
 
   /** The upstream has closed. Call it once; it makes the error event where the answer was not complete. */
-  end(): string[] {
+  end(): string {
     return this.#encode(this.#source.end());
   }
 
   /** The connection broke, a time limit passed, or the gateway stops: ends the caller's stream with this error. */
-  fail(error: GatewayError): string[] {
+  fail(error: GatewayError): string {
     return this.#encode(this.#source.fail(error));
   }
 
@@ -95,14 +104,38 @@ export class StreamTranslator {
     return this.#outputLength;
   }
 
-  #encode(events: readonly StreamEvent[]): string[] {
-    const frames: string[] = [];
+  goOn(): Promise<UpstreamReply> | null {
+    const content = this.ended ? null : this.pausedContent;
+    if (content === null || this.#goOn === undefined) return null;
+    return this.#goOn(content).then((reply) => {
+      this.resume();
+      return reply;
+    });
+  }
+
+  get isWhole(): boolean {
+    return this.#finish !== null;
+  }
+
+  get rest(): RelayedStream['rest'] {
+    if (!this.ended) return 'wanted';
+    // What the gateway cut at a stop sequence may have gone on for long.
+    const isCut = this.#finish?.reason === 'stop-sequence' && this.#plan.undo.stopSequences.length > 0;
+    return this.#failure !== null || isCut ? 'cancelled' : 'read-off';
+  }
+
+  keepAlive(): string {
+    return keepAliveFrame(this.#plan.caller);
+  }
+
+  #encode(events: readonly StreamEvent[]): string {
+    let frames = '';
     for (const event of events) {
       if (event.type === 'error') this.#failure = event.error;
       if (event.type === 'finish') this.#finish = event.finish;
       if (OUTPUT.has(event.type)) this.#hasOutput = true;
       if ('text' in event) this.#outputLength += event.text.length;
-      if (this.#source.started) frames.push(...this.#encoder.event(event));
+      if (this.#source.started) for (const frame of this.#encoder.event(event)) frames += frame;
     }
     return frames;
   }

@@ -100,7 +100,7 @@ const withMembers = (line: string, json: string): string => {
   }
 };
 
-function translate(stream: StreamFixture, caller: TextProtocol, bytes: Uint8Array): string {
+function translate(stream: StreamFixture, caller: TextProtocol, bytes: Buffer): string {
   const plan = planFor(caller, stream.upstream, { quirks: stream.quirks });
   const translator = new StreamTranslator(plan, testSurroundings());
   const frames = [...translator.push(bytes), ...translator.end()];

@@ -1,3 +1,4 @@
+import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { isObject, type JsonObject, objectAt, parseObject, textAt } from '../json-object.ts';
 import type { TextProtocol } from '../protocols/conversation/text-protocol.ts';
 import type { IdKind, ProviderId } from './id-origins.ts';
@@ -45,17 +46,20 @@ export const listedItems = (list: JsonObject): readonly ProviderId[] =>
     return id === null ? [] : [{ kind: 'item', id }];
   });
 
-/** Finds the few events that bring ids without reading all the others. */
-const BRINGS_IDS: Readonly<Record<TextProtocol, RegExp>> = {
-  responses: /"response\.(?:completed|incomplete|failed)"/,
-  messages: /"container":\s*\{/,
-  chat: /"audio":\s*\{/,
+/** What the few events hold that bring ids: the others are not parsed. */
+const BRINGS_IDS: Readonly<Record<TextProtocol, readonly string[]>> = {
+  responses: ['"response.completed"', '"response.incomplete"', '"response.failed"'],
+  messages: ['"container"'],
+  chat: ['"audio"'],
 };
 
 /** The part of a stream's event that has the members of a whole reply; null for events that bring no ids. */
-export function replyWithin(protocol: TextProtocol, data: string): JsonObject | null {
-  if (!BRINGS_IDS[protocol].test(data)) return null;
-  const event = parseObject(data);
+export function replyWithin(
+  protocol: TextProtocol,
+  frame: Pick<Frame, 'includes' | 'data'>,
+): JsonObject | null {
+  if (!BRINGS_IDS[protocol].some((text) => frame.includes(text))) return null;
+  const event = frame.data === null ? null : parseObject(frame.data);
   if (event === null || protocol === 'chat') return event;
   return objectAt(event, 'response') ?? objectAt(event, 'message') ?? objectAt(event, 'delta');
 }

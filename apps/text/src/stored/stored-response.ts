@@ -1,14 +1,17 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { relayStream } from '@gateway/model-service/stream/relay-stream';
+import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
 import type { RequestHandler } from 'express';
 import type { JsonObject } from '../json-object.ts';
-import { observed } from '../passthrough/observed-watch.ts';
-import { isEventStream, relayJson } from '../passthrough/relay-json.ts';
-import { relayStream } from '../passthrough/relay-stream.ts';
+import { passedStream } from '../passthrough/passed-stream.ts';
+import { relayJson } from '../passthrough/relay-json.ts';
+import { streamHeaders } from '../passthrough/reply-headers.ts';
+import { createResponsesStreamReader } from '../protocols/responses/stream-reader.ts';
 import { queryOf } from '../query-of.ts';
 import { sendFor } from '../send-for.ts';
-import { createResponseWatch } from '../sse/response-watch.ts';
 import type { TextServices } from '../text-call.ts';
 import { candidateAt } from './candidate-at.ts';
 import type { IdOrigin, ProviderId } from './id-origins.ts';
@@ -48,21 +51,20 @@ export function createStoredHandler({ method, subpath }: StoredCall, services: T
       streamed: true,
     });
     const onResponse = (shown: JsonObject) => noteShown(services, origin, id, shown);
-    if (isEventStream(reply.headers['content-type'])) {
-      const watch = createResponseWatch({ resumed: true });
-      const { keepAliveMs } = services;
-      const nothing = () => undefined;
+    if (isEventStream(reply.headers)) {
+      const reader = createResponsesStreamReader({ resumed: true });
+      const onFrame = (frame: Frame) => {
+        const shown = replyWithin('responses', frame);
+        if (shown !== null) void onResponse(shown);
+      };
       await relayStream({
         reply,
         response,
         context,
-        watch: observed(watch, (data) => {
-          const shown = replyWithin('responses', data);
-          if (shown !== null) void onResponse(shown);
-        }),
-        keepAliveMs,
-        onId: nothing,
-        onFirstByte: nothing,
+        stream: passedStream({ reader, requestId: context.requestId, onFrame }),
+        status: reply.status,
+        headers: streamHeaders(reply, context),
+        keepAliveMs: services.keepAliveMs,
       });
       return;
     }

@@ -1,21 +1,20 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { boundedJson } from '@gateway/contracts/json-depth';
+import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Reply } from '@gateway/upstream/reply';
 import { noteEstimatedUsage, noteFirstByte, noteUsage } from '../call-notes.ts';
-import { isEventStream } from '../passthrough/relay-json.ts';
+import { estimatedUsage } from '../metering/estimate.ts';
 import { StreamCollector } from '../protocols/collect-stream.ts';
 import { parseBody } from '../protocols/conversation/raw-json.ts';
 import type { Usage } from '../protocols/conversation/reply.ts';
 import { PAUSES_MAX, pausedContent } from '../protocols/messages/paused-turn.ts';
-import { keepAliveFrame } from '../protocols/protocols.ts';
 import type { AnswerPlan } from '../protocols/target.ts';
 import { type TranslatedReply, translateReply } from '../protocols/translate-reply.ts';
 import { StreamTranslator, streamReply } from '../protocols/translate-stream.ts';
 import type { TextCall } from '../text-call.ts';
-import { estimatedUsage } from '../usage.ts';
 import { streamHead, type translatedHead } from './reply-head.ts';
 import { surroundingsOf } from './surroundings.ts';
-import { relayTranslated } from './translated-stream.ts';
 
 /** A reply that is not streamed is held whole; beyond this it is the upstream's failure. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
@@ -35,35 +34,32 @@ export interface Answer {
  * @throws {GatewayError} where it cannot be used; nothing has been sent then
  */
 export function relayAnswer(answer: Answer): Promise<void> {
-  const isStream = isEventStream(answer.reply.headers['content-type']);
+  const isStream = isEventStream(answer.reply.headers);
   if (!answer.call.request.streamed) return relayWhole(answer, isStream ? collect(answer) : whole(answer));
-  return isStream ? relayStream(answer) : relayAsStream(answer);
+  return isStream ? translateStream(answer) : relayAsStream(answer);
 }
 
 const around = ({ call, reply }: Pick<Answer, 'call' | 'reply'>) =>
   surroundingsOf(reply.candidate, call.services.tokens, call.context.requestId);
 
-async function relayStream(answer: Answer): Promise<void> {
+async function translateStream(answer: Answer): Promise<void> {
   const { call, reply, plan, goOn, head } = answer;
   const { response, context, services } = call;
-  const translator = new StreamTranslator(plan, around(answer));
-  try {
-    await relayTranslated({
-      reply,
-      response,
-      context,
-      translator,
-      goOn,
-      head: streamHead(head),
-      keepAlive: { frame: keepAliveFrame(plan.caller), afterMs: services.keepAliveMs },
-      isCut: () => translator.finish?.reason === 'stop-sequence' && plan.undo.stopSequences.length > 0,
-      onFirstByte: () => noteFirstByte(call, reply),
-    });
-  } finally {
-    const { usage, outputLength, finish } = translator;
-    if (finish?.unknown !== undefined) context.line.unknownFinish = finish.unknown;
-    noteTranslatedUsage(answer, { usage, isWhole: finish !== null, outputLength });
-  }
+  const translator = new StreamTranslator(plan, around(answer), goOn);
+  await relayStream({
+    reply,
+    response,
+    context,
+    stream: translator,
+    headers: streamHead(head),
+    keepAliveMs: services.keepAliveMs,
+    onFirstByte: () => noteFirstByte(call, reply),
+    onEnd: () => {
+      const { usage, outputLength, finish } = translator;
+      if (finish?.unknown !== undefined) context.line.unknownFinish = finish.unknown;
+      noteTranslatedUsage(answer, { usage, isWhole: finish !== null, outputLength });
+    },
+  });
 }
 
 /** The whole answer of an upstream that does not stream, as the events that a streaming caller waits for. */

@@ -144,17 +144,6 @@ export const MessagesRequestWire = z.object({
 });
 export type MessagesRequestWire = z.infer<typeof MessagesRequestWire>;
 
-export const MessagesUsage = z.looseObject({
-  input_tokens: maybeNumber,
-  cache_creation_input_tokens: maybeNumber,
-  cache_read_input_tokens: maybeNumber,
-  output_tokens: maybeNumber,
-  output_tokens_details: maybe(z.looseObject({ thinking_tokens: maybeNumber })),
-  server_tool_use: maybe(z.looseObject({ web_search_requests: maybeNumber })),
-  service_tier: maybeText,
-});
-export type MessagesUsage = z.infer<typeof MessagesUsage>;
-
 /** How a reply ended: the same members at the top of a message and in `message_delta.delta`. */
 const ending = {
   stop_reason: maybeText,
@@ -192,7 +181,6 @@ export const MessagesOutputBlock = {
 
 export const MessagesReply = z.looseObject({
   content: listOf(typed),
-  usage: maybe(MessagesUsage),
   ...ending,
 });
 export type MessagesReply = z.infer<typeof MessagesReply>;
@@ -200,7 +188,7 @@ export type MessagesReply = z.infer<typeof MessagesReply>;
 /** One stream event. All members beyond `type` depend on it; those that translation reads are named. */
 export const MessagesEvent = z.looseObject({
   type: maybeText,
-  message: maybe(z.looseObject({ usage: maybe(MessagesUsage) })),
+  message: maybe(z.looseObject({})),
   index: maybeNumber,
   content_block: maybe(typed),
   delta: maybe(
@@ -214,7 +202,6 @@ export const MessagesEvent = z.looseObject({
       ...ending,
     }),
   ),
-  usage: maybe(MessagesUsage),
   error: maybe(z.looseObject({ type: maybeText, message: maybeText })),
 });
 export type MessagesEvent = z.infer<typeof MessagesEvent>;

@@ -181,17 +181,6 @@ export const ChatRequest = z.object({
 });
 export type ChatRequest = z.infer<typeof ChatRequest>;
 
-export const ChatUsage = z.looseObject({
-  prompt_tokens: maybeNumber,
-  completion_tokens: maybeNumber,
-  total_tokens: maybeNumber,
-  prompt_tokens_details: maybe(
-    z.looseObject({ cached_tokens: maybeNumber, cache_write_tokens: maybeNumber }),
-  ),
-  completion_tokens_details: maybe(z.looseObject({ reasoning_tokens: maybeNumber })),
-  prompt_cache_hit_tokens: maybeNumber,
-});
-
 const annotation = z.looseObject({ type: z.string() });
 const logprobs = z.looseObject({ content: maybe(z.array(z.unknown())) });
 
@@ -232,7 +221,7 @@ const serverError = z.union([
 ]);
 
 /** What a whole completion and a chunk of one share. */
-const envelope = { usage: maybe(ChatUsage), service_tier: maybeText, error: maybe(serverError) };
+const envelope = { service_tier: maybeText, error: maybe(serverError) };
 const choiceEnd = { finish_reason: maybeText, logprobs: maybe(logprobs) };
 
 export const ChatReply = z.looseObject({

@@ -230,19 +230,11 @@ export const ResponsesOutputItem = {
   }),
 } as const;
 
-export const ResponsesUsage = z.looseObject({
-  input_tokens: maybeNumber,
-  input_tokens_details: maybe(z.looseObject({ cached_tokens: maybeNumber, cache_write_tokens: maybeNumber })),
-  output_tokens: maybeNumber,
-  output_tokens_details: maybe(z.looseObject({ reasoning_tokens: maybeNumber })),
-});
-
 const responseError = z.looseObject({ code: maybeText, message: maybeText });
 
 export const ResponsesReply = z.looseObject({
   status: maybeText,
   output: listOf(typed).nullish(),
-  usage: maybe(ResponsesUsage),
   error: maybe(responseError),
   incomplete_details: maybe(z.looseObject({ reason: maybeText })),
   service_tier: maybeText,

@@ -14,8 +14,15 @@ interface Read {
 function read(chunks: readonly Buffer[], maxFrameBytes = MAX_FRAME_BYTES): Read {
   const reader = createFrameReader({ maxFrameBytes });
   const data: (string | null)[] = [];
-  const pieces = chunks.flatMap((chunk) => reader.push(chunk, (one) => void data.push(one)) ?? []);
-  return { pieces, data, rest: reader.rest() };
+  const pieces: Buffer[] = [];
+  for (const chunk of chunks) {
+    for (const frame of reader.push(chunk)) {
+      pieces.push(frame.bytes.subarray(frame.start, frame.end));
+      data.push(frame.data);
+    }
+  }
+  const last = reader.end();
+  return { pieces, data, rest: last?.bytes ?? Buffer.alloc(0) };
 }
 
 const bytesOf = (stream: Buffer): Buffer[] =>
@@ -82,13 +89,27 @@ test('a frame beyond the bound is refused, held back or whole', () => {
   expect(() => read(bytesOf(Buffer.from('data: 0123456789')), 10)).toThrow(FrameTooLarge);
 });
 
-test('what a listener refuses does not come out, and what came before does', () => {
+test('the frames before one beyond the bound come out first', () => {
+  const reader = createFrameReader({ maxFrameBytes: 20 });
+  const [good, ...others] = reader.push(Buffer.from('data: good\n\ndata: 0123456789 0123456789\n\n'));
+  expect([good?.data, others]).toEqual(['good', []]);
+  expect(() => reader.push(Buffer.from('data: later\n\n'))).toThrow(FrameTooLarge);
+  expect(() => reader.end()).toThrow(FrameTooLarge);
+});
+
+test('a last frame without its empty line has its data', () => {
   const reader = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
-  const refuse = (data: string | null) => {
-    if (data === 'bad') throw new Error('refused');
-  };
-  expect(() => reader.push(Buffer.from('data: good\n\ndata: bad\n\ndata: later\n\n'), refuse)).toThrow(
-    'refused',
-  );
-  expect(reader.accepted?.toString()).toBe('data: good\n\n');
+  expect(reader.push(Buffer.from('data: {"x":'))).toEqual([]);
+  expect(reader.push(Buffer.from('1}\ndata: ü'))).toEqual([]);
+  expect(reader.end()?.data).toBe('{"x":1}\nü');
+  expect(reader.end()).toBe(null);
+});
+
+test('a look at a frame sees its own bytes only', () => {
+  const reader = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
+  const frames = reader.push(Buffer.from('data: "one"\n\ndata: "two"\n\n'));
+  expect(frames.map((frame) => [frame.includes('"one"'), frame.includes('"two"')])).toEqual([
+    [true, false],
+    [false, true],
+  ]);
 });

@@ -1,29 +1,44 @@
-const [LINE_FEED, RETURN, SPACE, COLON] = [0x0a, 0x0d, 0x20, 0x3a];
-const DATA = Buffer.from('data');
+const LINE_FEED = '\n';
+const LINE_FEED_BYTE = 0x0a;
+/** What follows the line end before it where a line is empty. */
+const EMPTY_LINES = ['\n\n', '\n\r\n'] as const;
+const DATA_FIELD = 'data:';
+const [RETURN, SPACE] = [0x0d, 0x20];
 
-/** What an event stream's frames are told to, one by one, in their order. */
-export type FrameListener = (data: string | null) => void;
+/** One frame of an event stream, with the empty line that ends it. */
+export interface Frame {
+  /** Its place in `bytes`. Frames of one `push` share their bytes and follow one another without a gap. */
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+  /** Its `data:` lines joined by LF; null where it has none. Decoded each time it is asked for. */
+  readonly data: string | null;
+  /** Whether its bytes hold this ASCII text: a look that costs less than `data`. */
+  includes(ascii: string): boolean;
+  /** The frame with one byte per character: for a look at its ASCII parts. */
+  readonly latin1: string;
+}
 
 /**
  * Cuts an event stream into whole frames without changing a byte. Lines end in LF or CR LF. The beginning of a frame is
- * held back until its rest has come, so that whoever writes on what is returned never ends within a frame.
+ * held back until its rest has come.
  */
 export interface FrameReader {
   /**
-   * Takes the next bytes; returns the whole frames they complete, as one piece, or null when there are none yet.
-   * The listener hears the data of each frame (its `data:` lines joined by LF; null where it has none).
+   * Takes the next bytes; returns the frames that they complete.
    *
-   * @throws {FrameTooLarge} for a frame larger than the bound
-   * @throws what the listener throws; `accepted` then says how far the stream had come
+   * @throws {FrameTooLarge} for a frame larger than the bound; the frames before it were returned
    */
-  push(chunk: Buffer, listener: FrameListener): Buffer | null;
-  /** After the listener has thrown: the frames of that chunk before the one that it refused. */
-  readonly accepted: Buffer | null;
-  /** The frame that has begun and not ended. */
-  rest(): Buffer;
+  push(chunk: Buffer): readonly Frame[];
+  /**
+   * The stream has ended: its last frame where only the empty line is missing, as every client reads it; null for none.
+   *
+   * @throws {FrameTooLarge} as `push`
+   */
+  end(): Frame | null;
 }
 
-/** The upstream sent a frame beyond all measure. */
+/** The upstream sent a frame beyond the bound. */
 export class FrameTooLarge extends Error {
   override readonly name = 'FrameTooLarge';
   constructor(maxBytes: number) {
@@ -31,75 +46,122 @@ export class FrameTooLarge extends Error {
   }
 }
 
+const NONE: readonly Frame[] = [];
+
 export function createFrameReader({ maxFrameBytes }: { maxFrameBytes: number }): FrameReader {
   let held: Buffer[] = [];
   let heldBytes = 0;
-  let accepted: Buffer | null = null;
+  /** The last characters of what is held: an empty line may lie across two chunks. */
+  let heldEnd = LINE_FEED;
+  let isTooLarge = false;
 
   const hold = (bytes: Buffer) => {
     if (bytes.length === 0) return;
     held.push(bytes);
     heldBytes += bytes.length;
-    if (heldBytes > maxFrameBytes) throw new FrameTooLarge(maxFrameBytes);
+    heldEnd = (heldEnd + bytes.toString('latin1', Math.max(0, bytes.length - 2))).slice(-2);
+    if (heldBytes > maxFrameBytes) isTooLarge = true;
   };
-  const rest = () => (held.length === 1 && held[0] ? held[0] : Buffer.concat(held));
+  const takeHeld = (): Buffer => {
+    const bytes = held.length === 1 && held[0] ? held[0] : Buffer.concat(held);
+    held = [];
+    heldBytes = 0;
+    heldEnd = LINE_FEED;
+    return bytes;
+  };
+  const checkSize = () => {
+    if (isTooLarge) throw new FrameTooLarge(maxFrameBytes);
+  };
 
   return {
-    get accepted() {
-      return accepted;
-    },
-    rest,
-    push(chunk, listener) {
-      accepted = null;
-      hold(chunk);
-      // A frame ends with a line end: without one in the new bytes there is nothing to look for.
-      if (!chunk.includes(LINE_FEED)) return null;
-      const bytes = rest();
-      held = [];
-      heldBytes = 0;
+    push(chunk) {
+      checkSize();
+      const mayEndFrame = chunk.includes(LINE_FEED_BYTE) && endsFrame(heldEnd, chunk);
+      if (heldBytes > 0 || !mayEndFrame) hold(chunk);
+      if (!mayEndFrame) {
+        checkSize();
+        return NONE;
+      }
+      const bytes = heldBytes > 0 ? takeHeld() : chunk;
+      isTooLarge = false;
+      const text = bytes.toString('latin1');
+      const frames: Frame[] = [];
       let end = 0;
-      try {
-        for (;;) {
-          const frame = readFrame(bytes, end);
-          if (frame === null) break;
-          listener(frame.data);
-          end = frame.end;
+      for (let frame = readFrame(bytes, text, 0); frame !== null; frame = readFrame(bytes, text, end)) {
+        if (frame.end - frame.start > maxFrameBytes) {
+          isTooLarge = true;
+          if (frames.length === 0) checkSize();
+          return frames;
         }
-      } catch (error) {
-        accepted = end === 0 ? null : bytes.subarray(0, end);
-        throw error;
+        frames.push(frame);
+        end = frame.end;
       }
       hold(bytes.subarray(end));
-      return end === 0 ? null : bytes.subarray(0, end);
+      return frames;
+    },
+    end() {
+      checkSize();
+      if (heldBytes === 0) return null;
+      const bytes = takeHeld();
+      return readFrame(bytes, `${bytes.toString('latin1')}\n\n`, 0);
     },
   };
 }
 
-interface Frame {
-  readonly data: string | null;
-  /** The place behind the empty line that ends it. */
-  readonly end: number;
+/** Whether a chunk that follows these characters has an empty line. */
+function endsFrame(before: string, chunk: Buffer): boolean {
+  const across = before + chunk.toString('latin1', 0, 2);
+  return EMPTY_LINES.some((line) => across.includes(line) || chunk.includes(line));
 }
 
-function readFrame(bytes: Buffer, start: number): Frame | null {
-  let data: string | null = null;
-  let at = start;
-  for (;;) {
-    const feed = bytes.indexOf(LINE_FEED, at);
-    if (feed < 0) return null;
-    const lineEnd = feed > at && bytes[feed - 1] === RETURN ? feed - 1 : feed;
-    if (lineEnd === at) return { data, end: feed + 1 };
-    const value = dataOf(bytes, at, lineEnd);
-    if (value !== null) data = data === null ? value : `${data}\n${value}`;
-    at = feed + 1;
+class BytesFrame implements Frame {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+  readonly #text: string;
+  /** The values of its data lines, as places in its bytes: start and end in turn. */
+  readonly #values: readonly number[];
+
+  constructor(bytes: Buffer, text: string, place: { start: number; end: number; values: readonly number[] }) {
+    this.bytes = bytes;
+    this.start = place.start;
+    this.end = Math.min(place.end, bytes.length);
+    this.#text = text;
+    this.#values = place.values;
+  }
+
+  get data(): string | null {
+    const values = this.#values;
+    if (values.length === 0) return null;
+    let data = this.bytes.toString('utf8', values[0], values[1]);
+    for (let index = 2; index < values.length; index += 2)
+      data += LINE_FEED + this.bytes.toString('utf8', values[index], values[index + 1]);
+    return data;
+  }
+
+  get latin1(): string {
+    return this.#text.slice(this.start, this.end);
+  }
+
+  includes(ascii: string): boolean {
+    return this.latin1.includes(ascii);
   }
 }
 
-/** The value of a `data:` line; one space behind the colon does not belong to it. Null for any other line. */
-function dataOf(bytes: Buffer, start: number, end: number): string | null {
-  const nameEnd = start + DATA.length;
-  if (bytes[start] !== DATA[0] || bytes[nameEnd] !== COLON || nameEnd >= end) return null;
-  if (bytes.compare(DATA, 0, DATA.length, start, nameEnd) !== 0) return null;
-  const valueStart = bytes[nameEnd + 1] === SPACE ? nameEnd + 2 : nameEnd + 1;
-  return bytes.toString('utf8', valueStart, end);
+/** @param text the same bytes, one character each */
+function readFrame(bytes: Buffer, text: string, start: number): BytesFrame | null {
+  const values: number[] = [];
+  let at = start;
+  for (;;) {
+    const feed = text.indexOf(LINE_FEED, at);
+    if (feed < 0) return null;
+    const lineEnd = feed > at && text.charCodeAt(feed - 1) === RETURN ? feed - 1 : feed;
+    if (lineEnd === at) return new BytesFrame(bytes, text, { start, end: feed + 1, values });
+    if (text.startsWith(DATA_FIELD, at)) {
+      const valueStart = at + DATA_FIELD.length;
+      // One space after the colon does not belong to the value.
+      values.push(text.charCodeAt(valueStart) === SPACE ? valueStart + 1 : valueStart, lineEnd);
+    }
+    at = feed + 1;
+  }
 }

@@ -1,6 +1,6 @@
 import { type ChatOutput, ChatReply } from '@gateway/contracts/openai/chat-wire';
 import type { ReplyPart } from '../conversation/parts.ts';
-import type { Reply } from '../conversation/reply.ts';
+import { NO_USAGE, type Reply } from '../conversation/reply.ts';
 import type { Target } from '../target.ts';
 import { readUpstream, upstreamNonsense } from '../wire.ts';
 import { decodeAnnotation } from './annotations.ts';
@@ -8,7 +8,7 @@ import { decodeChatError } from './errors.ts';
 import { decodeFinish } from './finish-reason.ts';
 import { argumentsOf, contentPieces, isReadable, nameOf, reasoningOf } from './output.ts';
 import { ThinkTags } from './think-tags.ts';
-import { decodeUsage } from './usage.ts';
+import { readUsage } from './usage.ts';
 
 /** A finished completion from an upstream. @throws GatewayError for an error in its body, or where it is no completion */
 export function decodeChatReply(body: unknown, target: Target, clean: (text: string) => string): Reply {
@@ -22,7 +22,7 @@ export function decodeChatReply(body: unknown, target: Target, clean: (text: str
   return {
     parts: [...decodeTexts(message, logprobs?.content ?? [], target), ...refusal, ...calls],
     finish: decodeFinish(finish_reason, { calls: calls.length > 0, refusal: refusal.length > 0 }),
-    usage: reply.usage ? decodeUsage(reply.usage) : { ...decodeUsage({}), reported: false },
+    usage: readUsage(reply) ?? NO_USAGE,
     ...(reply.service_tier && { serviceTier: reply.service_tier }),
   };
 }

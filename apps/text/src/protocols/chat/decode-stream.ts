@@ -3,7 +3,6 @@ import { PartSequence } from '../conversation/part-sequence.ts';
 import type { Citation } from '../conversation/parts.ts';
 import { NO_USAGE, type Usage } from '../conversation/reply.ts';
 import type { StreamEvent } from '../conversation/stream-event.ts';
-import type { SseMessage } from '../sse-frames.ts';
 import type { StreamStep } from '../step.ts';
 import type { Target } from '../target.ts';
 import { readUpstream, upstreamCutOff } from '../wire.ts';
@@ -13,12 +12,12 @@ import { decodeChatError } from './errors.ts';
 import { decodeFinish } from './finish-reason.ts';
 import { contentPieces, isReadable, reasoningOf } from './output.ts';
 import { ThinkTags } from './think-tags.ts';
-import { decodeUsage } from './usage.ts';
+import { readUsage } from './usage.ts';
 
 type Kind = 'text' | 'refusal' | 'reasoning';
 
 /** A Chat Completions stream from an upstream, as neutral events, with all that servers of its kind do differently. */
-export class ChatStreamDecoder implements StreamStep<SseMessage, StreamEvent> {
+export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
   readonly #target: Target;
   readonly #clean: (text: string) => string;
   readonly #parts = new PartSequence();
@@ -41,7 +40,7 @@ export class ChatStreamDecoder implements StreamStep<SseMessage, StreamEvent> {
     this.#tags = target.quirks.thinkTags ? new ThinkTags() : null;
   }
 
-  *event({ data }: SseMessage): Generator<StreamEvent> {
+  *event(data: string): Generator<StreamEvent> {
     if (this.#ended) return;
     if (data.trim() === '[DONE]') {
       if (this.#started) yield* this.#finish();
@@ -54,7 +53,7 @@ export class ChatStreamDecoder implements StreamStep<SseMessage, StreamEvent> {
       return;
     }
     if (chunk.service_tier) this.#tier = chunk.service_tier;
-    if (chunk.usage) this.#usage = decodeUsage(chunk.usage);
+    this.#usage = readUsage(chunk) ?? this.#usage;
     const choice = chunk.choices?.find(({ index }) => (index ?? 0) === 0);
     if (choice === undefined) return;
     if (!this.#started) {

@@ -1,4 +1,3 @@
-import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { CallIds } from '../conversation/call-ids.ts';
 import { REFUSAL_TEXT } from '../conversation/reply.ts';
 import type { StreamEvent } from '../conversation/stream-event.ts';
@@ -7,7 +6,7 @@ import type { StreamStep } from '../step.ts';
 import type { AnswerContext } from '../target.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { completionId } from './encode-reply.ts';
-import { encodeErrorChunk } from './errors.ts';
+import { errorFrame } from './errors.ts';
 import { encodeFinish } from './finish-reason.ts';
 import { reasoningDetail } from './reasoning-detail.ts';
 import { encodeUsage } from './usage.ts';
@@ -96,7 +95,7 @@ export class ChatStreamEncoder implements StreamStep<StreamEvent, string> {
         yield* this.#finish(event);
         break;
       case 'error':
-        yield* this.#fail(event.error);
+        yield errorFrame(event.error);
         break;
       default:
         break;
@@ -160,9 +159,5 @@ export class ChatStreamEncoder implements StreamStep<StreamEvent, string> {
       yield dataFrame({ ...this.#head, ...this.#common, choices: [], usage: encodeUsage(usage) });
     }
     yield DONE_FRAME;
-  }
-
-  *#fail(error: GatewayError): Generator<string> {
-    yield dataFrame(encodeErrorChunk(error));
   }
 }

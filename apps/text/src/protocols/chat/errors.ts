@@ -1,8 +1,11 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { lookUp } from '@gateway/contracts/look-up';
 import type { ChatReply } from '@gateway/contracts/openai/chat-wire';
+import { openaiError } from '@gateway/service-kit/error-response';
+import { type JsonObject, objectAt, textAt } from '../../json-object.ts';
 import type { CleanText } from '../conversation/public-message.ts';
-import { decodeOpenAiError, encodeOpenAiError, isKnownCode } from '../responses/errors.ts';
+import { decodeOpenAiError, isKnownCode } from '../responses/errors.ts';
+import { dataFrame } from '../sse-frames.ts';
 
 /** Servers say an HTTP status where OpenAI says a word. */
 const CODE_OF_STATUS: Record<string, string> = {
@@ -20,5 +23,12 @@ export function decodeChatError(error: NonNullable<ChatReply['error']>, clean: C
   return decodeOpenAiError({ code: lookUp(CODE_OF_STATUS, word) ?? word, message }, clean);
 }
 
-/** The chunk that ends a broken stream. */
-export const encodeErrorChunk = (error: GatewayError) => ({ error: encodeOpenAiError(error) });
+/** What the upstream's own error chunk calls its failure; null in every other chunk. */
+export function errorWordOf(chunk: JsonObject): string | null {
+  if ((chunk.error ?? null) === null) return null;
+  const error = objectAt(chunk, 'error');
+  return (error && (textAt(error, 'code') ?? textAt(error, 'type'))) ?? 'error';
+}
+
+/** The chunk that ends a stream which broke: clients throw on it. A `[DONE]` after it would say that the answer is whole. */
+export const errorFrame = (error: GatewayError): string => dataFrame({ error: openaiError(error) });

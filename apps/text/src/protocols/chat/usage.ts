@@ -1,25 +1,31 @@
-import type { ChatUsage } from '@gateway/contracts/openai/chat-wire';
-import type { z } from 'zod';
-import { tokenCount, type Usage } from '../conversation/reply.ts';
+import { isJsonObject } from '../conversation/raw-json.ts';
+import { tokenCount, type Usage, usageOf } from '../conversation/reply.ts';
+
+type Members = { readonly [member: string]: unknown };
+
+const membersOf = (value: unknown): Members => (isJsonObject(value) ? value : {});
 
 /**
- * Token counts as chat servers give them. Some count cached input under a name of their own, and some leave reasoning
- * out of `completion_tokens`, which shows in the total.
+ * What a completion, or a chunk of one, says that it used; null where it does not say it. Some servers count cached
+ * input under a name of their own, and some leave reasoning out of `completion_tokens`, which shows in the total.
  */
-export function decodeUsage(usage: z.infer<typeof ChatUsage>): Usage {
+export function readUsage({ usage }: Members): Usage | null {
+  if (!isJsonObject(usage)) return null;
+  if ((usage.prompt_tokens ?? usage.completion_tokens ?? null) === null) return null;
+  const prompt = membersOf(usage.prompt_tokens_details);
+  const { reasoning_tokens: reasoning } = membersOf(usage.completion_tokens_details);
   const inputTokens = tokenCount(usage.prompt_tokens);
   const completion = tokenCount(usage.completion_tokens);
   const uncounted = Math.max(0, tokenCount(usage.total_tokens) - inputTokens - completion);
-  const details = usage.prompt_tokens_details;
-  return {
+  const counts = {
     inputTokens,
-    cachedInputTokens: tokenCount(details?.cached_tokens ?? usage.prompt_cache_hit_tokens),
-    cacheWriteTokens: tokenCount(details?.cache_write_tokens),
+    cachedInputTokens: tokenCount(prompt.cached_tokens ?? usage.prompt_cache_hit_tokens),
+    cacheWriteTokens: tokenCount(prompt.cache_write_tokens),
     outputTokens: completion + uncounted,
-    reasoningTokens: tokenCount(usage.completion_tokens_details?.reasoning_tokens ?? uncounted),
+    reasoningTokens: tokenCount(reasoning ?? uncounted),
     webSearches: 0,
-    reported: true,
   };
+  return usageOf(counts);
 }
 
 export const encodeUsage = (usage: Usage) => ({

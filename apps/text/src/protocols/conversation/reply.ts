@@ -10,6 +10,8 @@ export interface Usage {
   readonly webSearches: number;
   /** False while the upstream has reported nothing: the numbers are then zeros or an estimate. */
   readonly reported: boolean;
+  /** What the upstream says it served the request as, in its own words; it decides the price. */
+  readonly serviceTier?: string | undefined;
 }
 
 export const NO_USAGE: Usage = {
@@ -33,9 +35,19 @@ export const addUsage = (a: Usage, b: Usage): Usage => ({
   reported: a.reported || b.reported,
 });
 
-/** Counters come as null, as floats or not at all. */
-export const tokenCount = (value: number | null | undefined): number =>
-  value === null || value === undefined || !Number.isFinite(value) || value < 0 ? 0 : Math.round(value);
+/** A count of an upstream's. Absent or null is zero; what is no whole number that JavaScript holds exactly is NaN. */
+export const tokenCount = (value: unknown): number => {
+  if (value === null || value === undefined) return 0;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : Number.NaN;
+};
+
+/** The usage that these counts are; null where one of them is no count: a report that is wrong in part is no report. */
+export const usageOf = (counts: Omit<Usage, 'reported' | 'serviceTier'>): Usage | null =>
+  Object.values(counts).every(Number.isSafeInteger) ? { ...counts, reported: true } : null;
+
+/** The same usage with the tier that the upstream named beside it. */
+export const atTier = (usage: Usage | null, serviceTier: unknown): Usage | null =>
+  usage !== null && typeof serviceTier === 'string' ? { ...usage, serviceTier } : usage;
 
 export type FinishReason =
   | 'stop'

@@ -1,22 +1,22 @@
 import { MessagesOutputBlock, MessagesReply } from '@gateway/contracts/anthropic/messages-wire';
 import type { OpaquePayload, ReplyPart, SearchSource, WebSearchPart } from '../conversation/parts.ts';
 import { isJsonObject } from '../conversation/raw-json.ts';
-import type { Reply } from '../conversation/reply.ts';
+import { NO_USAGE, type Reply } from '../conversation/reply.ts';
 import type { Target } from '../target.ts';
 import { readUpstream } from '../wire.ts';
 import { decodeCitation } from './citations.ts';
 import { decodeFinish } from './finish-reason.ts';
-import { decodeTier, decodeUsage } from './usage.ts';
+import { decodeTier, readUsage } from './usage.ts';
 
 /** A finished message from an upstream. @throws GatewayError `upstream_failed` where it is not one */
 export function decodeMessagesReply(body: unknown, target: Target): Reply {
   const reply = readUpstream(MessagesReply, body);
   const searches = new Map<string, readonly string[]>();
-  const tier = decodeTier(reply.usage?.service_tier);
+  const tier = isJsonObject(reply.usage) ? decodeTier(reply.usage.service_tier) : undefined;
   return {
     parts: reply.content.flatMap((block) => decodeBlock(block, searches, target) ?? []),
     finish: decodeFinish(reply),
-    usage: decodeUsage(reply.usage ?? {}),
+    usage: readUsage(reply.usage) ?? NO_USAGE,
     ...(tier && { serviceTier: tier }),
   };
 }

@@ -1,4 +1,3 @@
-import type { MessagesUsage } from '@gateway/contracts/anthropic/messages-wire';
 import {
   type MessagesCitation,
   MessagesEvent,
@@ -8,7 +7,6 @@ import { lookUp } from '@gateway/contracts/look-up';
 import { isJsonObject, parseArguments } from '../conversation/raw-json.ts';
 import { NO_USAGE, type Usage } from '../conversation/reply.ts';
 import type { StreamEvent } from '../conversation/stream-event.ts';
-import type { SseMessage } from '../sse-frames.ts';
 import type { StreamStep } from '../step.ts';
 import type { Target } from '../target.ts';
 import { readUpstream, upstreamCutOff } from '../wire.ts';
@@ -16,7 +14,7 @@ import { decodeCitation } from './citations.ts';
 import { decodeSearchResult, ownPayload, queriesOf } from './decode-reply.ts';
 import { decodeMessagesError } from './errors.ts';
 import { decodeFinish } from './finish-reason.ts';
-import { decodeTier, decodeUsage } from './usage.ts';
+import { decodeTier, mergeUsage, readUsage } from './usage.ts';
 
 /** The blocks that are read, and the deltas that each of them takes. Everything else is skipped. */
 const DELTAS: Readonly<Record<string, readonly string[]>> = {
@@ -43,12 +41,12 @@ interface OpenBlock {
 }
 
 /** A Messages stream from an upstream, as neutral events. */
-export class MessagesStreamDecoder implements StreamStep<SseMessage, StreamEvent> {
+export class MessagesStreamDecoder implements StreamStep<string, StreamEvent> {
   readonly #target: Target;
   readonly #clean: (text: string) => string;
   readonly #searches = new Map<string, readonly string[]>();
   #block: OpenBlock | null = null;
-  #firstUsage: MessagesUsage = {};
+  #reported: ReturnType<typeof mergeUsage> = null;
   #usage: Usage = NO_USAGE;
   #tier: string | undefined;
   #ending: Parameters<typeof decodeFinish>[0] | null = null;
@@ -59,14 +57,13 @@ export class MessagesStreamDecoder implements StreamStep<SseMessage, StreamEvent
     this.#clean = clean;
   }
 
-  *event({ data }: SseMessage): Generator<StreamEvent> {
+  *event(data: string): Generator<StreamEvent> {
     if (this.#ended || data === '[DONE]') return;
     const event = readUpstream(MessagesEvent, JSON.parse(data));
     switch (event.type) {
       case 'message_start':
-        this.#firstUsage = event.message?.usage ?? {};
-        this.#usage = decodeUsage(this.#firstUsage);
-        this.#tier = decodeTier(this.#firstUsage.service_tier);
+        this.#count(event.message?.usage);
+        this.#tier = decodeTier(this.#reported?.service_tier);
         yield { type: 'start', usage: this.#usage, serviceTier: this.#tier };
         break;
       case 'content_block_start':
@@ -79,7 +76,7 @@ export class MessagesStreamDecoder implements StreamStep<SseMessage, StreamEvent
         if (this.#isOpen(event.index)) yield* this.#stop();
         break;
       case 'message_delta':
-        this.#usage = decodeUsage(event.usage ?? {}, this.#firstUsage);
+        this.#count(event.usage);
         if (event.delta?.stop_reason) this.#ending = event.delta;
         break;
       case 'message_stop':
@@ -99,6 +96,11 @@ export class MessagesStreamDecoder implements StreamStep<SseMessage, StreamEvent
     if (this.#ended) return;
     this.#ended = true;
     yield { type: 'error', error: upstreamCutOff(), usage: this.#usage };
+  }
+
+  #count(usage: unknown): void {
+    this.#reported = mergeUsage(this.#reported, usage);
+    this.#usage = readUsage(this.#reported) ?? NO_USAGE;
   }
 
   *#finish(): Generator<StreamEvent> {

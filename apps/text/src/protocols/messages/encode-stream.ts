@@ -7,7 +7,7 @@ import type { StreamStep } from '../step.ts';
 import type { AnswerContext } from '../target.ts';
 import { encodeCitation } from './citations.ts';
 import { callIds, encodeSearch, messageId } from './encode-reply.ts';
-import { encodeErrorEvent } from './errors.ts';
+import { errorFrame } from './errors.ts';
 import { encodeFinish } from './finish-reason.ts';
 import { hiddenBlock, thinkingSignature } from './reasoning-block.ts';
 import { encodeMessageUsage, encodeUsage } from './usage.ts';
@@ -101,7 +101,7 @@ export class MessagesStreamEncoder implements StreamStep<StreamEvent, string> {
         yield* this.#finish(event);
         break;
       case 'error':
-        yield namedFrame(encodeErrorEvent(event.error, this.#context.requestId));
+        yield errorFrame(event.error, this.#context.requestId);
         break;
     }
   }

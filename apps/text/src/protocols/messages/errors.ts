@@ -1,7 +1,10 @@
-import { ERRORS, type ErrorCode } from '@gateway/contracts/error-codes';
+import type { ErrorCode } from '@gateway/contracts/error-codes';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { lookUp } from '@gateway/contracts/look-up';
-import { type CleanText, messageFor, upstreamError } from '../conversation/public-message.ts';
+import { anthropicError } from '@gateway/service-kit/error-response';
+import { type JsonObject, objectAt, textAt } from '../../json-object.ts';
+import { type CleanText, upstreamError } from '../conversation/public-message.ts';
+import { namedFrame } from '../sse-frames.ts';
 
 /** What an Anthropic error type means to us. What concerns the gateway's own account is a misconfiguration. */
 const CODE_OF_TYPE: Record<string, ErrorCode> = {
@@ -34,12 +37,16 @@ export function decodeMessagesError(
   return upstreamError(code, message, clean);
 }
 
-/** The `error` event that ends a Messages stream. */
-export const encodeErrorEvent = (error: GatewayError, requestId: string | undefined) => ({
-  type: 'error',
-  error: {
-    type: ERRORS[error.code].anthropic.type,
-    message: messageFor(error, 'anthropic'),
-  },
-  ...(requestId === undefined ? {} : { request_id: requestId }),
-});
+/** What the upstream's own `error` event calls its failure. */
+export function errorTypeOf(event: JsonObject): string | null {
+  const error = objectAt(event, 'error');
+  return error && textAt(error, 'type');
+}
+
+/** The `error` event that ends a Messages stream which broke. */
+export const errorFrame = (error: GatewayError, requestId: string | undefined): string =>
+  namedFrame({
+    type: 'error',
+    error: anthropicError(error),
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+  });

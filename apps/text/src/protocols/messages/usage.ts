@@ -1,28 +1,36 @@
-import type { MessagesUsage } from '@gateway/contracts/anthropic/messages-wire';
 import { lookUp } from '@gateway/contracts/look-up';
-import { tokenCount, type Usage } from '../conversation/reply.ts';
+import { isJsonObject } from '../conversation/raw-json.ts';
+import { tokenCount, type Usage, usageOf } from '../conversation/reply.ts';
+
+type Members = { readonly [member: string]: unknown };
+
+const membersOf = (value: unknown): Members => (isJsonObject(value) ? value : {});
 
 /**
- * Anthropic's `input_tokens` excludes what was read from and written to the cache; the neutral number includes it.
- * Counters are cumulative, so members of a later report replace those of an earlier one.
+ * What the `usage` object of a message says that it used; null where it is none. `input_tokens` excludes what was read
+ * from and written to the cache; the neutral number includes it.
  */
-export function decodeUsage(usage: MessagesUsage, earlier: MessagesUsage = {}): Usage {
-  const latest = (
-    member: 'input_tokens' | 'cache_read_input_tokens' | 'cache_creation_input_tokens' | 'output_tokens',
-  ): number => tokenCount(usage[member] ?? earlier[member]);
-  const cachedInputTokens = latest('cache_read_input_tokens');
-  const cacheWriteTokens = latest('cache_creation_input_tokens');
-  return {
-    inputTokens: latest('input_tokens') + cachedInputTokens + cacheWriteTokens,
+export function readUsage(usage: unknown): Usage | null {
+  if (!isJsonObject(usage)) return null;
+  if ((usage.input_tokens ?? usage.output_tokens ?? null) === null) return null;
+  const cachedInputTokens = tokenCount(usage.cache_read_input_tokens);
+  const cacheWriteTokens = tokenCount(usage.cache_creation_input_tokens);
+  const counts = {
+    inputTokens: tokenCount(usage.input_tokens) + cachedInputTokens + cacheWriteTokens,
     cachedInputTokens,
     cacheWriteTokens,
-    outputTokens: latest('output_tokens'),
-    reasoningTokens: tokenCount(
-      (usage.output_tokens_details ?? earlier.output_tokens_details)?.thinking_tokens,
-    ),
-    webSearches: tokenCount((usage.server_tool_use ?? earlier.server_tool_use)?.web_search_requests),
-    reported: true,
+    outputTokens: tokenCount(usage.output_tokens),
+    reasoningTokens: tokenCount(membersOf(usage.output_tokens_details).thinking_tokens),
+    webSearches: tokenCount(membersOf(usage.server_tool_use).web_search_requests),
   };
+  return usageOf(counts);
+}
+
+/** The `usage` objects of one stream as one: counters are cumulative, so a later report replaces what it names. */
+export function mergeUsage(earlier: Members | null, later: unknown): Members | null {
+  if (!isJsonObject(later)) return earlier;
+  const named = Object.entries(later).filter(([, value]) => value !== null);
+  return { ...earlier, ...Object.fromEntries(named) };
 }
 
 /** Every counter that clients read, complete, as in `message_delta`. */
@@ -44,8 +52,8 @@ const TIER_TO_NEUTRAL: Record<string, string> = {
 };
 const TIER_FROM_NEUTRAL: Record<string, string> = { priority: 'priority', fast: 'priority' };
 
-export const decodeTier = (tier: string | null | undefined): string | undefined =>
-  lookUp(TIER_TO_NEUTRAL, tier);
+export const decodeTier = (tier: unknown): string | undefined =>
+  typeof tier === 'string' ? lookUp(TIER_TO_NEUTRAL, tier) : undefined;
 
 export const encodeTier = (tier: string | undefined): string => lookUp(TIER_FROM_NEUTRAL, tier) ?? 'standard';
 

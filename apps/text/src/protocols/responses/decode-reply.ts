@@ -1,12 +1,12 @@
 import { ResponsesOutputItem, ResponsesReply } from '@gateway/contracts/openai/responses-wire';
 import type { OpaquePayload, ReplyPart, WebSearchPart } from '../conversation/parts.ts';
-import type { Reply } from '../conversation/reply.ts';
+import { NO_USAGE, type Reply } from '../conversation/reply.ts';
 import type { Target } from '../target.ts';
 import { readUpstream, upstreamCutOff } from '../wire.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { decodeOpenAiError } from './errors.ts';
 import { decodeFinish } from './finish-reason.ts';
-import { decodeUsage } from './usage.ts';
+import { readUsage } from './usage.ts';
 
 /** A finished response from an upstream. @throws GatewayError where it failed, or is no response */
 export function decodeResponsesReply(body: unknown, target: Target, clean: (text: string) => string): Reply {
@@ -18,7 +18,7 @@ export function decodeResponsesReply(body: unknown, target: Target, clean: (text
   return {
     parts,
     finish: decodeFinish(reply, { calls: has('tool-call'), refusal: has('refusal') }),
-    usage: decodeUsage(reply.usage ?? {}, parts.filter(({ type }) => type === 'web-search').length),
+    usage: readUsage(reply, parts.filter(({ type }) => type === 'web-search').length) ?? NO_USAGE,
     ...(reply.service_tier && { serviceTier: reply.service_tier }),
   };
 }

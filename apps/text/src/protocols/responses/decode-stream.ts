@@ -2,7 +2,6 @@ import { ResponsesEvent, type ResponsesReply } from '@gateway/contracts/openai/r
 import { PartSequence } from '../conversation/part-sequence.ts';
 import { NO_USAGE } from '../conversation/reply.ts';
 import type { StreamEvent } from '../conversation/stream-event.ts';
-import type { SseMessage } from '../sse-frames.ts';
 import type { StreamStep } from '../step.ts';
 import type { Target } from '../target.ts';
 import { readUpstream, upstreamCutOff } from '../wire.ts';
@@ -10,10 +9,10 @@ import { decodeAnnotation } from './annotations.ts';
 import { decodeOpenAiError } from './errors.ts';
 import { decodeFinish } from './finish-reason.ts';
 import { ItemStream } from './item-stream.ts';
-import { decodeUsage } from './usage.ts';
+import { readUsage } from './usage.ts';
 
 /** A Responses stream from an upstream, as neutral events. Items that overlap are put one after another. */
-export class ResponsesStreamDecoder implements StreamStep<SseMessage, StreamEvent> {
+export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
   readonly #clean: (text: string) => string;
   readonly #parts = new PartSequence();
   readonly #items: ItemStream;
@@ -26,7 +25,7 @@ export class ResponsesStreamDecoder implements StreamStep<SseMessage, StreamEven
     this.#items = new ItemStream(target, this.#parts);
   }
 
-  *event({ data }: SseMessage): Generator<StreamEvent> {
+  *event(data: string): Generator<StreamEvent> {
     if (this.#ended || data === '[DONE]') return;
     const event = readUpstream(ResponsesEvent, JSON.parse(data));
     switch (event.type) {
@@ -70,8 +69,8 @@ export class ResponsesStreamDecoder implements StreamStep<SseMessage, StreamEven
     yield {
       type: 'finish',
       finish: decodeFinish(response, this.#items.seen),
-      usage: decodeUsage(response.usage ?? {}, this.#items.searches),
-      serviceTier: response.service_tier,
+      usage: readUsage(response, this.#items.searches) ?? NO_USAGE,
+      serviceTier: response.service_tier ?? undefined,
     };
   }
 

@@ -1,7 +1,9 @@
-import { ERRORS, type ErrorCode } from '@gateway/contracts/error-codes';
+import type { ErrorCode } from '@gateway/contracts/error-codes';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { lookUp } from '@gateway/contracts/look-up';
-import { type CleanText, messageFor, upstreamError } from '../conversation/public-message.ts';
+import { openaiError } from '@gateway/service-kit/error-response';
+import { type JsonObject, textAt } from '../../json-object.ts';
+import { type CleanText, upstreamError } from '../conversation/public-message.ts';
 
 /** What an OpenAI error code means to us when it comes in the middle of an answer. */
 const CODE_OF_CODE: Record<string, ErrorCode> = {
@@ -40,12 +42,35 @@ export function decodeOpenAiError(error: OpenAiError | null | undefined, clean: 
   return upstreamError(code, error?.message ?? '', clean);
 }
 
+/** Codes that a broken response may carry, beside those of an image; its clients know no others there. */
+const SHOWN_CODES: ReadonlySet<string> = new Set([
+  'rate_limit_exceeded',
+  'server_is_overloaded',
+  'slow_down',
+  'context_length_exceeded',
+  'insufficient_quota',
+  'invalid_prompt',
+]);
 /** OpenAI's own word for what went wrong without a name; Codex and the official clients know it. */
 const FALLBACK_CODE = 'server_error';
 
-/** The members that both of OpenAI's published shapes of an error have. */
-export function encodeOpenAiError(error: GatewayError) {
-  const { type, code } = ERRORS[error.code].openai;
-  const word = code === null || code === 'upstream_error' ? FALLBACK_CODE : code;
-  return { type, code: word, message: messageFor(error, 'openai'), param: null };
+export interface ShownError {
+  readonly type: string;
+  readonly code: string;
+  readonly message: string;
+  readonly param: string | null;
 }
+
+/** An error as the events of a broken response show it: with the members that both of OpenAI's published shapes have. */
+export function encodeOpenAiError(error: GatewayError): ShownError {
+  const { type, code, message, param } = openaiError(error);
+  return { type, code: code !== null && SHOWN_CODES.has(code) ? code : FALLBACK_CODE, message, param };
+}
+
+/** An error that the upstream has shown in the same place. */
+export const reportedError = (error: JsonObject): ShownError => ({
+  type: textAt(error, 'type') ?? FALLBACK_CODE,
+  code: textAt(error, 'code') ?? FALLBACK_CODE,
+  message: textAt(error, 'message') ?? 'The upstream reported an error.',
+  param: textAt(error, 'param'),
+});

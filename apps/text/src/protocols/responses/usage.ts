@@ -1,17 +1,28 @@
-import type { ResponsesUsage } from '@gateway/contracts/openai/responses-wire';
-import type { z } from 'zod';
-import { tokenCount, type Usage } from '../conversation/reply.ts';
+import { isJsonObject } from '../conversation/raw-json.ts';
+import { tokenCount, type Usage, usageOf } from '../conversation/reply.ts';
 
-/** `input_tokens` includes cached tokens, as the neutral number does. */
-export const decodeUsage = (usage: z.infer<typeof ResponsesUsage>, webSearches: number): Usage => ({
-  inputTokens: tokenCount(usage.input_tokens),
-  cachedInputTokens: tokenCount(usage.input_tokens_details?.cached_tokens),
-  cacheWriteTokens: tokenCount(usage.input_tokens_details?.cache_write_tokens),
-  outputTokens: tokenCount(usage.output_tokens),
-  reasoningTokens: tokenCount(usage.output_tokens_details?.reasoning_tokens),
-  webSearches,
-  reported: true,
-});
+type Members = { readonly [member: string]: unknown };
+
+const membersOf = (value: unknown): Members => (isJsonObject(value) ? value : {});
+
+/**
+ * What a response says that it used; null where it does not say it. `input_tokens` includes cached tokens, as the
+ * neutral number does.
+ */
+export function readUsage({ usage }: Members, webSearches = 0): Usage | null {
+  if (!isJsonObject(usage)) return null;
+  if ((usage.input_tokens ?? usage.output_tokens ?? null) === null) return null;
+  const input = membersOf(usage.input_tokens_details);
+  const counts = {
+    inputTokens: tokenCount(usage.input_tokens),
+    cachedInputTokens: tokenCount(input.cached_tokens),
+    cacheWriteTokens: tokenCount(input.cache_write_tokens),
+    outputTokens: tokenCount(usage.output_tokens),
+    reasoningTokens: tokenCount(membersOf(usage.output_tokens_details).reasoning_tokens),
+    webSearches,
+  };
+  return usageOf(counts);
+}
 
 /** Complete and in integers: a client rejects the whole response where a detail is missing. */
 export const encodeUsage = (usage: Usage) => ({

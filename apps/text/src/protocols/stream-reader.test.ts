@@ -1,21 +1,16 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { createFrameReader } from '@gateway/service-kit/event-stream/frame-reader';
 import { recordedStream, recordedStreamNames } from '@gateway/simulator/recorded-stream';
 import { expect, test } from 'vitest';
-import { createMessageWatch } from './message-watch.ts';
-import { createResponseWatch } from './response-watch.ts';
-import { Garbage, type StreamWatch } from './stream-watch.ts';
+import { createMessagesStreamReader } from './messages/stream-reader.ts';
+import { createResponsesStreamReader } from './responses/stream-reader.ts';
+import { type StreamReader, UnreadableEvent } from './stream-reader.ts';
+import { dataOf, framesOf } from './test-streams.ts';
 
-const dataOf = (stream: Buffer | string): string[] => {
-  const data: string[] = [];
-  createFrameReader({ maxFrameBytes: 1 << 20 }).push(Buffer.from(stream), (one) => {
-    if (one !== null) data.push(one);
-  });
-  return data;
+const take = (reader: StreamReader, data: string): void => {
+  for (const frame of framesOf(`data: ${data}\n\n`)) reader.frame(frame);
 };
-
-const watchFor = (name: string): StreamWatch =>
-  name.startsWith('responses') ? createResponseWatch() : createMessageWatch();
+const readerFor = (name: string): StreamReader =>
+  name.startsWith('responses') ? createResponsesStreamReader() : createMessagesStreamReader();
 
 const events = (frames: string): Record<string, unknown>[] =>
   dataOf(frames).flatMap((data) => (data === '[DONE]' ? [] : [JSON.parse(data)]));
@@ -23,21 +18,21 @@ const events = (frames: string): Record<string, unknown>[] =>
 const lost = new GatewayError('upstream_failed', 'The upstream connection was lost.');
 
 test.for(recordedStreamNames())('%s is known to have ended at its end and not before', (name) => {
-  const watch = watchFor(name);
+  const reader = readerFor(name);
   const data = dataOf(recordedStream(name));
   const last = data.findLastIndex((one) => one !== '[DONE]');
   for (const one of data.slice(0, last)) {
-    expect(watch.ended).toBe(false);
-    watch.event(one);
+    expect(reader.ended).toBe(false);
+    take(reader, one);
   }
-  watch.event(data[last] ?? '');
-  expect(watch.ended).toBe(true);
-  expect(watch.id).toMatch(/^(resp|msg)_01$/);
+  take(reader, data[last] ?? '');
+  expect(reader.ended).toBe(true);
+  expect(reader.id).toMatch(/^(resp|msg)_01$/);
 });
 
 test('usage is read from where each protocol has it', () => {
-  const response = createResponseWatch();
-  for (const one of dataOf(recordedStream('responses-reasoning-summary-and-text'))) response.event(one);
+  const response = createResponsesStreamReader();
+  for (const one of dataOf(recordedStream('responses-reasoning-summary-and-text'))) take(response, one);
   expect(response.usage).toEqual({
     inputTokens: 20,
     cachedInputTokens: 0,
@@ -45,12 +40,16 @@ test('usage is read from where each protocol has it', () => {
     outputTokens: 80,
     reasoningTokens: 64,
     serviceTier: 'default',
+    webSearches: 0,
+    reported: true,
   });
-  const message = createMessageWatch();
-  message.event(
+  const message = createMessagesStreamReader();
+  take(
+    message,
     '{"type":"message_start","message":{"id":"m","usage":{"input_tokens":5,"cache_read_input_tokens":7,"cache_creation_input_tokens":11,"output_tokens":1}}}',
   );
-  message.event(
+  take(
+    message,
     '{"type":"message_delta","delta":{},"usage":{"output_tokens":30,"cache_read_input_tokens":null,"output_tokens_details":{"thinking_tokens":9},"service_tier":"standard"}}',
   );
   expect(message.usage).toEqual({
@@ -60,15 +59,17 @@ test('usage is read from where each protocol has it', () => {
     outputTokens: 30,
     reasoningTokens: 9,
     serviceTier: 'standard',
+    webSearches: 0,
+    reported: true,
   });
 });
 
 test('a response broken off ends as the protocol shows it', () => {
   const recorded = dataOf(recordedStream('responses-error-mid-stream'));
   const broken = recorded.findIndex((data) => data.startsWith('{"type":"error"'));
-  const watch = createResponseWatch();
-  for (const one of recorded.slice(0, broken)) watch.event(one);
-  const frames = watch.breakOff(lost, 'req_1');
+  const reader = createResponsesStreamReader();
+  for (const one of recorded.slice(0, broken)) take(reader, one);
+  const frames = reader.breakOff(lost, 'req_1');
   expect(events(frames)).toEqual(recorded.slice(broken, -1).map((data) => JSON.parse(data)));
   expect(frames).toMatch(
     /^event: error\ndata: .*\n\nevent: response\.failed\ndata: .*\n\ndata: \[DONE\]\n\n$/,
@@ -80,10 +81,10 @@ test.for(recordedStreamNames().filter((name) => name.startsWith('responses')))(
   (name) => {
     const recorded = dataOf(recordedStream(name)).filter((one) => one !== '[DONE]');
     for (let count = 1; count < recorded.length; count += 1) {
-      const watch = createResponseWatch();
-      for (const one of recorded.slice(0, count)) watch.event(one);
-      if (watch.ended || watch.reportedFailure !== null) continue;
-      const [error, failed] = events(watch.breakOff(lost, 'req_1'));
+      const reader = createResponsesStreamReader();
+      for (const one of recorded.slice(0, count)) take(reader, one);
+      if (reader.ended || reader.reportedFailure !== null) continue;
+      const [error, failed] = events(reader.breakOff(lost, 'req_1'));
       expect(error).toMatchObject({ type: 'error', sequence_number: count, code: 'server_error' });
       const seen = recorded.slice(0, count).map((one) => JSON.parse(one));
       const added = seen.filter(({ type }) => type === 'response.output_item.added').length;
@@ -101,8 +102,8 @@ test.for(recordedStreamNames().filter((name) => name.startsWith('responses')))(
 );
 
 test('text, refusals, arguments and reasoning that came in part are in the broken response', () => {
-  const watch = createResponseWatch();
-  const say = (event: object) => watch.event(JSON.stringify(event));
+  const reader = createResponsesStreamReader();
+  const say = (event: object) => take(reader, JSON.stringify(event));
   say({ type: 'response.created', sequence_number: 0, response: { id: 'resp_1' } });
   say({
     type: 'response.output_item.added',
@@ -123,7 +124,7 @@ test('text, refusals, arguments and reasoning that came in part are in the broke
     item: { id: 'fc_1', type: 'function_call', status: 'in_progress', arguments: '' },
   });
   say({ type: 'response.function_call_arguments.delta', output_index: 1, delta: '{"a"' });
-  const [, failed] = events(watch.breakOff(lost, 'req_1'));
+  const [, failed] = events(reader.breakOff(lost, 'req_1'));
   expect(Object(failed?.response).output).toEqual([
     { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Think' }] },
     { id: 'fc_1', type: 'function_call', status: 'incomplete', arguments: '{"a"' },
@@ -131,13 +132,14 @@ test('text, refusals, arguments and reasoning that came in part are in the broke
 });
 
 test("an upstream's own error event without its last event is completed and not repeated", () => {
-  const watch = createResponseWatch();
-  watch.event('{"type":"response.created","sequence_number":0,"response":{"id":"resp_1"}}');
-  watch.event(
+  const reader = createResponsesStreamReader();
+  take(reader, '{"type":"response.created","sequence_number":0,"response":{"id":"resp_1"}}');
+  take(
+    reader,
     '{"type":"error","sequence_number":1,"error":{"type":"tokens","code":"rate_limit_exceeded","message":"Slow.","param":null}}',
   );
-  expect(watch.mayEnd).toBe(false);
-  const ending = events(watch.breakOff(lost, 'req_1'));
+  expect(reader.mayEnd).toBe(false);
+  const ending = events(reader.breakOff(lost, 'req_1'));
   expect(ending).toEqual([
     {
       type: 'response.failed',
@@ -153,21 +155,24 @@ test("an upstream's own error event without its last event is completed and not 
 });
 
 test('the stream of a background response may end without a last event, since cancelling it has none', () => {
-  const watch = createResponseWatch();
-  watch.event('{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","background":true}}');
-  expect(watch.mayEnd).toBe(true);
-  expect(watch.ended).toBe(false);
+  const reader = createResponsesStreamReader();
+  take(
+    reader,
+    '{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","background":true}}',
+  );
+  expect(reader.mayEnd).toBe(true);
+  expect(reader.ended).toBe(false);
 });
 
 test('a message broken off ends with an error event in the words of its protocol', () => {
-  const watch = createMessageWatch();
+  const reader = createMessagesStreamReader();
   const timeout = new GatewayError('upstream_timeout', 'Too slow.');
-  expect(watch.breakOff(timeout, 'req_1')).toBe(
+  expect(reader.breakOff(timeout, 'req_1')).toBe(
     'event: error\ndata: {"type":"error","error":{"type":"timeout_error","message":"Too slow."},"request_id":"req_1"}\n\n',
   );
 });
 
 test.for(['{"broken": ', 'text', '"text"', '[]'])('%s is no event of either protocol', (data) => {
-  expect(() => createResponseWatch().event(data)).toThrow(Garbage);
-  expect(() => createMessageWatch().event(data)).toThrow(Garbage);
+  expect(() => take(createResponsesStreamReader(), data)).toThrow(UnreadableEvent);
+  expect(() => take(createMessagesStreamReader(), data)).toThrow(UnreadableEvent);
 });

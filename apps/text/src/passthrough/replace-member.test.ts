@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { replaceModel } from './replace-model.ts';
+import { replaceModel, setMember } from './replace-member.ts';
 
 const replaced = (json: string, model: string) => replaceModel(Buffer.from(json), model).toString();
 
@@ -48,4 +48,18 @@ test('whatever else an object holds, the result parses to the same object with t
     ),
     { numRuns: 2000 },
   );
+});
+
+test.for([
+  ['{"a":1}', '{"a":1,"stream_options":{"include_usage":true}}'],
+  [' {"a":"}"} \n', ' {"a":"}","stream_options":{"include_usage":true}} \n'],
+  ['{ }', '{ "stream_options":{"include_usage":true}}'],
+  ['{"stream_options":null,"a":1}', '{"stream_options":{"include_usage":true},"a":1}'],
+  [
+    '{"a":{"stream_options":1},"stream_options" : { "include_usage" : false }}',
+    '{"a":{"stream_options":1},"stream_options" : {"include_usage":true}}',
+  ],
+  ['{"stream\\u005foptions":1}', '{"stream\\u005foptions":{"include_usage":true}}'],
+])('%s gets a member, or another value for it, and changes in nothing else', ([json = '', expected]) => {
+  expect(setMember(Buffer.from(json), 'stream_options', { include_usage: true }).toString()).toBe(expected);
 });

@@ -1,0 +1,93 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { ImagesReply } from '@gateway/contracts/openai/images';
+import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
+import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
+import { openaiError } from '@gateway/service-kit/error-response';
+import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
+
+/** How an upstream itself reports that it broke, at the head of a frame. */
+const ERROR_EVENT = /^(?:event: ?error\b|data: ?\{"error")/m;
+const HEAD_LENGTH = 64; /** One image of the largest size in base64, and its frame. */
+const MAX_FRAME_BYTES = 128 * 1024 * 1024;
+/** An event's own type. There is no quote within base64, so an image before it does not mislead the search. */
+const TYPE = /"type"\s*:\s*"([a-z_.]+)"/;
+const COMPLETED = '.completed';
+
+/** A stream of images for the caller, and what it is read by. */
+export function imageStream(): { readonly events: ImageEvents; readonly stream: RelayedStream } {
+  const events = new ImageEvents();
+  return { events, stream: createEventStream({ mapper: events, maxFrameBytes: MAX_FRAME_BYTES }) };
+}
+
+/**
+ * The whole reply of an upstream that was asked for a stream and does not stream: the events that a caller waits for.
+ *
+ * @returns each event with its image, and without it, as `ImageEvents.completed` has it
+ */
+export function eventsOfReply(
+  { data, created, usage, ...members }: ImagesReply,
+  kind: 'image_generation' | 'image_edit',
+): { readonly frame: string; readonly completed: string }[] {
+  const type = `${kind}${COMPLETED}`;
+  return data.map(({ b64_json, url: _, ...entry }, index) => {
+    // It counts all images together: the last event says it.
+    const told = index === data.length - 1 && usage !== undefined ? { usage } : {};
+    const event = { type, ...members, ...entry, ...(created && { created_at: created }), ...told };
+    return {
+      frame: `event: ${type}\ndata: ${JSON.stringify({ ...event, b64_json })}\n\n`,
+      completed: JSON.stringify(event),
+    };
+  });
+}
+
+/** Events with images, which pass as they are. */
+class ImageEvents implements EventMapper {
+  readonly rest = 'wanted';
+  readonly id = null;
+  /** The events of completed images, as they came but for the image itself: JSON. */
+  readonly completed: string[] = [];
+  failure: GatewayError | null = null;
+
+  frame(frame: Frame): typeof PASS {
+    const kind = kindOf(frame.latin1);
+    if (kind === 'completed') this.completed.push(withoutImage(frame.data ?? ''));
+    if (kind === 'error')
+      this.failure = broken('The upstream reported an error in the middle of the stream.');
+    return PASS;
+  }
+
+  end(): string | GatewayError {
+    if (this.completed.length > 0 || this.failure !== null) return '';
+    return broken('The upstream ended the stream before an image was complete.');
+  }
+
+  fail(error: GatewayError): string {
+    return this.failure === null ? errorFrame(error) : '';
+  }
+
+  /** After an image another one may still be due: only the upstream itself says that it is the last, by closing. */
+  get isWhole(): boolean {
+    return this.failure !== null;
+  }
+
+  keepAlive(): null {
+    return null;
+  }
+}
+
+function kindOf(frame: string): 'completed' | 'error' | 'other' {
+  if (ERROR_EVENT.test(frame.slice(0, HEAD_LENGTH))) return 'error';
+  const type = TYPE.exec(frame)?.[1];
+  if (type?.endsWith(COMPLETED)) return 'completed';
+  return type === 'error' ? 'error' : 'other';
+}
+
+/** What is kept of a completed image is what its event says of it. */
+const withoutImage = (data: string): string =>
+  data.replace(/"b64_json"\s*:\s*"[^"]*"/, () => '"b64_json":""');
+
+const broken = (message: string): GatewayError =>
+  new GatewayError('upstream_failed', { message, source: 'upstream', retry: false });
+
+const errorFrame = (error: GatewayError): string =>
+  `event: error\ndata: ${JSON.stringify({ type: 'error', error: openaiError(error) })}\n\n`;

@@ -1,0 +1,28 @@
+import type { Price } from '@gateway/contracts/price';
+import { type Consumption, NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
+import { costMicroUsd } from '@gateway/metering/price/cost';
+import { NO_USAGE, type Usage } from '../protocols/conversation/reply.ts';
+
+/** A call's usage as its record has it. */
+export function consumptionOf({
+  reported: _,
+  webSearches: __,
+  serviceTier: ___,
+  ...tokens
+}: Usage): Consumption {
+  return { ...NOTHING_CONSUMED, ...tokens };
+}
+
+/** What a record's consumption says of tokens. */
+export const usageOfConsumption = (consumption: Consumption): Usage => ({
+  ...NO_USAGE,
+  inputTokens: consumption.inputTokens,
+  cachedInputTokens: consumption.cachedInputTokens,
+  cacheWriteTokens: consumption.cacheWriteTokens,
+  outputTokens: consumption.outputTokens,
+  reasoningTokens: consumption.reasoningTokens,
+});
+
+/** In micro-dollars, at the tier that the upstream named; null where the model has no price. */
+export const costOf = (price: Price | null, usage: Usage): number | null =>
+  price && costMicroUsd(price, consumptionOf(usage), { serviceTier: usage.serviceTier });

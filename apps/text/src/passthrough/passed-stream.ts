@@ -1,0 +1,75 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
+import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
+import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
+import type { StreamReader } from '../protocols/stream-reader.ts';
+
+/** A frame may hold a whole image; beyond this it is the upstream's failure. */
+const MAX_FRAME_BYTES = 32 * 1024 * 1024;
+
+interface PassedStream {
+  readonly reader: StreamReader;
+  readonly requestId: string;
+  /** Told of each frame after the reader has taken it. */
+  readonly onFrame: (frame: Frame) => void;
+}
+
+/** A stream whose bytes pass as they are, while its events are read on the side. */
+export const passedStream = (options: PassedStream): RelayedStream =>
+  createEventStream({ mapper: new PassedEvents(options), maxFrameBytes: MAX_FRAME_BYTES });
+
+class PassedEvents implements EventMapper {
+  readonly rest = 'wanted';
+  readonly #reader: StreamReader;
+  readonly #requestId: string;
+  readonly #onFrame: (frame: Frame) => void;
+
+  constructor({ reader, requestId, onFrame }: PassedStream) {
+    this.#reader = reader;
+    this.#requestId = requestId;
+    this.#onFrame = onFrame;
+  }
+
+  frame(frame: Frame): typeof PASS | string {
+    const isShown = this.#reader.frame(frame);
+    this.#onFrame(frame);
+    return isShown ? PASS : '';
+  }
+
+  end(): string | GatewayError {
+    if (this.#reader.mayEnd) return '';
+    return new GatewayError('upstream_failed', {
+      message: 'The upstream ended its stream before the end of the answer.',
+      source: 'upstream',
+    });
+  }
+
+  fail(error: GatewayError): string {
+    return this.#reader.breakOff(error, this.#requestId);
+  }
+
+  get failure(): GatewayError | null {
+    const { reportedFailure } = this.#reader;
+    return reportedFailure === null ? null : failureReported(reportedFailure);
+  }
+
+  get isWhole(): boolean {
+    return this.#reader.ended;
+  }
+
+  get id(): string | null {
+    return this.#reader.id;
+  }
+
+  keepAlive(): string | null {
+    return this.#reader.keepAlive();
+  }
+}
+
+/** The provider said itself, within a reply that passes as it is, that it failed. */
+export const failureReported = (what: string): GatewayError =>
+  new GatewayError('upstream_failed', {
+    message: 'The upstream failed to answer this request.',
+    source: 'upstream',
+    cause: new Error(`the upstream reported a failure: ${what}`),
+  });

@@ -1,0 +1,39 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Candidate } from '@gateway/upstream/catalog';
+import type { JsonObject } from '../json-object.ts';
+import type { TextCall } from '../text-call.ts';
+import type { TextRequest } from '../text-request.ts';
+
+const MEMBER = 'stream_options';
+const REFUSES_IT = /stream_options|include_usage/;
+
+/** Whether a caller of Chat Completions asked for the chunk of its stream that says what was used. */
+export const showsUsage = ({ streamOptions }: TextRequest): boolean => streamOptions?.include_usage === true;
+
+interface UsageQuestion {
+  /** What a channel is sent in the place of the caller's `stream_options`; null where those stay as they are. */
+  streamOptions(candidate: Candidate): JsonObject | null;
+  /** Whether an upstream refused the question, so that the request should be sent again without it. */
+  isRefused(error: unknown): boolean;
+}
+
+/**
+ * Asks a chat channel what a stream used where the caller did not: without being asked a provider does not say it, and
+ * the request could only be charged by an estimate.
+ */
+export function createUsageQuestion({ endpoint, request }: TextCall): UsageQuestion {
+  const mayAsk = endpoint.protocol === 'chat' && request.streamed && !showsUsage(request);
+  let hasAsked = false;
+  let isKnownToFail = false;
+  return {
+    streamOptions: ({ route: { quirks } }) => {
+      hasAsked = mayAsk && !isKnownToFail && quirks.streamOptions && !quirks.refusedMembers.includes(MEMBER);
+      return hasAsked ? { ...request.streamOptions, include_usage: true } : null;
+    },
+    isRefused: (error) => {
+      if (!hasAsked || !(error instanceof GatewayError) || error.code !== 'upstream_rejected') return false;
+      isKnownToFail = REFUSES_IT.test(`${error.message} ${error.options.relay?.body ?? ''}`);
+      return isKnownToFail;
+    },
+  };
+}

@@ -1,0 +1,160 @@
+import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
+import { isObject, type JsonObject, numberAt, objectAt, parseObject, textAt } from '../../json-object.ts';
+import { findString, numberAfter } from '../stream-reader.ts';
+
+/** Gathers the output of a streamed response, so that a stream which breaks can still say what there was. */
+export interface OutputCollector {
+  /** Takes a frame without parsing it, where it is a delta in the form that its provider gives it. Else false. */
+  delta(frame: Frame): boolean;
+  /** Any other event. `data` is its own text. */
+  event(type: string, event: JsonObject, data: string): void;
+  /** The items so far, in their order. One that was not finished has the status `incomplete`. */
+  items(): JsonObject[];
+  /** Characters of the deltas so far, as they are written. */
+  readonly length: number;
+}
+
+/** Where the text of a delta event belongs: the list of parts and the event's index into it, or the item's own member. */
+type Place =
+  | { readonly list: 'content' | 'summary'; readonly index: string; readonly member: string }
+  | { readonly member: string };
+
+const DELTAS: ReadonlyMap<string, Place> = new Map<string, Place>(
+  Object.entries({
+    'response.output_text.delta': { list: 'content', index: 'content_index', member: 'text' },
+    'response.refusal.delta': { list: 'content', index: 'content_index', member: 'refusal' },
+    'response.reasoning_text.delta': { list: 'content', index: 'content_index', member: 'text' },
+    'response.reasoning_summary_text.delta': { list: 'summary', index: 'summary_index', member: 'text' },
+    'response.function_call_arguments.delta': { member: 'arguments' },
+    'response.mcp_call_arguments.delta': { member: 'arguments' },
+    'response.custom_tool_call_input.delta': { member: 'input' },
+    'response.code_interpreter_call_code.delta': { member: 'code' },
+  }),
+);
+
+const PARTS = new Map(
+  Object.entries({
+    'response.content_part.added': { list: 'content', index: 'content_index' },
+    'response.reasoning_summary_part.added': { list: 'summary', index: 'summary_index' },
+  } as const),
+);
+
+type Mutable = Record<string, unknown>;
+
+interface OpenItem {
+  readonly item: JsonObject;
+  readonly own: Mutable;
+  readonly content: Mutable[];
+  readonly summary: Mutable[];
+}
+
+/** How a delta event begins where it is written without spaces, and where it has its text. */
+const EVENT_OPENING = 'data: {"type":"';
+const DELTA_OPENING = '"delta":"';
+
+/** Where deltas are being added. Their text is kept as JSON writes it, and read when the place changes. */
+interface Writing {
+  readonly place: Place;
+  readonly item: number;
+  readonly part: number;
+  readonly holder: Mutable;
+  escaped: string;
+}
+
+export function createOutputCollector(): OutputCollector {
+  const open = new Map<number, OpenItem>();
+  /** Finished items as text: they are read again only when the stream breaks. */
+  const done = new Map<number, string>();
+  let writing: Writing | null = null;
+  let length = 0;
+
+  const settle = () => {
+    if (writing === null) return;
+    const { holder, place, escaped } = writing;
+    holder[place.member] = `${holder[place.member] ?? ''}${unescaped(escaped)}`;
+    writing = null;
+  };
+
+  const write = (place: Place, item: number, part: number, escaped: string) => {
+    length += escaped.length;
+    if (writing?.place !== place || writing.item !== item || writing.part !== part) {
+      settle();
+      const at = open.get(item);
+      const holder = at && ('list' in place ? at[place.list][part] : at.own);
+      if (holder === undefined) return;
+      writing = { place, item, part, holder, escaped: '' };
+    }
+    writing.escaped += escaped;
+  };
+
+  return {
+    get length() {
+      return length;
+    },
+    delta: ({ bytes, start, latin1 }) => {
+      const type = findString(latin1, EVENT_OPENING);
+      const place = type && DELTAS.get(latin1.slice(type.start, type.end));
+      const text = place ? findString(latin1, DELTA_OPENING) : null;
+      if (!place || text === null) return false;
+      const part = 'list' in place ? numberAfter(latin1, `"${place.index}":`) : null;
+      const escaped = bytes.toString('utf8', start + text.start, start + text.end);
+      write(place, numberAfter(latin1, '"output_index":') ?? 0, part ?? 0, escaped);
+      return true;
+    },
+    event: (type, event, data) => {
+      const index = numberAt(event, 'output_index') ?? 0;
+      const delta = DELTAS.get(type);
+      if (delta !== undefined) {
+        const part = 'list' in delta ? numberAt(event, delta.index) : null;
+        write(delta, index, part ?? 0, JSON.stringify(textAt(event, 'delta') ?? '').slice(1, -1));
+        return;
+      }
+      settle();
+      if (type === 'response.output_item.done') {
+        open.delete(index);
+        done.set(index, data);
+        return;
+      }
+      if (type === 'response.output_item.added') {
+        const item = objectAt(event, 'item');
+        if (item !== null) open.set(index, { item, own: {}, content: [], summary: [] });
+        return;
+      }
+      const added = PARTS.get(type);
+      const part = objectAt(event, 'part');
+      if (added === undefined || part === null) return;
+      const parts = open.get(index)?.[added.list];
+      if (parts !== undefined) parts[numberAt(event, added.index) ?? parts.length] = { ...part };
+    },
+    items: () => {
+      settle();
+      const finished = [...done].map(([index, data]) => [index, itemOf(data)] as const);
+      const unfinished = [...open].map(([index, item]) => [index, incomplete(item)] as const);
+      return [...finished, ...unfinished]
+        .toSorted(([one], [other]) => one - other)
+        .flatMap(([, item]) => (item === null ? [] : [item]));
+    },
+  };
+}
+
+/** What escaped text says; nothing where an upstream has put no string there. */
+function unescaped(text: string): string {
+  try {
+    return String(JSON.parse(`"${text}"`));
+  } catch {
+    return '';
+  }
+}
+
+const itemOf = (data: string): JsonObject | null => {
+  const event = parseObject(data);
+  return event && objectAt(event, 'item');
+};
+
+const incomplete = ({ item, own, content, summary }: OpenItem): JsonObject => ({
+  ...item,
+  ...('status' in item ? { status: 'incomplete' } : {}),
+  ...own,
+  ...(content.length > 0 ? { content: content.filter(isObject) } : {}),
+  ...(summary.length > 0 ? { summary: summary.filter(isObject) } : {}),
+});

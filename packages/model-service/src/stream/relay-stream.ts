@@ -1,0 +1,227 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { endedRequest } from '@gateway/service-kit/ended-request';
+import { toGatewayError } from '@gateway/service-kit/error-response';
+import { CallerLeft, type RequestContext } from '@gateway/service-kit/request-context';
+import type { Reply } from '@gateway/upstream/reply';
+import type { Output, RelayedStream } from './relayed-stream.ts';
+
+interface RelayOptions {
+  readonly reply: Reply;
+  readonly response: ServerResponse;
+  readonly context: RequestContext;
+  readonly stream: RelayedStream;
+  /** Written with the first output. */
+  readonly status?: number;
+  readonly headers: OutgoingHttpHeaders;
+  /** Silence after which a frame that says nothing is sent; 0 for never. */
+  readonly keepAliveMs?: number;
+  /** Told of the provider's id before the caller learns it; the stream waits for what this returns. */
+  readonly onId?: (id: string) => Promise<unknown> | undefined;
+  /** Told when the first bytes go out. */
+  readonly onFirstByte?: () => void;
+  /** Told once, when the answer is over and before the caller can know it: what broke it, where something did. */
+  readonly onEnd?: (failure: GatewayError | undefined) => void;
+}
+
+/**
+ * Relays an upstream's stream to the caller as it comes: one write for each chunk that arrived, and no faster than the
+ * caller takes it.
+ *
+ * Where the stream breaks after its first output, the caller gets the dialect's error and `context.failure` says why.
+ * A caller who leaves ends it without one; whether the upstream is then aborted or read to its end is the channel's
+ * setting, and the exchange's own affair. Resolves when the answer is over, however it ended.
+ *
+ * @throws {GatewayError} where it breaks before its first output; nothing has been sent then
+ */
+export function relayStream(options: RelayOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    new Relay(options, resolve, reject).begin();
+  });
+}
+
+class Relay {
+  readonly #options: RelayOptions;
+  readonly #resolve: () => void;
+  readonly #reject: (error: unknown) => void;
+  /** Another one after each pause of the upstream's. */
+  #reply: Reply;
+  #over = false;
+  #knowsId = false;
+  #lastWriteAt = 0;
+  #keepAlive: NodeJS.Timeout | undefined;
+
+  constructor(options: RelayOptions, resolve: () => void, reject: (error: unknown) => void) {
+    this.#options = options;
+    this.#reply = options.reply;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  begin(): void {
+    const { response, context, keepAliveMs = 0 } = this.#options;
+    response.on('drain', this.#onDrain);
+    context.signal.addEventListener('abort', this.#onAbort);
+    if (keepAliveMs > 0) this.#keepAlive = setInterval(this.#breakSilence, keepAliveMs);
+    this.#consume();
+  }
+
+  #consume(): void {
+    this.#reply.consume({
+      onChunk: (chunk) => this.#onChunk(chunk),
+      onEnd: () => this.#onEnd(),
+      onError: (error) => this.#fail(error),
+    });
+  }
+
+  /** False asks the upstream to pause. What comes after the caller's last byte is only read off. */
+  #onChunk(chunk: Buffer): boolean {
+    if (this.#over) return true;
+    try {
+      return this.#pass(this.#options.stream.push(chunk));
+    } catch (error) {
+      return this.#giveUp(error);
+    }
+  }
+
+  /** Writes, but not before the provider's id can be found again by the caller who learns it. */
+  #pass(output: Output): boolean {
+    const { stream, onId } = this.#options;
+    if (this.#knowsId || onId === undefined || stream.id === null) return this.#deliver(output);
+    this.#knowsId = true;
+    const pending = onId(stream.id);
+    if (pending === undefined) return this.#deliver(output);
+    pending.then(
+      () => {
+        if (!this.#over && this.#deliver(output)) this.#reply.resume();
+      },
+      (error: unknown) => this.#giveUp(error),
+    );
+    return false;
+  }
+
+  #deliver(output: Output): boolean {
+    const goesOn = this.#write(output);
+    if (this.#options.stream.rest === 'wanted') return goesOn;
+    this.#finish();
+    return true;
+  }
+
+  #write(output: Output): boolean {
+    const { response, status = 200, headers, onFirstByte } = this.#options;
+    // The caller has left, and the rest is read only to learn how it ends.
+    if (output === null || output.length === 0 || response.destroyed) return true;
+    if (!response.headersSent) {
+      response.writeHead(status, headers);
+      onFirstByte?.();
+    }
+    this.#lastWriteAt = performance.now();
+    return response.write(output);
+  }
+
+  #onEnd(): void {
+    if (this.#over) return;
+    const { stream } = this.#options;
+    const continued = stream.goOn?.() ?? null;
+    if (continued !== null) {
+      continued.then(
+        (reply) => this.#continue(reply),
+        (error: unknown) => this.#fail(toGatewayError(error)),
+      );
+      return;
+    }
+    try {
+      this.#write(stream.end());
+      this.#finish();
+    } catch (error) {
+      this.#giveUp(error);
+    }
+  }
+
+  #continue(reply: Reply): void {
+    if (this.#over) {
+      reply.cancel();
+      return;
+    }
+    this.#reply = reply;
+    this.#consume();
+  }
+
+  /** The stream has said all that it has to say. */
+  #finish(): void {
+    const { stream, response, context } = this.#options;
+    const { failure } = stream;
+    this.#over = true;
+    if (failure !== null || stream.rest === 'cancelled') this.#reply.cancel();
+    if (this.#hasLeft) this.#stop(undefined);
+    else if (failure !== null && !response.headersSent) {
+      this.#stop(failure);
+      this.#reject(failure);
+      return;
+    } else {
+      if (failure !== null) context.failure ??= failure;
+      this.#stop(context.failure);
+      response.end();
+    }
+    this.#resolve();
+  }
+
+  /** The stream broke, outside of what it said. */
+  #fail(error: GatewayError): void {
+    if (this.#over) return;
+    const { stream, response, context } = this.#options;
+    if (this.#hasLeft || stream.isWhole) {
+      this.#finish();
+      return;
+    }
+    const shown = endedRequest(context) ?? error;
+    if (response.headersSent) context.failure = shown;
+    this.#stop(shown);
+    if (!response.headersSent) {
+      this.#reject(shown);
+      return;
+    }
+    const ending = stream.fail(shown);
+    if (ending === null) response.destroy();
+    else response.end(ending);
+    this.#resolve();
+  }
+
+  /** A fault of our own. */
+  #giveUp(error: unknown): true {
+    this.#fail(toGatewayError(error));
+    this.#reply.cancel();
+    return true;
+  }
+
+  get #hasLeft(): boolean {
+    const { response, context } = this.#options;
+    return response.destroyed || context.signal.reason instanceof CallerLeft;
+  }
+
+  readonly #onDrain = (): void => this.#reply.resume();
+
+  /** A caller who leaves is the exchange's affair; the drain deadline ends the reply from here. */
+  readonly #onAbort = (): void => {
+    const { context } = this.#options;
+    const ended = endedRequest(context);
+    if (ended === undefined || context.signal.reason instanceof CallerLeft) return;
+    this.#fail(ended);
+    this.#reply.cancel();
+  };
+
+  readonly #breakSilence = (): void => {
+    const { response, stream, keepAliveMs = 0 } = this.#options;
+    if (!response.headersSent || response.writableNeedDrain) return;
+    if (performance.now() - this.#lastWriteAt >= keepAliveMs) this.#write(stream.keepAlive());
+  };
+
+  #stop(failure: GatewayError | undefined): void {
+    const { response, context, onEnd } = this.#options;
+    this.#over = true;
+    clearInterval(this.#keepAlive);
+    response.off('drain', this.#onDrain);
+    context.signal.removeEventListener('abort', this.#onAbort);
+    onEnd?.(failure);
+  }
+}

@@ -1,0 +1,36 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Reply } from '@gateway/upstream/reply';
+
+/** What is written for a caller: bytes as they came, or text of ours. Null for nothing. */
+export type Output = Buffer | string | null;
+
+/**
+ * One caller's stream while it is made out of an upstream's: what a service knows of it and `relayStream` does not.
+ * Made per stream; holds its state.
+ */
+export interface RelayedStream {
+  /** Takes what has arrived; gives what goes to the caller, in one write. An upstream that cannot be read sets `failure`. */
+  push(chunk: Buffer): Output;
+  /** The upstream has closed: gives what the caller is still owed. A close that is too early sets `failure`. */
+  end(): Output;
+  /**
+   * Ends the stream that the caller has begun to read, after an error that came from outside of it: gives the dialect's
+   * error. Null where the format has no words for it: then the connection is broken off.
+   */
+  fail(error: GatewayError): string | null;
+  /** Why the stream is not a good answer, where what it has given says so itself, or nothing has been given. */
+  readonly failure: GatewayError | null;
+  /** Whether the caller has a whole answer: an error that comes now is none. */
+  readonly isWhole: boolean;
+  /**
+   * What the rest of the upstream's stream is good for. `wanted`: it belongs to the caller's. Otherwise the caller's
+   * stream is over, and the rest is `read-off`, which keeps the connection, or `cancelled`, because it may be long.
+   */
+  readonly rest: 'wanted' | 'read-off' | 'cancelled';
+  /** The provider's id of the answer, once it is known; null where the format has none. */
+  readonly id: string | null;
+  /** A frame that says nothing, for long silences; null while none may be sent. */
+  keepAlive(): string | null;
+  /** After the upstream has closed: the reply in which it goes on. Null where it had not paused. */
+  goOn?(): Promise<Reply> | null;
+}
