@@ -186,3 +186,35 @@ test("every request that reaches a service begins with the edge's mark, which no
   expect(service.requests.map(({ method }) => method)).toEqual(['GET', 'HEAD', 'DELETE', 'POST']);
   expect(new Set(marks)).toEqual(new Set([`x-gateway-edge: ${edgeMark(GATEWAY_SECRET)}`]));
 });
+
+test('Connection removes what belongs to the connection, and nothing that frames, describes or steers the request', async () => {
+  const ends = { 'x-of-the-connection': '1', 'http2-settings': 'AAMAAABkAAQAoAAAAAIAAAAA' };
+  const stays = {
+    host: 'gateway.example',
+    'content-type': 'application/json',
+    'content-length': '2',
+    accept: 'text/event-stream',
+    'anthropic-version': '2023-06-01',
+    'openai-beta': 'x=1',
+    prefer: 'respond-async',
+    'idempotency-key': 'one',
+    'x-gateway-strict': 'true',
+  };
+  const lines = Object.entries({ ...ends, ...stays }).map(([name, value]) => `${name}: ${value}`);
+  const named = [...Object.keys(ends), ...Object.keys(stays), 'x-gateway-identity', 'x-request-id'];
+  const head = ['POST /v1/responses HTTP/1.1', `Authorization: Bearer ${KEY}`, ...lines];
+  const { status, socket } = await rawRequest(
+    edge.port,
+    `${head.join('\r\n')}\r\nConnection: ${named.join(', ')}\r\n\r\n{}`,
+  );
+  expect(status).toBe(200);
+  const headers = service.requests.at(-1)?.headers ?? {};
+  expect(headers).toMatchObject({
+    ...stays,
+    'x-gateway-identity': expect.any(String),
+    'x-request-id': expect.any(String),
+    'x-forwarded-for': '127.0.0.1',
+  });
+  for (const name of Object.keys(ends)) expect(headers).not.toHaveProperty(name);
+  socket.destroy();
+});
