@@ -31,7 +31,7 @@ const refusal = (error: ProviderError, status: number, candidate: Candidate): st
     ? `The upstream refused this request (HTTP ${status}).`
     : cleanMessage(error.message, candidate);
 
-/** The status by which Anthropic's clients tell a refusal; others are ordinary mistakes. */
+/** Anthropic's error types by status. Every other refusal is an ordinary mistake. */
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   404: 'not_found_error',
   413: 'request_too_large',
@@ -99,7 +99,7 @@ const rejection = (
 ): Partial<GatewayErrorOptions> => {
   const message = refusal(error, answer.status, context.candidate);
   if (context.translated) return { message, ...placeOf(error) };
-  // A mistake of the caller's that the provider reports as its own is told in the gateway's shape.
+  // The provider reports the caller's mistake as its own failure, so its body does not fit.
   return answer.status >= 500 ? { message } : relayed(answer, error, message, context);
 };
 

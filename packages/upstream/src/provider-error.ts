@@ -10,7 +10,7 @@ export interface ProviderError {
   /** Anthropic's `error.details.error_code`. */
   readonly detail: string | null;
   /** How long the input is and may be, where llama.cpp says so in members of their own. */
-  readonly tokens: { readonly asked: number; readonly maximum: number } | null;
+  readonly tokens: { readonly input: number; readonly maximum: number } | null;
 }
 
 const text = z.string().nullish().catch(null);
@@ -57,13 +57,13 @@ export const readProviderError = (body: string): ProviderError => {
   const result = Body.safeParse(parseJson(body));
   if (!result.success) return NOTHING;
   const error: z.infer<typeof ErrorObject> = ErrorObject.parse(result.data);
-  const { n_prompt_tokens: asked, n_ctx: maximum } = error;
+  const { n_prompt_tokens: input, n_ctx: maximum } = error;
   return {
     message: error.message,
     type: error.type ?? null,
     code: error.code ?? null,
     param: error.param ?? null,
     detail: error.details?.error_code ?? null,
-    tokens: typeof asked === 'number' && typeof maximum === 'number' ? { asked, maximum } : null,
+    tokens: typeof input === 'number' && typeof maximum === 'number' ? { input, maximum } : null,
   };
 };

@@ -27,10 +27,10 @@ interface TranscribeOptions {
 /** A day of speech is about a million characters; word times multiply that. */
 const TRANSCRIPT_MAX_BYTES = 32 * 1024 * 1024;
 
-/** Deltas that nobody asked for are read for the transcript that they make. */
+/** Deltas that were not requested are read for the transcript that they make. */
 const unheard = () => Promise.resolve();
 
-/** As every reply is judged, but a text under the content type of JSON is a transcript too, which is not asked for again. */
+/** As every reply is judged, but a text under the content type of JSON is a transcript too: no other request is made for it. */
 const judgeTranscript: Judge = (first) => {
   const verdict = judgeFirstOutput(first);
   const isText = /^\s*[^\s<]/.test(first.bytes.toString('latin1', 0, 128));
@@ -96,7 +96,7 @@ function streamedAnswer(done: TranscriptDone, model: ResolvedModel, wanted: Tran
   const body = renderTranscript({
     body: '',
     received: { formats: [], transcript: { text, ...(usage && { usage }) } },
-    asked: 'json',
+    requested: 'json',
     to: wanted === 'diarized_json' ? 'json' : wanted,
     incompatible: () => incompatibleFormat(model, wanted),
   });
@@ -116,7 +116,7 @@ async function wholeAnswer(
     body: renderTranscript({
       body,
       received,
-      asked: ask,
+      requested: ask,
       to: wanted,
       incompatible: () => incompatibleFormat(model, wanted),
     }),

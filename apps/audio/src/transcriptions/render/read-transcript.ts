@@ -8,7 +8,7 @@ import {
 import { z } from 'zod';
 import { segmentsOfCues } from './read-cues.ts';
 
-/** A transcript that came, whatever it was asked for as. */
+/** A transcript that came, in whatever format it was requested. */
 export interface ReceivedTranscript {
   /** The formats that the body is in as it stands. */
   readonly formats: readonly TranscriptFormat[];
@@ -21,12 +21,12 @@ const JSON_FORMATS: readonly TranscriptFormat[] = ['json', 'verbose_json', 'diar
  * Reads what a provider answered by its content: many servers ignore `response_format`, and their content types say
  * little.
  *
- * @throws {GatewayError} `upstream_failed`: for nothing where JSON was asked for, and, not to be repeated, for JSON that
+ * @throws {GatewayError} `upstream_failed`: for an empty body where JSON was requested, and, not to be repeated, for JSON that
  * is no transcript
  */
-export function readTranscript(body: string, asked: TranscriptFormat): ReceivedTranscript {
+export function readTranscript(body: string, requested: TranscriptFormat): ReceivedTranscript {
   const text = body.replace(/^\uFEFF/, '').trim();
-  if (text === '' && JSON_FORMATS.includes(asked)) throw unreadable({});
+  if (text === '' && JSON_FORMATS.includes(requested)) throw unreadable({});
   if (text === '') return { formats: ['text', 'srt', 'vtt'], transcript: { text, segments: [] } };
   if (text.startsWith('{')) return { formats: JSON_FORMATS, transcript: jsonTranscript(text) };
   const quoted = quotedText(text);

@@ -7,21 +7,21 @@ interface RenderOptions {
   /** The upstream's body, and what it was found to be. */
   readonly body: string;
   readonly received: ReceivedTranscript;
-  /** What the upstream was asked for. */
-  readonly asked: TranscriptFormat;
+  /** The format in the request to the upstream. */
+  readonly requested: TranscriptFormat;
   readonly to: TranscriptFormat;
   /** The error for a transcript that came without the times or the figures that `to` needs. */
   readonly incompatible: () => GatewayError;
 }
 
 /**
- * The upstream's transcript in the format that the caller asked for. What came as it was asked for passes untouched;
+ * The upstream's transcript in the format that the caller asked for. What came in the requested format passes untouched;
  * everything else is rendered from what came.
  *
  * @throws {GatewayError} `incompatible`
  */
-export function renderTranscript({ body, received, asked, to, incompatible }: RenderOptions): string {
-  if (asked === to && received.formats.includes(to)) return body;
+export function renderTranscript({ body, received, requested, to, incompatible }: RenderOptions): string {
+  if (requested === to && received.formats.includes(to)) return body;
   const { transcript } = received;
   switch (to) {
     case 'json':
