@@ -125,6 +125,23 @@ export const VALUE_ROWS: Record<string, ErrorRow> = {
       transcriptions({ ...audio, response_format: 'xml' }, invalid('invalid_value', 'response_format')),
     ],
   },
+  'a tool choice that names no tool of the request': {
+    retry: false,
+    cases: [
+      responses(
+        { tools: [], tool_choice: { type: 'function', name: 'lacking' } },
+        invalid('invalid_value', 'tool_choice', /^Tool choice 'lacking' not found in 'tools' parameter\.$/),
+      ),
+      messages(
+        { tools: [], tool_choice: { type: 'tool', name: 'lacking' } },
+        invalidMessage(/^tool_choice: Tool 'lacking' not found in provided tools$/),
+      ),
+      countTokens(
+        { tools: [], tool_choice: { type: 'tool', name: 'lacking' } },
+        invalidMessage(/^tool_choice: Tool 'lacking' not found in provided tools$/),
+      ),
+    ],
+  },
   'a built-in tool that no channel offers': {
     retry: false,
     cases: [

@@ -48,6 +48,21 @@ function refusal(value: unknown) {
   throw new Error('was accepted');
 }
 
+test('a part is checked at its place in the request', () => {
+  const Part = z.object({ content: z.array(z.object({ text: z.string() })) });
+  const error = (() => {
+    try {
+      return validate(Part, { content: [{ text: 5 }] }, ['messages', 2]);
+    } catch (thrown) {
+      return thrown;
+    }
+  })();
+  expect(error instanceof GatewayError && openaiError(error)).toMatchObject({
+    param: 'messages[2].content[0].text',
+    message: "Invalid type for 'messages[2].content[0].text': expected a string, but got an integer instead.",
+  });
+});
+
 test('a valid request passes with the members that nobody named', () => {
   const value = { model: 'm', temperature: 2, unknown: { nested: true }, prompt: '🐳🐳🐳🐳' };
   expect(validate(Example, value)).toEqual(value);
@@ -60,6 +75,13 @@ test.for([
     'model',
     "Missing required parameter: 'model'.",
     'model: Field required',
+  ],
+  [
+    { model: 'm', input: { role: 'user' } },
+    'invalid_type',
+    'input',
+    "Invalid type for 'input': expected one of a string or an array, but got an object instead.",
+    'input: Input should be a valid string',
   ],
   [
     { model: 5 },

@@ -32,13 +32,25 @@ interface Root {
 
 function toError(issue: Issue, base: Path, root: Root): GatewayError {
   const inner = [...base, ...issue.path.filter((part) => typeof part !== 'symbol')];
-  if (issue.code === 'invalid_union') {
+  const types = issue.code === 'invalid_union' ? rootTypes(issue.errors) : [];
+  if (issue.code === 'invalid_union' && types.length === 0) {
     const nearest = nearestBranch(issue.errors);
     if (nearest !== undefined) return toError(nearest, inner, root);
   }
   const path = [...root.at, ...inner];
-  const { code, openai, anthropic, at = path } = describe(issue, path, valueAt(root.value, inner));
+  const found = valueAt(root.value, inner);
+  const isOfNoType = types.length > 0 && found !== undefined;
+  const description = isOfNoType ? wrongType(openaiPath(path), types, found) : describe(issue, path, found);
+  const { code, openai, anthropic, at = path } = description;
   return new GatewayError(code, { path: at, message: { openai, anthropic } });
+}
+
+/** The types that a union takes, where the value is of none of them; none where something else is wrong with it. */
+function rootTypes(branches: readonly (readonly Issue[])[]): string[] {
+  const types = branches.flatMap(([first]) =>
+    first?.code === 'invalid_type' && first.path.length === 0 ? [first.expected] : [],
+  );
+  return types.length === branches.length ? types : [];
 }
 
 /** Of a union's branches, the one that got furthest into the value is the one that was meant. */
@@ -59,7 +71,7 @@ function describe(issue: Issue, path: Path, found: unknown): Description {
   if (found === undefined && issue.code !== 'custom' && path.length > 0) return missing(name);
   switch (issue.code) {
     case 'invalid_type':
-      return wrongType(name, issue.message === INTEGER ? 'int' : issue.expected, found);
+      return wrongType(name, [issue.message === INTEGER ? 'int' : issue.expected], found);
     case 'invalid_value':
       return notOneOf(found, issue.values.map(String));
     case 'invalid_union':
@@ -100,11 +112,14 @@ const TYPE_NAMES: Record<string, readonly [openai: string, anthropic: string]> =
   record: ['an object', 'Input should be an object'],
 };
 
-function wrongType(name: string, expected: string, found: unknown): Description {
-  const [openai, anthropic] = TYPE_NAMES[expected] ?? [
-    `a value of type ${expected}`,
-    `Input should be a valid ${expected}`,
-  ];
+/** Anthropic names the first of several types only. */
+function wrongType(name: string, expected: readonly string[], found: unknown): Description {
+  const names = expected.map(
+    (type) => TYPE_NAMES[type] ?? ([`a value of type ${type}`, `Input should be a valid ${type}`] as const),
+  );
+  const kinds = listed([...new Set(names.map(([kind]) => kind))], 'or', '');
+  const openai = expected.length > 1 ? `one of ${kinds}` : kinds;
+  const anthropic = names[0]?.[1] ?? 'Input is invalid';
   const place = name === '' ? 'the request body' : `'${name}'`;
   return {
     code: 'invalid_type',
