@@ -123,3 +123,39 @@ test('what was made is answered with although Redis has lost the job', async () 
   await proxy.close();
   await stage.close();
 });
+
+test('a job that is being stored while another connection is lost is not taken for lost', async () => {
+  const redis = await startRedis();
+  const stage = await openJobStage(redis);
+  const proxy = await openRedisProxy(redis.port);
+  const queue = await stage.openQueue({ redisUrl: proxy.url });
+  const run = async () => images;
+  await stage.openWorker({ 'image.generation': { run }, 'image.edit': { run } });
+
+  const storing = Promise.withResolvers<number>();
+  const storeOn = Promise.withResolvers<void>();
+  let latest = Number.POSITIVE_INFINITY;
+  const seen = new Set<number>();
+  const back = new Set<number>();
+  let isListening = false;
+  proxy.beforeWrite = (commands, connection) => {
+    if (back.size > 0 && /xread/i.test(commands)) isListening = true;
+    seen.add(connection);
+    if (connection > latest) back.add(connection);
+    if (!commands.includes('"inputId"')) return undefined;
+    storing.resolve(connection);
+    return storeOn.promise;
+  };
+  const enqueued = queue.enqueue('image.generation', generation, owner);
+  const spared = await storing.promise;
+  latest = Math.max(...seen);
+  const lost = seen.size - 1;
+  proxy.cut(spared);
+  await waitFor(() => back.size >= lost && isListening);
+  storeOn.resolve();
+  expect(await (await enqueued).result(staying)).toEqual(images);
+
+  await stage.clear();
+  await proxy.close();
+  await stage.close();
+});
