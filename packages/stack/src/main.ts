@@ -14,6 +14,8 @@ const envFile = join(root, '.env');
 if (existsSync(envFile)) process.loadEnvFile(envFile);
 
 const write = (text: string) => void process.stdout.write(text);
+// A terminal that is closed takes nothing any more; what runs is stopped in order all the same.
+process.stdout.on('error', () => undefined);
 const fail = (error: unknown): never => {
   const isExpected = error instanceof StartError || error instanceof ConfigurationError;
   console.error(isExpected ? error.message : error);
