@@ -76,7 +76,7 @@ export function createFrameReader({ maxFrameBytes }: { maxFrameBytes: number }):
   return {
     push(chunk) {
       checkSize();
-      const mayEndFrame = chunk.includes(LINE_FEED_BYTE) && endsFrame(heldEnd, chunk);
+      const mayEndFrame = endsInFrameEnd(chunk) || endsFrame(heldEnd, chunk);
       if (heldBytes > 0 || !mayEndFrame) hold(chunk);
       if (!mayEndFrame) {
         checkSize();
@@ -96,7 +96,7 @@ export function createFrameReader({ maxFrameBytes }: { maxFrameBytes: number }):
         frames.push(frame);
         end = frame.end;
       }
-      hold(bytes.subarray(end));
+      if (end < bytes.length) hold(bytes.subarray(end));
       return frames;
     },
     end() {
@@ -108,8 +108,13 @@ export function createFrameReader({ maxFrameBytes }: { maxFrameBytes: number }):
   };
 }
 
+/** As most chunks do. */
+const endsInFrameEnd = (chunk: Buffer): boolean =>
+  chunk[chunk.length - 1] === LINE_FEED_BYTE && chunk[chunk.length - 2] === LINE_FEED_BYTE;
+
 /** Whether a chunk that follows these characters has an empty line. */
 function endsFrame(before: string, chunk: Buffer): boolean {
+  if (!chunk.includes(LINE_FEED_BYTE)) return false;
   const across = before + chunk.toString('latin1', 0, 2);
   return EMPTY_LINES.some((line) => across.includes(line) || chunk.includes(line));
 }
