@@ -23,7 +23,12 @@ test.for([
   ['apps/text', 'dependencies', '@gateway/stack', 'an app runs the stack'],
   ['packages/jobs', 'dependencies', '@gateway/metering', 'a middle package imports another'],
   ['packages/model-service', 'dependencies', '@gateway/text', 'what services share imports a service'],
-  ['packages/model-service', 'dependencies', '@gateway/forms', 'what services share imports more than its list'],
+  [
+    'packages/model-service',
+    'dependencies',
+    '@gateway/forms',
+    'what services share imports more than its list',
+  ],
   ['packages/jobs', 'dependencies', '@gateway/model-service', 'a middle package imports the layer above it'],
   ['packages/jobs', 'dependencies', '@gateway/testkit', 'a package needs the testkit to run'],
   ['packages/contracts', 'dependencies', 'express', 'the contracts import more than zod'],

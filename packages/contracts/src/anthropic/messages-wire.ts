@@ -166,9 +166,7 @@ export type MessagesReply = z.infer<typeof MessagesReply>;
 /** One stream event. All members beyond `type` depend on it; those that translation reads are named. */
 export const MessagesEvent = z.looseObject({
   type: z.string(),
-  message: z
-    .looseObject({ id: optionalText, model: optionalText })
-    .optional(),
+  message: z.looseObject({ id: optionalText, model: optionalText }).optional(),
   index: z.number().optional(),
   content_block: z.looseObject({ type: z.string() }).optional(),
   delta: z

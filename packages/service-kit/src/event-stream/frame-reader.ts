@@ -11,7 +11,7 @@ export interface Frame {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
-  /** Its `data:` lines joined by LF; null where it has none. Decoded each time it is asked for. */
+  /** Its `data:` lines joined by LF; null where it has none. Decoded at each access. */
   readonly data: string | null;
   /** Whether its bytes hold this ASCII text: a look that costs less than `data`. */
   includes(ascii: string): boolean;
@@ -124,7 +124,7 @@ class BytesFrame implements Frame {
   readonly start: number;
   readonly end: number;
   readonly #text: string;
-  /** The values of its data lines, as places in its bytes: start and end in turn. */
+  /** The values of its data lines, as offsets in its bytes: start and end in turn. */
   readonly #values: readonly number[];
 
   constructor(bytes: Buffer, text: string, place: { start: number; end: number; values: readonly number[] }) {

@@ -21,7 +21,7 @@ const END_OF_CHOICES = ']';
 const MAY_MATTER = ['"usage":{', '"usage": {', '"error"', '"choices"'] as const;
 
 interface ChatStreamOptions {
-  /** The caller has not asked for the chunk that holds nothing but usage: it is read and not shown. */
+  /** The caller does not want the chunk that holds nothing but usage: it is read and not shown. */
   readonly hidesUsage?: boolean;
 }
 
@@ -119,14 +119,15 @@ function textChunkOf({ id, choices, error }: JsonObject, text: string): TextChun
   if (typeof id !== 'string' || !isObject(choice) || (choice.finish_reason ?? error ?? null) !== null)
     return null;
   const delta = objectAt(choice, 'delta');
-  const said = findString(text, CONTENT);
-  if (delta === null || said === null || Object.keys(delta).some((name) => name !== 'content')) return null;
-  const end = text.indexOf(END_OF_CHOICES, said.end);
-  if (end < 0 || text.slice(said.end, end).includes('[')) return null;
+  const content = findString(text, CONTENT);
+  if (delta === null || content === null || Object.keys(delta).some((name) => name !== 'content'))
+    return null;
+  const end = text.indexOf(END_OF_CHOICES, content.end);
+  if (end < 0 || text.slice(content.end, end).includes('[')) return null;
   return {
     index: numberAt(choice, 'index') ?? 0,
-    before: text.slice(0, said.start),
-    after: text.slice(said.end, end + 1),
+    before: text.slice(0, content.start),
+    after: text.slice(content.end, end + 1),
     rest: text.slice(end + 1),
   };
 }
