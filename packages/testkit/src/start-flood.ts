@@ -64,7 +64,7 @@ interface StandingRequest {
   readonly body: object;
 }
 
-/** A caller who has asked, and who reads nothing before it is told to. */
+/** A caller whose request is sent and who reads nothing until `readAll`. */
 export interface StandingReader {
   readonly status: number;
   /** Reads everything: its size, and its last characters. */

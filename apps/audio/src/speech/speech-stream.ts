@@ -20,7 +20,7 @@ export const audioStream = (): RelayedStream => ({
   keepAlive: () => null,
 });
 
-/** Events with audio, which pass as they are. `onDone` is told of the last one's data. */
+/** Events with audio, which pass as they are. `onDone` gets the data of the last one. */
 export const speechEventStream = (onDone: (data: string) => void): RelayedStream =>
   createEventStream({ mapper: new SpeechEvents(onDone), maxFrameBytes: MAX_FRAME_BYTES });
 

@@ -20,7 +20,7 @@ export function imageStream(): { readonly events: ImageEvents; readonly stream: 
 }
 
 /**
- * The whole reply of an upstream that was asked for a stream and does not stream: the events that a caller waits for.
+ * Makes the events that a caller waits for out of a whole reply, for an upstream that does not stream.
  *
  * @returns each event with its image, and without it, as `ImageEvents.completed` has it
  */
@@ -30,9 +30,9 @@ export function eventsOfReply(
 ): { readonly frame: string; readonly completed: string }[] {
   const type = `${kind}${COMPLETED}`;
   return data.map(({ b64_json, url: _, ...entry }, index) => {
-    // It counts all images together: the last event says it.
-    const told = index === data.length - 1 && usage !== undefined ? { usage } : {};
-    const event = { type, ...members, ...entry, ...(created && { created_at: created }), ...told };
+    // It counts all images together, so it stands in the last event.
+    const reported = index === data.length - 1 && usage !== undefined ? { usage } : {};
+    const event = { type, ...members, ...entry, ...(created && { created_at: created }), ...reported };
     return {
       frame: `event: ${type}\ndata: ${JSON.stringify({ ...event, b64_json })}\n\n`,
       completed: JSON.stringify(event),

@@ -66,7 +66,7 @@ class PassedEvents implements EventMapper {
   }
 }
 
-/** The provider said itself, within a reply that passes as it is, that it failed. */
+/** The provider itself reported a failure within a reply that passes as it is. */
 export const failureReported = (what: string): GatewayError =>
   new GatewayError('upstream_failed', {
     message: 'The upstream failed to answer this request.',

@@ -42,12 +42,12 @@ interface RelayJsonOptions {
   readonly context: RequestContext;
   /** Told of the body before the caller gets it. */
   readonly onBody: (body: JsonObject, sizeBytes: number) => Promise<unknown> | undefined;
-  /** The events that the caller waits for instead, where it asked for a stream; null where the body is none. */
+  /** For a caller who wants a stream: the body as events; null where it is no finished reply. */
   readonly asStream?: (body: JsonObject) => string | null;
 }
 
 /**
- * Passes a whole JSON reply on, its bytes untouched; to a caller who asked for a stream, as one.
+ * Passes a whole JSON reply on, its bytes untouched; or its events, where the caller wants a stream.
  *
  * @throws {GatewayError} where it breaks off or is no JSON object; nothing has been sent then
  */

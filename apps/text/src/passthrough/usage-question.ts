@@ -7,7 +7,7 @@ import type { TextRequest } from '../text-request.ts';
 const MEMBER = 'stream_options';
 const REFUSES_IT = /stream_options|include_usage/;
 
-/** Whether a caller of Chat Completions asked for the chunk of its stream that says what was used. */
+/** Whether a caller of Chat Completions wants the chunk of its stream that reports usage. */
 export const showsUsage = ({ streamOptions }: TextRequest): boolean => streamOptions?.include_usage === true;
 
 interface UsageQuestion {
@@ -18,8 +18,8 @@ interface UsageQuestion {
 }
 
 /**
- * Asks a chat channel what a stream used where the caller did not: without being asked a provider does not say it, and
- * the request could only be charged by an estimate.
+ * Requests the usage of a chat stream from the provider, also for a caller who did not. Providers report it only on
+ * request, and without it the stream could only be charged by an estimate.
  */
 export function createUsageQuestion({ endpoint, request }: TextCall): UsageQuestion {
   const mayAsk = endpoint.protocol === 'chat' && request.streamed && !showsUsage(request);

@@ -53,8 +53,8 @@ interface ProtocolRoom {
   /** Reads a stream that passes to a caller of the same protocol. */
   readonly createStreamReader: (options: { readonly hidesUsage: boolean }) => StreamReader;
   /**
-   * A finished reply as the stream that would have told it, for an upstream that was asked for a stream and has sent
-   * none; null where it is no finished reply.
+   * A finished reply as a stream with all its members, for an upstream that answers with JSON instead of a stream; null
+   * where it is no finished reply.
    */
   readonly replyFrames: (reply: Members, options: { readonly hidesUsage: boolean }) => string | null;
   /** What a whole reply says that it used, and at which tier; null where it does not say it. */

@@ -35,7 +35,7 @@ export class StreamTranslator implements RelayedStream {
   #hasOutput = false;
   #outputLength = 0;
 
-  /** @param goOn asks the upstream to go on after what it said before it paused */
+  /** @param goOn requests the rest of a paused answer */
   constructor(plan: AnswerPlan, surroundings: Surroundings, goOn?: GoOn) {
     this.#plan = plan;
     this.#goOn = goOn;

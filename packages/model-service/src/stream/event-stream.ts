@@ -21,7 +21,7 @@ export interface EventMapper {
   frame(frame: Frame): typeof PASS | string;
   /** The upstream has closed: text that the caller is still owed, or the error that it closed too early. */
   end(): string | GatewayError;
-  /** The frames that end the stream with this error; empty where the caller has been told by then. */
+  /** The frames that end the stream with this error; empty where an error event has gone out. */
   fail(error: GatewayError): string;
   /** What the upstream itself reported as failed. */
   readonly failure: GatewayError | null;

@@ -57,7 +57,7 @@ class TestMapper implements EventMapper {
 
 const broken = (message: string) => new GatewayError('upstream_failed', { message, source: 'upstream' });
 
-interface Door {
+interface RelayService {
   readonly url: string;
   readonly contexts: RequestContext[];
   readonly ends: (GatewayError | undefined)[];
@@ -69,7 +69,7 @@ interface Door {
 
 let simulator: Simulator;
 let upstream: Upstream;
-let door: Door;
+let service: RelayService;
 const settings = { keepAliveMs: 0, maySkipId: true };
 
 const configuration = (url: string) =>
@@ -100,7 +100,7 @@ const send = (model: string, signal?: AbortSignal): Promise<Reply> => {
 };
 
 /** A service that does nothing but relay: `POST /one` and `POST /drained`. */
-async function openDoor(): Promise<Door> {
+async function startService(): Promise<RelayService> {
   const contexts: RequestContext[] = [];
   const ends: (GatewayError | undefined)[] = [];
   const responses: ServerResponse[] = [];
@@ -152,18 +152,18 @@ beforeEach(async () => {
   Object.assign(settings, { keepAliveMs: 0, maySkipId: true });
   await upstream?.destroy();
   upstream = createUpstream({ configuration: configuration(simulator.url) });
-  door?.close();
-  door = await openDoor();
+  service?.close();
+  service = await startService();
 });
 afterAll(async () => {
-  door.close();
+  service.close();
   await upstream.destroy();
   await simulator[Symbol.asyncDispose]();
 });
 
 const frames = (...words: string[]) => words.map((word) => `data: ${JSON.stringify(word)}\n\n`).join('');
 const ask = (model = 'one', init: RequestInit = {}) =>
-  fetch(`${door.url}/${model}`, { method: 'POST', ...init });
+  fetch(`${service.url}/${model}`, { method: 'POST', ...init });
 
 test.for(['whole', 'events', 'bytes'] as const)(
   'frames pass, change or are hidden, whether they come as %s',
@@ -171,7 +171,7 @@ test.for(['whole', 'events', 'bytes'] as const)(
     simulator.script({ sse: frames('a', 'hide=b', 'map=c', 'd', 'ü', 'last'), cuts });
     const reply = await ask();
     expect(await reply.text()).toBe(frames('a', 'mapped c', 'd', 'ü', 'last'));
-    expect(door.ends).toEqual([undefined]);
+    expect(service.ends).toEqual([undefined]);
   },
 );
 
@@ -183,7 +183,7 @@ test('what has arrived together is written once', async () => {
   simulator.script({ sse, cuts: 'whole' });
   const reply = await ask();
   await reply.text();
-  const [response] = door.responses;
+  const [response] = service.responses;
   expect(response && vi.mocked(response.write).mock.calls.length).toBeLessThan(5);
 });
 
@@ -196,7 +196,7 @@ test.for([
   simulator.script(script);
   const reply = await ask();
   expect([reply.status, reply.headers.get('content-type')]).toEqual([502, 'application/json']);
-  expect(door.ends).toMatchObject([{ code: 'upstream_failed' }]);
+  expect(service.ends).toMatchObject([{ code: 'upstream_failed' }]);
 });
 
 test.for([
@@ -221,8 +221,8 @@ test.for([
     expect(sse.startsWith(frames('a', 'b'))).toBe(true);
     expect(sse.slice(frames('a', 'b').length)).toMatch(/^event: error\ndata: ".*"\n\n$/);
     expect(sse).toContain(message);
-    expect(door.contexts.at(-1)?.failure?.code).toBe('upstream_failed');
-    expect(door.ends.at(-1)?.code).toBe('upstream_failed');
+    expect(service.contexts.at(-1)?.failure?.code).toBe('upstream_failed');
+    expect(service.ends.at(-1)?.code).toBe('upstream_failed');
   }
 });
 
@@ -230,7 +230,7 @@ test('a failure that the upstream reports itself passes, and the request has fai
   simulator.script({ sse: frames('a', 'failed') });
   const reply = await ask();
   expect(await reply.text()).toBe(frames('a', 'failed'));
-  expect(door.contexts[0]?.failure?.message).toBe('reported');
+  expect(service.contexts[0]?.failure?.message).toBe('reported');
 });
 
 test('what breaks after the last event is no failure', async () => {
@@ -238,7 +238,7 @@ test('what breaks after the last event is no failure', async () => {
     simulator.script({ sse });
     expect(await (await ask()).text()).toBe(frames('a', 'last'));
   }
-  expect(door.ends).toEqual([undefined, undefined]);
+  expect(service.ends).toEqual([undefined, undefined]);
 });
 
 test('an upstream whose rest nobody wants is left at once', async () => {
@@ -265,9 +265,9 @@ test('the caller learns an id only when it can be found again', async () => {
   settings.maySkipId = false;
   simulator.script({ sse: frames('id=7', 'b', 'last'), cuts: 'whole' });
   const asked = ask();
-  const pending = await waitFor(() => door.ids[0]);
+  const pending = await waitFor(() => service.ids[0]);
   for (let turn = 0; turn < 50; turn += 1) await setImmediate();
-  expect(door.responses[0]?.headersSent).toBe(false);
+  expect(service.responses[0]?.headersSent).toBe(false);
   pending.resolve();
   expect(await (await asked).text()).toBe(frames('id=7', 'b', 'last'));
 });
@@ -296,12 +296,12 @@ test.for([
   const received = await simulator.nextRequest();
   await reply.body?.getReader().read();
   leaving.abort();
-  await waitFor(() => door.contexts[0]?.signal.aborted);
+  await waitFor(() => service.contexts[0]?.signal.aborted);
   if (how === 'complete') resume.resolve();
   expect(await received.closed).toBe(how);
-  await waitFor(() => door.ends.length === 1);
-  expect(door.ends).toEqual([undefined]);
-  expect(door.contexts[0]?.failure).toBe(undefined);
+  await waitFor(() => service.ends.length === 1);
+  expect(service.ends).toEqual([undefined]);
+  expect(service.contexts[0]?.failure).toBe(undefined);
 });
 
 test.for(['one', 'drained'])(
@@ -311,11 +311,11 @@ test.for(['one', 'drained'])(
     const reply = await ask(model);
     const received = await simulator.nextRequest();
     const reading = reply.text();
-    await waitFor(() => door.responses[0]?.headersSent);
-    door.deadline.abort(new Error('drain deadline'));
+    await waitFor(() => service.responses[0]?.headersSent);
+    service.deadline.abort(new Error('drain deadline'));
     expect(await reading).toMatch(/^data: "a"\n\nevent: error\ndata: "The gateway is shutting down/);
     expect(await received.closed).toBe('aborted');
-    expect(door.ends).toMatchObject([{ code: 'shutting_down' }]);
+    expect(service.ends).toMatchObject([{ code: 'shutting_down' }]);
   },
 );
 
@@ -325,7 +325,7 @@ test('a caller who stands still holds up the upstream, and gets everything when 
   const tail = frames('last');
   await using flood = await startFlood({ contentType: 'text/event-stream', piece, count, tail });
   upstream.replace(configuration(flood.url));
-  const reader = await openStandingReader({ url: `${door.url}/one`, headers: {}, body: {} });
+  const reader = await openStandingReader({ url: `${service.url}/one`, headers: {}, body: {} });
   const bound = 32 * 1024 * 1024;
   expect(await takenAtStandstill(flood, bound)).toBeLessThan(bound);
   const { bytes, end } = await reader.readAll();

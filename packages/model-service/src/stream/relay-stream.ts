@@ -16,11 +16,11 @@ interface RelayOptions {
   readonly headers: OutgoingHttpHeaders;
   /** Silence after which a frame that says nothing is sent; 0 for never. */
   readonly keepAliveMs?: number;
-  /** Told of the provider's id before the caller learns it; the stream waits for what this returns. */
+  /** Gets the provider's id before the caller does; the stream waits for what this returns. */
   readonly onId?: (id: string) => Promise<unknown> | undefined;
-  /** Told when the first bytes go out. */
+  /** Called when the first bytes go out. */
   readonly onFirstByte?: () => void;
-  /** Told once, when the answer is over and before the caller can know it: what broke it, where something did. */
+  /** Called once, when the answer is over and before the caller can know it, with what broke it if something did. */
   readonly onEnd?: (failure: GatewayError | undefined) => void;
 }
 
@@ -147,7 +147,7 @@ class Relay {
     this.#consume();
   }
 
-  /** The stream has said all that it has to say. */
+  /** The stream is complete, or its own last event is an error. */
   #finish(): void {
     const { stream, response, context } = this.#options;
     const { failure } = stream;
@@ -166,7 +166,7 @@ class Relay {
     this.#resolve();
   }
 
-  /** The stream broke, outside of what it said. */
+  /** The stream broke without an event of its own about it. */
   #fail(error: GatewayError): void {
     if (this.#over) return;
     const { stream, response, context } = this.#options;

@@ -11,7 +11,7 @@ export interface Frame {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
-  /** Its `data:` lines joined by LF; null where it has none. Decoded each time it is asked for. */
+  /** Its `data:` lines joined by LF; null where it has none. Decoded at each access. */
   readonly data: string | null;
   /** Whether its bytes hold this ASCII text: a look that costs less than `data`. */
   includes(ascii: string): boolean;
@@ -76,7 +76,7 @@ export function createFrameReader({ maxFrameBytes }: { maxFrameBytes: number }):
   return {
     push(chunk) {
       checkSize();
-      const mayEndFrame = chunk.includes(LINE_FEED_BYTE) && endsFrame(heldEnd, chunk);
+      const mayEndFrame = endsInFrameEnd(chunk) || endsFrame(heldEnd, chunk);
       if (heldBytes > 0 || !mayEndFrame) hold(chunk);
       if (!mayEndFrame) {
         checkSize();
@@ -96,7 +96,7 @@ export function createFrameReader({ maxFrameBytes }: { maxFrameBytes: number }):
         frames.push(frame);
         end = frame.end;
       }
-      hold(bytes.subarray(end));
+      if (end < bytes.length) hold(bytes.subarray(end));
       return frames;
     },
     end() {
@@ -108,8 +108,13 @@ export function createFrameReader({ maxFrameBytes }: { maxFrameBytes: number }):
   };
 }
 
+/** As most chunks do. */
+const endsInFrameEnd = (chunk: Buffer): boolean =>
+  chunk[chunk.length - 1] === LINE_FEED_BYTE && chunk[chunk.length - 2] === LINE_FEED_BYTE;
+
 /** Whether a chunk that follows these characters has an empty line. */
 function endsFrame(before: string, chunk: Buffer): boolean {
+  if (!chunk.includes(LINE_FEED_BYTE)) return false;
   const across = before + chunk.toString('latin1', 0, 2);
   return EMPTY_LINES.some((line) => across.includes(line) || chunk.includes(line));
 }
@@ -119,7 +124,7 @@ class BytesFrame implements Frame {
   readonly start: number;
   readonly end: number;
   readonly #text: string;
-  /** The values of its data lines, as places in its bytes: start and end in turn. */
+  /** The values of its data lines, as offsets in its bytes: start and end in turn. */
   readonly #values: readonly number[];
 
   constructor(bytes: Buffer, text: string, place: { start: number; end: number; values: readonly number[] }) {

@@ -1,21 +1,21 @@
 import { isObject, type JsonObject } from '../../json-object.ts';
 import { DONE_FRAME, dataFrame } from '../sse-frames.ts';
 
-/** A finished completion as the stream that would have told it, with all that it says; null for anything else. */
+/** A finished completion as a stream with all its members; null for anything else. */
 export function replyFrames(
   { choices, usage, ...members }: JsonObject,
   { hidesUsage }: { readonly hidesUsage: boolean },
 ): string | null {
   if (!Array.isArray(choices)) return null;
-  const chunk = (told: JsonObject) => dataFrame({ ...members, object: 'chat.completion.chunk', ...told });
+  const chunk = (more: JsonObject) => dataFrame({ ...members, object: 'chat.completion.chunk', ...more });
   const answers = choices
     .filter(isObject)
     .flatMap(({ message, finish_reason, ...choice }) => [
       chunk({ choices: [{ ...choice, delta: deltaOf(message), finish_reason: null }] }),
       chunk({ choices: [{ index: choice.index ?? 0, delta: {}, finish_reason }] }),
     ]);
-  const told = isObject(usage) && !hidesUsage ? [chunk({ choices: [], usage })] : [];
-  return [...answers, ...told, DONE_FRAME].join('');
+  const usageChunks = isObject(usage) && !hidesUsage ? [chunk({ choices: [], usage })] : [];
+  return [...answers, ...usageChunks, DONE_FRAME].join('');
 }
 
 /** In a chunk tool calls have a number, by which their pieces would be put together. */

@@ -1,18 +1,27 @@
 import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../../json-object.ts';
 import { atTier, type Usage } from '../conversation/reply.ts';
 import { COMMENT_FRAME } from '../sse-frames.ts';
-import { findString, numberAfter, readEvent, type StreamReader } from '../stream-reader.ts';
+import { endOfString, findString, hasAt, readEvent, type StreamReader } from '../stream-reader.ts';
 import { errorFrame, errorWordOf } from './errors.ts';
 import { readUsage } from './usage.ts';
 
-/** What a chunk that only adds text to one answer has, as it is written without spaces, and what it cannot have. */
-const TEXT_OPENING = '"delta":{"content":"';
-const UNFINISHED = '"finish_reason":null';
-const INDEX = '"index":';
-const MAY_MATTER = ['"usage":{', '"error"', '"tool_calls"', '"finish_reason":"'] as const;
+/**
+ * A chunk that adds text to one answer and says nothing else. Most chunks of a stream differ from the one before in that
+ * text alone, so that they need not be parsed: their bytes up to it, and after it to the end of the choices, are the same.
+ */
+interface TextChunk {
+  readonly index: number;
+  readonly before: string;
+  readonly after: string;
+  readonly rest: string;
+}
+const CONTENT = '"content":"';
+const END_OF_CHOICES = ']';
+/** What may stand after the choices and must not be overlooked. */
+const MAY_MATTER = ['"usage":{', '"usage": {', '"error"', '"choices"'] as const;
 
 interface ChatStreamOptions {
-  /** The caller has not asked for the chunk that holds nothing but usage: it is read and not shown. */
+  /** The caller does not want the chunk that holds nothing but usage: it is read and not shown. */
   readonly hidesUsage?: boolean;
 }
 
@@ -38,15 +47,19 @@ export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions
     }
   };
 
-  /** Whether a chunk added text to one answer and said nothing else. */
+  /** The last chunk of that kind that was parsed. */
+  let known: TextChunk | null = null;
+
+  /** Whether a frame is another chunk of that kind. */
   const passesUnread = (text: string): boolean => {
-    const said = findString(text, TEXT_OPENING);
-    if (said === null || !text.includes(UNFINISHED) || MAY_MATTER.some((name) => text.includes(name)))
-      return false;
-    const index = numberAfter(text, INDEX);
-    if (index === null || text.indexOf(INDEX) !== text.lastIndexOf(INDEX)) return false;
-    unfinished.add(index);
-    outputLength += said.end - said.start;
+    if (known === null || !hasAt(text, 0, known.before)) return false;
+    const start = known.before.length;
+    const end = endOfString(text, start);
+    if (end < 0 || !hasAt(text, end, known.after)) return false;
+    const rest = text.slice(end + known.after.length);
+    if (rest !== known.rest && MAY_MATTER.some((name) => rest.includes(name))) return false;
+    unfinished.add(known.index);
+    outputLength += end - start;
     return true;
   };
 
@@ -66,11 +79,15 @@ export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions
 
   return {
     frame: (frame) => {
-      if (id !== null && passesUnread(frame.latin1)) return true;
+      const { latin1 } = frame;
+      if (passesUnread(latin1)) return true;
       const { data } = frame;
       if (data === null) return true;
       const chunk = readEvent(data);
-      if (chunk !== null) return onChunk(chunk);
+      if (chunk !== null) {
+        known = textChunkOf(chunk, latin1) ?? known;
+        return onChunk(chunk);
+      }
       ended = true;
       return true;
     },
@@ -94,6 +111,24 @@ export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions
     },
     breakOff: errorFrame,
     keepAlive: () => COMMENT_FRAME,
+  };
+}
+
+function textChunkOf({ id, choices, error }: JsonObject, text: string): TextChunk | null {
+  const [choice] = Array.isArray(choices) && choices.length === 1 ? choices : [];
+  if (typeof id !== 'string' || !isObject(choice) || (choice.finish_reason ?? error ?? null) !== null)
+    return null;
+  const delta = objectAt(choice, 'delta');
+  const content = findString(text, CONTENT);
+  if (delta === null || content === null || Object.keys(delta).some((name) => name !== 'content'))
+    return null;
+  const end = text.indexOf(END_OF_CHOICES, content.end);
+  if (end < 0 || text.slice(content.end, end).includes('[')) return null;
+  return {
+    index: numberAt(choice, 'index') ?? 0,
+    before: text.slice(0, content.start),
+    after: text.slice(content.end, end + 1),
+    rest: text.slice(end + 1),
   };
 }
 

@@ -27,7 +27,3 @@ export function upstreamError(code: ErrorCode, message: string, clean: CleanText
   const said = message.trim() === '' ? (DEFAULTS[code] ?? FAILED) : clean(message).slice(0, LENGTH_MAX);
   return new GatewayError(code, { message: FIXED[code] ?? said, source: 'upstream' });
 }
-
-/** The words of an error for one kind of client. */
-export const messageFor = (error: GatewayError, dialect: 'openai' | 'anthropic'): string =>
-  typeof error.options.message === 'string' ? error.options.message : error.options.message[dialect];

@@ -2,11 +2,11 @@ import { isObject, type JsonObject, textAt } from '../../json-object.ts';
 import { namedFrame } from '../sse-frames.ts';
 
 /** How a block begins, and the deltas that make it what it is. Blocks of other kinds come whole. */
-interface Told {
+interface BlockEvents {
   readonly begun: JsonObject;
   readonly deltas: readonly JsonObject[];
 }
-const BLOCKS: ReadonlyMap<unknown, (block: JsonObject) => Told> = new Map([
+const BLOCKS: ReadonlyMap<unknown, (block: JsonObject) => BlockEvents> = new Map([
   [
     'text',
     (block) => ({
@@ -34,7 +34,7 @@ const BLOCKS: ReadonlyMap<unknown, (block: JsonObject) => Told> = new Map([
   ['server_tool_use', toolUse],
 ]);
 
-/** A finished message as the stream that would have told it, with all that it says; null for anything else. */
+/** A finished message as a stream with all its members; null for anything else. */
 export function replyFrames(message: JsonObject): string | null {
   const { content, stop_reason, stop_sequence, stop_details, usage } = message;
   if (message.type !== 'message' || !Array.isArray(content)) return null;
@@ -71,7 +71,7 @@ function textDelta(type: string, member: string, block: JsonObject): JsonObject[
   return text === '' ? [] : [{ type, [member]: text }];
 }
 
-function toolUse(block: JsonObject): Told {
+function toolUse(block: JsonObject): BlockEvents {
   const delta = { type: 'input_json_delta', partial_json: JSON.stringify(block.input ?? {}) };
   return { begun: { ...block, input: {} }, deltas: [delta] };
 }

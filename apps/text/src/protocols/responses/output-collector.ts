@@ -1,6 +1,6 @@
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { isObject, type JsonObject, numberAt, objectAt, parseObject, textAt } from '../../json-object.ts';
-import { findString, numberAfter } from '../stream-reader.ts';
+import { endOfString, findString, hasAt, numberAfter } from '../stream-reader.ts';
 
 /** Gathers the output of a streamed response, so that a stream which breaks can still say what there was. */
 export interface OutputCollector {
@@ -52,6 +52,14 @@ interface OpenItem {
 const EVENT_OPENING = 'data: {"type":"';
 const DELTA_OPENING = '"delta":"';
 
+/** What deltas of one place have in common: all before their number, and from there to their text. */
+interface Template {
+  readonly opening: string;
+  readonly middle: string;
+}
+const NUMBER_OPENING = '"sequence_number":';
+const NUMBER = /\d*/y;
+
 /** Where deltas are being added. Their text is kept as JSON writes it, and read when the place changes. */
 interface Writing {
   readonly place: Place;
@@ -66,9 +74,12 @@ export function createOutputCollector(): OutputCollector {
   /** Finished items as text: they are read again only when the stream breaks. */
   const done = new Map<number, string>();
   let writing: Writing | null = null;
+  /** Of the deltas that are being added. */
+  let template: Template | null = null;
   let length = 0;
 
   const settle = () => {
+    template = null;
     if (writing === null) return;
     const { holder, place, escaped } = writing;
     holder[place.member] = `${holder[place.member] ?? ''}${unescaped(escaped)}`;
@@ -92,6 +103,13 @@ export function createOutputCollector(): OutputCollector {
       return length;
     },
     delta: ({ bytes, start, latin1 }) => {
+      const from = template === null || writing === null ? -1 : textAfter(latin1, template);
+      const until = from < 0 ? -1 : endOfString(latin1, from);
+      if (until >= 0 && writing !== null) {
+        length += until - from;
+        writing.escaped += bytes.toString('utf8', start + from, start + until);
+        return true;
+      }
       const type = findString(latin1, EVENT_OPENING);
       const place = type && DELTAS.get(latin1.slice(type.start, type.end));
       const text = place ? findString(latin1, DELTA_OPENING) : null;
@@ -99,6 +117,7 @@ export function createOutputCollector(): OutputCollector {
       const part = 'list' in place ? numberAfter(latin1, `"${place.index}":`) : null;
       const escaped = bytes.toString('utf8', start + text.start, start + text.end);
       write(place, numberAfter(latin1, '"output_index":') ?? 0, part ?? 0, escaped);
+      template = templateOf(latin1, text.start);
       return true;
     },
     event: (type, event, data) => {
@@ -135,6 +154,26 @@ export function createOutputCollector(): OutputCollector {
         .flatMap(([, item]) => (item === null ? [] : [item]));
     },
   };
+}
+
+function templateOf(event: string, textStart: number): Template | null {
+  const at = event.indexOf(NUMBER_OPENING);
+  const numberAt = at + NUMBER_OPENING.length;
+  if (at < 0 || numberAt > textStart) return null;
+  return { opening: event.slice(0, numberAt), middle: event.slice(endOfNumber(event, numberAt), textStart) };
+}
+
+/** Where an event of this template has its text; -1 for an event that differs from it. */
+function textAfter(event: string, { opening, middle }: Template): number {
+  if (!hasAt(event, 0, opening)) return -1;
+  const at = endOfNumber(event, opening.length);
+  return hasAt(event, at, middle) ? at + middle.length : -1;
+}
+
+function endOfNumber(text: string, start: number): number {
+  NUMBER.lastIndex = start;
+  NUMBER.test(text);
+  return NUMBER.lastIndex;
 }
 
 /** What escaped text says; nothing where an upstream has put no string there. */

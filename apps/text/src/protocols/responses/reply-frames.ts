@@ -3,7 +3,7 @@ import { DONE_FRAME, namedFrame } from '../sse-frames.ts';
 
 type Emit = (type: string, members: JsonObject) => void;
 
-/** How each kind of part, and of item, is told: the member that deltas build up, and the stem of their events. */
+/** For each kind of part, and of item: the member that deltas build up, and the stem of their events. */
 interface Growing {
   readonly member: string;
   readonly stem: string;
@@ -24,7 +24,7 @@ const LAST_EVENTS: ReadonlyMap<unknown, string> = new Map([
   ['failed', 'response.failed'],
 ]);
 
-/** A finished response as the stream that would have told it, with all that it says; null for anything else. */
+/** A finished response as a stream with all its members; null for anything else. */
 export function replyFrames(response: JsonObject): string | null {
   const lastEvent = LAST_EVENTS.get(response.status);
   if (lastEvent === undefined || !Array.isArray(response.output)) return null;

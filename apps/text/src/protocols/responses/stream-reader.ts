@@ -94,7 +94,7 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
       const { code, message, param } = error;
       const sequence = nextSequenceNumber();
       const frames = [
-        // What the provider has said is not said again.
+        // What the provider has reported is not repeated.
         ...(reported === null ? [{ type: 'error', code, message, param, error }] : []),
         { type: 'response.failed', response: failedResponse(error) },
       ].map(({ type, ...rest }, index) => namedFrame({ type, sequence_number: sequence + index, ...rest }));
