@@ -17,6 +17,7 @@ export default defineConfig({
         'metering',
         'jobs',
         'forms',
+        'model-service',
         'simulator',
         'testkit',
         'redis-server',

@@ -28,11 +28,12 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   'packages/metering': ['packages/contracts'],
   'packages/jobs': ['packages/contracts'],
   'packages/forms': ['packages/contracts'],
+  'packages/model-service': [...MIDDLE, 'packages/contracts'],
   'packages/simulator': ['packages/contracts'],
   'packages/stack': ['packages/upstream', 'packages/redis-server', 'packages/contracts'],
   'packages/testkit': ['packages/redis-server', 'packages/contracts'],
 };
-const APPS_MAY_USE = [...MIDDLE, 'packages/contracts'];
+const APPS_MAY_USE = ['packages/model-service', ...MIDDLE, 'packages/contracts'];
 
 /** What anybody may use in tests only. */
 const TESTS_MAY_USE = [...MIDDLE, 'simulator', 'testkit', 'stack', 'redis-server', 'contracts'].map((name) =>

@@ -2,6 +2,7 @@ import { DEFAULT_SPEECH_FORMAT, SPEECH_CONTENT_TYPES, SpeechRequest } from '@gat
 import type { UsageOutcome } from '@gateway/contracts/usage-record';
 import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage-without-reply';
 import type { Meter } from '@gateway/metering/meter/meter';
+import { reserveRequest } from '@gateway/model-service/metered-request';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { type JsonBody, readJsonBody } from '@gateway/service-kit/json-body';
@@ -13,7 +14,6 @@ import type { Attempt } from '@gateway/upstream/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { RequestHandler } from 'express';
 import { isEventStream } from '../event-stream/is-event-stream.ts';
-import { beginCall } from '../metering/begin.ts';
 import { estimateSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { judgeAudio } from './judge-audio.ts';
 import { relayAudio } from './relay-audio.ts';
@@ -50,8 +50,8 @@ export const speechHandler =
     const estimate = estimateSpeech(model.price, speech);
     const { characters } = estimate.consumption;
     Object.assign(context.line, { model: model.name, format, characters });
-    const options = { service, model: model.name, estimate, request, response };
-    const metered = await beginCall({ ...options, endpoint: 'speech' });
+    const costly = { endpoint: 'speech', model: model.name, estimate, request, response };
+    const metered = await reserveRequest(service, costly);
     let firstByteMs: number | null = null;
     const settle = (outcome: UsageOutcome, consumed: ConsumedUsage) => {
       const durationMs = Math.round(performance.now() - startedAt);

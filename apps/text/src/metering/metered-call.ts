@@ -3,8 +3,8 @@ import { NOTHING_CONSUMED, type UsageOutcome, type UsageResult } from '@gateway/
 import { mayBeBilled } from '@gateway/contracts/usage-without-reply';
 import type { Metered } from '@gateway/metering/meter/meter';
 import { costMicroUsd } from '@gateway/metering/price/cost';
+import { reserveRequest } from '@gateway/model-service/metered-request';
 import { CallerLeft } from '@gateway/service-kit/request-context';
-import { requestIdOf } from '@gateway/service-kit/request-id';
 import type { TextCall } from '../text-call.ts';
 import { estimatedUsage, type TokenUsage } from '../usage.ts';
 import { largestConsumption } from './estimate.ts';
@@ -15,22 +15,14 @@ import { largestConsumption } from './estimate.ts';
  * @throws {GatewayError} where a limit or a budget does not cover it, before any upstream is called
  */
 export function beginMetering(call: TextCall): Promise<Metered> {
-  const { services, context, identity, endpoint, request, model } = call;
+  const { services, endpoint, request, model, message, response } = call;
   const consumption = largestConsumption(request, model);
   const { price } = model;
-  // Not the request id: callers may choose that one, and a record counts once for each id.
-  const id = requestIdOf(undefined);
-  context.line.usageId = id;
-  return services.meter.begin({
-    subject: {
-      id,
-      keyId: identity.keyId,
-      team: identity.team,
-      endpoint: endpoint.protocol,
-      model: request.model,
-      startedAtMs: services.now(),
-    },
-    accounts: identity.accounts,
+  return reserveRequest(services, {
+    endpoint: endpoint.protocol,
+    model: request.model,
+    request: message,
+    response,
     estimate: {
       outcome: 'ok',
       channel: null,
