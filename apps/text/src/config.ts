@@ -1,17 +1,13 @@
-import { MeterSettings, ProcessSettings, setting } from '@gateway/service-kit/config';
-import { z } from 'zod';
+import { ModelServiceSettings } from '@gateway/model-service/settings';
+import { setting } from '@gateway/service-kit/config';
+import type { z } from 'zod';
 
 const DAY_SECONDS = 86_400;
 
-export const TextConfig = ProcessSettings.extend(MeterSettings.shape).extend({
+export const TextConfig = ModelServiceSettings.extend({
   TEXT_PORT: setting.port(8081),
-  REDIS_URL: setting.redisUrl(),
-  GATEWAY_SECRET: setting.secret(),
-  /** The configuration of channels and models. */
-  GATEWAY_CONFIG: z.string().default('gateway.yaml'),
   /** The largest request body, in bytes. */
   TEXT_MAX_BODY_BYTES: setting.integer(32 * 1024 * 1024, { min: 1024 }),
-  MAX_JSON_DEPTH: setting.jsonDepth(),
   /** How long the channel of a response is remembered, so that it can be read or continued. */
   TEXT_RESPONSE_TTL_SECONDS: setting.integer(30 * DAY_SECONDS, { min: 1 }),
   /** How often background responses that are due are looked at; also until each is looked at for the first time. */

@@ -1,7 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { rateLimitHeaders } from '@gateway/metering/limits/rate-limit-headers';
-import { BUDGET_HEADER } from '@gateway/metering/meter/budget-notice';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { modelFor } from '@gateway/upstream/model-for';
@@ -26,11 +24,6 @@ export function createGenerateHandler(endpoint: TextEndpoint, services: TextServ
     const call = await openCall(endpoint, services, message, response);
     const candidates = await candidatesFor(call);
     const metered = await beginMetering(call);
-    if (metered.budgetNotice !== null) response.setHeader(BUDGET_HEADER, metered.budgetNotice);
-    if (metered.tokenRate !== null) {
-      for (const [name, value] of rateLimitHeaders(metered.tokenRate, endpoint.dialect, services.now()))
-        response.setHeader(name, value);
-    }
     const thrown = await answer(call, candidates).then(
       () => undefined,
       (error: unknown) => error,

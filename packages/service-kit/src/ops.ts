@@ -1,6 +1,8 @@
-import type { Router } from 'express';
+import express, { type Router } from 'express';
+import type { ProcessSettings } from './config.ts';
 import type { Metrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
+import type { Started } from './start-service.ts';
 
 /** `/healthz` (the process is alive) and `/readyz` (it can serve, else what is missing). */
 export function mountHealth(
@@ -23,4 +25,15 @@ export function mountMetrics(router: Router, metrics: Metrics): void {
   router.get('/metrics', async (_request, response) => {
     response.type(metrics.registry.contentType).send(await metrics.registry.metrics());
   });
+}
+
+/** Health and metrics of a process that serves nothing else, on a port of their own. */
+export async function listenForOps(
+  { config, life, metrics }: Started<ProcessSettings>,
+  { port, portSetting }: { readonly port: number; readonly portSetting: string },
+): Promise<void> {
+  const ops = express();
+  mountHealth(ops, life.readiness, { tellMissing: true });
+  mountMetrics(ops, metrics);
+  await life.listen(ops, { port, host: config.HOST, portSetting });
 }

@@ -13,8 +13,11 @@ interface StartOptions<Schema extends z.ZodType<ProcessSettings>> {
   readonly process: NodeJS.Process;
 }
 
-interface Started<Schema extends z.ZodType<ProcessSettings>> {
-  readonly config: z.infer<Schema>;
+/** What a service or a worker is opened with. */
+export interface Started<Config extends ProcessSettings> {
+  readonly config: Config;
+  /** The whole environment, from which the configuration file takes the variables that it names. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly life: Life;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -23,14 +26,14 @@ interface Started<Schema extends z.ZodType<ProcessSettings>> {
 /** What every `main.ts` and `worker.ts` begins with: settings, logger and metrics, then its life. */
 export async function startService<Schema extends z.ZodType<ProcessSettings>>(
   { service, settings, process }: StartOptions<Schema>,
-  build: (started: Started<Schema>) => Promise<void>,
+  open: (started: Started<z.infer<Schema>>) => Promise<void>,
 ): Promise<void> {
   const config = settingsOrExit(settings, process);
   const pretty = config.LOG_FORMAT === undefined ? process.stdout.isTTY : config.LOG_FORMAT === 'pretty';
   const logger = createLogger({ service, level: config.LOG_LEVEL, pretty });
   const metrics = createMetrics(service);
   await runService({ logger, drainTimeoutMs: config.DRAIN_TIMEOUT_MS, process }, (life) =>
-    build({ config, life, logger, metrics }),
+    open({ config, env: process.env, life, logger, metrics }),
   );
 }
 

@@ -4,6 +4,7 @@ import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage-wit
 import type { Meter } from '@gateway/metering/meter/meter';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
+import { reserveRequest } from '@gateway/model-service/metered-request';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { type JsonBody, readJsonBody } from '@gateway/service-kit/json-body';
@@ -14,7 +15,6 @@ import { modelFor } from '@gateway/upstream/model-for';
 import type { Attempt } from '@gateway/upstream/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { RequestHandler } from 'express';
-import { beginCall } from '../metering/begin.ts';
 import { estimateSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { judgeAudio } from './judge-audio.ts';
 import { speechCandidates } from './speech-candidates.ts';
@@ -51,8 +51,8 @@ export const speechHandler =
     const estimate = estimateSpeech(model.price, speech);
     const { characters } = estimate.consumption;
     Object.assign(context.line, { model: model.name, format, characters });
-    const options = { service, model: model.name, estimate, request, response };
-    const metered = await beginCall({ ...options, endpoint: 'speech' });
+    const costly = { endpoint: 'speech', model: model.name, estimate, request, response };
+    const metered = await reserveRequest(service, costly);
     let firstByteMs: number | null = null;
     const settle = (outcome: UsageOutcome, consumed: ConsumedUsage) => {
       const durationMs = Math.round(performance.now() - startedAt);

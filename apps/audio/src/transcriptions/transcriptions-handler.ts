@@ -6,6 +6,7 @@ import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
 import type { JobQueue } from '@gateway/jobs/job-queue';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Meter } from '@gateway/metering/meter/meter';
+import { reserveJob } from '@gateway/model-service/metered-request';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { refuseEncoding } from '@gateway/service-kit/json-body';
@@ -14,7 +15,6 @@ import { validate } from '@gateway/service-kit/validate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Request, RequestHandler } from 'express';
-import { beginJob } from '../metering/begin.ts';
 import { estimateTranscription } from '../metering/transcription-usage.ts';
 import { answerJob } from './answer-job.ts';
 import { gatherParts, isAbsent } from './gather-parts.ts';
@@ -52,8 +52,7 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
       const { input, price } = await toInput(request, form, options);
       const ended = endedRequest(context);
       if (ended) throw ended;
-      const owner = await beginJob(KIND, {
-        service: options,
+      const owner = await reserveJob(options, KIND, {
         endpoint: 'transcriptions',
         model: input.model,
         estimate: estimateTranscription(price, input),

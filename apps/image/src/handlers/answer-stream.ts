@@ -4,6 +4,7 @@ import type { UsageOutcome, UsageResult } from '@gateway/contracts/usage-record'
 import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage-without-reply';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
+import { reserveRequest } from '@gateway/model-service/metered-request';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { CallerLeft, contextOf } from '@gateway/service-kit/request-context';
@@ -13,7 +14,6 @@ import type { Request, Response } from 'express';
 import { rulesOfCandidate } from '../families/rules-for.ts';
 import { askForImages, badReply, readImagesReply } from '../making/ask-upstream.ts';
 import type { Prepared } from '../making/generation-request.ts';
-import { beginCall } from '../metering/begin-images.ts';
 import { estimateImages, type ImageOrder, usageOfImages } from '../metering/image-order.ts';
 import { eventsOfReply, imageStream } from '../stream/image-events.ts';
 import { commonHeaders } from './common-headers.ts';
@@ -43,7 +43,8 @@ export async function answerStream(options: StreamOptions): Promise<void> {
     .filter((candidate) => rulesOfCandidate(model, candidate).streams);
   if (candidates.length === 0) throw noStreams(model.name);
   const estimate = estimateImages(model, order);
-  const metered = await beginCall({ service, model: model.name, estimate, request, response });
+  const costly = { endpoint: 'images', model: model.name, estimate, request, response };
+  const metered = await reserveRequest(service, costly);
   let firstByteMs: number | null = null;
   const settle = (outcome: UsageOutcome, consumed: ConsumedUsage) => {
     const durationMs = Math.round(performance.now() - startedAt);

@@ -1,6 +1,7 @@
 import type { ImageEditInput } from '@gateway/contracts/jobs';
 import { ImageEditRequest } from '@gateway/contracts/openai/images';
 import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
+import { reserveJob } from '@gateway/model-service/metered-request';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { refuseEncoding } from '@gateway/service-kit/json-body';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
@@ -14,7 +15,6 @@ import { formValues } from '../form/form-values.ts';
 import { inspectFiles } from '../form/inspect-files.ts';
 import { editRequest } from '../making/edit-request.ts';
 import { openMasks } from '../making/mask-for.ts';
-import { beginJob } from '../metering/begin-images.ts';
 import { estimateImages } from '../metering/image-order.ts';
 import { answerJob } from './answer-job.ts';
 import { answerStream } from './answer-stream.ts';
@@ -45,8 +45,8 @@ export const editsHandler =
       }
       const { model, order } = edit;
       const estimate = estimateImages(model, order);
-      const options = { service, model: model.name, estimate, request, response };
-      const owner = await beginJob('image.edit', options);
+      const costly = { endpoint: 'images', model: model.name, estimate, request, response };
+      const owner = await reserveJob(service, 'image.edit', costly);
       const job = await service.queue.enqueue('image.edit', edit.input, owner);
       // From here on they belong to the job.
       isQueued = true;

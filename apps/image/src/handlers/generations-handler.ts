@@ -1,4 +1,5 @@
 import { ImageGenerationRequest } from '@gateway/contracts/openai/images';
+import { reserveJob } from '@gateway/model-service/metered-request';
 import { readJsonBody } from '@gateway/service-kit/json-body';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import { validate } from '@gateway/service-kit/validate';
@@ -7,7 +8,6 @@ import type { RequestHandler } from 'express';
 import { checkRules } from '../families/check-rules.ts';
 import { rulesFor } from '../families/rules-for.ts';
 import { generationRequest } from '../making/generation-request.ts';
-import { beginJob } from '../metering/begin-images.ts';
 import { estimateImages } from '../metering/image-order.ts';
 import { answerJob } from './answer-job.ts';
 import { answerStream } from './answer-stream.ts';
@@ -41,8 +41,8 @@ export const generationsHandler =
     const responseFormat = format ?? rules.defaultResponseFormat;
     await queue.ensureRoom('image.generation');
     const estimate = estimateImages(model, order);
-    const options = { service, model: model.name, estimate, request, response };
-    const owner = await beginJob('image.generation', options);
+    const costly = { endpoint: 'images', model: model.name, estimate, request, response };
+    const owner = await reserveJob(service, 'image.generation', costly);
     const input = { model: model.name, parameters, responseFormat, strict };
     const job = await queue.enqueue('image.generation', input, owner);
     await answerJob({ service, job, format: responseFormat, request, response });

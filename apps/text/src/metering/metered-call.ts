@@ -1,10 +1,10 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { UsageOutcome, UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
+import type { UsageOutcome, UsageResult } from '@gateway/contracts/usage-record';
 import { mayBeBilled } from '@gateway/contracts/usage-without-reply';
 import type { Metered } from '@gateway/metering/meter/meter';
 import { costMicroUsd } from '@gateway/metering/price/cost';
+import { reserveRequest } from '@gateway/model-service/metered-request';
 import { CallerLeft } from '@gateway/service-kit/request-context';
-import { requestIdOf } from '@gateway/service-kit/request-id';
 import { NO_USAGE, type Usage } from '../protocols/conversation/reply.ts';
 import type { TextCall } from '../text-call.ts';
 import { consumptionOf, costOf } from './consumption.ts';
@@ -15,21 +15,10 @@ import { estimatedUsage, largestConsumption } from './estimate.ts';
  *
  * @throws {GatewayError} where a limit or a budget does not cover it, before any upstream is called
  */
-export function beginMetering(call: TextCall): Promise<Metered> {
-  const { services, context, identity, endpoint, request, model } = call;
+export async function beginMetering(call: TextCall): Promise<Metered> {
+  const { services, endpoint, request, model, message, response } = call;
   const consumption = largestConsumption(request, model);
   const { price } = model;
-  // Not the request id: callers may choose that one, and a record counts once for each id.
-  const id = requestIdOf(undefined);
-  context.line.usageId = id;
-  const subject: UsageSubject = {
-    id,
-    keyId: identity.keyId,
-    team: identity.team,
-    endpoint: endpoint.protocol,
-    model: request.model,
-    startedAtMs: services.now(),
-  };
   const estimate: UsageResult = {
     outcome: 'ok',
     channel: null,
@@ -40,8 +29,10 @@ export function beginMetering(call: TextCall): Promise<Metered> {
     estimated: true,
     costMicroUsd: price && costMicroUsd(price, consumption),
   };
-  call.tally.reserved = { subject, estimate };
-  return services.meter.begin({ subject, accounts: identity.accounts, estimate });
+  const costly = { endpoint: endpoint.protocol, model: request.model, request: message, response, estimate };
+  const reserved = await reserveRequest(services, costly);
+  call.tally.reserved = { subject: reserved.subject, estimate };
+  return reserved;
 }
 
 /**

@@ -1,0 +1,24 @@
+import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
+import { openModelAccess } from '@gateway/model-service/open-model-access';
+import { serviceAppOptions } from '@gateway/model-service/service-app-options';
+import type { Started } from '@gateway/service-kit/start-service';
+import type { Express } from 'express';
+import { createAudioApp } from './app.ts';
+import type { AudioConfig } from './config.ts';
+
+/** Opens the audio service; the process's life closes what it takes. */
+export async function openAudioService(started: Started<AudioConfig>): Promise<Express> {
+  const { config } = started;
+  const access = await openModelAccess(started);
+  const { queue, uploads } = await openJobQueue(started, access, ['audio.transcription']);
+  return createAudioApp({
+    ...serviceAppOptions(started),
+    ...access,
+    queue,
+    uploads,
+    jsonMaxBytes: config.JSON_MAX_BYTES,
+    maxJsonDepth: config.MAX_JSON_DEPTH,
+    fileMaxBytes: config.AUDIO_FILE_MAX_BYTES,
+    now: Date.now,
+  });
+}

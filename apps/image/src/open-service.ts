@@ -1,0 +1,24 @@
+import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
+import { openModelAccess } from '@gateway/model-service/open-model-access';
+import { serviceAppOptions } from '@gateway/model-service/service-app-options';
+import type { Started } from '@gateway/service-kit/start-service';
+import type { Express } from 'express';
+import { createImageApp } from './app.ts';
+import type { ImageConfig } from './config.ts';
+
+/** Opens the image service; the process's life closes what it takes. */
+export async function openImageService(started: Started<ImageConfig>): Promise<Express> {
+  const { config } = started;
+  const access = await openModelAccess(started);
+  const jobs = await openJobQueue(started, access, ['image.generation', 'image.edit']);
+  return createImageApp({
+    ...serviceAppOptions(started),
+    ...access,
+    ...jobs,
+    publicUrl: config.PUBLIC_URL ?? `http://127.0.0.1:${config.PORT}`,
+    secret: config.GATEWAY_SECRET,
+    jsonMaxBytes: config.IMAGE_JSON_MAX_BYTES,
+    maxJsonDepth: config.MAX_JSON_DEPTH,
+    now: Date.now,
+  });
+}

@@ -1,0 +1,15 @@
+import { ImageOutput } from '@gateway/contracts/jobs';
+import { openJobWorker } from '@gateway/model-service/jobs/open-job-worker';
+import type { Started } from '@gateway/service-kit/start-service';
+import type { ImageWorkerConfig } from './config.ts';
+import { imageActs } from './making/make-images.ts';
+
+/** Opens the worker that makes and edits images. */
+export const openImageWorker = (started: Started<ImageWorkerConfig>): Promise<void> =>
+  openJobWorker(started, {
+    acts: (access) => imageActs({ ...access, now: Date.now }),
+    outputFields: (output) => {
+      const { channel, images, upstreamAttempts } = ImageOutput.partial().catch({}).parse(output);
+      return { channel, images: images?.length, upstreamAttempts };
+    },
+  });

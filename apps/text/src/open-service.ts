@@ -1,0 +1,45 @@
+import { openModelAccess } from '@gateway/model-service/open-model-access';
+import { serviceAppOptions } from '@gateway/model-service/service-app-options';
+import type { Started } from '@gateway/service-kit/start-service';
+import type { Express } from 'express';
+import { createTextApp } from './app.ts';
+import { createBackgroundUsage } from './background/background-usage.ts';
+import { createPendingResponses } from './background/pending-responses.ts';
+import type { TextConfig } from './config.ts';
+import { createOpaqueTokens } from './protocols/opaque-token.ts';
+import { createIdOrigins } from './stored/id-origins.ts';
+import { createTextMetrics } from './text-metrics.ts';
+
+/** Opens the text service; the process's life closes what it takes. */
+export async function openTextService(started: Started<TextConfig>): Promise<Express> {
+  const { config, life, logger } = started;
+  const { upstream, redis, meter } = await openModelAccess(started);
+  const metrics = createTextMetrics(started.metrics);
+  const background = life.own(
+    createBackgroundUsage({
+      pending: createPendingResponses(redis),
+      upstream,
+      meter,
+      metrics,
+      now: Date.now,
+      pollMs: config.TEXT_BACKGROUND_POLL_MS,
+      giveUpMs: config.TEXT_BACKGROUND_GIVE_UP_SECONDS * 1000,
+      onBooked: (line) => logger.info(line, 'background response ended'),
+      onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
+    }),
+    (opened) => opened.close(),
+  );
+  return createTextApp({
+    upstream,
+    meter,
+    background,
+    origins: createIdOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),
+    metrics,
+    tokens: createOpaqueTokens(config.GATEWAY_SECRET),
+    maxBodyBytes: config.TEXT_MAX_BODY_BYTES,
+    maxJsonDepth: config.MAX_JSON_DEPTH,
+    keepAliveMs: config.TEXT_KEEP_ALIVE_MS,
+    now: Date.now,
+    service: serviceAppOptions(started),
+  });
+}

@@ -1,0 +1,75 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { JobKind } from '@gateway/contracts/jobs';
+import type { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
+import { longestLifeMs } from '@gateway/jobs/catalog';
+import { newJobId } from '@gateway/jobs/job-keys';
+import type { JobOwner } from '@gateway/jobs/job-queue';
+import { rateLimitHeaders } from '@gateway/metering/limits/rate-limit-headers';
+import { BUDGET_HEADER } from '@gateway/metering/meter/budget-notice';
+import type { Meter, Metered } from '@gateway/metering/meter/meter';
+import { contextOf, identityOf } from '@gateway/service-kit/request-context';
+import { requestIdOf } from '@gateway/service-kit/request-id';
+
+interface MeteringService {
+  readonly meter: Meter;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** A request that is about to cost something. */
+interface CostlyRequest {
+  readonly endpoint: UsageSubject['endpoint'];
+  /** The caller's name for it. */
+  readonly model: string;
+  /** The most that it can consume and cost. */
+  readonly estimate: UsageResult;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** A request that has been let in, and under which name it is accounted. */
+export interface ReservedRequest extends Metered {
+  readonly subject: UsageSubject;
+}
+
+/**
+ * Lets a request in that this process serves: reserves the most that it can consume. The caller settles it.
+ *
+ * @throws {GatewayError} where a limit or a budget does not cover it, before any upstream is called
+ */
+export const reserveRequest = (service: MeteringService, costly: CostlyRequest): Promise<ReservedRequest> =>
+  // Not the request id: callers may choose that one, and a record counts once for each id.
+  reserve(service, costly, requestIdOf(undefined));
+
+/**
+ * Lets a job in: reserves the most that it can consume, under the id that it will have. Its worker settles it.
+ *
+ * @throws {GatewayError} as `reserveRequest`
+ */
+export async function reserveJob(
+  service: MeteringService,
+  kind: JobKind,
+  costly: CostlyRequest,
+): Promise<JobOwner> {
+  const { subject } = await reserve(service, costly, newJobId(), longestLifeMs(kind));
+  const { requestId } = contextOf(costly.request);
+  return { keyId: subject.keyId, requestId, metering: { subject, estimate: costly.estimate } };
+}
+
+async function reserve(
+  { meter, now }: MeteringService,
+  { endpoint, model, estimate, request, response }: CostlyRequest,
+  id: string,
+  leaseMs?: number,
+): Promise<ReservedRequest> {
+  const { keyId, team, accounts } = identityOf(request);
+  const subject = { id, keyId, team, endpoint, model, startedAtMs: now() };
+  const metered = await meter.begin({ subject, accounts, estimate, ...(leaseMs && { leaseMs }) });
+  const { line, dialect } = contextOf(request);
+  line.usageId = id;
+  if (metered.budgetNotice !== null) response.setHeader(BUDGET_HEADER, metered.budgetNotice);
+  if (metered.tokenRate !== null)
+    for (const [name, value] of rateLimitHeaders(metered.tokenRate, dialect, now()))
+      response.setHeader(name, value);
+  return { ...metered, subject };
+}

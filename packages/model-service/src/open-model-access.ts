@@ -1,0 +1,48 @@
+import type { Meter } from '@gateway/metering/meter/meter';
+import { openMeter } from '@gateway/metering/meter/open-meter';
+import { createRequestRedis } from '@gateway/metering/request-redis';
+import { connectRedis } from '@gateway/service-kit/connect-redis';
+import type { Started } from '@gateway/service-kit/start-service';
+import { openUpstream } from '@gateway/upstream/open-upstream';
+import type { Upstream } from '@gateway/upstream/upstream';
+import type { Redis } from 'ioredis';
+import type { ModelSettings } from './settings.ts';
+
+/** What it takes to call a model for a caller and to account for it. */
+export interface ModelAccess {
+  readonly upstream: Upstream;
+  readonly redis: Redis;
+  readonly meter: Meter;
+}
+
+/**
+ * Opens the configured providers, Redis and the meter; the process's life closes them.
+ *
+ * @throws {ConfigurationError} for a configuration with mistakes
+ * @throws {ConfigError} where Redis does not answer
+ */
+export async function openModelAccess({
+  config,
+  env,
+  life,
+  logger,
+  metrics,
+}: Started<ModelSettings>): Promise<ModelAccess> {
+  const { upstream } = life.own(
+    await openUpstream({ path: config.GATEWAY_CONFIG, env, logger, onAttempt: metrics.attempt }),
+    (opened) => opened.close(),
+  );
+  const redis = life.own(createRequestRedis(config.REDIS_URL), (opened) => opened.disconnect());
+  await connectRedis(redis, { logger, readiness: life.readiness });
+  const meter = life.own(
+    await openMeter({
+      redis,
+      settings: config,
+      metrics,
+      now: Date.now,
+      report: (problem) => logger.warn(problem, 'metering'),
+    }),
+    (opened) => opened.close(),
+  );
+  return { upstream, redis, meter };
+}

@@ -1,0 +1,19 @@
+import { createIdentityVerifier } from '@gateway/service-kit/identity-token';
+import { createRequestLog } from '@gateway/service-kit/request-log';
+import type { ServiceAppOptions } from '@gateway/service-kit/service-app';
+import type { Started } from '@gateway/service-kit/start-service';
+import type { ModelServiceSettings } from './settings.ts';
+
+/** What every service's app is made with, beside its own handlers. */
+export const serviceAppOptions = ({
+  config,
+  life,
+  logger,
+  metrics,
+}: Started<ModelServiceSettings>): Omit<ServiceAppOptions, 'service' | 'handlers'> => ({
+  readiness: life.readiness,
+  metrics,
+  requestLog: createRequestLog({ logger, metrics }),
+  verifyIdentity: createIdentityVerifier({ secret: config.GATEWAY_SECRET, now: Date.now }),
+  deadline: life.deadline,
+});

@@ -1,0 +1,25 @@
+import { MeterSettings, ProcessSettings, setting } from '@gateway/service-kit/config';
+import { z } from 'zod';
+
+/** What every process that calls providers reads. */
+export const ModelSettings = ProcessSettings.extend(MeterSettings.shape).extend({
+  REDIS_URL: setting.redisUrl(),
+  /** The configuration of channels and models. */
+  GATEWAY_CONFIG: z.string().default('gateway.yaml'),
+});
+export type ModelSettings = z.infer<typeof ModelSettings>;
+
+/** What every service reads that has the edge before it. */
+export const ModelServiceSettings = ModelSettings.extend({
+  /** Verifies the identities that the edge signs. */
+  GATEWAY_SECRET: setting.secret(),
+  MAX_JSON_DEPTH: setting.jsonDepth(),
+});
+export type ModelServiceSettings = z.infer<typeof ModelServiceSettings>;
+
+/** What every worker reads. */
+export const JobWorkerSettings = ModelSettings.extend({
+  /** Jobs that this process runs at a time. */
+  WORKER_CONCURRENCY: setting.integer(8, { min: 1 }),
+});
+export type JobWorkerSettings = z.infer<typeof JobWorkerSettings>;
