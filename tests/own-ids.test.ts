@@ -80,7 +80,7 @@ test('a background response is booked once, although the process that began it i
   expect(await readBudget(gateway.stack, 'keys', keyId)).toEqual({ spent: 3010, reserved: 0 });
 });
 
-test('a key with a limit on tokens is told by the edge what is left of it, beside its limit on requests', async () => {
+test('the headers of a limit on tokens pass the edge, beside those of its own limit on requests', async () => {
   const { key } = await makeKey({ limits: { tokensPerMinute: 100_000, requestsPerMinute: 10 } });
   const body = { model: 'gpt-5.2', input: 'hi', max_output_tokens: 100 };
   const openai = await gateway.fetch('/v1/responses', {

@@ -12,7 +12,7 @@ export const TextConfig = ModelServiceSettings.extend({
   TEXT_RESPONSE_TTL_SECONDS: setting.integer(30 * DAY_SECONDS, { min: 1 }),
   /** How often background responses that are due are looked at; also until each is looked at for the first time. */
   TEXT_BACKGROUND_POLL_MS: setting.integer(2000, { min: 10 }),
-  /** A background response whose provider has not said by then how it ended is booked as estimated. */
+  /** A background response that has not ended after this time is booked as estimated. */
   TEXT_BACKGROUND_GIVE_UP_SECONDS: setting.integer(DAY_SECONDS, { min: 1 }),
   /** Silence in a stream after which a frame that says nothing is sent; 0 for never. */
   TEXT_KEEP_ALIVE_MS: setting.integer(15_000),

@@ -64,14 +64,17 @@ test.for([
   ['to-chat', COUNT],
   ['to-responses', COUNT],
   ['to-local', COUNT],
-] as const)('%s, %s: a thread is refused on every turn, and nothing is asked', async ([model, path]) => {
-  for (const turn of [{ thread: { type: 'create' } }, goOn('msg_1')]) {
-    const { status, json } = await send({ model, ...turn }, { path });
-    expect(status).toBe(400);
-    expect(json).toMatchObject(refusal('invalid_request_error', 'thread_unsupported_request'));
-  }
-  expect(stack.first.requests).toEqual([]);
-});
+] as const)(
+  '%s, %s: a thread is refused on every turn, before any request upstream',
+  async ([model, path]) => {
+    for (const turn of [{ thread: { type: 'create' } }, goOn('msg_1')]) {
+      const { status, json } = await send({ model, ...turn }, { path });
+      expect(status).toBe(400);
+      expect(json).toMatchObject(refusal('invalid_request_error', 'thread_unsupported_request'));
+    }
+    expect(stack.first.requests).toEqual([]);
+  },
+);
 
 test('a thread goes to a route that can hold it, also behind better ones that cannot', async () => {
   const { status, channel } = await send({ model: 'claude-mixed', thread: { type: 'create' } });
@@ -82,7 +85,7 @@ test('a thread goes to a route that can hold it, also behind better ones that ca
 test('a thread is continued at the channel that holds it, with its conversation', async () => {
   const first = await begin('claude-second');
   const { status, channel, json } = await send({ model: 'claude-both', ...goOn(first) });
-  // The first turn named another model, so that this provider holds no thread for it; but it was asked, and no other.
+  // The first turn named another model, so this provider refuses the turn; no other provider got it.
   expect({ status, channel }).toEqual({ status: 400, channel: null });
   expect(json).toMatchObject(refusal('invalid_request_error', 'thread_fingerprint_mismatch'));
   expect(stack.first.requests).toEqual([]);
@@ -205,7 +208,7 @@ test.for([
   expect(stack.first.scriptsWaiting).toBe(0);
 });
 
-test('a summary may stand first, whoever wrote it', async () => {
+test('a compaction block of the assistant may come first', async () => {
   stack.first.script('/v1/messages', { status: 400 });
   const compacted = { role: 'assistant', content: [{ type: 'compaction', content: 'so far' }] };
   await send({ model: 'claude-first', messages: [compacted, user] });

@@ -2,9 +2,9 @@ import { DEFAULT_SPEECH_FORMAT, SPEECH_CONTENT_TYPES, SpeechRequest } from '@gat
 import type { UsageOutcome } from '@gateway/contracts/usage-record';
 import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage-without-reply';
 import type { Meter } from '@gateway/metering/meter/meter';
+import { reserveRequest } from '@gateway/model-service/metered-request';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
-import { reserveRequest } from '@gateway/model-service/metered-request';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { type JsonBody, readJsonBody } from '@gateway/service-kit/json-body';

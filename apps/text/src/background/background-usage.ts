@@ -34,11 +34,11 @@ export interface BackgroundUsageOptions {
   readonly now: () => number;
   /** Until a response is looked at for the first time, and how often what is due is looked for. */
   readonly pollMs: number;
-  /** A provider that has not said by then how a response ended is not asked any more. */
+  /** After this time a response is booked as estimated, and its provider gets no more requests about it. */
   readonly giveUpMs: number;
-  /** Told of each response that was booked, for the log. */
+  /** Gets the log fields of each response that was booked. */
   readonly onBooked: (line: LogFields) => void;
-  /** Told once per outage that nobody can look. */
+  /** Called once per outage of Redis, with its reason. */
   readonly onProblem: (reason: string) => void;
 }
 

@@ -5,7 +5,7 @@ import type { Redis, Result } from 'ioredis';
 import { z } from 'zod';
 import { IdOrigin } from '../stored/id-origins.ts';
 
-/** A background response whose provider has not said yet what it used. */
+/** A background response whose provider has not reported its usage yet. */
 export const PendingResponse = z.object({
   /** The provider's. */
   id: z.string().min(1),

@@ -237,7 +237,7 @@ test.for([
     'anthropic-ratelimit-tokens-reset',
   ],
 ] as const)(
-  '%s: a key with a limit on tokens is told what is left of it, as this request was counted',
+  '%s: a key with a limit on tokens gets headers with what this request left of it',
   async ([path, body, limit, remaining, reset]) => {
     for (const stream of [false, true]) {
       const sent = JSON.stringify({ model: 'priced', stream, ...body });
@@ -255,7 +255,7 @@ test.for([
   },
 );
 
-test('a key without a limit on tokens is told of none, and nobody of the provider’s', async () => {
+test('a key without a limit on tokens gets no such headers, and never those of the provider', async () => {
   const reply = await text.fetch('/v1/responses', { body: { model: 'priced', input: 'hi' } });
   expect([...reply.headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
 });

@@ -7,7 +7,7 @@ export interface NamedId extends ProviderId {
   readonly path: readonly (string | number)[];
   /**
    * How far the request depends on it. `required`: nothing stands for it in the request, so that it has to be known.
-   * `preferred`: the channel that knows it is asked first. `none`: it is only kept from being another key's.
+   * `preferred`: the channel that knows it comes first. `none`: it only must not be another key's.
    */
   readonly need: 'required' | 'preferred' | 'none';
 }

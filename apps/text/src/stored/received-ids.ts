@@ -3,7 +3,7 @@ import { isObject, type JsonObject, objectAt, parseObject, textAt } from '../jso
 import type { TextProtocol } from '../protocols/conversation/text-protocol.ts';
 import type { IdKind, ProviderId } from './id-origins.ts';
 
-/** What of a reply its provider keeps, by what was asked for. */
+/** What of a reply its provider keeps, by its request. */
 export interface Kept {
   /** Responses: `store`. */
   readonly responses: boolean;

@@ -34,7 +34,7 @@ export function createStoredHandler({ method, subpath }: StoredCall, services: T
     const [origin] = await origins.find([{ kind: 'response', id }], identityOf(message).keyId);
     const candidate = typeof origin === 'object' ? candidateAt(upstream.configuration, origin) : null;
     if (typeof origin !== 'object' || candidate === null) throw notFound(id);
-    // What it used cannot be asked for when it is gone. Should this fail, the estimate is booked.
+    // After the deletion its usage can no longer be read. If this look fails, the estimate is booked.
     const lookAtPending = () => background.look(id).catch(() => undefined);
     if (isDeletion) await lookAtPending();
 
@@ -91,7 +91,7 @@ async function noteShown(
   if (shown.background !== true) return;
   await Promise.all([
     remember(services, origin, receivedIds('responses', shown, { responses: true, messages: false })),
-    // Whoever looks after it in the background does it otherwise.
+    // If this fails, the next look in the background books it.
     services.background.seen(id, shown).catch(() => undefined),
   ]);
 }

@@ -35,7 +35,7 @@ test.for([
     { messages: [user('hi'), system([{ type: 'tool_addition', tool: { type: 'mcp_toolset_reference' } }])] },
     ['messages', 1, 'content', 0, 'tool'],
   ],
-] as const)('%j is refused at its place', ([body, path]) => {
+] as const)('%j is refused with its path', ([body, path]) => {
   expect(() => effective(body)).toThrow(
     expect.objectContaining({ code: 'unsupported_parameter', options: expect.objectContaining({ path }) }),
   );

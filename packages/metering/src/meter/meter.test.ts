@@ -338,7 +338,7 @@ test('upkeep never shortens a lease that was made longer meanwhile', async () =>
   expect(until).toBeGreaterThan(Date.now() + 3_000_000);
 });
 
-test('of all limits on tokens that a request counts on, the tightest is told as the request left it', async () => {
+test('of all limits on tokens that a request counts on, the tightest is given as the request left it', async () => {
   const { meter } = await meterOver(redis);
   const begin = async (limits: Account['limits'], tokens: number) => {
     const accounts = [account({ limits }), account({ owner: 'team:a', limits: { tokensPerMinute: 500 } })];

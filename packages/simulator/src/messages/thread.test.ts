@@ -7,8 +7,8 @@ const clientOf = ({ url }: Simulator) => new Anthropic({ baseURL: url, apiKey: '
 const BASE = { model: 'claude-sonnet-5-5', max_tokens: 100, betas: ['message-threads-2026-08-12'] };
 const user = (content: string) => ({ role: 'user' as const, content });
 
-const refusalOf = async (asked: Promise<unknown>) => {
-  const error: unknown = await asked.then(
+const refusalOf = async (request: Promise<unknown>) => {
+  const error: unknown = await request.then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
