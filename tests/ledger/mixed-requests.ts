@@ -122,12 +122,21 @@ const TEXT: readonly MixedRequest[] = [
   },
   {
     name: 'a streamed chat completion whose caller does not ask for its usage',
-    model: 'silent',
+    model: 'local',
     outcome: 'ok',
     ask: async ({ openai }, mark) =>
       everything(
-        await openai.chat.completions.create({ model: 'silent', messages: said(mark), stream: true }),
+        await openai.chat.completions.create({ model: 'local', messages: said(mark), stream: true }),
       ),
+  },
+  {
+    name: 'a streamed chat completion whose provider does not report its usage',
+    model: 'silent',
+    outcome: 'ok',
+    ask: async ({ openai }, mark) => {
+      const messages = said(simulate('quirk=no-usage', mark));
+      return everything(await openai.chat.completions.create({ model: 'silent', messages, stream: true }));
+    },
   },
   {
     name: 'a chat completion translated for Messages',

@@ -1,9 +1,9 @@
+import { endedRequest } from '@gateway/service-kit/ended-request';
 import { CallerLeft, type RequestContext } from '@gateway/service-kit/request-context';
 import type { Reply } from '@gateway/upstream/reply';
 import type { SendOptions } from '@gateway/upstream/send';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { attemptNotes, noteReply } from './call-notes.ts';
-import { shuttingDown } from './shutting-down.ts';
 
 /** Sends under a request's signal, and notes on its log line how that went. */
 export async function sendFor(
@@ -17,6 +17,6 @@ export async function sendFor(
     noteReply(context, reply);
     return reply;
   } catch (error) {
-    throw signal.aborted && !(signal.reason instanceof CallerLeft) ? shuttingDown() : error;
+    throw signal.reason instanceof CallerLeft ? error : (endedRequest(context) ?? error);
   }
 }
