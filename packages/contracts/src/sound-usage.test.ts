@@ -12,7 +12,7 @@ const estimate: UsageResult = {
   estimated: true,
   costMicroUsd: 900,
 };
-const said: UsageResult = {
+const reported: UsageResult = {
   ...estimate,
   channel: 'openai',
   attempts: 1,
@@ -23,19 +23,19 @@ const said: UsageResult = {
 };
 
 test('usage in whole numbers stays as it is', () => {
-  expect(soundUsage(said, estimate)).toEqual({ usage: said, wrong: [] });
+  expect(soundUsage(reported, estimate)).toEqual({ usage: reported, wrong: [] });
 });
 
 test.for([12.5, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60])(
   'tokens of %d are replaced by the estimate, and nothing else is',
   (inputTokens) => {
     const { usage, wrong } = soundUsage(
-      { ...said, consumption: { ...said.consumption, inputTokens } },
+      { ...reported, consumption: { ...reported.consumption, inputTokens } },
       estimate,
     );
     expect(wrong).toEqual(['consumption.inputTokens']);
     expect(usage).toEqual({
-      ...said,
+      ...reported,
       consumption: estimate.consumption,
       costMicroUsd: 900,
       estimated: true,
@@ -44,13 +44,13 @@ test.for([12.5, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60])(
 );
 
 test('a cost that is no whole number is replaced together with the consumption that it came of', () => {
-  const { usage, wrong } = soundUsage({ ...said, costMicroUsd: 0.5 }, estimate);
+  const { usage, wrong } = soundUsage({ ...reported, costMicroUsd: 0.5 }, estimate);
   expect(wrong).toEqual(['costMicroUsd']);
   expect(usage).toMatchObject({ consumption: estimate.consumption, costMicroUsd: 900, estimated: true });
 });
 
 test('what else is wrong leaves nothing but the estimate and the outcome', () => {
-  const { usage } = soundUsage({ ...said, outcome: 'cut', durationMs: Number.NaN }, estimate);
+  const { usage } = soundUsage({ ...reported, outcome: 'cut', durationMs: Number.NaN }, estimate);
   expect(usage).toEqual({ ...estimate, outcome: 'cut' });
   expect(UsageResult.safeParse(usage).success).toBe(true);
 });

@@ -35,7 +35,7 @@ const InlineInput = z.object({ model: z.string() });
 /** What is known of a queued job. */
 export interface QueuedJob
   extends Pick<JobEnvelope, 'keyId' | 'requestId' | 'model' | 'uploads' | 'metering'> {
-  /** In a file, or in the envelope itself: then whoever waits for the job expects its output there as well. */
+  /** In a file, or in the envelope itself: then the waiting service expects the output in the job as well. */
   readonly input: { readonly inputId: string } | { readonly inline: unknown };
 }
 

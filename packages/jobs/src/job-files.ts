@@ -38,7 +38,7 @@ export async function storeOutput({ assets }: JobFiles, jobId: string, output: u
     return id;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    // The work has been done: whoever sends the request again pays again.
+    // The work has been done: sending the request again would cost again.
     throw new GatewayError(error.code, { ...error.options, retry: false });
   }
 }

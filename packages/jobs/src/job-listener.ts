@@ -34,7 +34,7 @@ interface ListenerOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** A waiter, and how it is told of its job. */
+/** A waiter, and how the listener hands it its job's texts and outcome. */
 interface Waiting extends Waiter {
   readonly isStored: boolean;
   /** Takes the texts that the job has emitted. */

@@ -29,7 +29,7 @@ export interface JobWorkerOptions {
   readonly concurrency: number;
   /** The uploads of a job that has ended are deleted. */
   readonly uploads: UploadStore;
-  /** Where outputs are kept, for whoever waits. */
+  /** Where outputs are kept. The queues' processes have the same. */
   readonly assets: Pick<AssetStore, 'put' | 'open'>;
   /** Accounts for the jobs that are metered. */
   readonly settle?: SettleJob;
@@ -81,8 +81,8 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const account = async (job: Job, run: JobRun, error: GatewayError | undefined) => {
     const { metering } = parseEnvelope(JobKind.parse(job.name), job.data);
     if (metering === undefined || accounted.has(job)) return;
-    const told = settlementOf({ ...run, metering, error, nowMs: Date.now() });
-    const { usage, wrong } = soundUsage(told, metering.estimate);
+    const settlement = settlementOf({ ...run, metering, error, nowMs: Date.now() });
+    const { usage, wrong } = soundUsage(settlement, metering.estimate);
     if (wrong.length > 0)
       onError(new Error(`${job.id}: no amounts in ${wrong.join(', ')}; charged as estimated`));
     accounted.set(job, usage);

@@ -8,7 +8,7 @@ export interface UploadStore {
   /** Where a service writes them, under names of `newId`. */
   readonly folder: string;
   newId(): string;
-  /** For the input of a job: what its request said beside its files. */
+  /** For the input of a job: its request without the files. */
   newInputId(): string;
   pathOf(uploadId: string): string;
   /** Deletes what is there. */

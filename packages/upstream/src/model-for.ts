@@ -30,10 +30,10 @@ const KIND_WORDS: Readonly<Record<ModelKind, string>> = {
  */
 export function modelFor(
   catalog: Pick<Catalog, 'resolveModel'>,
-  { name: asked, protocols, identity }: ModelQuery,
+  { name: requested, protocols, identity }: ModelQuery,
 ): ResolvedModel {
-  const name = asked.slice(0, MAX_NAME_CHARACTERS);
-  const model = name === asked && mayUse(identity, name) ? catalog.resolveModel(name) : null;
+  const name = requested.slice(0, MAX_NAME_CHARACTERS);
+  const model = name === requested && mayUse(identity, name) ? catalog.resolveModel(name) : null;
   if (model === null) {
     throw new GatewayError('model_not_found', {
       path: ['model'],

@@ -174,7 +174,8 @@ test('a broken record is reported and is no key and no team; all others are list
   await redis.set(redisNames.team('a'), '{}');
   await redis.xadd(redisNames.audit, '*', 'entry', '{');
 
-  expect((await keys.listKeys({ limit: 10 })).keys).toEqual([member.record, other.record]);
+  const listed = (await keys.listKeys({ limit: 10 })).keys;
+  expect(new Set(listed.map(({ id }) => id))).toEqual(new Set([member.record.id, other.record.id]));
   expect((await teams.listTeams({ limit: 10 })).teams.map(({ name }) => name)).toEqual(['b']);
   expect(await keys.findKey(one.secret)).toBeUndefined();
   await expect(keys.findKey(member.secret)).rejects.toMatchObject({

@@ -111,13 +111,13 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
   const changeRecord = createRecordChanger({ redis, now });
   const read = (id: string, text: string): KeyRecord | undefined =>
     readStored(text, parseKeyRecord, { kind: 'key', id }, onBroken);
-  /** Whose limits cannot be read is let in nowhere. */
+  /** A key is refused while the limits of its team cannot be read. */
   const teamOf = ({ team }: KeyRecord, text: string | undefined): TeamRecord | undefined => {
     if (team === null || text === undefined) return undefined;
     const record = readStored(text, parseTeamRecord, { kind: 'team', id: team }, onBroken);
     if (record !== undefined) return record;
     throw new GatewayError('service_unavailable', {
-      message: `The gateway cannot read the limits of your team '${team}'. Tell whoever gave you the key.`,
+      message: `The gateway cannot read the limits of your team '${team}'. Contact the person who gave you the key.`,
       retry: false,
     });
   };

@@ -138,7 +138,7 @@ export function createMeter(options: MeterOptions): Meter {
     return usage;
   };
 
-  /** Without an estimate: what is settled has been held to one by whoever has it. */
+  /** Without an estimate the result has to be sound already. */
   const metered = (
     subject: UsageSubject,
     reserving: Promise<boolean>,
