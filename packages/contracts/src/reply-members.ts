@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readSchema } from './read-schema.ts';
 
 /**
  * Members of what an upstream sends. Of a server that departs from its protocol only what is used is demanded: a member
@@ -20,8 +21,8 @@ export const listOf = <Schema extends z.ZodType>(entry: Schema) =>
 function fitting<Schema extends z.ZodType>(entries: readonly unknown[], entry: Schema): z.output<Schema>[] {
   const kept: z.output<Schema>[] = [];
   for (const candidate of entries) {
-    const result = entry.safeParse(candidate);
-    if (result.success) kept.push(result.data);
+    const read = readSchema(entry, candidate);
+    if (read !== undefined) kept.push(read.data);
   }
   return kept;
 }

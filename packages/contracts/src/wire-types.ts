@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode } from './error-codes.ts';
+import { readSchema } from './read-schema.ts';
 
 /** The mark that a range check on a decimal leaves in its issue, since clients are told "decimal" or "integer". */
 export const DECIMAL = 'decimal';
@@ -57,7 +58,7 @@ export function nested(
   value: unknown,
   context: z.RefinementCtx,
 ): void {
-  const result = schema.safeParse(value);
-  if (result.success) return;
-  for (const issue of result.error.issues) context.addIssue({ ...issue, path: [...path, ...issue.path] });
+  if (readSchema(schema, value) !== undefined) return;
+  for (const issue of schema.safeParse(value).error?.issues ?? [])
+    context.addIssue({ ...issue, path: [...path, ...issue.path] });
 }

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { readSchema } from '@gateway/contracts/read-schema';
 import { DECIMAL, INTEGER, type Problem } from '@gateway/contracts/wire-types';
 import type { z } from 'zod';
 import { openaiPath } from './error-response.ts';
@@ -17,6 +18,8 @@ export function validate<Schema extends z.ZodType>(
   value: unknown,
   at: readonly (string | number)[] = [],
 ): z.infer<Schema> {
+  const read = readSchema(schema, value);
+  if (read !== undefined) return read.data;
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const issue = result.error.issues[0];

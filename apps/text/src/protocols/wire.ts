@@ -1,11 +1,12 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { readSchema } from '@gateway/contracts/read-schema';
 import type { z } from 'zod';
 
 /** Reads part of an upstream's answer. @throws GatewayError `upstream_failed`; what was wrong stays in the cause */
 export function readUpstream<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  throw upstreamNonsense(result.error);
+  const read = readSchema(schema, value);
+  if (read !== undefined) return read.data;
+  throw upstreamNonsense(schema.safeParse(value).error);
 }
 
 export const upstreamNonsense = (cause?: unknown): GatewayError =>
