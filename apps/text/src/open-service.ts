@@ -3,12 +3,12 @@ import { serviceAppOptions } from '@gateway/model-service/service-app-options';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { Express } from 'express';
 import { createTextApp } from './app.ts';
-import { createBackgroundUsage } from './background/background-usage.ts';
-import { createPendingResponses } from './background/pending-responses.ts';
 import type { TextConfig } from './config.ts';
-import { createOpaqueTokens } from './protocols/opaque-token.ts';
+import { createTextMetrics } from './metering/text-metrics.ts';
+import { createBackgroundUsage } from './stored/background/background-usage.ts';
+import { createPendingResponses } from './stored/background/pending-responses.ts';
 import { createIdOrigins } from './stored/id-origins.ts';
-import { createTextMetrics } from './text-metrics.ts';
+import { createOpaqueTokens } from './wire/opaque-token.ts';
 
 /** Opens the text service; the process's life closes what it takes. */
 export async function openTextService(started: Started<TextConfig>): Promise<Express> {

@@ -1,7 +1,7 @@
 import type { Price } from '@gateway/contracts/price';
 import { type Consumption, NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
 import { costMicroUsd } from '@gateway/metering/price/cost';
-import { NO_USAGE, type Usage } from '../protocols/conversation/reply.ts';
+import { NO_USAGE, type Usage } from '../wire/usage.ts';
 
 /** A call's usage as its record has it. */
 export function consumptionOf({

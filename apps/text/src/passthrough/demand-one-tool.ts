@@ -1,5 +1,5 @@
-import { isJsonObject } from '../protocols/conversation/raw-json.ts';
-import type { TextProtocol } from '../protocols/conversation/text-protocol.ts';
+import { isJsonObject } from '../wire/raw-json.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 
 type Members = { readonly [member: string]: unknown };
 

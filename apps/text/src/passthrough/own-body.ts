@@ -1,14 +1,14 @@
 import { offersTool } from '@gateway/contracts/built-in-tools';
 import type { Candidate } from '@gateway/upstream/catalog';
-import type { AskedTool } from '../asked-tools.ts';
-import type { JsonObject } from '../json-object.ts';
-import { type Dropped, refuseTool } from '../protocols/conversation/losses.ts';
-import { isJsonObject, parseBody } from '../protocols/conversation/raw-json.ts';
-import { mayHoldTokens, restoreTokens } from '../protocols/restore-tokens.ts';
-import type { TextCall } from '../text-call.ts';
-import { targetOf } from '../translation/target-of.ts';
+import type { AskedTool } from '../call/requested-tools.ts';
+import { targetOf } from '../call/target-of.ts';
+import type { TextCall } from '../call/text-call.ts';
+import { type Dropped, refuseTool } from '../conversation/losses.ts';
+import type { JsonObject } from '../wire/json-object.ts';
+import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import { demandOneTool, mayNameTool } from './demand-one-tool.ts';
 import { replaceModel, setMember } from './replace-member.ts';
+import { mayHoldTokens, restoreTokens } from './restore-tokens.ts';
 
 type Members = { readonly [member: string]: unknown };
 

@@ -1,16 +1,16 @@
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/reply';
-import { awaitEnd } from '../background/await-end.ts';
-import { isPending } from '../background/ending.ts';
-import { noteEstimatedUsage, noteUsage } from '../call-notes.ts';
-import { type JsonObject, textAt } from '../json-object.ts';
+import { awaitEnd } from '../call/await-end.ts';
+import { noteEstimatedUsage, noteUsage } from '../call/call-notes.ts';
+import type { TextCall } from '../call/text-call.ts';
+import type { TextEndpoint } from '../call/text-endpoint.ts';
+import { PROTOCOLS } from '../conversion/protocols.ts';
 import { estimatedUsage } from '../metering/estimate.ts';
-import { PROTOCOLS } from '../protocols/protocols.ts';
-import type { StreamReader } from '../protocols/stream-reader.ts';
+import { isPending } from '../stored/background/ending.ts';
 import type { ProviderId } from '../stored/id-origins.ts';
 import { type Kept, receivedIds, replyWithin } from '../stored/received-ids.ts';
-import type { TextCall } from '../text-call.ts';
-import type { TextEndpoint } from '../text-endpoint.ts';
+import { type JsonObject, textAt } from '../wire/json-object.ts';
+import type { StreamReader } from '../wire/stream-reader.ts';
 import { failureReported } from './passed-stream.ts';
 
 /** Puts down what a whole reply says of itself. The caller gets it when its ids can be found again. */

@@ -5,8 +5,8 @@ import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { Judge } from '@gateway/upstream/judge-first-output';
 import { judgeFirstOutput } from '@gateway/upstream/judge-first-output';
 import type { Reply } from '@gateway/upstream/reply';
-import { isObject, type JsonObject, parseObject } from '../json-object.ts';
-import { parseBody } from '../protocols/conversation/raw-json.ts';
+import { isObject, type JsonObject, parseObject } from '../wire/json-object.ts';
+import { parseBody } from '../wire/raw-json.ts';
 import { replyHeaders, streamHeaders } from './reply-headers.ts';
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8';

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { TextEndpoint } from '../text-endpoint.ts';
+import type { TextEndpoint } from '../call/text-endpoint.ts';
 
 const VERSION = 'anthropic-version';
 /** What a Messages request means that names no version; the edge has refused it unless its key came as a Bearer token. */

@@ -1,8 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
-import type { JsonObject } from '../json-object.ts';
-import type { TextCall } from '../text-call.ts';
-import type { TextRequest } from '../text-request.ts';
+import type { TextCall } from '../call/text-call.ts';
+import type { TextRequest } from '../call/text-request.ts';
+import type { JsonObject } from '../wire/json-object.ts';
 
 const MEMBER = 'stream_options';
 const REFUSES_IT = /stream_options|include_usage/;

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { formatPath } from './conversation/path.ts';
-import { parseBody } from './conversation/raw-json.ts';
-import type { TextProtocol } from './conversation/text-protocol.ts';
-import { CALLERS, planFor } from './test-streams.ts';
-import { testSurroundings, testTarget, testTokens } from './test-surroundings.ts';
-import { translateReply } from './translate-reply.ts';
-import { translateRequest } from './translate-request.ts';
+import { translateReply } from '../conversion/translate-reply.ts';
+import { translateRequest } from '../conversion/translate-request.ts';
+import { testSurroundings, testTarget, testTokens } from '../testing/test-context.ts';
+import { CALLERS, planFor } from '../testing/test-streams.ts';
+import { formatPath } from '../wire/path.ts';
+import { parseBody } from '../wire/raw-json.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 
 const FOLDER = new URL('./fixtures/replies/', import.meta.url);
 

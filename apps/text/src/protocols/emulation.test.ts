@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { InputTextDecoder } from './conversation/input-text-decoder.ts';
-import { testSurroundings, testTarget, testTokens } from './test-surroundings.ts';
-import { translateReply } from './translate-reply.ts';
-import { translateRequest } from './translate-request.ts';
-import { StreamTranslator } from './translate-stream.ts';
+import { InputTextDecoder } from '../conversion/input-text-decoder.ts';
+import { translateReply } from '../conversion/translate-reply.ts';
+import { translateRequest } from '../conversion/translate-request.ts';
+import { StreamTranslator } from '../conversion/translate-stream.ts';
+import { testSurroundings, testTarget, testTokens } from '../testing/test-context.ts';
 
 test('free text is read out of its object exactly, wherever that is cut', () => {
   fc.assert(

@@ -16,12 +16,12 @@ import {
 import type { QuirksInput } from '@gateway/contracts/quirks';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { formatPath, type Path } from './conversation/path.ts';
-import { isJsonObject, parseBody } from './conversation/raw-json.ts';
-import type { TextProtocol } from './conversation/text-protocol.ts';
-import { CALLERS } from './test-streams.ts';
-import { testTarget, testTokens } from './test-surroundings.ts';
-import { translateRequest } from './translate-request.ts';
+import { translateRequest } from '../conversion/translate-request.ts';
+import { testTarget, testTokens } from '../testing/test-context.ts';
+import { CALLERS } from '../testing/test-streams.ts';
+import { formatPath, type Path } from '../wire/path.ts';
+import { isJsonObject, parseBody } from '../wire/raw-json.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 
 const FOLDER = new URL('./fixtures/requests/', import.meta.url);
 

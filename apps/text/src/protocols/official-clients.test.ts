@@ -3,12 +3,12 @@ import { createServer, type Server } from 'node:http';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { StreamCollector } from './collect-stream.ts';
-import { isJsonObject } from './conversation/raw-json.ts';
-import type { TextProtocol } from './conversation/text-protocol.ts';
-import { planFor, type StreamFixture, streamFixtures } from './test-streams.ts';
-import { testSurroundings } from './test-surroundings.ts';
-import { StreamTranslator } from './translate-stream.ts';
+import { StreamCollector } from '../conversion/collect-stream.ts';
+import { StreamTranslator } from '../conversion/translate-stream.ts';
+import { testSurroundings } from '../testing/test-context.ts';
+import { planFor, type StreamFixture, streamFixtures } from '../testing/test-streams.ts';
+import { isJsonObject } from '../wire/raw-json.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 
 const STREAMS = streamFixtures();
 let server: Server;

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import { translateReply } from '../conversion/translate-reply.ts';
+import { StreamTranslator, streamReply } from '../conversion/translate-stream.ts';
+import { testSurroundings } from '../testing/test-context.ts';
+import { planFor } from '../testing/test-streams.ts';
 import { continueTurn, pausedContent } from './messages/paused-turn.ts';
-import { planFor } from './test-streams.ts';
-import { testSurroundings } from './test-surroundings.ts';
-import { translateReply } from './translate-reply.ts';
-import { StreamTranslator, streamReply } from './translate-stream.ts';
 
 const plan = planFor('responses', 'messages', { request: { tools: [{ type: 'web_search' }] } });
 

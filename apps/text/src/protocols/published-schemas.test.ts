@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { isJsonObject } from './conversation/raw-json.ts';
-import { dataOf, planFor, streamFixtures } from './test-streams.ts';
-import { testSurroundings } from './test-surroundings.ts';
-import { StreamTranslator } from './translate-stream.ts';
+import { StreamTranslator } from '../conversion/translate-stream.ts';
+import { testSurroundings } from '../testing/test-context.ts';
+import { dataOf, planFor, streamFixtures } from '../testing/test-streams.ts';
+import { isJsonObject } from '../wire/raw-json.ts';
 
 /** Component schemas of the two published descriptions of the Responses protocol, as far as answers need them. */
 const readSchemas = (file: string, root: string): z.ZodType => {

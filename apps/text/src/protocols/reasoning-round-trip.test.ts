@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { isJsonObject, parseBody } from './conversation/raw-json.ts';
-import type { TextProtocol } from './conversation/text-protocol.ts';
-import { createOpaqueTokens, TOKEN_PREFIX } from './opaque-token.ts';
-import type { Target } from './target.ts';
-import { CALLERS, planFor } from './test-streams.ts';
-import { testSurroundings, testTarget, testTokens } from './test-surroundings.ts';
-import { translateReply } from './translate-reply.ts';
-import { translateRequest } from './translate-request.ts';
+import type { Target } from '../conversation/target.ts';
+import { translateReply } from '../conversion/translate-reply.ts';
+import { translateRequest } from '../conversion/translate-request.ts';
+import { testSurroundings, testTarget, testTokens } from '../testing/test-context.ts';
+import { CALLERS, planFor } from '../testing/test-streams.ts';
+import { createOpaqueTokens, TOKEN_PREFIX } from '../wire/opaque-token.ts';
+import { isJsonObject, parseBody } from '../wire/raw-json.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 
 type Body = { readonly [member: string]: unknown };
 

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
-import { parseBody } from './conversation/raw-json.ts';
-import { CALLERS, planFor } from './test-streams.ts';
-import { testSurroundings } from './test-surroundings.ts';
-import { translateReply } from './translate-reply.ts';
+import { translateReply } from '../conversion/translate-reply.ts';
+import { testSurroundings } from '../testing/test-context.ts';
+import { CALLERS, planFor } from '../testing/test-streams.ts';
+import { parseBody } from '../wire/raw-json.ts';
 
 const FOLDER = new URL('./fixtures/replies/', import.meta.url);
 

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { parseObject } from '../json-object.ts';
-import { collectReply } from './conversation/collect-reply.ts';
-import { PROTOCOLS } from './protocols.ts';
-import { CALLERS, dataOf, framesOf } from './test-streams.ts';
-import { testTarget } from './test-surroundings.ts';
+import { collectReply } from '../conversation/collect-reply.ts';
+import { PROTOCOLS } from '../conversion/protocols.ts';
+import { testTarget } from '../testing/test-context.ts';
+import { CALLERS, dataOf, framesOf } from '../testing/test-streams.ts';
+import { parseObject } from '../wire/json-object.ts';
 
 const FOLDER = new URL('./fixtures/replies/', import.meta.url);
 const clean = (text: string) => text;

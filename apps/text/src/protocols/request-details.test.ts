@@ -1,10 +1,10 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
-import { formatPath } from './conversation/path.ts';
-import type { TextProtocol } from './conversation/text-protocol.ts';
-import { CALLERS } from './test-streams.ts';
-import { testTarget, testTokens } from './test-surroundings.ts';
-import { translateRequest } from './translate-request.ts';
+import { translateRequest } from '../conversion/translate-request.ts';
+import { testTarget, testTokens } from '../testing/test-context.ts';
+import { CALLERS } from '../testing/test-streams.ts';
+import { formatPath } from '../wire/path.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 
 const CROSSINGS = CALLERS.flatMap((caller) =>
   CALLERS.filter((target) => target !== caller).map((target) => ({ caller, target })),

@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { QuirksInput } from '@gateway/contracts/quirks';
 import { expect, test } from 'vitest';
-import { formatPath } from './conversation/path.ts';
-import { parseBody } from './conversation/raw-json.ts';
-import type { TextProtocol } from './conversation/text-protocol.ts';
-import type { Target } from './target.ts';
-import { CALLERS } from './test-streams.ts';
-import { testTarget, testTokens } from './test-surroundings.ts';
-import { translateRequest } from './translate-request.ts';
+import type { Target } from '../conversation/target.ts';
+import { translateRequest } from '../conversion/translate-request.ts';
+import { testTarget, testTokens } from '../testing/test-context.ts';
+import { CALLERS } from '../testing/test-streams.ts';
+import { formatPath } from '../wire/path.ts';
+import { parseBody } from '../wire/raw-json.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 
 const FOLDER = new URL('./fixtures/requests/', import.meta.url);
 

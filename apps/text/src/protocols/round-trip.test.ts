@@ -1,18 +1,19 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { StreamCollector } from './collect-stream.ts';
-import { collectReply } from './conversation/collect-reply.ts';
-import type { ReplyPart } from './conversation/parts.ts';
-import { parseArguments } from './conversation/raw-json.ts';
-import type { Reply, Usage } from './conversation/reply.ts';
-import { replyEvents } from './conversation/reply-events.ts';
-import type { TextProtocol } from './conversation/text-protocol.ts';
-import { PROTOCOLS } from './protocols.ts';
-import { CALLERS, dataOf, planFor } from './test-streams.ts';
-import { testSurroundings, testTarget, testTokens } from './test-surroundings.ts';
-import { translateReply } from './translate-reply.ts';
-import { translateRequest } from './translate-request.ts';
-import { StreamTranslator } from './translate-stream.ts';
+import { collectReply } from '../conversation/collect-reply.ts';
+import type { ReplyPart } from '../conversation/parts.ts';
+import type { Reply } from '../conversation/reply.ts';
+import { replyEvents } from '../conversation/reply-events.ts';
+import { StreamCollector } from '../conversion/collect-stream.ts';
+import { PROTOCOLS } from '../conversion/protocols.ts';
+import { translateReply } from '../conversion/translate-reply.ts';
+import { translateRequest } from '../conversion/translate-request.ts';
+import { StreamTranslator } from '../conversion/translate-stream.ts';
+import { testSurroundings, testTarget, testTokens } from '../testing/test-context.ts';
+import { CALLERS, dataOf, planFor } from '../testing/test-streams.ts';
+import { parseArguments } from '../wire/raw-json.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
+import type { Usage } from '../wire/usage.ts';
 
 const PAIRS = CALLERS.flatMap((caller) => CALLERS.map((upstream) => ({ caller, upstream })));
 

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { NO_USAGE } from './conversation/reply.ts';
-import { StopSequenceStep } from './conversation/stop-sequences.ts';
-import type { StreamEvent } from './conversation/stream-event.ts';
-import { runStep } from './step.ts';
-import { planFor } from './test-streams.ts';
-import { testSurroundings } from './test-surroundings.ts';
-import { translateReply } from './translate-reply.ts';
-import { StreamTranslator } from './translate-stream.ts';
+import type { StreamEvent } from '../conversation/stream-event.ts';
+import { StopSequenceStep } from '../conversion/stop-sequences.ts';
+import { translateReply } from '../conversion/translate-reply.ts';
+import { StreamTranslator } from '../conversion/translate-stream.ts';
+import { testSurroundings } from '../testing/test-context.ts';
+import { planFor } from '../testing/test-streams.ts';
+import { runStep } from '../wire/step.ts';
+import { NO_USAGE } from '../wire/usage.ts';
 
 const answer = (pieces: readonly string[]): StreamEvent[] => [
   { type: 'start', usage: NO_USAGE },

@@ -1,9 +1,9 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
-import { keepAliveFrame } from './protocols.ts';
-import { CALLERS, planFor } from './test-streams.ts';
-import { testSurroundings } from './test-surroundings.ts';
-import { StreamTranslator } from './translate-stream.ts';
+import { keepAliveFrame } from '../conversion/protocols.ts';
+import { StreamTranslator } from '../conversion/translate-stream.ts';
+import { testSurroundings } from '../testing/test-context.ts';
+import { CALLERS, planFor } from '../testing/test-streams.ts';
 
 const delta = (content: string) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { CALLERS, planFor } from './test-streams.ts';
-import { testSurroundings } from './test-surroundings.ts';
-import { StreamTranslator } from './translate-stream.ts';
+import { StreamTranslator } from '../conversion/translate-stream.ts';
+import { testSurroundings } from '../testing/test-context.ts';
+import { CALLERS, planFor } from '../testing/test-streams.ts';
 
 const chunk = (delta: object) =>
   Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`);

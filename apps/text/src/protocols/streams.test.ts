@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { TextProtocol } from './conversation/text-protocol.ts';
-import { CALLERS, planFor, type StreamFixture, streamFixtures } from './test-streams.ts';
-import { testSurroundings } from './test-surroundings.ts';
-import { StreamTranslator } from './translate-stream.ts';
+import { StreamTranslator } from '../conversion/translate-stream.ts';
+import { testSurroundings } from '../testing/test-context.ts';
+import { CALLERS, planFor, type StreamFixture, streamFixtures } from '../testing/test-streams.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 
 const cases = streamFixtures().flatMap((stream) => CALLERS.map((caller) => ({ ...stream, caller })));
 

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
-import { isJsonObject } from './conversation/raw-json.ts';
-import type { TextProtocol } from './conversation/text-protocol.ts';
-import { CALLERS, planFor, type StreamFixture, streamFixtures } from './test-streams.ts';
-import { testSurroundings } from './test-surroundings.ts';
-import { translateReply } from './translate-reply.ts';
-import { StreamTranslator } from './translate-stream.ts';
+import { translateReply } from '../conversion/translate-reply.ts';
+import { StreamTranslator } from '../conversion/translate-stream.ts';
+import { testSurroundings } from '../testing/test-context.ts';
+import { CALLERS, planFor, type StreamFixture, streamFixtures } from '../testing/test-streams.ts';
+import { isJsonObject } from '../wire/raw-json.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 
 /** Events that no protocol has, with members of types that nobody expects. */
 const STRANGE = {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { TextProtocol } from './conversation/text-protocol.ts';
-import { PROTOCOLS } from './protocols.ts';
-import { framesOf } from './test-streams.ts';
-import { testTarget } from './test-surroundings.ts';
+import { PROTOCOLS } from '../conversion/protocols.ts';
+import { testTarget } from '../testing/test-context.ts';
+import { framesOf } from '../testing/test-streams.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 
 /** A whole reply of each protocol with these two counts. */
 const REPLIES: Record<TextProtocol, (input: unknown, output: unknown) => { [member: string]: unknown }> = {

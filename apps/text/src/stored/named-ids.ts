@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, objectAt, textAt } from '../json-object.ts';
-import type { TextProtocol } from '../protocols/conversation/text-protocol.ts';
+import { isObject, type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { ProviderId } from './id-origins.ts';
 
 /** An id that a request names: of something that an earlier reply gave to a caller. */

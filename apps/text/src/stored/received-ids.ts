@@ -1,6 +1,6 @@
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import { isObject, type JsonObject, objectAt, parseObject, textAt } from '../json-object.ts';
-import type { TextProtocol } from '../protocols/conversation/text-protocol.ts';
+import { isObject, type JsonObject, objectAt, parseObject, textAt } from '../wire/json-object.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { IdKind, ProviderId } from './id-origins.ts';
 
 /** What of a reply its provider keeps, by its request. */

@@ -14,11 +14,11 @@ import { createUpstream, type Upstream } from '@gateway/upstream/upstream';
 import type { Redis } from 'ioredis';
 import pino from 'pino';
 import { createTextApp } from '../app.ts';
-import { createBackgroundUsage } from '../background/background-usage.ts';
-import { createPendingResponses } from '../background/pending-responses.ts';
-import { createOpaqueTokens } from '../protocols/opaque-token.ts';
+import { createTextMetrics } from '../metering/text-metrics.ts';
+import { createBackgroundUsage } from '../stored/background/background-usage.ts';
+import { createPendingResponses } from '../stored/background/pending-responses.ts';
 import { createIdOrigins } from '../stored/id-origins.ts';
-import { createTextMetrics } from '../text-metrics.ts';
+import { createOpaqueTokens } from '../wire/opaque-token.ts';
 
 interface StartOptions {
   /** YAML, as in the configuration file. */

@@ -1,6 +1,6 @@
-import { refuseParameter } from '../protocols/conversation/losses.ts';
-import { isJsonObject } from '../protocols/conversation/raw-json.ts';
-import type { TextProtocol } from '../protocols/conversation/text-protocol.ts';
+import { refuseParameter } from '../conversation/losses.ts';
+import { isJsonObject } from '../wire/raw-json.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 import { effectiveMessages } from './effective-messages.ts';
 
 /**

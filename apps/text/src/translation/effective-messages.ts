@@ -1,6 +1,6 @@
-import { refuseParameter } from '../protocols/conversation/losses.ts';
-import type { Path } from '../protocols/conversation/path.ts';
-import { isJsonObject } from '../protocols/conversation/raw-json.ts';
+import { refuseParameter } from '../conversation/losses.ts';
+import type { Path } from '../wire/path.ts';
+import { isJsonObject } from '../wire/raw-json.ts';
 
 type Members = { readonly [member: string]: unknown };
 

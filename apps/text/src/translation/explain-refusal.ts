@@ -1,8 +1,8 @@
 import { GatewayError, type GatewayErrorOptions } from '@gateway/contracts/gateway-error';
-import { callersParam } from '../protocols/callers-param.ts';
-import { formatPath, type Path } from '../protocols/conversation/path.ts';
-import { SCALAR_PATHS } from '../protocols/conversation/scalar-paths.ts';
-import type { TextProtocol } from '../protocols/conversation/text-protocol.ts';
+import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
+import { formatPath, type Path } from '../wire/path.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
+import { callersParam } from './callers-param.ts';
 
 /** Where a function's schema stands within its tool. */
 const SCHEMA_PLACES: Readonly<Record<TextProtocol, Path>> = {

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { formatPath } from '../protocols/conversation/path.ts';
-import type { Target } from '../protocols/target.ts';
+import type { Target } from '../conversation/target.ts';
+import { formatPath } from '../wire/path.ts';
 
 /** A refusal that the caller did not cause and can do nothing about, and the request that would not meet it. */
 interface Remedy {

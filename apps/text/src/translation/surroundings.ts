@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { cleanMessage } from '@gateway/upstream/clean-message';
-import type { OpaqueTokens } from '../protocols/opaque-token.ts';
-import type { Surroundings } from '../protocols/target.ts';
+import type { Surroundings } from '../conversation/target.ts';
+import type { OpaqueTokens } from '../wire/opaque-token.ts';
 
 const MS_PER_SECOND = 1000;
 

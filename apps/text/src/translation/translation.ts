@@ -1,21 +1,21 @@
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
-import { noteLosses } from '../call-notes.ts';
-import { type Carrier, unlessRefused } from '../carrier.ts';
-import { type Dropped, refuseLosses } from '../protocols/conversation/losses.ts';
-import { isJsonObject, parseBody } from '../protocols/conversation/raw-json.ts';
+import { type Carrier, unlessRefused } from '../call/adapter.ts';
+import { noteLosses } from '../call/call-notes.ts';
+import { isStrict } from '../call/is-strict.ts';
+import { sendFor } from '../call/send-for.ts';
+import { targetOf, textProtocolOf } from '../call/target-of.ts';
+import type { TextCall } from '../call/text-call.ts';
+import { type Dropped, refuseLosses } from '../conversation/losses.ts';
+import type { AnswerPlan } from '../conversation/target.ts';
+import { type TranslatedRequest, translateRequest } from '../conversion/translate-request.ts';
 import { continueTurn } from '../protocols/messages/paused-turn.ts';
-import type { AnswerPlan } from '../protocols/target.ts';
-import { type TranslatedRequest, translateRequest } from '../protocols/translate-request.ts';
-import { sendFor } from '../send-for.ts';
-import type { TextCall } from '../text-call.ts';
+import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import { effectiveBody } from './effective-body.ts';
 import { explainRefusal } from './explain-refusal.ts';
-import { isStrict } from './is-strict.ts';
 import { type Answer, relayAnswer } from './relay-answer.ts';
 import { Remedies } from './remedies.ts';
 import { translatedHead } from './reply-head.ts';
-import { targetOf, textProtocolOf } from './target-of.ts';
 import { translatedHeaders } from './upstream-headers.ts';
 
 /** What was asked of an upstream, which its answer is read by. */

@@ -1,8 +1,8 @@
 import type { ChatToolCallFragment } from '@gateway/contracts/openai/chat-wire';
-import type { PartSequence } from '../conversation/part-sequence.ts';
-import { parseArguments } from '../conversation/raw-json.ts';
-import type { StreamEvent } from '../conversation/stream-event.ts';
-import { upstreamNonsense } from '../wire.ts';
+import type { PartSequence } from '../../conversation/part-sequence.ts';
+import type { StreamEvent } from '../../conversation/stream-event.ts';
+import { parseArguments } from '../../wire/raw-json.ts';
+import { upstreamNonsense } from '../../wire/read-upstream.ts';
 import { argumentsOf, nameOf } from './output.ts';
 
 interface Call {

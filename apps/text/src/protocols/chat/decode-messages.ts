@@ -1,11 +1,11 @@
 import type { ChatContentPart, ChatMessage } from '@gateway/contracts/openai/chat-wire';
-import type { Turn } from '../conversation/conversation.ts';
-import type { Part, ReasoningPart, TextPart } from '../conversation/parts.ts';
-import type { Path } from '../conversation/path.ts';
-import { openReasoning } from '../conversation/sealed-reasoning.ts';
-import type { Unsaid } from '../conversation/unsaid.ts';
-import type { OpaqueTokens } from '../opaque-token.ts';
-import { type ContentPart, decodeSource, resultContent } from '../responses/decode-content.ts';
+import { type ContentPart, decodeSource, resultContent } from '../../conversation/content.ts';
+import type { Turn } from '../../conversation/conversation.ts';
+import { openReasoning } from '../../conversation/encoding/sealed-reasoning.ts';
+import type { Part, ReasoningPart, TextPart } from '../../conversation/parts.ts';
+import type { Unsaid } from '../../conversation/request-reader.ts';
+import type { OpaqueTokens } from '../../wire/opaque-token.ts';
+import type { Path } from '../../wire/path.ts';
 
 type Content = string | readonly ChatContentPart[] | null | undefined;
 

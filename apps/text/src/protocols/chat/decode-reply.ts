@@ -1,8 +1,9 @@
 import { type ChatOutput, ChatReply } from '@gateway/contracts/openai/chat-wire';
-import type { ReplyPart } from '../conversation/parts.ts';
-import { NO_USAGE, type Reply } from '../conversation/reply.ts';
-import type { Target } from '../target.ts';
-import { readUpstream, upstreamNonsense } from '../wire.ts';
+import type { ReplyPart } from '../../conversation/parts.ts';
+import type { Reply } from '../../conversation/reply.ts';
+import type { Target } from '../../conversation/target.ts';
+import { readUpstream, upstreamNonsense } from '../../wire/read-upstream.ts';
+import { NO_USAGE } from '../../wire/usage.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { decodeChatError } from './errors.ts';
 import { decodeFinish } from './finish-reason.ts';

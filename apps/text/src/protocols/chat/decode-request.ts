@@ -1,11 +1,11 @@
 import { ChatRequest, type ChatTool } from '@gateway/contracts/openai/chat-wire';
 import type { z } from 'zod';
-import type { Conversation, OutputFormat } from '../conversation/conversation.ts';
-import { readEffort } from '../conversation/effort.ts';
-import type { Path } from '../conversation/path.ts';
-import type { NamedTool, Tool, ToolChoice } from '../conversation/tool.ts';
-import { Unsaid } from '../conversation/unsaid.ts';
-import type { OpaqueTokens } from '../opaque-token.ts';
+import type { Conversation, OutputFormat } from '../../conversation/conversation.ts';
+import { readEffort } from '../../conversation/encoding/effort.ts';
+import { Unsaid } from '../../conversation/request-reader.ts';
+import type { NamedTool, Tool, ToolChoice } from '../../conversation/tool.ts';
+import type { OpaqueTokens } from '../../wire/opaque-token.ts';
+import type { Path } from '../../wire/path.ts';
 import { decodeMessages } from './decode-messages.ts';
 
 /** A Chat Completions request, brought into neutral form. @throws GatewayError where it is not one */

@@ -1,11 +1,11 @@
 import { ChatChunk, type ChatOutput } from '@gateway/contracts/openai/chat-wire';
-import { PartSequence } from '../conversation/part-sequence.ts';
-import type { Citation } from '../conversation/parts.ts';
-import { NO_USAGE, type Usage } from '../conversation/reply.ts';
-import type { StreamEvent } from '../conversation/stream-event.ts';
-import type { StreamStep } from '../step.ts';
-import type { Target } from '../target.ts';
-import { readUpstream, upstreamCutOff } from '../wire.ts';
+import { PartSequence } from '../../conversation/part-sequence.ts';
+import type { Citation } from '../../conversation/parts.ts';
+import type { StreamEvent } from '../../conversation/stream-event.ts';
+import type { Target } from '../../conversation/target.ts';
+import { readUpstream, upstreamCutOff } from '../../wire/read-upstream.ts';
+import type { StreamStep } from '../../wire/step.ts';
+import { NO_USAGE, type Usage } from '../../wire/usage.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { CallStream } from './call-stream.ts';
 import { decodeChatError } from './errors.ts';

@@ -1,8 +1,8 @@
-import { toDataUrl } from '../conversation/data-url.ts';
-import { refuseParameter } from '../conversation/losses.ts';
-import type { AudioPart, DocumentPart, ImagePart, ResultContent } from '../conversation/parts.ts';
-import { documentText, fileName, searchResultText } from '../conversation/plain-text.ts';
-import { type Encoder, staysHome } from '../encoder.ts';
+import { toDataUrl } from '../../conversation/data-url.ts';
+import { type Encoder, staysHome } from '../../conversation/encoding/encoder.ts';
+import { documentText, fileName, searchResultText } from '../../conversation/encoding/plain-text.ts';
+import { refuseParameter } from '../../conversation/losses.ts';
+import type { AudioPart, DocumentPart, ImagePart, ResultContent } from '../../conversation/parts.ts';
 
 export type ChatPart = { readonly type: string; readonly [member: string]: unknown };
 

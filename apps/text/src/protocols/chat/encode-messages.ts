@@ -1,12 +1,22 @@
-import { historyCallId } from '../conversation/call-ids.ts';
-import type { Turn } from '../conversation/conversation.ts';
-import { refuseParameter } from '../conversation/losses.ts';
-import type { Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../conversation/parts.ts';
-import { asSystemText, errorText, textOf } from '../conversation/plain-text.ts';
-import { settleTurns } from '../conversation/settle-turns.ts';
-import type { Encoder } from '../encoder.ts';
-import { withoutAttribution } from '../messages/encode-turns.ts';
-import { acceptsPayload } from '../target.ts';
+import type { Turn } from '../../conversation/conversation.ts';
+import { historyCallId } from '../../conversation/encoding/call-ids.ts';
+import type { Encoder } from '../../conversation/encoding/encoder.ts';
+import {
+  asSystemText,
+  errorText,
+  textOf,
+  withoutAttribution,
+} from '../../conversation/encoding/plain-text.ts';
+import { settleTurns } from '../../conversation/encoding/settle-turns.ts';
+import { refuseParameter } from '../../conversation/losses.ts';
+import type {
+  Part,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from '../../conversation/parts.ts';
+import { acceptsPayload } from '../../conversation/target.ts';
 import { type ChatPart, encodeShown, textPart } from './encode-content.ts';
 
 export type Message = { readonly role: string; readonly [member: string]: unknown };

@@ -1,8 +1,8 @@
-import { CallIds } from '../conversation/call-ids.ts';
-import type { Citation, ReasoningPart, ReplyPart, ToolCallPart } from '../conversation/parts.ts';
-import { REFUSAL_TEXT, type Reply } from '../conversation/reply.ts';
-import { isCut } from '../conversation/whole-arguments.ts';
-import type { AnswerContext } from '../target.ts';
+import { CallIds } from '../../conversation/encoding/call-ids.ts';
+import type { Citation, ReasoningPart, ReplyPart, ToolCallPart } from '../../conversation/parts.ts';
+import { REFUSAL_TEXT, type Reply } from '../../conversation/reply.ts';
+import type { AnswerContext } from '../../conversation/target.ts';
+import { isCut } from '../../conversation/whole-arguments.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { encodeFinish } from './finish-reason.ts';
 import { reasoningDetail } from './reasoning-detail.ts';

@@ -1,9 +1,9 @@
-import { omitRefusedMembers } from '../conversation/refused-members.ts';
-import { pathsOf } from '../conversation/scalar-paths.ts';
-import { reportUnsayable } from '../conversation/unsaid.ts';
-import { encodeUserId } from '../conversation/user-id.ts';
-import type { EncodedRequest, Encoder } from '../encoder.ts';
-import { encodeEffort } from '../responses/encode-reasoning.ts';
+import { encodeEffort } from '../../conversation/encoding/effort.ts';
+import type { EncodedRequest, Encoder } from '../../conversation/encoding/encoder.ts';
+import { omitRefusedMembers } from '../../conversation/encoding/refused-members.ts';
+import { encodeUserId } from '../../conversation/encoding/user-id.ts';
+import { reportUnsayable } from '../../conversation/request-reader.ts';
+import { pathsOf } from '../../conversation/scalar-paths.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { encodeToolChoice, encodeTools, encodeWebSearchMember, selectChatTools } from './encode-tools.ts';
 

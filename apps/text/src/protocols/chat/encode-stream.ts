@@ -1,9 +1,9 @@
-import { CallIds } from '../conversation/call-ids.ts';
-import { REFUSAL_TEXT } from '../conversation/reply.ts';
-import type { StreamEvent } from '../conversation/stream-event.ts';
-import { COMMENT_FRAME, DONE_FRAME, dataFrame } from '../sse-frames.ts';
-import type { StreamStep } from '../step.ts';
-import type { AnswerContext } from '../target.ts';
+import { CallIds } from '../../conversation/encoding/call-ids.ts';
+import { REFUSAL_TEXT } from '../../conversation/reply.ts';
+import type { StreamEvent } from '../../conversation/stream-event.ts';
+import type { AnswerContext } from '../../conversation/target.ts';
+import { COMMENT_FRAME, DONE_FRAME, dataFrame } from '../../wire/sse-frames.ts';
+import type { StreamStep } from '../../wire/step.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { completionId } from './encode-reply.ts';
 import { errorFrame } from './errors.ts';

@@ -1,9 +1,9 @@
-import { customAsFunction, objectParameters } from '../conversation/function-tools.ts';
-import { availableTools } from '../conversation/hosted-tools.ts';
-import { refuseParameter, refuseTool } from '../conversation/losses.ts';
-import type { CustomTool, FunctionTool, Tool, WebSearchTool } from '../conversation/tool.ts';
-import { selectTools, type ToolSelection } from '../conversation/tool-selection.ts';
-import type { Encoder } from '../encoder.ts';
+import type { Encoder } from '../../conversation/encoding/encoder.ts';
+import { customAsFunction, objectParameters } from '../../conversation/encoding/function-tools.ts';
+import { availableTools } from '../../conversation/encoding/hosted-tools.ts';
+import { selectTools, type ToolSelection } from '../../conversation/encoding/tool-selection.ts';
+import { refuseParameter, refuseTool } from '../../conversation/losses.ts';
+import type { CustomTool, FunctionTool, Tool, WebSearchTool } from '../../conversation/tool.ts';
 
 /** The only way in which chat asks for a search: a request member of its own. */
 const WEB_SEARCH_MEMBER = 'web_search_options';

@@ -2,10 +2,10 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { lookUp } from '@gateway/contracts/look-up';
 import type { ChatReply } from '@gateway/contracts/openai/chat-wire';
 import { openaiError } from '@gateway/service-kit/error-response';
-import { type JsonObject, objectAt, textAt } from '../../json-object.ts';
-import type { CleanText } from '../conversation/public-message.ts';
-import { decodeOpenAiError, isKnownCode } from '../responses/errors.ts';
-import { dataFrame } from '../sse-frames.ts';
+import { type JsonObject, objectAt, textAt } from '../../wire/json-object.ts';
+import { decodeOpenAiError, isKnownCode } from '../../wire/openai-errors.ts';
+import type { CleanText } from '../../wire/public-message.ts';
+import { dataFrame } from '../../wire/sse-frames.ts';
 
 /** Servers say an HTTP status where OpenAI says a word. */
 const CODE_OF_STATUS: Record<string, string> = {

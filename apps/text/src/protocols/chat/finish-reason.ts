@@ -1,5 +1,5 @@
 import { lookUp } from '@gateway/contracts/look-up';
-import type { Finish, FinishReason } from '../conversation/reply.ts';
+import type { Finish, FinishReason } from '../../conversation/reply.ts';
 
 const TO_NEUTRAL: Record<string, FinishReason> = {
   stop: 'stop',

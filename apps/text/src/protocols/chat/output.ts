@@ -1,7 +1,7 @@
 import type { ChatOutput, ChatOutputPart, ChatToolCallFragment } from '@gateway/contracts/openai/chat-wire';
 import { listOf, maybeText } from '@gateway/contracts/reply-members';
 import { z } from 'zod';
-import type { Target } from '../target.ts';
+import type { Target } from '../../conversation/target.ts';
 import type { ThinkTags, ThoughtPiece } from './think-tags.ts';
 
 const ReasoningDetails = listOf(z.looseObject({ text: maybeText, summary: maybeText }));

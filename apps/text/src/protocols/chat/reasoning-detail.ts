@@ -1,6 +1,6 @@
-import type { OpaquePayload } from '../conversation/parts.ts';
-import { sealPayload } from '../conversation/sealed-reasoning.ts';
-import type { OpaqueTokens } from '../opaque-token.ts';
+import { sealPayload } from '../../conversation/encoding/sealed-reasoning.ts';
+import type { OpaquePayload } from '../../conversation/parts.ts';
+import type { OpaqueTokens } from '../../wire/opaque-token.ts';
 
 /**
  * Sealed reasoning as an entry of `reasoning_details`, the member in which chat-compatible servers show it and take it

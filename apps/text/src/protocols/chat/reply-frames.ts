@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../../json-object.ts';
-import { DONE_FRAME, dataFrame } from '../sse-frames.ts';
+import { isObject, type JsonObject } from '../../wire/json-object.ts';
+import { DONE_FRAME, dataFrame } from '../../wire/sse-frames.ts';
 
 /** A finished completion as a stream with all its members; null for anything else. */
 export function replyFrames(

@@ -1,7 +1,7 @@
-import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../../json-object.ts';
-import { atTier, type Usage } from '../conversation/reply.ts';
-import { COMMENT_FRAME } from '../sse-frames.ts';
-import { endOfString, findString, hasAt, readEvent, type StreamReader } from '../stream-reader.ts';
+import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../../wire/json-object.ts';
+import { COMMENT_FRAME } from '../../wire/sse-frames.ts';
+import { endOfString, findString, hasAt, readEvent, type StreamReader } from '../../wire/stream-reader.ts';
+import { atTier, type Usage } from '../../wire/usage.ts';
 import { errorFrame, errorWordOf } from './errors.ts';
 import { readUsage } from './usage.ts';
 

@@ -1,5 +1,5 @@
-import { isJsonObject } from '../conversation/raw-json.ts';
-import { tokenCount, type Usage, usageOf } from '../conversation/reply.ts';
+import { isJsonObject } from '../../wire/raw-json.ts';
+import { tokenCount, type Usage, usageOf } from '../../wire/usage.ts';
 
 type Members = { readonly [member: string]: unknown };
 

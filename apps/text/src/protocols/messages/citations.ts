@@ -1,6 +1,6 @@
 import type { MessagesCitation } from '@gateway/contracts/anthropic/messages-wire';
-import type { Citation } from '../conversation/parts.ts';
-import type { OpaqueTokens } from '../opaque-token.ts';
+import type { Citation } from '../../conversation/parts.ts';
+import type { OpaqueTokens } from '../../wire/opaque-token.ts';
 
 const isHttp = (address: string): boolean => /^https?:\/\//i.test(address);
 

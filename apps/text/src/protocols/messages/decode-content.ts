@@ -1,6 +1,7 @@
 import { MessagesBlock } from '@gateway/contracts/anthropic/messages-wire';
 import type { z } from 'zod';
-import { mediaTypeOf } from '../conversation/data-url.ts';
+import { mediaTypeOf } from '../../conversation/data-url.ts';
+import { openReasoning } from '../../conversation/encoding/sealed-reasoning.ts';
 import type {
   DocumentPart,
   ImagePart,
@@ -8,11 +9,10 @@ import type {
   Part,
   ResultContent,
   TextPart,
-} from '../conversation/parts.ts';
-import type { Path } from '../conversation/path.ts';
-import { openReasoning } from '../conversation/sealed-reasoning.ts';
-import type { Unsaid } from '../conversation/unsaid.ts';
-import type { OpaqueTokens } from '../opaque-token.ts';
+} from '../../conversation/parts.ts';
+import type { Unsaid } from '../../conversation/request-reader.ts';
+import type { OpaqueTokens } from '../../wire/opaque-token.ts';
+import type { Path } from '../../wire/path.ts';
 
 export interface ContentReader {
   readonly tokens: OpaqueTokens;

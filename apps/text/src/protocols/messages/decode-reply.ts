@@ -1,9 +1,10 @@
 import { MessagesOutputBlock, MessagesReply } from '@gateway/contracts/anthropic/messages-wire';
-import type { OpaquePayload, ReplyPart, SearchSource, WebSearchPart } from '../conversation/parts.ts';
-import { isJsonObject } from '../conversation/raw-json.ts';
-import { NO_USAGE, type Reply } from '../conversation/reply.ts';
-import type { Target } from '../target.ts';
-import { readUpstream } from '../wire.ts';
+import type { OpaquePayload, ReplyPart, SearchSource, WebSearchPart } from '../../conversation/parts.ts';
+import type { Reply } from '../../conversation/reply.ts';
+import type { Target } from '../../conversation/target.ts';
+import { isJsonObject } from '../../wire/raw-json.ts';
+import { readUpstream } from '../../wire/read-upstream.ts';
+import { NO_USAGE } from '../../wire/usage.ts';
 import { decodeCitation } from './citations.ts';
 import { decodeFinish } from './finish-reason.ts';
 import { decodeTier, readUsage } from './usage.ts';

@@ -4,12 +4,12 @@ import {
   MessagesOutputBlock,
 } from '@gateway/contracts/anthropic/messages-wire';
 import { lookUp } from '@gateway/contracts/look-up';
-import { isJsonObject, parseArguments } from '../conversation/raw-json.ts';
-import { NO_USAGE, type Usage } from '../conversation/reply.ts';
-import type { StreamEvent } from '../conversation/stream-event.ts';
-import type { StreamStep } from '../step.ts';
-import type { Target } from '../target.ts';
-import { readUpstream, upstreamCutOff } from '../wire.ts';
+import type { StreamEvent } from '../../conversation/stream-event.ts';
+import type { Target } from '../../conversation/target.ts';
+import { isJsonObject, parseArguments } from '../../wire/raw-json.ts';
+import { readUpstream, upstreamCutOff } from '../../wire/read-upstream.ts';
+import type { StreamStep } from '../../wire/step.ts';
+import { NO_USAGE, type Usage } from '../../wire/usage.ts';
 import { decodeCitation } from './citations.ts';
 import { decodeSearchResult, ownPayload, queriesOf } from './decode-reply.ts';
 import { decodeMessagesError } from './errors.ts';

@@ -3,9 +3,9 @@ import {
   MessagesTool,
   MessagesWebSearchTool,
 } from '@gateway/contracts/anthropic/messages-wire';
-import type { Path } from '../conversation/path.ts';
-import type { Tool, ToolChoice } from '../conversation/tool.ts';
-import type { Unsaid } from '../conversation/unsaid.ts';
+import type { Unsaid } from '../../conversation/request-reader.ts';
+import type { Tool, ToolChoice } from '../../conversation/tool.ts';
+import type { Path } from '../../wire/path.ts';
 
 type WireTool = { readonly [member: string]: unknown; readonly type?: string | null | undefined };
 

@@ -1,5 +1,7 @@
-import { historyCallId } from '../conversation/call-ids.ts';
-import { refuseParameter } from '../conversation/losses.ts';
+import { historyCallId } from '../../conversation/encoding/call-ids.ts';
+import { type Encoder, staysHome } from '../../conversation/encoding/encoder.ts';
+import { documentText, searchResultText } from '../../conversation/encoding/plain-text.ts';
+import { refuseParameter } from '../../conversation/losses.ts';
 import type {
   DocumentPart,
   ImagePart,
@@ -9,12 +11,10 @@ import type {
   ResultContent,
   ToolCallPart,
   ToolResultPart,
-} from '../conversation/parts.ts';
-import type { Path } from '../conversation/path.ts';
-import { documentText, searchResultText } from '../conversation/plain-text.ts';
-import { parseArguments } from '../conversation/raw-json.ts';
-import { type Encoder, staysHome } from '../encoder.ts';
-import { acceptsPayload } from '../target.ts';
+} from '../../conversation/parts.ts';
+import { acceptsPayload } from '../../conversation/target.ts';
+import type { Path } from '../../wire/path.ts';
+import { parseArguments } from '../../wire/raw-json.ts';
 
 export type Block = { readonly type: string; readonly [member: string]: unknown };
 

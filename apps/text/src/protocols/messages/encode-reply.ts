@@ -1,10 +1,10 @@
-import { CallIds } from '../conversation/call-ids.ts';
-import type { ReplyPart, WebSearchPart } from '../conversation/parts.ts';
-import { parseArguments } from '../conversation/raw-json.ts';
-import type { Reply } from '../conversation/reply.ts';
-import { isCut } from '../conversation/whole-arguments.ts';
-import type { AnswerContext } from '../target.ts';
-import { upstreamNonsense } from '../wire.ts';
+import { CallIds } from '../../conversation/encoding/call-ids.ts';
+import type { ReplyPart, WebSearchPart } from '../../conversation/parts.ts';
+import type { Reply } from '../../conversation/reply.ts';
+import type { AnswerContext } from '../../conversation/target.ts';
+import { isCut } from '../../conversation/whole-arguments.ts';
+import { parseArguments } from '../../wire/raw-json.ts';
+import { upstreamNonsense } from '../../wire/read-upstream.ts';
 import { encodeCitation, sealReference } from './citations.ts';
 import { encodeFinish } from './finish-reason.ts';
 import { hiddenBlock, thinkingSignature } from './reasoning-block.ts';

@@ -1,13 +1,14 @@
-import { refuseParameter } from '../conversation/losses.ts';
-import { omitRefusedMembers } from '../conversation/refused-members.ts';
-import { pathsOf } from '../conversation/scalar-paths.ts';
-import { reportUnsayable } from '../conversation/unsaid.ts';
-import { encodeUserId } from '../conversation/user-id.ts';
-import { type EncodedRequest, type Encoder, staysHome } from '../encoder.ts';
+import { type EncodedRequest, type Encoder, staysHome } from '../../conversation/encoding/encoder.ts';
+import { withoutAttribution } from '../../conversation/encoding/plain-text.ts';
+import { omitRefusedMembers } from '../../conversation/encoding/refused-members.ts';
+import { encodeUserId } from '../../conversation/encoding/user-id.ts';
+import { refuseParameter } from '../../conversation/losses.ts';
+import { reportUnsayable } from '../../conversation/request-reader.ts';
+import { pathsOf } from '../../conversation/scalar-paths.ts';
 import { encodeSampling } from './encode-sampling.ts';
 import { encodeThinking } from './encode-thinking.ts';
 import { encodeToolChoice, encodeTools, selectMessagesTools } from './encode-tools.ts';
-import { encodeTurns, withoutAttribution } from './encode-turns.ts';
+import { encodeTurns } from './encode-turns.ts';
 
 const USER_ID_LENGTH_MAX = 256;
 

@@ -1,5 +1,5 @@
-import { pathsOf } from '../conversation/scalar-paths.ts';
-import { type Encoder, staysHome } from '../encoder.ts';
+import { type Encoder, staysHome } from '../../conversation/encoding/encoder.ts';
+import { pathsOf } from '../../conversation/scalar-paths.ts';
 
 /** Temperature, top_p and top_k as far as Claude takes them: 0 to 1, not both at once, and none while it thinks manually. */
 export function encodeSampling(encoder: Encoder, thinks: boolean) {

@@ -1,10 +1,10 @@
-import type { CallIds } from '../conversation/call-ids.ts';
-import type { Citation, OpaquePayload } from '../conversation/parts.ts';
-import { NO_USAGE } from '../conversation/reply.ts';
-import type { StreamEvent } from '../conversation/stream-event.ts';
-import { namedFrame } from '../sse-frames.ts';
-import type { StreamStep } from '../step.ts';
-import type { AnswerContext } from '../target.ts';
+import type { CallIds } from '../../conversation/encoding/call-ids.ts';
+import type { Citation, OpaquePayload } from '../../conversation/parts.ts';
+import type { StreamEvent } from '../../conversation/stream-event.ts';
+import type { AnswerContext } from '../../conversation/target.ts';
+import { namedFrame } from '../../wire/sse-frames.ts';
+import type { StreamStep } from '../../wire/step.ts';
+import { NO_USAGE } from '../../wire/usage.ts';
 import { encodeCitation } from './citations.ts';
 import { callIds, encodeSearch, messageId } from './encode-reply.ts';
 import { errorFrame } from './errors.ts';

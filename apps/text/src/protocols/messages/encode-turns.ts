@@ -1,9 +1,9 @@
-import type { Turn } from '../conversation/conversation.ts';
-import { refuseParameter } from '../conversation/losses.ts';
-import type { TextPart } from '../conversation/parts.ts';
-import { asSystemText, CONTINUATION_TEXT, textOf } from '../conversation/plain-text.ts';
-import { settleTurns } from '../conversation/settle-turns.ts';
-import { type Encoder, staysHome } from '../encoder.ts';
+import type { Turn } from '../../conversation/conversation.ts';
+import { type Encoder, staysHome } from '../../conversation/encoding/encoder.ts';
+import { asSystemText, CONTINUATION_TEXT, textOf } from '../../conversation/encoding/plain-text.ts';
+import { settleTurns } from '../../conversation/encoding/settle-turns.ts';
+import { refuseParameter } from '../../conversation/losses.ts';
+import type { TextPart } from '../../conversation/parts.ts';
 import { type Block, encodePart } from './encode-content.ts';
 
 interface Message {
@@ -12,12 +12,6 @@ interface Message {
 }
 
 const isText = (part: { type: string }): part is TextPart => part.type === 'text';
-
-/** Claude Code's own accounting line. It changes with every request, so that it would defeat other vendors' prompt caches. */
-const ATTRIBUTION = 'x-anthropic-billing-header:';
-
-export const withoutAttribution = (system: readonly TextPart[]): readonly TextPart[] =>
-  system[0]?.text.startsWith(ATTRIBUTION) ? system.slice(1) : system;
 
 /** Instructions in the middle: a system message where the model takes one there, else marked text of the user's. */
 function encodeSystemTurn(

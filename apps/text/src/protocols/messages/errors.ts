@@ -2,9 +2,9 @@ import type { ErrorCode } from '@gateway/contracts/error-codes';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { lookUp } from '@gateway/contracts/look-up';
 import { anthropicError } from '@gateway/service-kit/error-response';
-import { type JsonObject, objectAt, textAt } from '../../json-object.ts';
-import { type CleanText, upstreamError } from '../conversation/public-message.ts';
-import { namedFrame } from '../sse-frames.ts';
+import { type JsonObject, objectAt, textAt } from '../../wire/json-object.ts';
+import { type CleanText, upstreamError } from '../../wire/public-message.ts';
+import { namedFrame } from '../../wire/sse-frames.ts';
 
 /** What an Anthropic error type means to us. What concerns the gateway's own account is a misconfiguration. */
 const CODE_OF_TYPE: Record<string, ErrorCode> = {

@@ -1,6 +1,6 @@
 import type { MessagesEnding } from '@gateway/contracts/anthropic/messages-wire';
 import { lookUp } from '@gateway/contracts/look-up';
-import type { Finish, FinishReason } from '../conversation/reply.ts';
+import type { Finish, FinishReason } from '../../conversation/reply.ts';
 
 const TO_NEUTRAL: Record<string, FinishReason> = {
   end_turn: 'stop',

@@ -1,5 +1,5 @@
 import { MessagesEvent, MessagesReply } from '@gateway/contracts/anthropic/messages-wire';
-import { parseArguments } from '../conversation/raw-json.ts';
+import { parseArguments } from '../../wire/raw-json.ts';
 
 type Block = { readonly [member: string]: unknown };
 

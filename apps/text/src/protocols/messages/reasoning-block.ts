@@ -1,6 +1,6 @@
-import type { OpaquePayload } from '../conversation/parts.ts';
-import { sealPayload } from '../conversation/sealed-reasoning.ts';
-import type { OpaqueTokens } from '../opaque-token.ts';
+import { sealPayload } from '../../conversation/encoding/sealed-reasoning.ts';
+import type { OpaquePayload } from '../../conversation/parts.ts';
+import type { OpaqueTokens } from '../../wire/opaque-token.ts';
 
 const isNative = (payload: OpaquePayload): boolean =>
   payload.vendor === 'anthropic' && (payload.kind === 'signature' || payload.kind === 'redacted');

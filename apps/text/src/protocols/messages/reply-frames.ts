@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, textAt } from '../../json-object.ts';
-import { namedFrame } from '../sse-frames.ts';
+import { isObject, type JsonObject, textAt } from '../../wire/json-object.ts';
+import { namedFrame } from '../../wire/sse-frames.ts';
 
 /** How a block begins, and the deltas that make it what it is. Blocks of other kinds come whole. */
 interface BlockEvents {

@@ -1,6 +1,6 @@
-import { type JsonObject, objectAt, textAt } from '../../json-object.ts';
-import { atTier } from '../conversation/reply.ts';
-import { findString, readEvent, type StreamReader } from '../stream-reader.ts';
+import { type JsonObject, objectAt, textAt } from '../../wire/json-object.ts';
+import { findString, readEvent, type StreamReader } from '../../wire/stream-reader.ts';
+import { atTier } from '../../wire/usage.ts';
 import { errorFrame, errorTypeOf } from './errors.ts';
 import { mergeUsage, readUsage } from './usage.ts';
 

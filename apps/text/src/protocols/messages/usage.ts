@@ -1,6 +1,6 @@
 import { lookUp } from '@gateway/contracts/look-up';
-import { isJsonObject } from '../conversation/raw-json.ts';
-import { tokenCount, type Usage, usageOf } from '../conversation/reply.ts';
+import { isJsonObject } from '../../wire/raw-json.ts';
+import { tokenCount, type Usage, usageOf } from '../../wire/usage.ts';
 
 type Members = { readonly [member: string]: unknown };
 

@@ -1,13 +1,14 @@
 import { ResponsesItem } from '@gateway/contracts/openai/responses-wire';
 import type { z } from 'zod';
-import type { Turn } from '../conversation/conversation.ts';
-import type { Part, ReasoningPart, TextPart, ToolCallPart } from '../conversation/parts.ts';
-import type { Path } from '../conversation/path.ts';
-import { openReasoning } from '../conversation/sealed-reasoning.ts';
-import type { Tool } from '../conversation/tool.ts';
-import type { Unsaid } from '../conversation/unsaid.ts';
-import type { OpaqueTokens } from '../opaque-token.ts';
-import { type ContentPart, decodeContent, resultContent } from './decode-content.ts';
+import { type ContentPart, resultContent } from '../../conversation/content.ts';
+import type { Turn } from '../../conversation/conversation.ts';
+import { openReasoning } from '../../conversation/encoding/sealed-reasoning.ts';
+import type { Part, ReasoningPart, TextPart, ToolCallPart } from '../../conversation/parts.ts';
+import type { Unsaid } from '../../conversation/request-reader.ts';
+import type { Tool } from '../../conversation/tool.ts';
+import type { OpaqueTokens } from '../../wire/opaque-token.ts';
+import type { Path } from '../../wire/path.ts';
+import { decodeContent } from './decode-content.ts';
 import { decodeTool } from './decode-tools.ts';
 
 type Item = { readonly type?: string | undefined; readonly [member: string]: unknown };

@@ -1,10 +1,11 @@
 import { ResponsesOutputItem, ResponsesReply } from '@gateway/contracts/openai/responses-wire';
-import type { OpaquePayload, ReplyPart, WebSearchPart } from '../conversation/parts.ts';
-import { NO_USAGE, type Reply } from '../conversation/reply.ts';
-import type { Target } from '../target.ts';
-import { readUpstream, upstreamCutOff } from '../wire.ts';
+import type { OpaquePayload, ReplyPart, WebSearchPart } from '../../conversation/parts.ts';
+import type { Reply } from '../../conversation/reply.ts';
+import type { Target } from '../../conversation/target.ts';
+import { decodeOpenAiError } from '../../wire/openai-errors.ts';
+import { readUpstream, upstreamCutOff } from '../../wire/read-upstream.ts';
+import { NO_USAGE } from '../../wire/usage.ts';
 import { decodeAnnotation } from './annotations.ts';
-import { decodeOpenAiError } from './errors.ts';
 import { decodeFinish } from './finish-reason.ts';
 import { readUsage } from './usage.ts';
 

@@ -1,9 +1,9 @@
 import { ResponsesRequestWire } from '@gateway/contracts/openai/responses-wire';
-import type { Conversation, OutputFormat, ReasoningControl } from '../conversation/conversation.ts';
-import { readEffort } from '../conversation/effort.ts';
-import type { TextPart } from '../conversation/parts.ts';
-import { Unsaid } from '../conversation/unsaid.ts';
-import type { OpaqueTokens } from '../opaque-token.ts';
+import type { Conversation, OutputFormat, ReasoningControl } from '../../conversation/conversation.ts';
+import { readEffort } from '../../conversation/encoding/effort.ts';
+import type { TextPart } from '../../conversation/parts.ts';
+import { Unsaid } from '../../conversation/request-reader.ts';
+import type { OpaqueTokens } from '../../wire/opaque-token.ts';
 import { ItemReader } from './decode-items.ts';
 import { decodeTool, decodeToolChoice } from './decode-tools.ts';
 

@@ -4,9 +4,9 @@ import {
   ResponsesToolChoice,
 } from '@gateway/contracts/openai/responses-wire';
 import type { z } from 'zod';
-import type { Path } from '../conversation/path.ts';
-import type { NamedTool, Tool, ToolChoice } from '../conversation/tool.ts';
-import type { Unsaid } from '../conversation/unsaid.ts';
+import type { Unsaid } from '../../conversation/request-reader.ts';
+import type { NamedTool, Tool, ToolChoice } from '../../conversation/tool.ts';
+import type { Path } from '../../wire/path.ts';
 
 type WireTool = { readonly type: string; readonly [member: string]: unknown };
 

@@ -1,5 +1,12 @@
-import { toDataUrl } from '../conversation/data-url.ts';
-import { refuseParameter } from '../conversation/losses.ts';
+import { toDataUrl } from '../../conversation/data-url.ts';
+import { type Encoder, staysHome } from '../../conversation/encoding/encoder.ts';
+import {
+  documentText,
+  errorText,
+  fileName,
+  searchResultText,
+} from '../../conversation/encoding/plain-text.ts';
+import { refuseParameter } from '../../conversation/losses.ts';
 import type {
   AudioPart,
   DocumentPart,
@@ -7,10 +14,8 @@ import type {
   MediaSource,
   ResultContent,
   ToolResultPart,
-} from '../conversation/parts.ts';
-import type { Path } from '../conversation/path.ts';
-import { documentText, errorText, fileName, searchResultText } from '../conversation/plain-text.ts';
-import { type Encoder, staysHome } from '../encoder.ts';
+} from '../../conversation/parts.ts';
+import type { Path } from '../../wire/path.ts';
 
 type InputPart = { readonly type: string; readonly [member: string]: unknown };
 

@@ -1,10 +1,10 @@
-import { historyCallId } from '../conversation/call-ids.ts';
-import type { Turn } from '../conversation/conversation.ts';
-import { refuseParameter } from '../conversation/losses.ts';
-import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from '../conversation/parts.ts';
-import { settleTurns } from '../conversation/settle-turns.ts';
-import type { Encoder } from '../encoder.ts';
-import { acceptsPayload } from '../target.ts';
+import type { Turn } from '../../conversation/conversation.ts';
+import { historyCallId } from '../../conversation/encoding/call-ids.ts';
+import type { Encoder } from '../../conversation/encoding/encoder.ts';
+import { settleTurns } from '../../conversation/encoding/settle-turns.ts';
+import { refuseParameter } from '../../conversation/losses.ts';
+import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from '../../conversation/parts.ts';
+import { acceptsPayload } from '../../conversation/target.ts';
 import { encodeOutput, encodeShown } from './encode-content.ts';
 
 type Item = { readonly [member: string]: unknown };

@@ -1,33 +1,7 @@
-import type { Effort } from '@gateway/contracts/quirks';
-import type { ReasoningControl } from '../conversation/conversation.ts';
-import { nearestEffort } from '../conversation/effort.ts';
-import { pathsOf } from '../conversation/scalar-paths.ts';
-import type { Encoder } from '../encoder.ts';
-
-/** The effort that a budget of thinking tokens amounts to: the bounds of the steps, weakest first. */
-const EFFORT_OF_BUDGET: readonly (readonly [upTo: number, effort: Effort])[] = [
-  [4096, 'low'],
-  [16_384, 'medium'],
-  [Number.POSITIVE_INFINITY, 'high'],
-];
-
-function wantedEffort({ mode, effort, budgetTokens }: ReasoningControl): Effort | undefined {
-  if (mode === 'off') return 'none';
-  if (effort !== undefined) return effort;
-  if (mode === 'between-tools') return 'low';
-  if (mode !== 'manual' || budgetTokens === undefined) return undefined;
-  return EFFORT_OF_BUDGET.find(([upTo]) => budgetTokens <= upTo)?.[1];
-}
-
-/** The caller's wish for reasoning as OpenAI's protocols say it: an effort that the model knows. */
-export function encodeEffort({ conversation, target, losses }: Encoder): Effort | undefined {
-  const wanted = wantedEffort(conversation.reasoning);
-  if (wanted === undefined) return undefined;
-  const effort = nearestEffort(wanted, target.quirks.efforts);
-  if (effort !== null) return effort;
-  if (wanted !== 'none') losses.drop(pathsOf(conversation).reasoning, 'this model cannot be steered');
-  return undefined;
-}
+import type { ReasoningControl } from '../../conversation/conversation.ts';
+import { encodeEffort } from '../../conversation/encoding/effort.ts';
+import type { Encoder } from '../../conversation/encoding/encoder.ts';
+import { pathsOf } from '../../conversation/scalar-paths.ts';
 
 const thinks = ({ mode }: ReasoningControl): boolean => mode !== undefined && mode !== 'off';
 

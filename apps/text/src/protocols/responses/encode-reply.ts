@@ -1,6 +1,6 @@
-import type { Reply } from '../conversation/reply.ts';
-import { replyEvents } from '../conversation/reply-events.ts';
-import type { AnswerContext } from '../target.ts';
+import type { Reply } from '../../conversation/reply.ts';
+import { replyEvents } from '../../conversation/reply-events.ts';
+import type { AnswerContext } from '../../conversation/target.ts';
 import { ResponseWriter } from './response-writer.ts';
 
 /** A finished answer as a response object: what its stream would have ended with. */

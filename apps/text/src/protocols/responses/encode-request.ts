@@ -1,10 +1,10 @@
-import { omitRefusedMembers } from '../conversation/refused-members.ts';
-import { pathsOf } from '../conversation/scalar-paths.ts';
-import type { Tool } from '../conversation/tool.ts';
-import { reportUnsayable } from '../conversation/unsaid.ts';
-import { encodeUserId } from '../conversation/user-id.ts';
-import { type EncodedRequest, type Encoder, staysHome } from '../encoder.ts';
-import { withoutAttribution } from '../messages/encode-turns.ts';
+import { type EncodedRequest, type Encoder, staysHome } from '../../conversation/encoding/encoder.ts';
+import { withoutAttribution } from '../../conversation/encoding/plain-text.ts';
+import { omitRefusedMembers } from '../../conversation/encoding/refused-members.ts';
+import { encodeUserId } from '../../conversation/encoding/user-id.ts';
+import { reportUnsayable } from '../../conversation/request-reader.ts';
+import { pathsOf } from '../../conversation/scalar-paths.ts';
+import type { Tool } from '../../conversation/tool.ts';
 import { encodeItems } from './encode-items.ts';
 import { encodeReasoning } from './encode-reasoning.ts';
 import { encodeMaxToolCalls, encodeToolChoice, encodeTools, selectResponsesTools } from './encode-tools.ts';

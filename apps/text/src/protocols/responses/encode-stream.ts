@@ -1,7 +1,7 @@
-import type { StreamEvent } from '../conversation/stream-event.ts';
-import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../sse-frames.ts';
-import type { StreamStep } from '../step.ts';
-import type { AnswerContext } from '../target.ts';
+import type { StreamEvent } from '../../conversation/stream-event.ts';
+import type { AnswerContext } from '../../conversation/target.ts';
+import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../../wire/sse-frames.ts';
+import type { StreamStep } from '../../wire/step.ts';
 import { ResponseWriter } from './response-writer.ts';
 
 /** Neutral events as frames of a Responses stream. */

@@ -1,9 +1,9 @@
-import { objectParameters } from '../conversation/function-tools.ts';
-import { availableTools } from '../conversation/hosted-tools.ts';
-import { refuseParameter } from '../conversation/losses.ts';
-import { pathsOf } from '../conversation/scalar-paths.ts';
-import type { CustomTool, FunctionTool, NamedTool, Tool, WebSearchTool } from '../conversation/tool.ts';
-import type { Encoder } from '../encoder.ts';
+import type { Encoder } from '../../conversation/encoding/encoder.ts';
+import { objectParameters } from '../../conversation/encoding/function-tools.ts';
+import { availableTools } from '../../conversation/encoding/hosted-tools.ts';
+import { refuseParameter } from '../../conversation/losses.ts';
+import { pathsOf } from '../../conversation/scalar-paths.ts';
+import type { CustomTool, FunctionTool, NamedTool, Tool, WebSearchTool } from '../../conversation/tool.ts';
 
 const DEFAULT_WEB_SEARCH = 'web_search';
 

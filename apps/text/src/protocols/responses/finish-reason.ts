@@ -1,5 +1,5 @@
 import type { ResponsesReply } from '@gateway/contracts/openai/responses-wire';
-import type { Finish } from '../conversation/reply.ts';
+import type { Finish } from '../../conversation/reply.ts';
 
 interface Seen {
   readonly calls: boolean;

@@ -1,9 +1,9 @@
 import { ResponsesOutputItem } from '@gateway/contracts/openai/responses-wire';
-import type { PartSequence } from '../conversation/part-sequence.ts';
-import type { Citation } from '../conversation/parts.ts';
-import type { StreamEvent } from '../conversation/stream-event.ts';
-import type { Target } from '../target.ts';
-import { readUpstream } from '../wire.ts';
+import type { PartSequence } from '../../conversation/part-sequence.ts';
+import type { Citation } from '../../conversation/parts.ts';
+import type { StreamEvent } from '../../conversation/stream-event.ts';
+import type { Target } from '../../conversation/target.ts';
+import { readUpstream } from '../../wire/read-upstream.ts';
 import { decodeSearch, sealOf } from './decode-reply.ts';
 
 type Item = { readonly type: string; readonly [member: string]: unknown };

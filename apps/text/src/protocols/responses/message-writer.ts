@@ -1,4 +1,4 @@
-import type { Citation } from '../conversation/parts.ts';
+import type { Citation } from '../../conversation/parts.ts';
 import { encodeAnnotation } from './annotations.ts';
 import type { Emit, ItemStatus, ItemWriter, Place } from './item-writer.ts';
 

@@ -1,6 +1,13 @@
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import { isObject, type JsonObject, numberAt, objectAt, parseObject, textAt } from '../../json-object.ts';
-import { endOfString, findString, hasAt, numberAfter } from '../stream-reader.ts';
+import {
+  isObject,
+  type JsonObject,
+  numberAt,
+  objectAt,
+  parseObject,
+  textAt,
+} from '../../wire/json-object.ts';
+import { endOfString, findString, hasAt, numberAfter } from '../../wire/stream-reader.ts';
 
 /** Gathers the output of a streamed response, so that a stream which breaks can still say what there was. */
 export interface OutputCollector {

@@ -1,6 +1,6 @@
-import type { OpaquePayload } from '../conversation/parts.ts';
-import { sealPayload } from '../conversation/sealed-reasoning.ts';
-import type { AnswerContext } from '../target.ts';
+import { sealPayload } from '../../conversation/encoding/sealed-reasoning.ts';
+import type { OpaquePayload } from '../../conversation/parts.ts';
+import type { AnswerContext } from '../../conversation/target.ts';
 import type { Emit, ItemWriter, Place } from './item-writer.ts';
 
 /** Reasoning: a summary in parts, or the trace of an open-weight model. */

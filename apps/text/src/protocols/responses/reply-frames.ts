@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, textAt } from '../../json-object.ts';
-import { DONE_FRAME, namedFrame } from '../sse-frames.ts';
+import { isObject, type JsonObject, textAt } from '../../wire/json-object.ts';
+import { DONE_FRAME, namedFrame } from '../../wire/sse-frames.ts';
 
 type Emit = (type: string, members: JsonObject) => void;
 

@@ -1,6 +1,6 @@
-import { isJsonObject } from '../conversation/raw-json.ts';
-import type { Usage } from '../conversation/reply.ts';
-import type { AnswerContext } from '../target.ts';
+import type { AnswerContext } from '../../conversation/target.ts';
+import { isJsonObject } from '../../wire/raw-json.ts';
+import type { Usage } from '../../wire/usage.ts';
 import { encodeUsage } from './usage.ts';
 
 type Members = { readonly [member: string]: unknown };

@@ -1,9 +1,10 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import { CallIds } from '../conversation/call-ids.ts';
-import { parseArguments } from '../conversation/raw-json.ts';
-import { type Finish, REFUSAL_TEXT, type Usage } from '../conversation/reply.ts';
-import type { StreamEvent } from '../conversation/stream-event.ts';
-import type { AnswerContext } from '../target.ts';
+import { CallIds } from '../../conversation/encoding/call-ids.ts';
+import { type Finish, REFUSAL_TEXT } from '../../conversation/reply.ts';
+import type { StreamEvent } from '../../conversation/stream-event.ts';
+import type { AnswerContext } from '../../conversation/target.ts';
+import { parseArguments } from '../../wire/raw-json.ts';
+import type { Usage } from '../../wire/usage.ts';
 import { CallWriter } from './call-writer.ts';
 import { encodeOpenAiError } from './errors.ts';
 import { encodeFinish } from './finish-reason.ts';

@@ -1,7 +1,7 @@
-import { type JsonObject, numberAt, objectAt, parseObject, textAt } from '../../json-object.ts';
-import { atTier, type Usage } from '../conversation/reply.ts';
-import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../sse-frames.ts';
-import { numberAfter, readEvent, type StreamReader } from '../stream-reader.ts';
+import { type JsonObject, numberAt, objectAt, parseObject, textAt } from '../../wire/json-object.ts';
+import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../../wire/sse-frames.ts';
+import { numberAfter, readEvent, type StreamReader } from '../../wire/stream-reader.ts';
+import { atTier, type Usage } from '../../wire/usage.ts';
 import { encodeOpenAiError, reportedError } from './errors.ts';
 import { createOutputCollector } from './output-collector.ts';
 import { readUsage } from './usage.ts';

@@ -1,0 +1,42 @@
+import { offersTool } from '@gateway/contracts/built-in-tools';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import type { Upstream } from '@gateway/upstream/upstream';
+import type { AskedTool } from './requested-tools.ts';
+import type { TextEndpoint } from './text-endpoint.ts';
+
+/**
+ * The channels that can carry a request, best first: those of its own protocol that offer every
+ * built-in tool it asks for, and those of other protocols; whether such a one can carry it shows when it is translated.
+ *
+ * @throws {GatewayError} `unsupported_tool` for the first tool that no such channel offers
+ */
+export function chooseCandidates(
+  upstream: Pick<Upstream, 'candidates'>,
+  model: ResolvedModel,
+  endpoint: TextEndpoint,
+  tools: readonly AskedTool[],
+): readonly Candidate[] {
+  const offering = (asked: readonly AskedTool[]) =>
+    upstream.candidates({
+      model,
+      protocol: endpoint.protocol,
+      orElse: endpoint.translatedTo,
+      ...(asked.length === 0
+        ? {}
+        : {
+            requires: ({ builtInTools }, protocol) =>
+              protocol !== endpoint.protocol || asked.every(({ family }) => offersTool(builtInTools, family)),
+          }),
+    });
+  const candidates = offering(tools);
+  if (candidates.length > 0) return candidates;
+  const named = tools.some(({ path }) => path[0] === 'tool_choice');
+  if (model.dropUnavailableTools && !named) return offering([]);
+  const missing = tools.find((_, index) => offering(tools.slice(0, index + 1)).length === 0);
+  if (missing === undefined) return candidates;
+  throw new GatewayError('unsupported_tool', {
+    path: missing.path,
+    message: `Tool '${missing.type}' is not available for model '${model.name}'.`,
+  });
+}

@@ -1,0 +1,100 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import {
+  type Consumption,
+  NOTHING_CONSUMED,
+  type UsageOutcome,
+  type UsageResult,
+} from '@gateway/contracts/usage-record';
+import { mayBeBilled } from '@gateway/contracts/usage-without-reply';
+import type { Metered } from '@gateway/metering/meter/meter';
+import { costMicroUsd } from '@gateway/metering/price/cost';
+import { reserveRequest } from '@gateway/model-service/metered-request';
+import { CallerLeft } from '@gateway/service-kit/request-context';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
+import { consumptionOf, costOf } from '../metering/consumption.ts';
+import { estimatedUsage } from '../metering/estimate.ts';
+import { NO_USAGE, type Usage } from '../wire/usage.ts';
+import type { TextCall } from './text-call.ts';
+import type { TextRequest } from './text-request.ts';
+
+/**
+ * Bytes of request per token of input, on the high side: English text has about four, source code three, and a request
+ * in Chinese about as many tokens as characters of three bytes each.
+ */
+const BYTES_PER_TOKEN = 2;
+/** No model takes more input; inline files weigh many more bytes than tokens. */
+const MAX_INPUT_TOKENS = 1_000_000;
+/** For models whose bound nobody has configured, where the request sets none. */
+const MAX_OUTPUT_TOKENS = 32_768;
+
+/** The most that a request can consume: reserved before the upstream is called. */
+function largestConsumption(request: TextRequest, model: ResolvedModel): Consumption {
+  const bound = model.contextWindow ?? MAX_INPUT_TOKENS;
+  return {
+    ...NOTHING_CONSUMED,
+    inputTokens: Math.min(bound, Math.ceil(request.bytes.length / BYTES_PER_TOKEN)),
+    outputTokens: request.maxOutputTokens ?? model.maxOutputTokens ?? MAX_OUTPUT_TOKENS,
+  };
+}
+
+/**
+ * Lets a call in: reserves the most that it can consume on the caller's limits and budgets.
+ *
+ * @throws {GatewayError} where a limit or a budget does not cover it, before any upstream is called
+ */
+export async function beginMetering(call: TextCall): Promise<Metered> {
+  const { services, endpoint, request, model, message, response } = call;
+  const consumption = largestConsumption(request, model);
+  const { price } = model;
+  const estimate: UsageResult = {
+    outcome: 'ok',
+    channel: null,
+    attempts: 0,
+    durationMs: 0,
+    firstByteMs: null,
+    consumption,
+    estimated: true,
+    costMicroUsd: price && costMicroUsd(price, consumption),
+  };
+  const costly = { endpoint: endpoint.protocol, model: request.model, request: message, response, estimate };
+  const reserved = await reserveRequest(services, costly);
+  call.tally.reserved = { subject: reserved.subject, estimate };
+  return reserved;
+}
+
+/**
+ * How a call went, when it is over. Where no upstream has begun to answer nothing is charged, but the input where one
+ * may have worked on it: the caller left, or a time limit ran out.
+ */
+export function resultOf(call: TextCall, thrown: unknown): UsageResult {
+  const { tally, model, startedAt, context } = call;
+  const { channel, firstByteMs } = tally;
+  const attempts = Math.max(tally.attempts, Number(context.line.attempts ?? 0));
+  const unanswered =
+    channel === null && attempts > 0 && thrown instanceof GatewayError && mayBeBilled(thrown.code);
+  const estimated = tally.estimated || unanswered;
+  const used = unanswered ? inputOf(call) : (tally.usage ?? NO_USAGE);
+  const hasBegun = channel !== null || unanswered;
+  const cost = hasBegun ? costOf(model.price, used) : model.price && 0;
+  context.line.costMicroUsd = cost;
+  return {
+    outcome: outcomeOf(call, thrown),
+    channel,
+    attempts,
+    durationMs: Math.round(performance.now() - startedAt),
+    firstByteMs,
+    consumption: consumptionOf(used),
+    estimated,
+    costMicroUsd: cost,
+  };
+}
+
+const inputOf = ({ request }: TextCall): Usage =>
+  estimatedUsage(null, { inputLength: request.bytes.length, outputLength: 0 });
+
+function outcomeOf({ context, response }: TextCall, thrown: unknown): UsageOutcome {
+  if (context.signal.reason instanceof CallerLeft) return 'left';
+  if (thrown === undefined && context.failure === undefined) return 'ok';
+  if (thrown instanceof GatewayError && thrown.code === 'client_closed_request') return 'left';
+  return response.headersSent ? 'cut' : 'failed';
+}

@@ -1,0 +1,44 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Identity } from '@gateway/contracts/identity';
+import type { Meter } from '@gateway/metering/meter/meter';
+import type { RequestContext } from '@gateway/service-kit/request-context';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
+import type { Upstream } from '@gateway/upstream/upstream';
+import type { TextMetrics } from '../metering/text-metrics.ts';
+import type { BackgroundUsage } from '../stored/background/background-usage.ts';
+import type { IdOrigins } from '../stored/id-origins.ts';
+import type { OpaqueTokens } from '../wire/opaque-token.ts';
+import type { Tally } from './tally.ts';
+import type { TextEndpoint } from './text-endpoint.ts';
+import type { TextRequest } from './text-request.ts';
+
+/** What the handlers of this service are made of. */
+export interface TextServices {
+  readonly upstream: Upstream;
+  readonly origins: IdOrigins;
+  readonly background: BackgroundUsage;
+  readonly metrics: TextMetrics;
+  /** Seals what must survive its way through a client of another protocol. */
+  readonly tokens: OpaqueTokens;
+  readonly meter: Meter;
+  readonly now: () => number;
+  readonly maxBodyBytes: number;
+  readonly maxJsonDepth: number;
+  /** See `TEXT_KEEP_ALIVE_MS`. */
+  readonly keepAliveMs: number;
+}
+
+/** One request for a model, validated, on its way. */
+export interface TextCall {
+  readonly services: TextServices;
+  readonly endpoint: TextEndpoint;
+  readonly identity: Identity;
+  readonly context: RequestContext;
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly request: TextRequest;
+  readonly model: ResolvedModel;
+  readonly tally: Tally;
+  /** On the clock of `performance.now()`. */
+  readonly startedAt: number;
+}

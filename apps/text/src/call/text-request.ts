@@ -1,0 +1,73 @@
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { readJsonBody } from '@gateway/service-kit/json-body';
+import { validate } from '@gateway/service-kit/validate';
+import { type NamedId, namedIds } from '../stored/named-ids.ts';
+import { isObject, type JsonObject } from '../wire/json-object.ts';
+import { type AskedTool, askedTools } from './requested-tools.ts';
+import type { TextServices } from './text-call.ts';
+import type { TextEndpoint } from './text-endpoint.ts';
+
+/**
+ * A validated request: its bytes, and what the gateway itself acts on. What the bytes say is not kept, because a long
+ * conversation weighs several times as much as objects, for as long as its answer takes.
+ */
+export interface TextRequest {
+  readonly bytes: Buffer;
+  readonly model: string;
+  readonly streamed: boolean;
+  /** Chat: what the caller wants to see in a stream, its usage for one. */
+  readonly streamOptions: JsonObject | null;
+  readonly stored: boolean;
+  readonly background: boolean;
+  /** What earlier replies brought and this request names. */
+  readonly ids: readonly NamedId[];
+  /** Messages: the conversation is to be kept, or the kept one goes on. */
+  readonly thread: 'create' | 'continue' | null;
+  /** Messages: a later request may name this one's reply. */
+  readonly keepsMessage: boolean;
+  /** Null where the request leaves it to the model. */
+  readonly maxOutputTokens: number | null;
+  readonly builtInTools: readonly AskedTool[];
+}
+
+/** @throws {GatewayError} for a body that cannot be read, or that is not what the endpoint takes */
+export async function readTextRequest(
+  { schema, protocol }: TextEndpoint,
+  message: IncomingMessage,
+  { maxBodyBytes, maxJsonDepth }: Pick<TextServices, 'maxBodyBytes' | 'maxJsonDepth'>,
+): Promise<TextRequest> {
+  const { bytes, value } = await readJsonBody(message, {
+    maxBytes: maxBodyBytes,
+    maxDepth: maxJsonDepth,
+  });
+  const body = validate(schema, value);
+  const { thread, diagnostics } = body;
+  const bound = body.max_output_tokens ?? body.max_completion_tokens ?? body.max_tokens;
+  return {
+    bytes,
+    model: body.model,
+    streamed: body.stream === true,
+    streamOptions: isObject(body.stream_options) ? body.stream_options : null,
+    stored: body.store !== false,
+    background: protocol === 'responses' && body.background === true,
+    ids: isObject(value) ? boundedIds(protocol, value) : [],
+    thread: protocol === 'messages' ? (thread?.type ?? null) : null,
+    keepsMessage: protocol === 'messages' && Boolean(thread ?? diagnostics),
+    maxOutputTokens: typeof bound === 'number' ? bound : null,
+    // Chat Completions has none: what it calls web search is a member of its own.
+    builtInTools: protocol === 'chat' ? [] : askedTools(protocol, body),
+  };
+}
+
+/** All of them are looked up in one go. */
+const MAX_NAMED_IDS = 5000;
+
+function boundedIds(protocol: TextEndpoint['protocol'], body: JsonObject): readonly NamedId[] {
+  const ids = namedIds(protocol, body);
+  if (ids.length <= MAX_NAMED_IDS) return ids;
+  throw new GatewayError(
+    'array_above_max_length',
+    `The request names ${ids.length} earlier items by their ids; at most ${MAX_NAMED_IDS} are looked up. Use 'previous_response_id' instead.`,
+  );
+}

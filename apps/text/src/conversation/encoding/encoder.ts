@@ -1,0 +1,23 @@
+import type { Conversation } from '../conversation.ts';
+import type { Losses } from '../losses.ts';
+import type { Target } from '../target.ts';
+import type { ToolNames } from './tool-names.ts';
+
+/** What every part of a request encoder works with. */
+export interface Encoder {
+  readonly conversation: Conversation;
+  readonly target: Target;
+  readonly losses: Losses;
+  readonly names: ToolNames;
+}
+
+/** A request in the upstream's protocol. */
+export interface EncodedRequest {
+  readonly body: { readonly [member: string]: unknown };
+  /** Those that the upstream was not told; the gateway cuts the text at them. */
+  readonly stopSequences: readonly string[];
+}
+
+/** File ids and other things that live with one provider may be said where the protocol stays the same. */
+export const staysHome = ({ conversation, target }: Encoder): boolean =>
+  conversation.source === target.protocol;

@@ -1,0 +1,42 @@
+import { builtInToolOf, offersTool } from '@gateway/contracts/built-in-tools';
+import type { Conversation } from '../conversation.ts';
+import { type Losses, refuseTool } from '../losses.ts';
+import type { Target } from '../target.ts';
+import type { Tool } from '../tool.ts';
+
+const isBuiltIn = (tool: Tool): tool is Tool & { type: 'web-search' | 'hosted' } =>
+  tool.type === 'web-search' || tool.type === 'hosted';
+
+/** The built-in tool behind a name: `web_search_preview` and `web_search_20250305` are both web search. */
+const family = (name: string): string =>
+  builtInToolOf('responses', name) ?? builtInToolOf('messages', name) ?? name;
+
+/** Whether the tool choice would be left without what it asks for. */
+function isNeeded(tool: Tool & { name: string }, { toolChoice, tools }: Conversation): boolean {
+  if (toolChoice?.type === 'tool') return family(toolChoice.tool.name) === family(tool.name);
+  const mustCall =
+    toolChoice?.type === 'required' || (toolChoice?.type === 'allowed' && toolChoice.mode === 'required');
+  return mustCall && tools.every(isBuiltIn);
+}
+
+/**
+ * The caller's tools that this upstream can be told of. A built-in tool that it lacks refuses the request, unless the
+ * configuration says to leave such tools out and the tool choice does not depend on it.
+ * @throws GatewayError `unsupported_tool`
+ */
+export function availableTools(
+  conversation: Conversation,
+  target: Target,
+  canSay: (tool: Tool & { type: 'web-search' | 'hosted' }) => boolean,
+  losses: Losses,
+): Tool[] {
+  return conversation.tools.filter((tool) => {
+    if (!isBuiltIn(tool)) return true;
+    if (canSay(tool) && offersTool(target.builtInTools, family(tool.name))) return true;
+    if (!target.dropUnavailableTools || isNeeded(tool, conversation)) {
+      refuseTool(tool.at, `Tool '${tool.name}' is not available for this model.`);
+    }
+    losses.drop(tool.at, 'the built-in tool is not available for this model');
+    return false;
+  });
+}

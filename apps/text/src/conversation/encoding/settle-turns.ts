@@ -1,0 +1,65 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { TextProtocol } from '../../wire/text-protocol.ts';
+import type { Conversation, Turn } from '../conversation.ts';
+import type { ToolCallPart, ToolResultPart } from '../parts.ts';
+
+const isCall = (part: { type: string }): part is ToolCallPart => part.type === 'tool-call';
+const isResult = (part: { type: string }): part is ToolResultPart => part.type === 'tool-result';
+
+/**
+ * The turns with every tool result directly behind the turn that made the call, in the order of the calls and in a
+ * user turn of its own. Responses allows results anywhere later; the other protocols do not.
+ * @throws GatewayError where a call has no result, or a result no call
+ */
+export function settleTurns({ source, turns }: Conversation): Turn[] {
+  const waiting = new Map<string, ToolResultPart[]>();
+  for (const part of turns.flatMap((turn) => turn.parts).filter(isResult)) {
+    const known = waiting.get(part.callId);
+    if (known === undefined) waiting.set(part.callId, [part]);
+    else known.push(part);
+  }
+
+  const settled: Turn[] = [];
+  for (const turn of turns) {
+    const rest = turn.parts.filter((part) => !isResult(part));
+    if (rest.length > 0) settled.push({ ...turn, parts: rest });
+    const results = rest.filter(isCall).map((call) => {
+      const result = waiting.get(call.id)?.shift();
+      if (result === undefined) return missingResult(source, call, turn);
+      return call.custom ? { ...result, custom: true } : result;
+    });
+    if (results.length > 0) settled.push({ role: 'user', parts: results, at: results[0]?.at ?? turn.at });
+  }
+  const unclaimed = [...waiting.values()].flat()[0];
+  if (unclaimed !== undefined) unexpectedResult(source, unclaimed);
+  return settled;
+}
+
+const MISSING: Record<TextProtocol, (id: string) => string> = {
+  responses: (id) => `No tool output found for function call ${id}.`,
+  messages: (id) =>
+    `\`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${id}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
+  chat: (id) =>
+    `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${id}`,
+};
+
+const UNEXPECTED: Record<TextProtocol, (id: string) => string> = {
+  responses: (id) => `No tool call found for function call output with call_id ${id}.`,
+  messages: (id) =>
+    `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
+  chat: (id) => `No tool call found for the tool message with tool_call_id ${id}.`,
+};
+
+function missingResult(source: TextProtocol, call: ToolCallPart, turn: Turn): never {
+  throw new GatewayError('malformed_request', {
+    message: MISSING[source](call.id),
+    path: source === 'responses' ? ['input'] : [...turn.at],
+  });
+}
+
+function unexpectedResult(source: TextProtocol, result: ToolResultPart): never {
+  throw new GatewayError('malformed_request', {
+    message: UNEXPECTED[source](result.callId),
+    path: source === 'responses' ? ['input'] : [...(result.at ?? [])],
+  });
+}

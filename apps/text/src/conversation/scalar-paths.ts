@@ -1,0 +1,129 @@
+import { formatPath, type Path } from '../wire/path.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
+import type { Conversation } from './conversation.ts';
+
+const SCALARS = [
+  'maxOutputTokens',
+  'temperature',
+  'topP',
+  'topK',
+  'presencePenalty',
+  'frequencyPenalty',
+  'stopSequences',
+  'logprobs',
+  'userId',
+  'serviceTier',
+  'outputFormat',
+  'strictFormat',
+  'formatDescription',
+  'verbosity',
+  'reasoning',
+  'reasoningSummary',
+  'toolChoice',
+  'parallelToolCalls',
+  'promptCacheKey',
+  'promptCacheRetention',
+  'maxToolCalls',
+  'turns',
+] as const;
+export type Scalar = (typeof SCALARS)[number];
+
+/** The caller's own name of each request member, for reporting a loss. A member that a protocol lacks has the nearest one. */
+export const SCALAR_PATHS: Record<TextProtocol, Record<Scalar, Path>> = {
+  responses: {
+    maxOutputTokens: ['max_output_tokens'],
+    temperature: ['temperature'],
+    topP: ['top_p'],
+    topK: ['top_k'],
+    presencePenalty: ['presence_penalty'],
+    frequencyPenalty: ['frequency_penalty'],
+    stopSequences: ['stop'],
+    logprobs: ['top_logprobs'],
+    userId: ['safety_identifier'],
+    serviceTier: ['service_tier'],
+    outputFormat: ['text', 'format'],
+    strictFormat: ['text', 'format', 'strict'],
+    formatDescription: ['text', 'format', 'description'],
+    verbosity: ['text', 'verbosity'],
+    reasoning: ['reasoning', 'effort'],
+    reasoningSummary: ['reasoning', 'summary'],
+    toolChoice: ['tool_choice'],
+    parallelToolCalls: ['parallel_tool_calls'],
+    promptCacheKey: ['prompt_cache_key'],
+    promptCacheRetention: ['prompt_cache_retention'],
+    maxToolCalls: ['max_tool_calls'],
+    turns: ['input'],
+  },
+  messages: {
+    maxOutputTokens: ['max_tokens'],
+    temperature: ['temperature'],
+    topP: ['top_p'],
+    topK: ['top_k'],
+    presencePenalty: ['presence_penalty'],
+    frequencyPenalty: ['frequency_penalty'],
+    stopSequences: ['stop_sequences'],
+    logprobs: ['logprobs'],
+    userId: ['metadata', 'user_id'],
+    serviceTier: ['service_tier'],
+    outputFormat: ['output_config', 'format'],
+    strictFormat: ['output_config', 'format'],
+    formatDescription: ['output_config', 'format'],
+    verbosity: ['verbosity'],
+    reasoning: ['thinking'],
+    reasoningSummary: ['thinking', 'display'],
+    toolChoice: ['tool_choice'],
+    parallelToolCalls: ['tool_choice', 'disable_parallel_tool_use'],
+    promptCacheKey: ['cache_control'],
+    promptCacheRetention: ['cache_control'],
+    maxToolCalls: ['tools'],
+    turns: ['messages'],
+  },
+  chat: {
+    maxOutputTokens: ['max_completion_tokens'],
+    temperature: ['temperature'],
+    topP: ['top_p'],
+    topK: ['top_k'],
+    presencePenalty: ['presence_penalty'],
+    frequencyPenalty: ['frequency_penalty'],
+    stopSequences: ['stop'],
+    logprobs: ['logprobs'],
+    userId: ['safety_identifier'],
+    serviceTier: ['service_tier'],
+    outputFormat: ['response_format'],
+    strictFormat: ['response_format', 'json_schema', 'strict'],
+    formatDescription: ['response_format', 'json_schema', 'description'],
+    verbosity: ['verbosity'],
+    reasoning: ['reasoning_effort'],
+    reasoningSummary: ['reasoning_effort'],
+    toolChoice: ['tool_choice'],
+    parallelToolCalls: ['parallel_tool_calls'],
+    promptCacheKey: ['prompt_cache_key'],
+    promptCacheRetention: ['prompt_cache_retention'],
+    maxToolCalls: ['max_tool_calls'],
+    turns: ['messages'],
+  },
+};
+
+/** What a member, or a path into one, says under a protocol. Chat has two names for the bound on the output. */
+export function scalarAt(
+  protocol: TextProtocol,
+  name: string,
+  nameOf: (path: Path) => string = formatPath,
+): Scalar | undefined {
+  const wanted = protocol === 'chat' && name === 'max_tokens' ? 'max_completion_tokens' : name;
+  return SCALARS.find((scalar) => nameOf(SCALAR_PATHS[protocol][scalar]) === wanted);
+}
+
+/** Where the caller wrote each request member: under its protocol's name for it, or the older one that was used. */
+export const pathsOf = ({ source, otherNames }: Conversation): Record<Scalar, Path> => ({
+  ...SCALAR_PATHS[source],
+  ...otherNames,
+});
+
+/** The caller's own place of what a member of the upstream's request says; its name there where the caller has none. */
+export function pathBehind(member: string, upstream: TextProtocol, conversation: Conversation): Path {
+  // Every protocol calls its tools so.
+  if (member === 'tools') return [member];
+  const scalar = scalarAt(upstream, member, ([first]) => String(first));
+  return scalar === undefined ? [member] : pathsOf(conversation)[scalar];
+}

@@ -1,0 +1,85 @@
+import type { Quirks } from '@gateway/contracts/quirks';
+import type { OpaqueTokens } from '../wire/opaque-token.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
+import type { CallerTool } from './encoding/tool-names.ts';
+import type { OpaquePayload, Vendor } from './parts.ts';
+
+/** The upstream that a request is written for. */
+export interface Target {
+  readonly protocol: TextProtocol;
+  /** The channel's own name of the model. */
+  readonly model: string;
+  /** Whose reasoning payloads it makes and takes. */
+  readonly vendor: Vendor;
+  /** What its payloads are bound to: the channel's organisation or credential, in any stable words. */
+  readonly scope: string;
+  readonly quirks: Quirks;
+  /** The model's configured maximum; sent where the protocol demands a bound and the caller gave none. */
+  readonly maxOutputTokens: number;
+  /** Built-in tools that the model offers, by family. */
+  readonly builtInTools: 'any' | readonly string[];
+  /** Leave out built-in tools that are not available instead of refusing the request. */
+  readonly dropUnavailableTools?: boolean | undefined;
+  /** Send no earlier reasoning: the upstream refused it ("invalid signature") after the gateway had changed channels. */
+  readonly withholdReasoning?: boolean | undefined;
+  /** Whether the caller's end-user id may be shown to the provider. */
+  readonly forwardUserIds?: boolean | undefined;
+}
+
+/** What a request was changed into, so that the answer can be changed back. */
+export interface Undo {
+  /** Tools that the upstream knows differently, by its name. */
+  readonly tools: ReadonlyMap<string, CallerTool>;
+  /** Stop sequences that the upstream was not told and that the gateway cuts at. */
+  readonly stopSequences: readonly string[];
+  /** The forced tool whose arguments are the answer, where the upstream has no structured output. */
+  readonly answerTool: string | null;
+}
+
+/** Everything about one request that its answer depends on. Made by `translateRequest`. */
+export interface AnswerPlan {
+  readonly caller: TextProtocol;
+  readonly target: Target;
+  /** The model as the caller named it; it is what the answer shows. */
+  readonly model: string;
+  readonly undo: Undo;
+  readonly stream: boolean;
+  /** The upstream may pause its own tool loop and want to be continued. */
+  readonly mayPause: boolean;
+  /** Members of the caller's request that the answer repeats (Responses only). */
+  readonly echo: { readonly [member: string]: unknown };
+  /** Whether the caller asked for the pages behind a web search. */
+  readonly showSources: boolean;
+  /** Whether the caller asked for sealed reasoning. */
+  readonly showEncryptedReasoning: boolean;
+  /** Chat: whether the stream ends with a usage chunk. */
+  readonly showUsage: boolean;
+}
+
+/** What pure functions cannot make themselves. */
+export interface Surroundings {
+  /** A new id with this prefix, as `msg_…`; never the same twice. */
+  readonly mintId: (prefix: string) => string;
+  /** Unix time in seconds. */
+  readonly nowSeconds: () => number;
+  readonly tokens: OpaqueTokens;
+  /** Takes the channel's secrets and addresses out of an upstream's words. */
+  readonly cleanText: (text: string) => string;
+  /** What the first event of a Messages stream says about the input, until the upstream has counted. */
+  readonly estimatedInputTokens?: number | undefined;
+  /** The id under which the gateway knows this answer; minted where absent. */
+  readonly replyId?: string | undefined;
+  /** Shown in the error event that ends a Messages stream. */
+  readonly requestId?: string | undefined;
+}
+
+/** What encoders of answers are given. */
+export interface AnswerContext extends Surroundings {
+  readonly plan: AnswerPlan;
+}
+
+/** Whether a payload may be shown to this upstream again. OpenAI's are bound to an organisation; others are free. */
+export const acceptsPayload = (target: Target, payload: OpaquePayload): boolean =>
+  !target.withholdReasoning &&
+  payload.vendor === target.vendor &&
+  (payload.vendor !== 'openai' || payload.scope === undefined || payload.scope === target.scope);

@@ -1,0 +1,57 @@
+import type { Path } from '../wire/path.ts';
+
+export type JsonObject = { readonly [member: string]: unknown };
+
+export interface FunctionTool {
+  readonly type: 'function';
+  readonly name: string;
+  readonly namespace?: string | undefined;
+  readonly description?: string | undefined;
+  /** JSON Schema of the arguments; undefined where the caller gave none. */
+  readonly parameters?: JsonObject | undefined;
+  /** Undefined where the caller did not say. */
+  readonly strict?: boolean | undefined;
+  readonly at: Path;
+}
+
+/** A tool whose input is free text, perhaps in a grammar. */
+export interface CustomTool {
+  readonly type: 'custom';
+  readonly name: string;
+  readonly namespace?: string | undefined;
+  readonly description?: string | undefined;
+  readonly grammar?: { readonly syntax: string; readonly definition: string } | undefined;
+  readonly at: Path;
+}
+
+export interface WebSearchTool {
+  readonly type: 'web-search';
+  /** What the caller called it: `web_search_preview`, `web_search_20250305`. */
+  readonly name: string;
+  readonly allowedDomains?: readonly string[] | undefined;
+  readonly blockedDomains?: readonly string[] | undefined;
+  readonly userLocation?: JsonObject | undefined;
+  readonly contextSize?: string | undefined;
+  readonly maxUses?: number | undefined;
+  readonly at: Path;
+}
+
+/** A built-in tool that no other protocol can ask for. */
+export interface HostedTool {
+  readonly type: 'hosted';
+  readonly name: string;
+  readonly at: Path;
+}
+
+export type Tool = FunctionTool | CustomTool | WebSearchTool | HostedTool;
+
+export interface NamedTool {
+  readonly name: string;
+  readonly namespace?: string | undefined;
+  readonly type: 'function' | 'custom' | 'hosted';
+}
+
+export type ToolChoice =
+  | { readonly type: 'auto' | 'none' | 'required' }
+  | { readonly type: 'tool'; readonly tool: NamedTool }
+  | { readonly type: 'allowed'; readonly mode: 'auto' | 'required'; readonly tools: readonly NamedTool[] };

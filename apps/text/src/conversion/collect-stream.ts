@@ -1,0 +1,46 @@
+import { collectReply } from '../conversation/collect-reply.ts';
+import type { StreamEvent } from '../conversation/stream-event.ts';
+import type { AnswerPlan, Surroundings } from '../conversation/target.ts';
+import { NeutralSource } from './neutral-source.ts';
+import { PROTOCOLS } from './protocols.ts';
+import type { TranslatedReply } from './translate-reply.ts';
+
+/** Collects an upstream's stream for a caller who does not stream. */
+export class StreamCollector {
+  readonly #plan: AnswerPlan;
+  readonly #surroundings: Surroundings;
+  readonly #source: NeutralSource;
+  readonly #events: StreamEvent[] = [];
+
+  constructor(plan: AnswerPlan, surroundings: Surroundings) {
+    this.#plan = plan;
+    this.#surroundings = surroundings;
+    this.#source = new NeutralSource(plan, surroundings.cleanText);
+  }
+
+  push(bytes: Buffer): void {
+    this.#events.push(...this.#source.push(bytes));
+  }
+
+  /** See `StreamTranslator`. */
+  get pausedContent() {
+    return this.#source.pausedContent;
+  }
+
+  resume(): void {
+    this.#source.resume();
+  }
+
+  get ended(): boolean {
+    return this.#source.ended;
+  }
+
+  /** The answer that the stream amounts to. Call it once. @throws GatewayError that the stream ended with */
+  end(): TranslatedReply {
+    this.#events.push(...this.#source.end());
+    const reply = collectReply(this.#events);
+    const context = { ...this.#surroundings, plan: this.#plan };
+    const body = PROTOCOLS[this.#plan.caller].encodeReply(reply, context);
+    return { body, usage: reply.usage, finish: reply.finish };
+  }
+}

@@ -1,0 +1,136 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { createFrameReader } from '@gateway/service-kit/event-stream/frame-reader';
+import type { StreamEvent } from '../conversation/stream-event.ts';
+import type { AnswerPlan, Surroundings } from '../conversation/target.ts';
+import { WholeArgumentsStep } from '../conversation/whole-arguments.ts';
+import { PAUSES_MAX, TurnRecorder } from '../protocols/messages/paused-turn.ts';
+import { upstreamNonsense } from '../wire/read-upstream.ts';
+import { chain, type StreamStep } from '../wire/step.ts';
+import { addUsage, NO_USAGE, type Usage } from '../wire/usage.ts';
+import { PROTOCOLS } from './protocols.ts';
+import { undoSteps } from './restore-steps.ts';
+import type { StopSequenceStep } from './stop-sequences.ts';
+
+/** A single event beyond this is no longer an answer but a mistake. */
+const FRAME_SIZE_BYTES_MAX = 64 * 1024 * 1024;
+
+const newReader = () => createFrameReader({ maxFrameBytes: FRAME_SIZE_BYTES_MAX });
+
+/** No model says this much; what does would fill the memory. */
+const ANSWER_SIZE_BYTES_MAX = 256 * 1024 * 1024;
+
+/**
+ * The upstream's bytes as neutral events, held to the promise of `StreamEvent`: one start, then parts, one end.
+ * Whatever the upstream does wrong becomes the `error` event that ends them.
+ */
+export class NeutralSource {
+  readonly #createDecoder: () => StreamStep<string, StreamEvent>;
+  #reader = newReader();
+  #decoder: StreamStep<string, StreamEvent>;
+  /** Present where the upstream may pause. */
+  #recorder: TurnRecorder | null;
+  #pauses = 0;
+  #sizeBytes = 0;
+  /** The end that a pause would be, if nobody continued. */
+  #heldFinish: (StreamEvent & { type: 'finish' }) | null = null;
+  /** What the answer cost before it was continued. */
+  #earlierUsage: Usage = NO_USAGE;
+  /** Null where nothing stands between the decoder and the caller. */
+  readonly #between: StreamStep<StreamEvent, StreamEvent> | null;
+  readonly #stops: StopSequenceStep | null;
+  usage: Usage = NO_USAGE;
+  started = false;
+  ended = false;
+
+  constructor(plan: AnswerPlan, cleanText: Surroundings['cleanText']) {
+    this.#createDecoder = () => PROTOCOLS[plan.target.protocol].decodeStream(plan.target, cleanText);
+    this.#decoder = this.#createDecoder();
+    this.#recorder = plan.mayPause ? new TurnRecorder() : null;
+    const { step, stops } = undoSteps(plan.undo);
+    const check = plan.caller === 'messages' ? new WholeArgumentsStep() : null;
+    this.#between = step && check ? chain(step, check) : (step ?? check);
+    this.#stops = stops;
+  }
+
+  /** What to send back with `continueTurn` so that a paused answer goes on; null where it did not pause. */
+  get pausedContent(): TurnRecorder['content'] | null {
+    return this.#heldFinish === null ? null : (this.#recorder?.content ?? null);
+  }
+
+  /** The answer goes on in another stream of the upstream's. */
+  resume(): void {
+    this.#heldFinish = null;
+    this.#earlierUsage = this.usage;
+    this.#reader = newReader();
+    this.#decoder = this.#createDecoder();
+    this.#recorder = new TurnRecorder();
+  }
+
+  push(bytes: Buffer): StreamEvent[] {
+    return this.#guard((out) => {
+      this.#sizeBytes += bytes.length;
+      if (this.#sizeBytes > ANSWER_SIZE_BYTES_MAX) throw new Error('an answer beyond the bound');
+      for (const { data } of this.#reader.push(bytes)) {
+        if (data === null) continue;
+        this.#recorder?.record(data);
+        this.#take(this.#decoder.event(data), out);
+      }
+      // Cut at a stop sequence: the answer is over, whatever the upstream still says.
+      if (this.#stops?.matched) for (const event of this.#stops.end()) this.#deliver(event, out);
+    });
+  }
+
+  end(): StreamEvent[] {
+    return this.#guard((out) => {
+      const last = this.#reader.end()?.data ?? null;
+      if (last !== null) this.#take(this.#decoder.event(last), out);
+      if (this.#heldFinish !== null) this.#deliver(this.#heldFinish, out);
+      else if (!this.ended) this.#take(this.#decoder.end(), out);
+    });
+  }
+
+  fail(error: GatewayError): StreamEvent[] {
+    return this.#guard((out) => this.#deliver({ type: 'error', error, usage: this.usage }, out));
+  }
+
+  #guard(act: (out: StreamEvent[]) => void): StreamEvent[] {
+    const out: StreamEvent[] = [];
+    if (this.ended) return out;
+    try {
+      act(out);
+    } catch (cause) {
+      const error = cause instanceof GatewayError ? cause : upstreamNonsense(cause);
+      this.#deliver({ type: 'error', error, usage: this.usage }, out);
+    }
+    return out;
+  }
+
+  #take(events: Iterable<StreamEvent>, out: StreamEvent[]): void {
+    for (const said of events) {
+      const event = 'usage' in said ? { ...said, usage: addUsage(this.#earlierUsage, said.usage) } : said;
+      if (event.type === 'finish' && this.#pausesAt(event)) continue;
+      if (this.#between === null || event.type === 'error') this.#deliver(event, out);
+      else for (const undone of this.#between.event(event)) this.#deliver(undone, out);
+    }
+  }
+
+  #pausesAt(event: StreamEvent & { type: 'finish' }): boolean {
+    if (event.finish.reason !== 'pause' || this.#recorder === null || this.#pauses === PAUSES_MAX)
+      return false;
+    this.#pauses += 1;
+    this.#heldFinish = event;
+    this.usage = event.usage;
+    return true;
+  }
+
+  #deliver(event: StreamEvent, out: StreamEvent[]): void {
+    if (this.ended || (event.type === 'ping' && !this.started)) return;
+    if ('usage' in event && event.usage.reported) this.usage = event.usage;
+    if (event.type === 'start') {
+      if (this.started) return;
+      this.started = true;
+    } else if (!this.started && event.type !== 'error') throw upstreamNonsense();
+    if (event.type === 'finish' || event.type === 'error') this.ended = true;
+    out.push(event);
+  }
+}

@@ -1,0 +1,60 @@
+import type { Conversation } from '../conversation/conversation.ts';
+import { type Losses, refuseParameter } from '../conversation/losses.ts';
+import { pathsOf } from '../conversation/scalar-paths.ts';
+import type { Target } from '../conversation/target.ts';
+
+const JSON_INSTRUCTION = 'Answer with one JSON object and nothing else.';
+
+/** The forced tool whose arguments are the answer. */
+const ANSWER_TOOL = 'give_answer';
+
+interface Emulated {
+  readonly conversation: Conversation;
+  readonly answerTool: string | null;
+}
+
+/**
+ * Puts other means in the place of structured output where the upstream has none: for a schema one forced tool, for
+ * "any object" an instruction, which is no guarantee and is reported.
+ * @throws GatewayError where a schema stands next to the caller's own tools
+ */
+export function emulateOutputFormat(conversation: Conversation, target: Target, losses: Losses): Emulated {
+  const { outputFormat: format, system, tools } = conversation;
+  const unchanged: Emulated = { conversation, answerTool: null };
+  if (format === undefined || format.type === 'text') return unchanged;
+  const path = pathsOf(conversation).outputFormat;
+  const { structuredOutput } = target.quirks;
+  if (format.type === 'object') {
+    if (target.protocol !== 'messages' && structuredOutput !== 'none') return unchanged;
+    losses.drop(path, 'asked for in words, not guaranteed');
+    const instruction = { type: 'text', text: JSON_INSTRUCTION, at: path } as const;
+    return {
+      conversation: { ...conversation, outputFormat: undefined, system: [...system, instruction] },
+      answerTool: null,
+    };
+  }
+  if (structuredOutput === 'schema') return unchanged;
+  if (tools.length > 0) {
+    refuseParameter(
+      path,
+      'Structured output together with tools is not supported by the model that would answer.',
+    );
+  }
+  const tool = {
+    type: 'function',
+    name: ANSWER_TOOL,
+    description: format.description ?? 'Gives the answer to the user.',
+    parameters: format.schema,
+    strict: format.strict,
+    at: path,
+  } as const;
+  return {
+    conversation: {
+      ...conversation,
+      outputFormat: undefined,
+      tools: [tool],
+      toolChoice: { type: 'tool', tool: { name: ANSWER_TOOL, type: 'function' } },
+    },
+    answerTool: ANSWER_TOOL,
+  };
+}

@@ -1,0 +1,49 @@
+import { collectReply } from '../conversation/collect-reply.ts';
+import type { Finish, Reply } from '../conversation/reply.ts';
+import { replyEvents } from '../conversation/reply-events.ts';
+import type { AnswerPlan, Surroundings } from '../conversation/target.ts';
+import { runStep } from '../wire/step.ts';
+import { addUsage, type Usage } from '../wire/usage.ts';
+import { PROTOCOLS } from './protocols.ts';
+import { undoSteps } from './restore-steps.ts';
+
+export interface TranslatedReply {
+  /** For `JSON.stringify`, and for nothing else: it may hold preserved numbers. */
+  readonly body: object;
+  readonly usage: Usage;
+  readonly finish: Finish;
+}
+
+function undoReply(reply: Reply, plan: AnswerPlan): Reply {
+  const { step } = undoSteps(plan.undo);
+  return step === null ? reply : collectReply(runStep(step, replyEvents(reply)));
+}
+
+/** One answer that came in several replies, because the upstream paused in between. */
+const joinReplies = (earlier: Reply, later: Reply): Reply => ({
+  ...later,
+  parts: [...earlier.parts, ...later.parts],
+  usage: addUsage(earlier.usage, later.usage),
+});
+
+/**
+ * An upstream's finished answer in the words of the caller's protocol.
+ * @param body parsed with `parseBody`, so that long numbers in tool arguments survive
+ * @param earlier the replies before it that ended in a pause (`pausedContent`), in their order
+ * @throws GatewayError where the answer is an error, or follows no protocol
+ */
+export function translateReply(
+  plan: AnswerPlan,
+  body: unknown,
+  surroundings: Surroundings,
+  earlier: readonly unknown[] = [],
+): TranslatedReply {
+  const { decodeReply } = PROTOCOLS[plan.target.protocol];
+  const decoded = [...earlier, body].map((one) => decodeReply(one, plan.target, surroundings.cleanText));
+  const reply = undoReply(decoded.reduce(joinReplies), plan);
+  return {
+    body: PROTOCOLS[plan.caller].encodeReply(reply, { ...surroundings, plan }),
+    usage: reply.usage,
+    finish: reply.finish,
+  };
+}

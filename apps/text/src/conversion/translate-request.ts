@@ -1,0 +1,64 @@
+import { ToolNames } from '../conversation/encoding/tool-names.ts';
+import { type Dropped, Losses } from '../conversation/losses.ts';
+import type { AnswerPlan, Target } from '../conversation/target.ts';
+import { echoOf } from '../protocols/responses/response-object.ts';
+import type { OpaqueTokens } from '../wire/opaque-token.ts';
+import { isJsonObject } from '../wire/raw-json.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
+import { demandOneTool } from './demand-one-tool.ts';
+import { emulateOutputFormat } from './output-emulation.ts';
+import { PROTOCOLS } from './protocols.ts';
+
+export interface RequestToTranslate {
+  readonly caller: TextProtocol;
+  /**
+   * The caller's request in effective form (earlier turns and references expanded), parsed with `parseBody` so that
+   * long numbers in tool arguments survive.
+   */
+  readonly body: unknown;
+  readonly target: Target;
+  readonly tokens: OpaqueTokens;
+}
+
+export interface TranslatedRequest {
+  /** For `JSON.stringify`, and for nothing else: it may hold preserved numbers. */
+  readonly body: { readonly [member: string]: unknown };
+  /** What had to be left out; see `droppedHeader` and `refuseLosses`. */
+  readonly dropped: readonly Dropped[];
+  /** Needed to translate the answer. */
+  readonly plan: AnswerPlan;
+}
+
+/**
+ * Writes a caller's request in the words of an upstream that speaks another protocol.
+ * @throws GatewayError where something would be lost that must not be (`unsupported_parameter`, `unsupported_tool`), or
+ * where the request is no proper one
+ */
+export function translateRequest({ caller, body, target, tokens }: RequestToTranslate): TranslatedRequest {
+  const losses = new Losses();
+  const decoded = PROTOCOLS[caller].decodeRequest(body, tokens);
+  const { conversation: emulated, answerTool } = emulateOutputFormat(decoded, target, losses);
+  const conversation = target.quirks.namedToolChoice ? emulated : demandOneTool(emulated);
+  const names = new ToolNames(target.quirks.toolNameLength ?? PROTOCOLS[target.protocol].toolNameLength);
+  const encoded = PROTOCOLS[target.protocol].encodeRequest({ conversation, target, losses, names });
+  const request = isJsonObject(body) ? body : {};
+  const include = Array.isArray(request.include) ? request.include : [];
+  const streamOptions = request.stream_options;
+  return {
+    body: encoded.body,
+    dropped: losses.dropped,
+    plan: {
+      caller,
+      target,
+      model: typeof request.model === 'string' ? request.model : target.model,
+      undo: { tools: names.renamed, stopSequences: encoded.stopSequences, answerTool },
+      stream: conversation.stream,
+      mayPause:
+        target.protocol === 'messages' && conversation.tools.some(({ type }) => type === 'web-search'),
+      echo: caller === 'responses' ? echoOf(request) : {},
+      showSources: include.includes('web_search_call.action.sources'),
+      showEncryptedReasoning: include.includes('reasoning.encrypted_content'),
+      showUsage: isJsonObject(streamOptions) && streamOptions.include_usage === true,
+    },
+  };
+}

@@ -1,0 +1,153 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
+import type { Reply as UpstreamReply } from '@gateway/upstream/reply';
+import type { Finish } from '../conversation/reply.ts';
+import { replyEvents } from '../conversation/reply-events.ts';
+import type { StreamEvent } from '../conversation/stream-event.ts';
+import type { AnswerPlan, Surroundings } from '../conversation/target.ts';
+import type { StreamStep } from '../wire/step.ts';
+import type { Usage } from '../wire/usage.ts';
+import { NeutralSource } from './neutral-source.ts';
+import { keepAliveFrame, PROTOCOLS } from './protocols.ts';
+import { undoSteps } from './restore-steps.ts';
+
+/** What shows the caller something of the answer, as opposed to frames around it. */
+const OUTPUT: ReadonlySet<StreamEvent['type']> = new Set([
+  'text-delta',
+  'refusal-delta',
+  'reasoning-delta',
+  'tool-call-start',
+  'web-search-start',
+  'finish',
+]);
+
+type GoOn = (pausedContent: NonNullable<NeutralSource['pausedContent']>) => Promise<UpstreamReply>;
+
+/** Turns an upstream's stream into the caller's, chunk by chunk. Nothing is held that could be sent. */
+export class StreamTranslator implements RelayedStream {
+  /** The caller gets an id of ours. */
+  readonly id = null;
+  readonly #plan: AnswerPlan;
+  readonly #goOn: GoOn | undefined;
+  readonly #source: NeutralSource;
+  readonly #encoder: StreamStep<StreamEvent, string>;
+  #failure: GatewayError | null = null;
+  #finish: Finish | null = null;
+  #hasOutput = false;
+  #outputLength = 0;
+
+  /** @param goOn requests the rest of a paused answer */
+  constructor(plan: AnswerPlan, surroundings: Surroundings, goOn?: GoOn) {
+    this.#plan = plan;
+    this.#goOn = goOn;
+    this.#source = new NeutralSource(plan, surroundings.cleanText);
+    this.#encoder = PROTOCOLS[plan.caller].encodeStream({ ...surroundings, plan });
+  }
+
+  /** Frames for the caller. None before the upstream's first good event: until then a failure can still be an HTTP error. */
+  push(bytes: Buffer): string {
+    return this.#encode(this.#source.push(bytes));
+  }
+
+  /**
+   * What the upstream said before it paused its own tool loop; null where it did not pause. Look when it has closed:
+   * send `continueTurn(body, pausedContent)`, call `resume` and push what comes (`goOn` does). Or call `end`, and the
+   * answer is cut.
+   */
+  get pausedContent() {
+    return this.#source.pausedContent;
+  }
+
+  resume(): void {
+    this.#source.resume();
+  }
+
+  /** The upstream has closed. Call it once; it makes the error event where the answer was not complete. */
+  end(): string {
+    return this.#encode(this.#source.end());
+  }
+
+  /** The connection broke, a time limit passed, or the gateway stops: ends the caller's stream with this error. */
+  fail(error: GatewayError): string {
+    return this.#encode(this.#source.fail(error));
+  }
+
+  /** The caller's last frame is written; the upstream may be left, whatever it still says. */
+  get ended(): boolean {
+    return this.#source.ended;
+  }
+
+  /** Whether frames exist. False with a `failure`: answer with an HTTP error or try the next channel. */
+  get started(): boolean {
+    return this.#source.started;
+  }
+
+  /** Whether the caller saw anything of the answer itself. */
+  get hasOutput(): boolean {
+    return this.#hasOutput;
+  }
+
+  get failure(): GatewayError | null {
+    return this.#failure;
+  }
+
+  get finish(): Finish | null {
+    return this.#finish;
+  }
+
+  /** The last numbers that the upstream reported; `reported` is false where there are none. */
+  get usage(): Usage {
+    return this.#source.usage;
+  }
+
+  /** Characters of text, reasoning and arguments that came, for an estimate where usage is missing. */
+  get outputLength(): number {
+    return this.#outputLength;
+  }
+
+  goOn(): Promise<UpstreamReply> | null {
+    const content = this.ended ? null : this.pausedContent;
+    if (content === null || this.#goOn === undefined) return null;
+    return this.#goOn(content).then((reply) => {
+      this.resume();
+      return reply;
+    });
+  }
+
+  get isWhole(): boolean {
+    return this.#finish !== null;
+  }
+
+  get rest(): RelayedStream['rest'] {
+    if (!this.ended) return 'wanted';
+    // What the gateway cut at a stop sequence may have gone on for long.
+    const isCut = this.#finish?.reason === 'stop-sequence' && this.#plan.undo.stopSequences.length > 0;
+    return this.#failure !== null || isCut ? 'cancelled' : 'read-off';
+  }
+
+  keepAlive(): string {
+    return keepAliveFrame(this.#plan.caller);
+  }
+
+  #encode(events: readonly StreamEvent[]): string {
+    let frames = '';
+    for (const event of events) {
+      if (event.type === 'error') this.#failure = event.error;
+      if (event.type === 'finish') this.#finish = event.finish;
+      if (OUTPUT.has(event.type)) this.#hasOutput = true;
+      if ('text' in event) this.#outputLength += event.text.length;
+      if (this.#source.started) for (const frame of this.#encoder.event(event)) frames += frame;
+    }
+    return frames;
+  }
+}
+
+/** A finished answer as the stream that a streaming caller of a buffered upstream gets: all frames at once. */
+export function streamReply(plan: AnswerPlan, body: unknown, surroundings: Surroundings): string[] {
+  const reply = PROTOCOLS[plan.target.protocol].decodeReply(body, plan.target, surroundings.cleanText);
+  const { step } = undoSteps(plan.undo);
+  const encoder = PROTOCOLS[plan.caller].encodeStream({ ...surroundings, plan });
+  const events = [...replyEvents(reply)];
+  const undone = step === null ? events : events.flatMap((event) => [...step.event(event)]);
+  return undone.flatMap((event) => [...encoder.event(event)]);
+}

@@ -1,0 +1,42 @@
+import type { Operation } from '@gateway/upstream/protocol';
+import { COUNT_TOKENS, INPUT_TOKENS, type TextEndpoint } from '../../call/text-endpoint.ts';
+import type { TextProtocol } from '../../wire/text-protocol.ts';
+
+/** What asks a channel of a protocol for a count. The chat protocol has no such thing; llama.cpp has one of its own. */
+export const COUNT_OPERATIONS = {
+  messages: 'messages.count_tokens',
+  responses: 'responses.input_tokens',
+  chat: 'chat.input_tokens',
+} as const satisfies Readonly<Record<TextProtocol, Operation>>;
+
+/** The members of a translated request that a count takes. */
+export const COUNTED_MEMBERS: Readonly<Record<TextProtocol, readonly string[]>> = {
+  messages: ['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config'],
+  responses: [
+    'model',
+    'input',
+    'instructions',
+    'tools',
+    'tool_choice',
+    'text',
+    'reasoning',
+    'parallel_tool_calls',
+  ],
+  chat: ['model', 'messages', 'tools', 'tool_choice', 'response_format', 'reasoning_effort'],
+};
+
+/** An endpoint that counts, and how its callers read the number. */
+export interface CountEndpoint {
+  readonly endpoint: TextEndpoint;
+  readonly replyBody: (inputTokens: number) => object;
+}
+
+export const MESSAGES_COUNT: CountEndpoint = {
+  endpoint: COUNT_TOKENS,
+  replyBody: (inputTokens) => ({ input_tokens: inputTokens }),
+};
+
+export const RESPONSES_COUNT: CountEndpoint = {
+  endpoint: INPUT_TOKENS,
+  replyBody: (inputTokens) => ({ object: 'response.input_tokens', input_tokens: inputTokens }),
+};

@@ -1,0 +1,83 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Candidate } from '@gateway/upstream/catalog';
+import type { RequestHandler } from 'express';
+import type { Carrier } from '../../call/adapter.ts';
+import { threadUnsupported } from '../../call/pin-candidates.ts';
+import { textProtocolOf } from '../../call/target-of.ts';
+import type { TextCall, TextServices } from '../../call/text-call.ts';
+import { refuseParameter } from '../../conversation/losses.ts';
+import { PROTOCOLS } from '../../conversion/protocols.ts';
+import { createPassthrough } from '../../passthrough/passthrough.ts';
+import type { NamedId } from '../../stored/named-ids.ts';
+import { effectiveBody } from '../../translation/effective-body.ts';
+import { parseBody } from '../../wire/raw-json.ts';
+import { rememberCarriers } from '../carriers-of.ts';
+import { candidatesFor, openCall, sendCall } from '../generate.ts';
+import { COUNT_OPERATIONS, type CountEndpoint } from './count-endpoint.ts';
+import { loadTextCounter } from './count-text.ts';
+import { createCountTranslation } from './count-translation.ts';
+import { estimateTokens } from './estimate-tokens.ts';
+
+/** Says that a number was counted with a tokenizer that is not the model's own. */
+const ESTIMATED_HEADER = 'x-gateway-estimated';
+
+/**
+ * Handles an endpoint that counts a request's input tokens. The routes that would answer the request are asked, as far
+ * as they can count; where none can, the gateway estimates.
+ */
+export function createCountHandler(count: CountEndpoint, services: TextServices): RequestHandler {
+  return async (message, response) => {
+    const call = await openCall(count.endpoint, services, message, response);
+    const candidates = (await candidatesFor(call)).filter(isFirstChoice).filter(canCount);
+    if (candidates.length === 0) return estimate(call, count);
+    const carrierOf = rememberCarriers((candidate): Carrier => {
+      const isOwn = candidate.protocol === count.endpoint.protocol;
+      return isOwn ? createPassthrough(call) : createCountTranslation(call, count);
+    });
+    const reply = await sendCall(call, candidates, carrierOf).catch((error: unknown) => {
+      if (isUnknownPath(error)) return null;
+      throw error;
+    });
+    if (reply === null) return estimate(call, count);
+    await carrierOf(reply.candidate).relay(reply);
+  };
+}
+
+/** A reserve of another kind counts differently, so only the routes of the first priority are asked. */
+const isFirstChoice = ({ route }: Candidate, _: number, all: readonly Candidate[]): boolean =>
+  route.priority === all[0]?.route.priority;
+
+const canCount = (candidate: Candidate): boolean =>
+  candidate.channel.paths[COUNT_OPERATIONS[textProtocolOf(candidate)]] !== undefined;
+
+/** Servers of other makers mostly lack this path of a protocol that they speak. */
+const isUnknownPath = (error: unknown): boolean =>
+  error instanceof GatewayError && error.code === 'upstream_misconfigured';
+
+async function estimate(
+  { endpoint, request, services, context, response }: TextCall,
+  { replyBody }: CountEndpoint,
+) {
+  const body = effectiveBody(endpoint.protocol, parseBody(request.bytes.toString()));
+  const unseen = request.ids.find(({ need }) => need === 'required');
+  if (unseen !== undefined) refuseUnseen(unseen);
+  const conversation = PROTOCOLS[endpoint.protocol].decodeRequest(body, services.tokens);
+  const inputTokens = estimateTokens(conversation, await loadTextCounter());
+  context.line.usageEstimated = true;
+  response.writeHead(200, {
+    'content-type': 'application/json',
+    'x-request-id': context.requestId,
+    'request-id': context.requestId,
+    [ESTIMATED_HEADER]: 'true',
+  });
+  response.end(JSON.stringify(replyBody(inputTokens)));
+}
+
+/** What only the provider holds cannot be counted here, and a count without it would be far too low. */
+function refuseUnseen({ kind, path }: NamedId): never {
+  if (kind === 'message') throw threadUnsupported();
+  return refuseParameter(
+    path,
+    'What the provider keeps cannot be counted: no route of this model counts itself.',
+  );
+}

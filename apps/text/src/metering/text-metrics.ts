@@ -1,0 +1,51 @@
+import type { Metrics } from '@gateway/service-kit/metrics';
+import { Counter, Histogram } from 'prom-client';
+import type { TextProtocol } from '../wire/text-protocol.ts';
+import type { Usage } from '../wire/usage.ts';
+
+/** What this service counts beside its requests. Channels are the operator's own few. */
+export interface TextMetrics {
+  tokens(channel: string, usage: Usage): void;
+  firstByte(channel: string, durationMs: number): void;
+  /** Members of requests that could not be said in the upstream's protocol. */
+  losses(caller: TextProtocol, target: TextProtocol, count: number): void;
+}
+
+/** Seconds: a model's first output comes after a tenth of a second or after a minute of thought. */
+const FIRST_BYTE_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 30, 60];
+
+export function createTextMetrics({ registry }: Pick<Metrics, 'registry'>): TextMetrics {
+  const registers = [registry];
+  const tokens = new Counter({
+    name: 'gateway_tokens_total',
+    help: 'Tokens as the upstream reported them; cached input is part of input, reasoning is part of output',
+    labelNames: ['channel', 'kind'],
+    registers,
+  });
+  const firstByte = new Histogram({
+    name: 'gateway_first_byte_seconds',
+    help: 'Time from the request to the first byte of its reply',
+    labelNames: ['channel'],
+    buckets: FIRST_BYTE_BUCKETS,
+    registers,
+  });
+  const losses = new Counter({
+    name: 'gateway_translation_losses_total',
+    help: "Members of requests that were left out because the upstream's protocol or quirks cannot say them",
+    labelNames: ['caller', 'target'],
+    registers,
+  });
+  return {
+    tokens: (channel, usage) => {
+      const kinds = {
+        input: usage.inputTokens,
+        cached_input: usage.cachedInputTokens,
+        output: usage.outputTokens,
+        reasoning: usage.reasoningTokens,
+      };
+      for (const [kind, count] of Object.entries(kinds)) if (count > 0) tokens.inc({ channel, kind }, count);
+    },
+    losses: (caller, target, count) => losses.inc({ caller, target }, count),
+    firstByte: (channel, durationMs) => firstByte.observe({ channel }, durationMs / 1000),
+  };
+}

@@ -1,0 +1,144 @@
+import type { Dropped } from '../conversation/losses.ts';
+import { acceptsPayload, type Target } from '../conversation/target.ts';
+import { type OpaqueTokens, TOKEN_PREFIX, type TokenContent } from '../wire/opaque-token.ts';
+import type { Path } from '../wire/path.ts';
+import { isJsonObject } from '../wire/raw-json.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
+
+type Members = { readonly [member: string]: unknown };
+
+interface Restoration {
+  readonly body: Members;
+  readonly dropped: readonly Dropped[];
+}
+
+/** Whether a request's bytes can hold a token at all; most hold none and need no second look. */
+export const mayHoldTokens = (body: string | Buffer): boolean => body.includes(TOKEN_PREFIX);
+
+/**
+ * A request that stays within its protocol, with the gateway's own tokens taken out: what this upstream made becomes
+ * what it was, blocks of another vendor are left out. Everything else stays as it is. Such tokens come from turns that
+ * another protocol's model answered.
+ */
+export function restoreTokens(body: Members, target: Target, tokens: OpaqueTokens): Restoration {
+  const dropped: Dropped[] = [];
+  const restorer = new Restorer(target, tokens, dropped);
+  const list = body[LIST_MEMBER[target.protocol]];
+  if (!Array.isArray(list)) return { body, dropped };
+  const member = LIST_MEMBER[target.protocol];
+  const restore = {
+    responses: (item: unknown, at: Path) => restorer.item(item, at),
+    messages: (message: unknown, at: Path) => restorer.message(message, at),
+    chat: (message: unknown, at: Path) => restorer.chatMessage(message, at),
+  }[target.protocol];
+  return {
+    body: { ...body, [member]: list.flatMap((entry, index) => restore(entry, [member, index])) },
+    dropped,
+  };
+}
+
+const LIST_MEMBER: Record<TextProtocol, string> = {
+  responses: 'input',
+  messages: 'messages',
+  chat: 'messages',
+};
+
+const REASON = "reasoning that is not this upstream's own";
+
+class Restorer {
+  readonly #target: Target;
+  readonly #tokens: OpaqueTokens;
+  readonly #dropped: Dropped[];
+
+  constructor(target: Target, tokens: OpaqueTokens, dropped: Dropped[]) {
+    this.#target = target;
+    this.#tokens = tokens;
+    this.#dropped = dropped;
+  }
+
+  item(item: unknown, at: Path): unknown[] {
+    if (!isJsonObject(item) || item.type !== 'reasoning') return [item];
+    const content = this.#open(item.encrypted_content);
+    if (content === 'untouched') return [item];
+    if (content?.kind === 'encrypted') return [{ ...item, encrypted_content: content.data }];
+    return this.#drop(at, REASON);
+  }
+
+  message(message: unknown, at: Path): unknown[] {
+    if (!isJsonObject(message) || !Array.isArray(message.content)) return [message];
+    const foreignSearches = new Set(message.content.flatMap((block) => this.#foreignSearchId(block)));
+    const content = message.content.flatMap((block, index) =>
+      this.#block(block, [...at, 'content', index], foreignSearches),
+    );
+    return content.length === 0 && message.content.length > 0 ? [] : [{ ...message, content }];
+  }
+
+  chatMessage(message: unknown, at: Path): unknown[] {
+    if (!isJsonObject(message) || !Array.isArray(message.reasoning_details)) return [message];
+    const details = message.reasoning_details.flatMap((detail, index) => {
+      const content = isJsonObject(detail) ? this.#open(detail.data ?? detail.signature) : 'untouched';
+      return content === 'untouched' ? [detail] : this.#drop([...at, 'reasoning_details', index], REASON);
+    });
+    const { reasoning_details: _, ...rest } = message;
+    return [details.length === 0 ? rest : { ...rest, reasoning_details: details }];
+  }
+
+  #block(block: unknown, at: Path, foreignSearches: ReadonlySet<unknown>): unknown[] {
+    if (!isJsonObject(block)) return [block];
+    switch (block.type) {
+      case 'thinking':
+      case 'redacted_thinking':
+        return this.#thinking(block, at);
+      case 'server_tool_use':
+        return foreignSearches.has(block.id) ? this.#drop(at, "another provider's search") : [block];
+      case 'web_search_tool_result':
+        return foreignSearches.has(block.tool_use_id) ? this.#drop(at, "another provider's search") : [block];
+      case 'text':
+        return [this.#citedText(block)];
+      default:
+        return [block];
+    }
+  }
+
+  #thinking(block: Members, at: Path): unknown[] {
+    const content = this.#open(block.signature ?? block.data);
+    if (content === 'untouched') return [block];
+    if (content?.kind === 'redacted') return [{ type: 'redacted_thinking', data: content.data }];
+    if (content?.kind !== 'signature') return this.#drop(at, REASON);
+    const thinking = content.texts?.join('\n\n') ?? block.thinking ?? '';
+    return [{ type: 'thinking', thinking, signature: content.data }];
+  }
+
+  /** In history a text counts, not where another vendor found it. */
+  #citedText(block: Members): unknown {
+    const { citations, ...text } = block;
+    if (!Array.isArray(citations)) return block;
+    const own = citations.filter(
+      (citation) => !(isJsonObject(citation) && isToken(citation.encrypted_index)),
+    );
+    if (own.length === citations.length) return block;
+    return own.length === 0 ? text : { ...text, citations: own };
+  }
+
+  #foreignSearchId(block: unknown): unknown[] {
+    if (!isJsonObject(block) || block.type !== 'web_search_tool_result') return [];
+    const results = Array.isArray(block.content) ? block.content : [];
+    const isForeign = results.some((result) => isJsonObject(result) && isToken(result.encrypted_content));
+    return isForeign ? [block.tool_use_id] : [];
+  }
+
+  /** What a token holds, where it is one and may go to this upstream; null where it must be dropped. */
+  #open(seal: unknown): TokenContent | 'untouched' | null {
+    if (typeof seal !== 'string') return 'untouched';
+    const content = this.#tokens.open(seal);
+    if (content === 'foreign') return 'untouched';
+    return content !== 'broken' && acceptsPayload(this.#target, content) ? content : null;
+  }
+
+  #drop(path: Path, reason: string): [] {
+    this.#dropped.push({ path, reason });
+    return [];
+  }
+}
+
+const isToken = (value: unknown): boolean => typeof value === 'string' && value.startsWith(TOKEN_PREFIX);

@@ -1,0 +1,173 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { UsageResult } from '@gateway/contracts/usage-record';
+import type { Meter } from '@gateway/metering/meter/meter';
+import type { LogFields } from '@gateway/service-kit/request-context';
+import type { Upstream } from '@gateway/upstream/upstream';
+import { usageOfConsumption } from '../../metering/consumption.ts';
+import type { TextMetrics } from '../../metering/text-metrics.ts';
+import { type JsonObject, parseObject } from '../../wire/json-object.ts';
+import { candidateAt } from '../candidate-at.ts';
+import { endingOf, isPending, withoutEnding } from './ending.ts';
+import type { PendingResponse, PendingResponses } from './pending-responses.ts';
+
+/** Books what background responses used when they have ended: once, whether or not anybody reads them. */
+export interface BackgroundUsage {
+  /** How long a reservation has to stand for a response to be looked after. */
+  readonly leaseMs: number;
+  /** Looks after a response from now on. @throws what Redis throws */
+  add(response: PendingResponse): Promise<void>;
+  /** Another way to learn how it went was faster: nobody looks any more. */
+  forget(id: string): Promise<void>;
+  /** Takes what a caller has been shown of a response, so that an end that was seen is booked. */
+  seen(id: string, response: JsonObject): Promise<void>;
+  /** Looks at once, before the provider forgets the response. */
+  look(id: string): Promise<void>;
+  /** Stops looking; waits for the looks under way. */
+  close(): Promise<void>;
+}
+
+export interface BackgroundUsageOptions {
+  readonly pending: PendingResponses;
+  readonly upstream: Pick<Upstream, 'configuration' | 'send'>;
+  readonly meter: Pick<Meter, 'settleOnce'>;
+  readonly metrics: Pick<TextMetrics, 'tokens'>;
+  readonly now: () => number;
+  /** Until a response is looked at for the first time, and how often what is due is looked for. */
+  readonly pollMs: number;
+  /** After this time a response is booked as estimated, and its provider gets no more requests about it. */
+  readonly giveUpMs: number;
+  /** Gets the log fields of each response that was booked. */
+  readonly onBooked: (line: LogFields) => void;
+  /** Called once per outage of Redis, with its reason. */
+  readonly onProblem: (reason: string) => void;
+}
+
+/** Providers that one process asks at the same time. */
+const LOOKS_AT_ONCE = 16;
+const LOOK_TIMEOUT_MS = 10_000;
+/** Longer than a look, so that no other process looks at the same time; a process that dies delays it by no more. */
+const CLAIM_MS = 15_000;
+/** The wait between looks grows with the age of the response, up to this. */
+const MAX_WAIT_MS = 60_000;
+const WAIT_PER_AGE = 0.25;
+/** By how much a reservation outlives the looking, so that it is booked here and not as an abandoned one. */
+const LEASE_MARGIN_MS = 600_000;
+/** A response may hold pictures. */
+const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+
+export function createBackgroundUsage(options: BackgroundUsageOptions): BackgroundUsage {
+  const { pending, upstream, meter, metrics, now, pollMs, giveUpMs, onBooked, onProblem } = options;
+  let round: Promise<void> | null = null;
+  let isAway = false;
+  let isClosed = false;
+
+  const book = async (response: PendingResponse, result: UsageResult): Promise<void> => {
+    const { id, subject, origin } = response;
+    if (await meter.settleOnce(subject, result)) {
+      metrics.tokens(origin.channel, usageOfConsumption(result.consumption));
+      onBooked(lineOf(response, result));
+    }
+    await pending.remove(id);
+  };
+
+  const lookAt = async (response: PendingResponse): Promise<void> => {
+    const ageMs = now() - response.subject.startedAtMs;
+    const shown = await read(upstream, response);
+    const ending = typeof shown === 'string' ? null : endingOf(response, shown, now());
+    if (ending !== null) await book(response, ending);
+    else if (shown === 'gone' || ageMs >= giveUpMs) await book(response, withoutEnding(response, now()));
+    else await pending.lookAgain(response.id, nextWaitMs(ageMs, pollMs));
+  };
+
+  const lookAtAllDue = async (): Promise<void> => {
+    for (;;) {
+      const due = await pending.claim(CLAIM_MS, LOOKS_AT_ONCE);
+      await Promise.all(due.map(lookAt));
+      isAway = false;
+      if (due.length < LOOKS_AT_ONCE || isClosed) return;
+    }
+  };
+
+  const timer = setInterval(() => {
+    round ??= lookAtAllDue()
+      .catch((cause: unknown) => {
+        if (!isAway) onProblem(cause instanceof Error ? cause.message : String(cause));
+        isAway = true;
+      })
+      .finally(() => {
+        round = null;
+      });
+  }, pollMs).unref();
+
+  return {
+    leaseMs: giveUpMs + LEASE_MARGIN_MS,
+    add: (response) => pending.add(response, pollMs),
+    forget: (id) => pending.remove(id),
+    seen: async (id, shown) => {
+      if (isPending(shown)) return;
+      const response = await pending.find(id);
+      if (response === null) return;
+      const ending = endingOf(response, shown, now());
+      if (ending !== null) await book(response, ending);
+    },
+    look: async (id) => {
+      const response = await pending.find(id);
+      if (response !== null) await lookAt(response);
+    },
+    close: async () => {
+      isClosed = true;
+      clearInterval(timer);
+      await round;
+    },
+  };
+}
+
+const nextWaitMs = (ageMs: number, pollMs: number): number =>
+  Math.round(Math.min(Math.max(ageMs * WAIT_PER_AGE, pollMs), Math.max(MAX_WAIT_MS, pollMs)));
+
+/** The response as its provider shows it; `gone` where the provider does not have it any more. */
+async function read(
+  upstream: BackgroundUsageOptions['upstream'],
+  { id, origin }: PendingResponse,
+): Promise<JsonObject | 'gone' | 'unknown'> {
+  const candidate = candidateAt(upstream.configuration, origin);
+  if (candidate === null) return 'unknown';
+  try {
+    const reply = await upstream.send({
+      candidates: [candidate],
+      request: () => ({
+        operation: 'responses',
+        method: 'GET',
+        subpath: `/${encodeURIComponent(id)}`,
+        headers: {},
+      }),
+      dialect: 'openai',
+      work: 'free',
+      streamed: false,
+      signal: AbortSignal.timeout(LOOK_TIMEOUT_MS),
+    });
+    return parseObject((await reply.bytes(MAX_REPLY_BYTES)).toString()) ?? 'unknown';
+  } catch (error) {
+    return error instanceof GatewayError && error.options.relay?.status === 404 ? 'gone' : 'unknown';
+  }
+}
+
+/** The one log line of a background response that has ended. */
+function lineOf({ id, subject, origin }: PendingResponse, result: UsageResult): LogFields {
+  const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = result.consumption;
+  return {
+    responseId: id,
+    usageId: subject.id,
+    keyId: subject.keyId,
+    model: subject.model,
+    channel: origin.channel,
+    outcome: result.outcome,
+    durationMs: result.durationMs,
+    inputTokens,
+    cachedInputTokens,
+    outputTokens,
+    reasoningTokens,
+    costMicroUsd: result.costMicroUsd,
+    ...(result.estimated ? { usageEstimated: true } : {}),
+  };
+}

@@ -1,0 +1,67 @@
+import type { UsageResult } from '@gateway/contracts/usage-record';
+import { PROTOCOLS } from '../../conversion/protocols.ts';
+import { consumptionOf, costOf } from '../../metering/consumption.ts';
+import { estimatedUsage } from '../../metering/estimate.ts';
+import { type JsonObject, numberAt, textAt } from '../../wire/json-object.ts';
+import { NO_USAGE, type Usage } from '../../wire/usage.ts';
+import type { PendingResponse } from './pending-responses.ts';
+
+/** How a response's final states are put down. The others (`queued`, `in_progress`) are not final. */
+const OUTCOMES = new Map<string | null, UsageResult['outcome']>([
+  ['completed', 'ok'],
+  ['incomplete', 'ok'],
+  ['failed', 'failed'],
+  ['cancelled', 'cancelled'],
+]);
+
+const MS_PER_SECOND = 1000;
+
+/** Whether a response goes on without its caller, so that its usage comes later. */
+export const isPending = (response: JsonObject): boolean =>
+  response.background === true && !OUTCOMES.has(textAt(response, 'status'));
+
+/** What a background response is booked with by what its provider shows of it; null while it has not ended. */
+export function endingOf(pending: PendingResponse, response: JsonObject, nowMs: number): UsageResult | null {
+  const outcome = OUTCOMES.get(textAt(response, 'status'));
+  if (outcome === undefined) return null;
+  const { subject, price, origin, estimate } = pending;
+  const reported = PROTOCOLS.responses.readUsage(response);
+  const usage = reported ?? unreported(outcome, response, estimate);
+  const completedAt = numberAt(response, 'completed_at');
+  const endedAtMs = completedAt === null ? nowMs : completedAt * MS_PER_SECOND;
+  return {
+    outcome,
+    channel: origin.channel,
+    attempts: 1,
+    durationMs: Math.max(0, Math.round(endedAtMs - subject.startedAtMs)),
+    firstByteMs: null,
+    consumption: consumptionOf(usage),
+    estimated: reported === null && outcome === 'ok',
+    costMicroUsd: costOf(price, usage),
+  };
+}
+
+/** A response that failed or was cancelled, of which no usage is reported, used nothing; an answer is estimated. */
+function unreported(
+  outcome: UsageResult['outcome'],
+  response: JsonObject,
+  { consumption }: UsageResult,
+): Usage {
+  if (outcome !== 'ok') return NO_USAGE;
+  const outputLength = JSON.stringify(response.output ?? []).length;
+  const output = estimatedUsage(null, { inputLength: 0, outputLength });
+  return { ...output, inputTokens: consumption.inputTokens };
+}
+
+/** What is booked where the provider does not say how it ended. */
+export const withoutEnding = (
+  { estimate, origin, subject }: PendingResponse,
+  nowMs: number,
+): UsageResult => ({
+  ...estimate,
+  outcome: 'abandoned',
+  channel: origin.channel,
+  attempts: 1,
+  durationMs: Math.max(0, nowMs - subject.startedAtMs),
+  estimated: true,
+});

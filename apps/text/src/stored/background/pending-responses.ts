@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { Price } from '@gateway/contracts/price';
+import { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
+import type { Redis, Result } from 'ioredis';
+import { z } from 'zod';
+import { IdOrigin } from '../id-origins.ts';
+
+/** A background response whose provider has not reported its usage yet. */
+export const PendingResponse = z.object({
+  /** The provider's. */
+  id: z.string().min(1),
+  origin: IdOrigin,
+  subject: UsageSubject,
+  /** What is reserved for it, and booked where its provider never says more. */
+  estimate: UsageResult,
+  /** As it was when the request came; null: the model has none. */
+  price: Price.nullable(),
+});
+export type PendingResponse = z.infer<typeof PendingResponse>;
+
+/** Kept in Redis, so that any replica goes on where another one ended. */
+export interface PendingResponses {
+  add(response: PendingResponse, lookInMs: number): Promise<void>;
+  /** Null for one that is not pending, or no longer. */
+  find(id: string): Promise<PendingResponse | null>;
+  /** Takes those that are due; another process gets them when the lease has run out. */
+  claim(leaseMs: number, count: number): Promise<readonly PendingResponse[]>;
+  lookAgain(id: string, inMs: number): Promise<void>;
+  remove(id: string): Promise<void>;
+}
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    gatewaySchedulePending(keyCount: number, ...args: (string | number)[]): Result<number, Context>;
+    gatewayClaimPending(keyCount: number, ...args: (string | number)[]): Result<string[], Context>;
+  }
+}
+
+const DUE = 'gateway:{background}:due';
+const KNOWN = 'gateway:{background}:pending';
+
+const script = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
+const SCHEDULE = script('./schedule-pending.lua');
+const CLAIM = script('./claim-pending.lua');
+
+export function createPendingResponses(redis: Redis): PendingResponses {
+  redis.defineCommand('gatewaySchedulePending', { lua: SCHEDULE });
+  redis.defineCommand('gatewayClaimPending', { lua: CLAIM });
+  const schedule = async (id: string, inMs: number, known: string): Promise<void> => {
+    await redis.gatewaySchedulePending(2, DUE, KNOWN, id, inMs, known);
+  };
+  const read = (text: string): PendingResponse => PendingResponse.parse(JSON.parse(text));
+  return {
+    add: (response, lookInMs) => schedule(response.id, lookInMs, JSON.stringify(response)),
+    find: async (id) => {
+      const text = await redis.hget(KNOWN, id);
+      return text === null ? null : read(text);
+    },
+    claim: async (leaseMs, count) => {
+      const claimed = await redis.gatewayClaimPending(2, DUE, KNOWN, leaseMs, count);
+      return claimed.map(read);
+    },
+    lookAgain: (id, inMs) => schedule(id, inMs, ''),
+    remove: async (id) => {
+      await redis.multi().zrem(DUE, id).hdel(KNOWN, id).exec();
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { Quirks, type QuirksInput } from '@gateway/contracts/quirks';
+import type { Surroundings, Target } from '../conversation/target.ts';
+import { createOpaqueTokens } from '../wire/opaque-token.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
+
+/** What tests give in the place of randomness and time: ids that count, and one moment. */
+export function testSurroundings(): Surroundings {
+  let minted = 0;
+  return {
+    mintId: (prefix) => {
+      minted += 1;
+      return `${prefix}${String(minted).padStart(4, '0')}`;
+    },
+    nowSeconds: () => 1_795_000_000,
+    tokens: testTokens,
+    cleanText: (text) => text.replaceAll('sk-secret', '[removed]'),
+  };
+}
+
+export const testTokens = createOpaqueTokens('a secret for tests only');
+
+const VENDORS = { responses: 'openai', messages: 'anthropic', chat: 'open' } as const;
+
+export const testTarget = (
+  protocol: TextProtocol,
+  quirks: QuirksInput = {},
+  more: Partial<Target> = {},
+): Target => ({
+  protocol,
+  model: `upstream-${protocol}`,
+  vendor: VENDORS[protocol],
+  scope: 'our-organisation',
+  quirks: Quirks.parse(quirks),
+  maxOutputTokens: 32_000,
+  builtInTools: 'any',
+  ...more,
+});
