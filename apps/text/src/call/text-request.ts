@@ -29,6 +29,8 @@ export interface TextRequest {
   /** Null where the request leaves it to the model. */
   readonly maxOutputTokens: number | null;
   readonly builtInTools: readonly AskedTool[];
+  /** `tool_choice` is an object: it says which tools, not only whether. */
+  readonly choosesTool: boolean;
 }
 
 /** @throws {GatewayError} for a body that cannot be read, or that is not what the endpoint takes */
@@ -57,6 +59,7 @@ export async function readTextRequest(
     maxOutputTokens: typeof bound === 'number' ? bound : null,
     // Chat Completions has none: what it calls web search is a member of its own.
     builtInTools: protocol === 'chat' ? [] : askedTools(protocol, body),
+    choosesTool: isObject(body.tool_choice),
   };
 }
 

@@ -17,9 +17,6 @@ const nameOf = (value: unknown): unknown => {
   return value.name ?? (isJsonObject(definition) ? definition.name : undefined);
 };
 
-/** Whether a body may name a tool that has to be called. Only such a body is read and written anew. */
-export const mayNameTool = (bytes: Buffer): boolean => bytes.includes('"tool_choice"');
-
 /**
  * A request for a server that ignores a choice that names tools: only these are offered, and a call is required (of a
  * list of allowed tools: as its mode says). A choice that names no offered tool stays as it is.

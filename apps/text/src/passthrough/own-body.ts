@@ -6,7 +6,7 @@ import type { TextCall } from '../call/text-call.ts';
 import { type Dropped, refuseTool } from '../conversation/losses.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
-import { demandOneTool, mayNameTool } from './demand-one-tool.ts';
+import { demandOneTool } from './demand-one-tool.ts';
 import { replaceModel, setMember } from './replace-member.ts';
 import { mayHoldTokens, restoreTokens } from './restore-tokens.ts';
 
@@ -30,7 +30,7 @@ export function ownBody(call: TextCall, candidate: Candidate, streamOptions: Jso
   const { bytes, builtInTools } = request;
   const missing = builtInTools.filter(({ family }) => !offersTool(candidate.route.builtInTools, family));
   const target = targetOf(candidate, model);
-  const isNameless = !target.quirks.namedToolChoice && mayNameTool(bytes);
+  const isNameless = !target.quirks.namedToolChoice && request.choosesTool;
   if (missing.length === 0 && !isNameless && !mayHoldTokens(bytes)) {
     const named = candidate.model === request.model ? bytes : replaceModel(bytes, candidate.model);
     const written = streamOptions === null ? named : setMember(named, 'stream_options', streamOptions);

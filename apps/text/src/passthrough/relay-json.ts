@@ -8,6 +8,7 @@ import type { Reply } from '@gateway/upstream/reply';
 import { isObject, type JsonObject, parseObject } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import { replyHeaders, streamHeaders } from './reply-headers.ts';
+import { partsOf } from './reply-parts.ts';
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
@@ -28,10 +29,11 @@ export const judgeWhole: Judge = (first) => {
 /** What the judge has read need not be read again. */
 const bodies = new WeakMap<Buffer, JsonObject>();
 
+/** A whole body, or what is read of a large one; null where it is no JSON object. */
 function bodyOf(bytes: Buffer): JsonObject | null {
   const known = bodies.get(bytes);
   if (known !== undefined) return known;
-  const body = parseObject(bytes.toString());
+  const body = partsOf(bytes) ?? parseObject(bytes.toString());
   if (body !== null) bodies.set(bytes, body);
   return body;
 }

@@ -101,5 +101,12 @@ test('a chat request loses sealed reasoning, which no chat server made', () => {
 
 test('only bodies that could hold a token need to be looked at', () => {
   expect(mayHoldTokens(Buffer.from(JSON.stringify({ data: claude })))).toBe(true);
-  expect(mayHoldTokens('{"data":"EqQBnative"}')).toBe(false);
+  expect(mayHoldTokens(Buffer.from('{"data":"EqQBnative"}'))).toBe(false);
+});
+
+test('a token is found wherever it stands, also in a body full of what ends as its prefix does', () => {
+  for (const before of ['', '1_', 'wt1_'.repeat(200), '1_'.repeat(99), 'gwt1'.repeat(30)]) {
+    expect(mayHoldTokens(Buffer.from(`${before}gwt1_x`)), before).toBe(true);
+    expect(mayHoldTokens(Buffer.from(`${before}"ä`)), before).toBe(false);
+  }
 });

@@ -9,7 +9,7 @@ import { readSchema } from '@gateway/contracts/read-schema';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { parseObject } from '../json-object.ts';
+import { parseObject } from '../wire/json-object.ts';
 
 const isSchema = (value: unknown): value is z.ZodType => value instanceof z.ZodType;
 

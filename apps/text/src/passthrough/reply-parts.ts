@@ -1,0 +1,49 @@
+import { parseJson } from '@gateway/contracts/json-depth';
+import { MemberScanner, type MemberSpan } from '../wire/json-members.ts';
+import type { JsonObject } from '../wire/json-object.ts';
+
+/** Smaller replies are parsed whole: that is as fast. */
+const MIN_SIZE_BYTES = 16_384;
+
+/**
+ * What is read of a whole reply that passes, of every protocol: what it used, how it ended, and the ids that it brings.
+ * Others may be large: a response repeats the instructions and the tools of its request, a message holds its content.
+ */
+const READ_MEMBERS: ReadonlySet<string> = new Set([
+  'id',
+  'status',
+  'background',
+  'completed_at',
+  'service_tier',
+  'usage',
+  'conversation',
+  'container',
+  'output',
+  'choices',
+  'data',
+]);
+
+/**
+ * The members of a large reply that are read. Null for small ones, and for all that are not surely an object: those are
+ * for the parser.
+ */
+export function partsOf(reply: Buffer): JsonObject | null {
+  if (reply.length < MIN_SIZE_BYTES) return null;
+  const json = reply.toString('latin1');
+  const scanner = new MemberScanner(json);
+  const parts: [string, MemberSpan][] = [];
+  for (let member = scanner.next(); member !== null; member = scanner.next()) {
+    const name = json.slice(member.nameStart + 1, member.nameEnd - 1);
+    // A name may be written with escapes.
+    if (name.includes('\\')) return null;
+    if (READ_MEMBERS.has(name)) parts.push([name, member]);
+  }
+  if (!scanner.ended) return null;
+  try {
+    return Object.fromEntries(
+      parts.map(([name, { start, end }]) => [name, parseJson(reply.toString('utf8', start, end))]),
+    );
+  } catch {
+    return null;
+  }
+}
