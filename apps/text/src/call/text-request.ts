@@ -4,16 +4,18 @@ import { readJsonBody } from '@gateway/service-kit/json-body';
 import { validate } from '@gateway/service-kit/validate';
 import { type NamedId, namedIds } from '../stored/named-ids.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
+import { mayLosePrecision, parseBody } from '../wire/raw-json.ts';
 import { type AskedTool, askedTools } from './requested-tools.ts';
 import type { TextServices } from './text-call.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 
 /**
- * A validated request: its bytes, and what the gateway itself acts on. What the bytes say is not kept, because a long
- * conversation weighs several times as much as objects, for as long as its answer takes.
+ * A validated request: its bytes, and what the gateway itself acts on. What the bytes say is not kept beyond its first
+ * use, because a long conversation weighs several times as much as objects, for as long as its answer takes.
  */
 export interface TextRequest {
   readonly bytes: Buffer;
+  readonly content: BodyContent;
   readonly model: string;
   readonly streamed: boolean;
   /** Chat: what the caller wants to see in a stream, its usage for one. */
@@ -48,6 +50,7 @@ export async function readTextRequest(
   const bound = body.max_output_tokens ?? body.max_completion_tokens ?? body.max_tokens;
   return {
     bytes,
+    content: new BodyContent(bytes, value),
     model: body.model,
     streamed: body.stream === true,
     streamOptions: isObject(body.stream_options) ? body.stream_options : null,
@@ -61,6 +64,30 @@ export async function readTextRequest(
     builtInTools: protocol === 'chat' ? [] : askedTools(protocol, body),
     choosesTool: isObject(body.tool_choice),
   };
+}
+
+/** What a body's bytes say, from the parsing that checked them as long as nobody has taken it. */
+export class BodyContent {
+  readonly #bytes: Buffer;
+  #checked: unknown;
+
+  constructor(bytes: Buffer, checked: unknown) {
+    this.#bytes = bytes;
+    this.#checked = checked;
+  }
+
+  /** Parsed so that long numbers survive (`parseBody`). It is the taker's own: the next one gets another. */
+  take(): unknown {
+    const checked = this.#checked;
+    this.release();
+    const isExact = checked !== undefined && !mayLosePrecision(this.#bytes.toString('latin1'));
+    return isExact ? checked : parseBody(this.#bytes.toString());
+  }
+
+  /** For a request whose bytes are passed on. */
+  release(): void {
+    this.#checked = undefined;
+  }
 }
 
 /** All of them are looked up in one go. */

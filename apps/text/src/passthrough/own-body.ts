@@ -5,7 +5,7 @@ import { targetOf } from '../call/target-of.ts';
 import type { TextCall } from '../call/text-call.ts';
 import { type Dropped, refuseTool } from '../conversation/losses.ts';
 import type { JsonObject } from '../wire/json-object.ts';
-import { isJsonObject, parseBody } from '../wire/raw-json.ts';
+import { isJsonObject } from '../wire/raw-json.ts';
 import { demandOneTool } from './demand-one-tool.ts';
 import { replaceModel, setMember } from './replace-member.ts';
 import { mayHoldTokens, restoreTokens } from './restore-tokens.ts';
@@ -34,9 +34,10 @@ export function ownBody(call: TextCall, candidate: Candidate, streamOptions: Jso
   if (missing.length === 0 && !isNameless && !mayHoldTokens(bytes)) {
     const named = candidate.model === request.model ? bytes : replaceModel(bytes, candidate.model);
     const written = streamOptions === null ? named : setMember(named, 'stream_options', streamOptions);
+    request.content.release();
     return { body: written, dropped: [] };
   }
-  const parsed = parseBody(bytes.toString());
+  const parsed = request.content.take();
   if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
   const { body, dropped } = restoreTokens(parsed, target, services.tokens);
   const offering = withoutTools(body, missing);

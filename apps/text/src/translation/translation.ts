@@ -10,7 +10,7 @@ import { type Dropped, refuseLosses } from '../conversation/losses.ts';
 import type { AnswerPlan } from '../conversation/target.ts';
 import { type TranslatedRequest, translateRequest } from '../conversion/translate-request.ts';
 import { continueTurn } from '../protocols/messages/paused-turn.ts';
-import { isJsonObject, parseBody } from '../wire/raw-json.ts';
+import { isJsonObject } from '../wire/raw-json.ts';
 import { effectiveBody } from './effective-body.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { type Answer, relayAnswer } from './relay-answer.ts';
@@ -38,7 +38,7 @@ export function createTranslation(call: TextCall): Carrier {
   let asked: Asked | null = null;
 
   const translate = (candidate: Candidate): TranslatedRequest['body'] => {
-    const body = effectiveBody(caller, parseBody(request.bytes.toString()));
+    const body = effectiveBody(caller, request.content.take());
     const target = remedies.apply(targetOf(candidate, model));
     const { plan, dropped, body: written } = translateRequest({ caller, body, target, tokens });
     const unstored = caller === 'responses' && request.stored ? [NOT_STORED] : [];

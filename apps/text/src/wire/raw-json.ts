@@ -19,6 +19,9 @@ declare global {
 /** Nothing shorter than 16 digits and no small exponent can lose precision. */
 const MAY_LOSE_PRECISION = /\d[\d.]{15}|\d[eE]\+?\d{2}/;
 
+/** Whether JSON holds what may be a number that JavaScript would change. */
+export const mayLosePrecision = (text: string): boolean => MAY_LOSE_PRECISION.test(text);
+
 const keepSource = (_key: string, value: unknown, context: { readonly source?: string }): unknown =>
   typeof value === 'number' && context.source !== undefined && String(value) !== context.source
     ? JSON.rawJSON(context.source)
@@ -31,7 +34,7 @@ const keepLongNumbers = (key: string, value: unknown, context: { readonly source
 
 /** Parses a body. Numbers that JavaScript can hold are numbers; only those that it would change stay text. @throws SyntaxError */
 export const parseBody = (text: string): unknown =>
-  MAY_LOSE_PRECISION.test(text) ? JSON.parse(text, keepLongNumbers) : JSON.parse(text);
+  mayLosePrecision(text) ? JSON.parse(text, keepLongNumbers) : JSON.parse(text);
 
 /** Whether a value is a JSON object: not null, no array, no preserved number. */
 export const isJsonObject = (value: unknown): value is { [member: string]: unknown } =>

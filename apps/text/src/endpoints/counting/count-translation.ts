@@ -9,7 +9,6 @@ import { explainRefusal } from '../../translation/explain-refusal.ts';
 import { translatedHead } from '../../translation/reply-head.ts';
 import { translatedHeaders } from '../../translation/upstream-headers.ts';
 import { numberAt, parseObject } from '../../wire/json-object.ts';
-import { parseBody } from '../../wire/raw-json.ts';
 import { COUNT_OPERATIONS, COUNTED_MEMBERS, type CountEndpoint } from './count-endpoint.ts';
 
 const MAX_REPLY_BYTES = 65_536;
@@ -23,7 +22,7 @@ export function createCountTranslation(call: TextCall, { endpoint, replyBody }: 
         const protocol = textProtocolOf(candidate);
         const translated = translateRequest({
           caller: endpoint.protocol,
-          body: effectiveBody(endpoint.protocol, parseBody(request.bytes.toString())),
+          body: effectiveBody(endpoint.protocol, request.content.take()),
           target: targetOf(candidate, model),
           tokens: services.tokens,
         });

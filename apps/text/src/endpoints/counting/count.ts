@@ -10,7 +10,6 @@ import { PROTOCOLS } from '../../conversion/protocols.ts';
 import { createPassthrough } from '../../passthrough/passthrough.ts';
 import type { NamedId } from '../../stored/named-ids.ts';
 import { effectiveBody } from '../../translation/effective-body.ts';
-import { parseBody } from '../../wire/raw-json.ts';
 import { rememberCarriers } from '../carriers-of.ts';
 import { candidatesFor, openCall, sendCall } from '../generate.ts';
 import { COUNT_OPERATIONS, type CountEndpoint } from './count-endpoint.ts';
@@ -58,7 +57,7 @@ async function estimate(
   { endpoint, request, services, context, response }: TextCall,
   { replyBody }: CountEndpoint,
 ) {
-  const body = effectiveBody(endpoint.protocol, parseBody(request.bytes.toString()));
+  const body = effectiveBody(endpoint.protocol, request.content.take());
   const unseen = request.ids.find(({ need }) => need === 'required');
   if (unseen !== undefined) refuseUnseen(unseen);
   const conversation = PROTOCOLS[endpoint.protocol].decodeRequest(body, services.tokens);
