@@ -25,5 +25,5 @@ COPY scripts/check-health.sh scripts/
 RUN mkdir /data /config && chown node:node /data
 USER node
 # HEALTH_URL is where this container's process answers. A shell asks: a Node process would cost 50 ms of processor time each time.
-HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["bash", "scripts/check-health.sh"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["bash", "/gateway/scripts/check-health.sh"]
 CMD ["node", "apps/edge/src/main.ts"]

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { access, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -18,7 +19,9 @@ const ROOT = join(import.meta.dirname, '..');
 const Compose = z.looseObject({
   services: z.record(
     z.string(),
-    z.looseObject({ environment: z.record(z.string(), z.coerce.string()).default({}) }),
+    z.looseObject({
+      command: z.array(z.string()).optional(),
+      environment: z.record(z.string(), z.coerce.string()).default({}) }),
   ),
 });
 const composeText = await readFile(join(ROOT, 'docker-compose.yml'), 'utf8');
@@ -67,6 +70,49 @@ test.for(Object.entries(SETTINGS))(
     expect(settings.safeParse(present).error?.issues).toBeUndefined();
   },
 );
+
+test('the health check is found from whatever folder a container works in', async () => {
+  const dockerfile = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
+  const [, script = ''] = /^HEALTHCHECK .*CMD \["bash", "\/gateway\/([^"]+)"\]$/m.exec(dockerfile) ?? [];
+  expect(script).toBe('scripts/check-health.sh');
+  await access(join(ROOT, script));
+});
+
+const ENTRY = /\/gateway\/(\S+\.ts)$/;
+const IMPORT = /^(?:import|export) (?!type )(?:[^'"`;]*? from )?'([^']+)'|\bimport\('([^']+)'\)/gm;
+const Manifest = z.object({ dependencies: z.record(z.string(), z.string()).default({}) });
+
+/** Every import of another package, by the files that an entry loads. */
+function* importsOf(file: string, seen: Set<string>): Generator<{ readonly by: string; readonly name: string }> {
+  if (seen.has(file)) return;
+  seen.add(file);
+  for (const [, plain, dynamic] of readFileSync(join(ROOT, file), 'utf8').matchAll(IMPORT)) {
+    const name = plain ?? dynamic ?? '';
+    if (name.startsWith('.')) {
+      const next = join(dirname(file), name);
+      if (next.endsWith('.ts')) yield* importsOf(next, seen);
+    } else if (!name.startsWith('node:')) {
+      yield { by: file, name };
+      const [scope, folder, ...rest] = name.split('/');
+      if (scope === '@gateway') yield* importsOf(`packages/${folder}/src/${rest.join('/')}.ts`, seen);
+    }
+  }
+}
+
+test('every container finds what it imports: its image has production dependencies only', () => {
+  const entries = Object.entries(readCompose().services).flatMap(([, { command }]) => ENTRY.exec(String(command?.[1]))?.[1] ?? []);
+  expect(entries).toHaveLength(Object.keys(SETTINGS).length);
+  const seen = new Set<string>();
+  const missing = entries
+    .flatMap((entry) => [...importsOf(entry, seen)])
+    .filter(({ by, name }) => {
+      const folder = by.split('/').slice(0, 2).join('/');
+      const { dependencies } = Manifest.parse(JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')));
+      return !Object.keys(dependencies).some((known) => name === known || name.startsWith(`${known}/`));
+    });
+  expect(seen.size).toBeGreaterThan(300);
+  expect(missing).toEqual([]);
+});
 
 test('the variables that it takes are those of .env.example', async () => {
   const example = await readFile(join(ROOT, '.env.example'), 'utf8');

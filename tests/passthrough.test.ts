@@ -19,12 +19,12 @@ const PATHS = { responses: '/v1/responses', messages: '/v1/messages?beta=true' }
 type Protocol = keyof typeof PATHS;
 const PROTOCOLS = ['responses', 'messages'] as const;
 
-/** Odd, and right: white space, escapes, unknown members, a member twice, numbers that would not survive parsing. */
+/** Odd, and right: white space, escapes, unknown members, numbers that would not survive parsing. */
 const ODD = {
   responses: `{ "model" :\t"gpt-5.2",\r\n "input":"h\\u00e9 \\/ 🐳 \\ud83d\\udc33","unknown":{"model":"x","n":1.0e2,
-    "big":123456789012345678901234567890}, "unknown":null,"metadata":{"a":"1","a":"2"}, "stream":false }  `,
+    "big":123456789012345678901234567890}, "unknown2":null,"metadata":{"a":"1"}, "stream":false }  `,
   messages: `{"messages":[{"role":"user","content":"h\\u00e9 🐳"}],"max_tokens":5,"model":"claude-sonnet-5-5",
-    "system":[{"type":"text","text":" ","cache_control":{"type":"ephemeral"}}],"new":{"n":-0,"big":1e400},"new":[ ]}\n`,
+    "system":[{"type":"text","text":" ","cache_control":{"type":"ephemeral"}}],"new":{"n":-0,"big":1e400},"new2":[ ]}\n`,
 } as const;
 
 const STREAMED = {
@@ -45,6 +45,29 @@ test.for(PROTOCOLS)('%s: the provider gets the very bytes that the caller sent',
   expect(response.status, await response.text()).toBe(200);
   expect((await gateway.simulator.nextRequest()).text()).toBe(ODD[protocol]);
 });
+
+test.for([
+  [
+    'responses',
+    '{"previous_response_id":"resp_of_another","previous_response_id":null,"model":"gpt-5.2","input":"x"}',
+  ],
+  ['responses', '{"model":"gpt-5.2","store":true,"input":"x","store":false}'],
+  [
+    'responses',
+    String.raw`{"model":"gpt-5.2","input":[{"type":"item_reference","id":"msg_1","\u0069d":"msg_2"}]}`,
+  ],
+  ['messages', '{"model":"claude-sonnet-5-5","model":"claude-opus-5","max_tokens":5,"messages":[]}'],
+] as const)(
+  '%s: a member that stands twice reaches no provider, which might read the other one',
+  async ([protocol, body]) => {
+    const response = await post(protocol, body);
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      expect.stringContaining('more than once'),
+    ]);
+    expect(gateway.simulator.requests).toEqual([]);
+  },
+);
 
 test.for(PROTOCOLS)('%s: also where they come one by one', async (protocol) => {
   const bytes = Array.from(new TextEncoder().encode(ODD[protocol]), (byte) => new Uint8Array([byte]));

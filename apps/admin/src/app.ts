@@ -1,3 +1,4 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { checkRequest } from '@gateway/service-kit/check-request';
 import type { Metrics } from '@gateway/service-kit/metrics';
@@ -11,13 +12,7 @@ import {
 } from '@gateway/service-kit/request-context';
 import { requestIdOf } from '@gateway/service-kit/request-id';
 import { type RequestLog, UNKNOWN_PATH } from '@gateway/service-kit/request-log';
-import express, {
-  type ErrorRequestHandler,
-  type Express,
-  type Request,
-  type RequestHandler,
-  type Response,
-} from 'express';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { AdminRoute, BodyBounds } from './admin-route.ts';
 import { mountInstanceProof } from './instance-proof.ts';
 import { sendStream } from './send-stream.ts';
@@ -35,15 +30,14 @@ interface AdminAppOptions extends BodyBounds {
   readonly instanceKey: string | undefined;
 }
 
-/** The admin API: every path below `/admin` wants the admin token first; health and metrics are open, on a private port. */
-export function createAdminApp(options: AdminAppOptions): Express {
+/**
+ * The admin API: every path below `/admin` wants the admin token first; health and metrics are open, on a private port.
+ * Express sees only requests that are well-formed: it would answer others itself.
+ */
+export function createAdminApp(options: AdminAppOptions): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
-  app.use((request, _response, next) => {
-    checkRequest(request);
-    next();
-  });
   mountHealth(app, options.readiness, { tellMissing: true });
   mountMetrics(app, options.metrics);
   mountInstanceProof(app, options.instanceKey);
@@ -60,12 +54,20 @@ export function createAdminApp(options: AdminAppOptions): Express {
   app.use(begin(options, UNKNOWN_PATH), ({ method, path }) => {
     throw new GatewayError('path_not_found', `There is no ${method} ${path}.`);
   });
-  const onError: ErrorRequestHandler = (error, request, response, _next) => {
+  const refuse = (error: unknown, request: IncomingMessage, response: ServerResponse) => {
     const context = findContext(request) ?? openRequest(options, request, response, UNKNOWN_PATH);
     writeAdminError(response, error, context);
   };
+  const onError: ErrorRequestHandler = (error, request, response, _next) => refuse(error, request, response);
   app.use(onError);
-  return app;
+  return (request, response) => {
+    try {
+      checkRequest(request);
+    } catch (error) {
+      return refuse(error, request, response);
+    }
+    app(request, response);
+  };
 }
 
 function mountRoute(app: Express, { method, path, handle }: AdminRoute, options: AdminAppOptions): void {
@@ -83,8 +85,8 @@ const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1
 /** Gives the request its context and its log line. */
 function openRequest(
   { requestLog, deadline }: AdminAppOptions,
-  request: Request,
-  response: Response,
+  request: IncomingMessage,
+  response: ServerResponse,
   endpoint: string,
 ): RequestContext {
   const requestId = requestIdOf(request.headers['x-request-id']);

@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import type { Redis } from 'ioredis';
@@ -42,6 +44,12 @@ async function refused(method: string, path: string, body?: string) {
   const response = await send(method, path, body);
   return { status: response.status, ...Refusal.parse(await response.json()).error };
 }
+
+test.for(['http://[', 'http://', '*'])('a target that is no path is refused: %s', async (target) => {
+  const socket = connect(Number(new URL(admin.url).port), '127.0.0.1');
+  socket.end(`OPTIONS ${target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`);
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 .*application\/json.*malformed_request/s);
+});
 
 test.for([
   '/audit?cursor=x',

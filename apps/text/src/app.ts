@@ -1,5 +1,5 @@
+import type { RequestListener } from 'node:http';
 import { createServiceApp, type ServiceAppOptions } from '@gateway/service-kit/service-app';
-import type { Express } from 'express';
 import type { TextServices } from './call/text-call.ts';
 import { CHAT, MESSAGES, RESPONSES } from './call/text-endpoint.ts';
 import { createCountHandler } from './endpoints/counting/count.ts';
@@ -11,7 +11,7 @@ import { createStoredHandler } from './endpoints/stored-response.ts';
 type TextAppOptions = TextServices & { readonly service: Omit<ServiceAppOptions, 'service' | 'handlers'> };
 
 /** The text service: conversations under three protocols, counting them, and the list of models. */
-export const createTextApp = ({ service, ...services }: TextAppOptions): Express =>
+export const createTextApp = ({ service, ...services }: TextAppOptions): RequestListener =>
   createServiceApp({
     ...service,
     service: 'text',

@@ -1,7 +1,7 @@
+import type { RequestListener } from 'node:http';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
 import type { Started } from '@gateway/service-kit/start-service';
-import type { Express } from 'express';
 import { createTextApp } from './app.ts';
 import type { TextConfig } from './config.ts';
 import { createTextMetrics } from './metering/text-metrics.ts';
@@ -11,7 +11,7 @@ import { createIdOrigins } from './stored/id-origins.ts';
 import { createOpaqueTokens } from './wire/opaque-token.ts';
 
 /** Opens the text service; the process's life closes what it takes. */
-export async function openTextService(started: Started<TextConfig>): Promise<Express> {
+export async function openTextService(started: Started<TextConfig>): Promise<RequestListener> {
   const { config, life, logger } = started;
   const { upstream, redis, meter } = await openModelAccess(started);
   const metrics = createTextMetrics(started.metrics);

@@ -2,6 +2,7 @@ import { GatewayError } from './gateway-error.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const COLON = 0x3a;
 const [OPEN_LIST, OPEN_OBJECT] = [0x5b, 0x7b];
 const [CLOSE_LIST, CLOSE_OBJECT] = [0x5d, 0x7d];
 
@@ -11,30 +12,41 @@ const [CLOSE_LIST, CLOSE_OBJECT] = [0x5d, 0x7d];
  */
 const MAX_DEPTH = 1_000;
 
+interface JsonOutline {
+  readonly isTooDeep: boolean;
+  /** How many members its objects have, a repeated one each time. */
+  readonly memberCount: number;
+}
+
 /**
- * Whether JSON opens more than `maxDepth` lists and objects inside one another. Text that is no JSON gets an answer too,
- * which means nothing: the parser refuses it. Deep JSON costs its parser seconds and recursive functions their stack, so
- * this comes before both; it jumps over strings, and 115 KB take some 45 µs.
+ * Whether JSON opens more than `maxDepth` lists and objects inside one another, and how many members it has. Text that is
+ * no JSON gets an answer too, which means nothing: the parser refuses it. Deep JSON costs its parser seconds and recursive
+ * functions their stack, so this comes before both; it jumps over strings, and 115 KB take some 45 µs.
  */
-export function isDeeperThan(text: string, maxDepth: number): boolean {
-  // What opens must close again.
-  if (text.length <= 2 * maxDepth) return false;
+export function outlineOf(text: string, maxDepth: number): JsonOutline {
   let depth = 0;
+  let memberCount = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
       at = endOfString(text, at);
-      if (at === -1) return false;
-    } else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+      if (at === -1) break;
+    } else if (code === COLON) memberCount += 1;
+    else if (code === OPEN_LIST || code === OPEN_OBJECT) {
       depth += 1;
-      if (depth > maxDepth) return true;
+      if (depth > maxDepth) return { isTooDeep: true, memberCount };
     } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth -= 1;
   }
-  return false;
+  return { isTooDeep: false, memberCount };
 }
 
+/** Whether JSON opens more than `maxDepth` lists and objects inside one another. */
+export const isDeeperThan = (text: string, maxDepth: number): boolean =>
+  // What opens must close again.
+  text.length > 2 * maxDepth && outlineOf(text, maxDepth).isTooDeep;
+
 /** Where the string that begins at `start` has its closing quote; -1 where it has none. */
-function endOfString(text: string, start: number): number {
+export function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let first = end;
     while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1;

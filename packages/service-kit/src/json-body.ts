@@ -1,8 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { isDeeperThan, nestedTooDeeply } from '@gateway/contracts/json-depth';
+import { nestedTooDeeply, outlineOf } from '@gateway/contracts/json-depth';
+import { countMembers, findRepeatedMember } from '@gateway/contracts/repeated-member';
 import { discardRest } from './discard-rest.ts';
+import { openaiPath } from './error-response.ts';
 
 /** A JSON request body: the bytes as they came, which may travel on unchanged, and what they say. */
 export interface JsonBody {
@@ -20,7 +22,7 @@ interface JsonBounds {
  * Reads a whole JSON body within its bounds.
  *
  * @throws {GatewayError} for another content type, an encoding, too many bytes, invalid UTF-8, no body, no JSON, JSON
- * that is nested too deeply
+ * that is nested too deeply, JSON with a repeated member
  */
 export async function readJsonBody(
   request: IncomingMessage,
@@ -36,9 +38,16 @@ export async function readJsonBody(
   const text = bytes.toString();
   // Text beyond ASCII takes twice as long to scan as its bytes do. Brackets and quotes are the same in both.
   const scanned = text.length === bytes.length ? text : bytes.toString('latin1');
-  if (isDeeperThan(scanned, maxDepth)) throw nestedTooDeeply();
+  const { isTooDeep, memberCount } = outlineOf(scanned, maxDepth);
+  if (isTooDeep) throw nestedTooDeeply();
+  const value = parse(text);
+  if (countMembers(value) !== memberCount) throw repeated(text);
+  return { bytes, value };
+}
+
+function parse(text: string): unknown {
   try {
-    return { bytes, value: JSON.parse(text) };
+    return JSON.parse(text);
   } catch (error) {
     throw notJson(positionOf(error));
   }
@@ -95,6 +104,24 @@ function tooLarge(request: IncomingMessage, maxBytes: number): GatewayError {
     'request_too_large',
     `The request body is larger than the ${maxBytes} bytes that are accepted here.`,
   );
+}
+
+/** Finding the place costs more than parsing did, and the place is only a help. */
+const MAX_SEARCHED_LENGTH = 1_000_000;
+const MAX_PATH_LENGTH = 200;
+
+/**
+ * Readers differ in which of them they take (RFC 8259 §4), so that a provider could get an id, or a model, that nobody has
+ * checked.
+ */
+function repeated(text: string): GatewayError {
+  const path = text.length <= MAX_SEARCHED_LENGTH ? findRepeatedMember(text) : null;
+  const place = openaiPath(path ?? []);
+  const isShown = path !== null && place.length <= MAX_PATH_LENGTH;
+  return new GatewayError('invalid_json', {
+    message: `${isShown ? `The member '${place}'` : 'A member'} occurs more than once in its object. Send it once.`,
+    ...(isShown && { path: [...path] }),
+  });
 }
 
 function notJson(hint: string): GatewayError {

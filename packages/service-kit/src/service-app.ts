@@ -1,8 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ENDPOINTS, type ServiceName } from '@gateway/contracts/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Identity, INTERNAL_HEADERS } from '@gateway/contracts/identity';
-import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from 'express';
+import express, { type ErrorRequestHandler, type RequestHandler, type Router } from 'express';
 import { checkRequest } from './check-request.ts';
 import { isStray } from './edge-connection.ts';
 import type { Metrics } from './metrics.ts';
@@ -26,33 +26,40 @@ export interface ServiceAppOptions {
 
 /**
  * A service behind the edge: its rows of the table of endpoints, each taking only requests whose identity the edge
- * signed, its health and metrics, its one log line per request, and the one place where errors become replies.
+ * signed, its health and metrics, its one log line per request, and the one place where errors become replies. Express
+ * sees only requests that are well-formed: it would answer others itself.
  *
  * @throws {Error} at start when a row of the table has no handler or a handler has no row
  */
-export function createServiceApp(options: ServiceAppOptions): Express {
+export function createServiceApp(options: ServiceAppOptions): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
-  app.use(refuseForeign);
   mountEndpoints(app, options);
   mountHealth(app, options.readiness, { tellMissing: true });
   mountMetrics(app, options.metrics);
   app.use((request) => {
     throw new GatewayError('path_not_found', `Invalid URL (${request.method} ${request.path})`);
   });
-  const onError: ErrorRequestHandler = (error, request, response, _next) => {
+  const refuse = (error: unknown, request: IncomingMessage, response: ServerResponse) =>
     writeError(response, error, findContext(request) ?? openUnknown(options, request, response));
-  };
+  const onError: ErrorRequestHandler = (error, request, response, _next) => refuse(error, request, response);
   app.use(onError);
-  return app;
+  return (request, response) => {
+    try {
+      refuseForeign(request, response);
+    } catch (error) {
+      return refuse(error, request, response);
+    }
+    app(request, response);
+  };
 }
 
 /**
  * Ends the connection of a request that the edge would not send. A stray one gets no reply: it would be read as the
  * reply to somebody's request.
  */
-const refuseForeign: RequestHandler = (request, response, next) => {
+function refuseForeign(request: IncomingMessage, response: ServerResponse): void {
   const { shouldKeepAlive } = response;
   response.shouldKeepAlive = false;
   if (isStray(request)) {
@@ -61,8 +68,7 @@ const refuseForeign: RequestHandler = (request, response, next) => {
   }
   checkRequest(request);
   response.shouldKeepAlive = shouldKeepAlive;
-  next();
-};
+}
 
 function mountEndpoints(router: Router, options: ServiceAppOptions): void {
   const unused = new Set(Object.keys(options.handlers));
