@@ -53,12 +53,13 @@ const messageCuts = MESSAGE_FRAMES.slice(1).map((_, index) => index + 1);
 for (const [how, directive, code] of BREAKS) {
   // Each silence costs its time limit, so it is tried at the beginning and at the end only.
   const tried = (cuts: readonly number[]) => (how === 'silent' ? [1, ...cuts.slice(-1)] : cuts);
+  const model = how === 'silent' ? 'impatient' : 'gpt-5.2';
 
   test.for(tried(responseCuts))(
     `a response that is ${how} after %i events ends with error, response.failed and [DONE]`,
     async (after) => {
       stack.first.script({ sse: RESPONSE_FRAMES.join(''), ...directive(after) });
-      const { reply, line } = await ask('/v1/responses', RESPONSE);
+      const { reply, line } = await ask('/v1/responses', { ...RESPONSE, model });
       const whole = await reply.text();
       const before = RESPONSE_FRAMES.slice(0, after).join('');
       expect(whole.startsWith(before)).toBe(true);
@@ -87,7 +88,7 @@ for (const [how, directive, code] of BREAKS) {
     `a message that is ${how} after %i events ends with an error event`,
     async (after) => {
       stack.first.script({ sse: MESSAGE_FRAMES.join(''), ...directive(after) });
-      const { reply, line } = await ask('/v1/messages', MESSAGE);
+      const { reply, line } = await ask('/v1/messages', { ...MESSAGE, model });
       const whole = await reply.text();
       const before = MESSAGE_FRAMES.slice(0, after).join('');
       expect(whole.startsWith(before)).toBe(true);

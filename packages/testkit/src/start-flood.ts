@@ -32,7 +32,10 @@ export async function startFlood(options: FloodOptions): Promise<Flood> {
       state.writtenBytes += piece.length;
       if (response.write(piece)) continue;
       state.isHeldUp = true;
-      await Promise.race([once(response, 'drain'), once(response, 'close')]);
+      const waiting = new AbortController();
+      const { signal } = waiting;
+      await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
+      waiting.abort();
       state.isHeldUp = false;
     }
     response.end(tail);

@@ -13,6 +13,9 @@ let server: TestRedis;
 let redis: Redis;
 let simulator: Simulator;
 let text: TextUnderTest;
+/** Each test has a key of its own: what an earlier one leaves behind does not count for it. */
+let keyId: string;
+let keys = 0;
 
 beforeAll(async () => {
   server = await startRedis();
@@ -48,32 +51,34 @@ afterAll(async () => {
   redis.disconnect();
   await server.close();
 });
-beforeEach(async () => {
-  await redis.flushall();
+beforeEach(() => {
+  keys += 1;
+  keyId = `key_${keys}`;
   simulator.reset();
 });
 
 const budget = (microUsd: number, allowUnpriced = false): Account => ({
-  owner: 'key_one',
+  owner: keyId,
   limits: {},
   budget: { microUsd, period: 'total', allowUnpriced },
 });
 
 const ask = (path: string, body: object, accounts: readonly Account[] = [], init: RequestInit = {}) =>
-  text.fetch(path, { body, identity: { accounts: [...accounts] }, signal: init.signal ?? null });
+  text.fetch(path, { body, identity: { keyId, accounts: [...accounts] }, signal: init.signal ?? null });
 
 async function records(count: number): Promise<UsageRecord[]> {
   const read = async () => {
     const name = redisNames.records(new Date().toISOString().slice(0, 10));
-    return (await redis.xrange(name, '-', '+')).map(([, fields]) =>
+    const all = (await redis.xrange(name, '-', '+')).map(([, fields]) =>
       UsageRecord.parse(JSON.parse(fields[1] ?? '')),
     );
+    return all.filter((record) => record.keyId === keyId);
   };
   await waitFor(async () => (await read()).length >= count);
   return read();
 }
 
-const account = () => redis.hgetall(redisNames.account('key_one', 'total'));
+const account = () => redis.hgetall(redisNames.account(keyId, 'total'));
 
 test.for([
   ['responses', '/v1/responses', { model: 'priced', input: 'Hello.', max_output_tokens: 200 }],
@@ -95,7 +100,7 @@ test.for([
     expect(others).toEqual([]);
     const [used] = Object.values(simulator.ledger());
     expect(record).toMatchObject({
-      keyId: 'key_one',
+      keyId,
       endpoint,
       model: body.model,
       outcome: 'ok',
@@ -149,7 +154,7 @@ test('a budgeted key may not use a model without a price, unless its budget allo
 });
 
 test('a token limit counts what was used, not what was reserved', async () => {
-  const accounts: Account[] = [{ owner: 'key_one', limits: { tokensPerMinute: 1200 }, budget: null }];
+  const accounts: Account[] = [{ owner: keyId, limits: { tokensPerMinute: 1200 }, budget: null }];
   const body = { model: 'priced', input: 'Hello.', max_output_tokens: 1000 };
   expect((await ask('/v1/responses', body, accounts)).status).toBe(200);
   await records(1);
@@ -241,9 +246,9 @@ test.for([
   async ([path, body, limit, remaining, reset]) => {
     for (const stream of [false, true]) {
       const sent = JSON.stringify({ model: 'priced', stream, ...body });
-      const owner = `limited ${path} ${stream}`;
+      const owner = `${keyId} ${stream}`;
       const accounts: Account[] = [{ owner, limits: { tokensPerMinute: 10_000 }, budget: null }];
-      const reply = await text.fetch(path, { body: sent, identity: { accounts } });
+      const reply = await text.fetch(path, { body: sent, identity: { keyId, accounts } });
       expect(reply.status).toBe(200);
       // A token for every two bytes of the request, and the output that it may have.
       const reserved = Math.ceil(sent.length / 2) + 100;
@@ -256,6 +261,9 @@ test.for([
 );
 
 test('a key without a limit on tokens gets no such headers, and never those of the provider', async () => {
-  const reply = await text.fetch('/v1/responses', { body: { model: 'priced', input: 'hi' } });
+  const reply = await text.fetch('/v1/responses', {
+    body: { model: 'priced', input: 'hi' },
+    identity: { keyId },
+  });
   expect([...reply.headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
 });

@@ -34,12 +34,14 @@ export async function startStack({ configuration, ...options }: StackOptions): P
 /** One channel per provider, and models that go to the first one alone. */
 export const PLAIN = (first: string, second: string): string => `
 channels:
-  one: { provider: simulator, baseUrl: "${first}", apiKey: k, timeouts: { idleMs: 300 } }
+  one: { provider: simulator, baseUrl: "${first}", apiKey: k }
+  impatient: { provider: simulator, baseUrl: "${first}", apiKey: k, timeouts: { idleMs: 300 } }
   two: { provider: simulator, baseUrl: "${second}", apiKey: k }
   drained: { provider: simulator, baseUrl: "${first}", apiKey: k, onDisconnect: drain }
 models:
   gpt-5.2: { kind: text, routes: [{ channel: one }] }
   claude-sonnet-5-5: { kind: text, routes: [{ channel: one }] }
+  impatient: { kind: text, routes: [{ channel: impatient }] }
   alias: { kind: text, routes: [{ channel: one, model: gpt-5.2 }] }
   both: { kind: text, routes: [{ channel: one, priority: 0 }, { channel: two, priority: 1 }] }
   patient: { kind: text, routes: [{ channel: drained }] }

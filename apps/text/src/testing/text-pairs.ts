@@ -26,20 +26,27 @@ export const requestOf = (caller: TextProtocolName, model: string, text: string,
 
 export interface PairsOptions {
   readonly keepAliveMs?: number;
+  /** How long the channels may fall silent within a stream. */
+  readonly idleMs?: number;
   /** Further channels and models, as lines of YAML at their place. */
   readonly channels?: string;
   readonly models?: string;
 }
 
 /** The text service before one provider that is reached under each protocol by a channel of its own. */
-export const startPairs = ({ channels = '', models = '', ...options }: PairsOptions = {}): Promise<Stack> =>
+export const startPairs = ({
+  channels = '',
+  models = '',
+  idleMs = 60_000,
+  ...options
+}: PairsOptions = {}): Promise<Stack> =>
   startStack({
     ...options,
     configuration: (first, second) => `
 channels:
-  responses: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [responses], timeouts: { idleMs: 2000 } }
-  messages: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [messages], timeouts: { idleMs: 2000 } }
-  chat: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [chat], timeouts: { idleMs: 2000 }, quirks: { reasoningBack: known } }
+  responses: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [responses], timeouts: { idleMs: ${idleMs} } }
+  messages: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [messages], timeouts: { idleMs: ${idleMs} } }
+  chat: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [chat], timeouts: { idleMs: ${idleMs} }, quirks: { reasoningBack: known } }
   reserve: { provider: simulator, baseUrl: "${second}", apiKey: k, speaks: [chat] }
 ${channels}
 models:

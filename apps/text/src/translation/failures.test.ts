@@ -14,14 +14,20 @@ import {
 } from '../testing/text-pairs.ts';
 
 let stack: Stack;
+/** The same with channels that may not be silent for long. */
+let impatient: Stack;
 beforeAll(async () => {
   const reserved = ['responses', 'messages', 'chat'].map(
     (target) =>
       `  reserved-${target}: { kind: text, routes: [{ channel: ${target} }, { channel: reserve, priority: 1 }] }`,
   );
   stack = await startPairs({ keepAliveMs: 20, models: reserved.join('\n') });
+  impatient = await startPairs({ keepAliveMs: 20, idleMs: 100 });
 });
-afterAll(() => stack[Symbol.asyncDispose]());
+afterAll(async () => {
+  await stack[Symbol.asyncDispose]();
+  await impatient[Symbol.asyncDispose]();
+});
 beforeEach(() => {
   stack.first.reset();
   stack.second.reset();
@@ -36,12 +42,8 @@ const Failure = z.looseObject({
   }),
 });
 
-const ask = (
-  caller: TextProtocolName,
-  model: string,
-  more: object = {},
-  headers: Record<string, string> = {},
-) => stack.text.fetch(PATHS[caller], { body: requestOf(caller, model, 'Hello there', more), headers });
+const ask = (caller: TextProtocolName, model: string, more: object = {}) =>
+  stack.text.fetch(PATHS[caller], { body: requestOf(caller, model, 'Hello there', more) });
 
 /** What a caller is told of an upstream's errors, by the dialect of its endpoint. */
 const CONDITIONS = [
@@ -182,13 +184,17 @@ const BREAKS = [
 test.for(TRANSLATED_PAIRS.flatMap((pair) => BREAKS.map(([how, script]) => ({ ...pair, how, script }))))(
   '$caller over $target: a stream that $how ends as its clients expect, and counts as failed',
   async ({ caller, target, model, how, script }) => {
-    stack.first.script({ tokens: 40, ...script });
+    const { first, text } = how === 'falls silent' ? impatient : stack;
+    first.script({ tokens: 40, ...script });
     const requestId = `req_${caller}_${target}_${how.replaceAll(' ', '_')}`;
-    const reply = await ask(caller, model, { stream: true }, { 'x-request-id': requestId });
+    const reply = await text.fetch(PATHS[caller], {
+      body: requestOf(caller, model, 'Hello there', { stream: true }),
+      headers: { 'x-request-id': requestId },
+    });
     expect(reply.status).toBe(200);
     const events = (await collectSse(reply)).map(({ event = 'message', data }) => ({ event, data }));
     endsOf[caller](events.filter(({ event }) => event !== 'ping'));
-    const line = await waitFor(() => stack.text.lines.find((it) => it.requestId === requestId));
+    const line = await waitFor(() => text.lines.find((it) => it.requestId === requestId));
     expect(line.outcome).not.toBe('ok');
   },
 );
