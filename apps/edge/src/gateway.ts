@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ENDPOINTS, type Endpoint, WEBSOCKET_PATH } from '@gateway/contracts/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
+import { createPathTable, type PathRow, pathOf } from '@gateway/contracts/path-table';
 import type { KeyCache } from '@gateway/metering/keys/key-cache';
 import { UNKNOWN_PATH } from '@gateway/service-kit/request-log';
 import { type CallerSecret, callerSecretOf, invalidKey } from './caller-secret.ts';
@@ -10,7 +11,6 @@ import type { EdgeContext, EdgeContexts } from './edge-context.ts';
 import type { Forwarder } from './forwarder.ts';
 import { isForwarded } from './forwarding.ts';
 import type { OwnKey } from './own-key.ts';
-import { createPathTable, type PathRow } from './path-table.ts';
 import type { Refusals } from './refusals.ts';
 import { requestHeaders } from './request-headers.ts';
 import type { RequestLimits } from './request-limits.ts';
@@ -98,11 +98,6 @@ export function createGateway(options: GatewayOptions) {
     const proceeding = identity instanceof Promise ? identity.then(proceed) : proceed(identity);
     if (proceeding instanceof Promise) proceeding.catch(next);
   };
-}
-
-function pathOf(url: string): string {
-  const query = url.indexOf('?');
-  return query === -1 ? url : url.slice(0, query);
 }
 
 function endpointOf(request: IncomingMessage, row: PathRow | undefined): Endpoint {

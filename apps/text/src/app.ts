@@ -1,5 +1,4 @@
-import { createServiceApp, type ServiceAppOptions } from '@gateway/service-kit/service-app';
-import type { Express } from 'express';
+import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
 import { createCountHandler } from './counting/count.ts';
 import { MESSAGES_COUNT, RESPONSES_COUNT } from './counting/count-endpoint.ts';
 import { createGenerateHandler } from './generate.ts';
@@ -11,8 +10,8 @@ import { CHAT, MESSAGES, RESPONSES } from './text-endpoint.ts';
 type TextAppOptions = TextServices & { readonly service: Omit<ServiceAppOptions, 'service' | 'handlers'> };
 
 /** The text service: conversations under three protocols, counting them, and the list of models. */
-export const createTextApp = ({ service, ...services }: TextAppOptions): Express =>
-  createServiceApp({
+export const createTextService = ({ service, ...services }: TextAppOptions): Service =>
+  createService({
     ...service,
     service: 'text',
     handlers: {

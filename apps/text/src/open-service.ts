@@ -1,8 +1,8 @@
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
+import type { Service } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
-import type { Express } from 'express';
-import { createTextApp } from './app.ts';
+import { createTextService } from './app.ts';
 import { createBackgroundUsage } from './background/background-usage.ts';
 import { createPendingResponses } from './background/pending-responses.ts';
 import type { TextConfig } from './config.ts';
@@ -11,7 +11,7 @@ import { createIdOrigins } from './stored/id-origins.ts';
 import { createTextMetrics } from './text-metrics.ts';
 
 /** Opens the text service; the process's life closes what it takes. */
-export async function openTextService(started: Started<TextConfig>): Promise<Express> {
+export async function openTextService(started: Started<TextConfig>): Promise<Service> {
   const { config, life, logger } = started;
   const { upstream, redis, meter } = await openModelAccess(started);
   const metrics = createTextMetrics(started.metrics);
@@ -29,7 +29,7 @@ export async function openTextService(started: Started<TextConfig>): Promise<Exp
     }),
     (opened) => opened.close(),
   );
-  return createTextApp({
+  return createTextService({
     upstream,
     meter,
     background,

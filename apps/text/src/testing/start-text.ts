@@ -13,7 +13,7 @@ import { parseConfiguration } from '@gateway/upstream/configuration/parse-config
 import { createUpstream, type Upstream } from '@gateway/upstream/upstream';
 import type { Redis } from 'ioredis';
 import pino from 'pino';
-import { createTextApp } from '../app.ts';
+import { createTextService } from '../app.ts';
 import { createBackgroundUsage } from '../background/background-usage.ts';
 import { createPendingResponses } from '../background/pending-responses.ts';
 import { createOpaqueTokens } from '../protocols/opaque-token.ts';
@@ -98,7 +98,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     onBooked: (line) => logger.info(line, 'background response ended'),
     onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
   });
-  const app = createTextApp({
+  const { app } = createTextService({
     meter,
     background,
     now: Date.now,
