@@ -4,10 +4,10 @@ import { serviceAppOptions } from '@gateway/model-service/service-app-options';
 import type { Service } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
 import { createAudioService } from './app.ts';
-import type { AudioConfig } from './config.ts';
+import type { AudioSettings } from './config.ts';
 
 /** Opens the audio service; the process's life closes what it takes. */
-export async function openAudioService(started: Started<AudioConfig>): Promise<Service> {
+export async function openAudioService(started: Started<AudioSettings>): Promise<Service> {
   const { config } = started;
   const access = await openModelAccess(started);
   const { queue, uploads } = await openJobQueue(started, access, ['audio.transcription']);

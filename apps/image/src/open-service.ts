@@ -4,10 +4,10 @@ import { serviceAppOptions } from '@gateway/model-service/service-app-options';
 import type { Service } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
 import { createImageService } from './app.ts';
-import type { ImageConfig } from './config.ts';
+import type { ImageSettings } from './config.ts';
 
 /** Opens the image service; the process's life closes what it takes. */
-export async function openImageService(started: Started<ImageConfig>): Promise<Service> {
+export async function openImageService(started: Started<ImageSettings>): Promise<Service> {
   const { config } = started;
   const access = await openModelAccess(started);
   const jobs = await openJobQueue(started, access, ['image.generation', 'image.edit']);

@@ -5,13 +5,13 @@ import type { Started } from '@gateway/service-kit/start-service';
 import { createTextService } from './app.ts';
 import { createBackgroundUsage } from './background/background-usage.ts';
 import { createPendingResponses } from './background/pending-responses.ts';
-import type { TextConfig } from './config.ts';
+import type { TextSettings } from './config.ts';
 import { createOpaqueTokens } from './protocols/opaque-token.ts';
 import { createIdOrigins } from './stored/id-origins.ts';
 import { createTextMetrics } from './text-metrics.ts';
 
 /** Opens the text service; the process's life closes what it takes. */
-export async function openTextService(started: Started<TextConfig>): Promise<Service> {
+export async function openTextService(started: Started<TextSettings>): Promise<Service> {
   const { config, life, logger } = started;
   const { upstream, redis, meter } = await openModelAccess(started);
   const metrics = createTextMetrics(started.metrics);

@@ -12,7 +12,7 @@ import express, {
 } from 'express';
 import { checkRequest } from './check-request.ts';
 import { isStray } from './edge-connection.ts';
-import type { Metrics } from './metrics.ts';
+import { type Metrics, pageOf } from './metrics.ts';
 import { mountHealth, mountMetrics } from './ops.ts';
 import type { Readiness } from './readiness.ts';
 import { findContext, openContext, type RequestContext } from './request-context.ts';
@@ -101,7 +101,7 @@ function createServiceApp(options: ServiceAppOptions, dispatch: Dispatch): Expre
   app.use(refuseForeign);
   app.use(findEndpoint(options, dispatch));
   mountHealth(app, options.readiness, { tellMissing: true });
-  mountMetrics(app, options.metrics);
+  mountMetrics(app, pageOf(options.metrics));
   app.use((request) => {
     throw new GatewayError('path_not_found', `Invalid URL (${request.method} ${request.path})`);
   });
