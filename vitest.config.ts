@@ -36,7 +36,7 @@ export default defineConfig({
         'redis-server',
         'stack',
       ].map((name) => unit(`packages/${name}`)),
-      ...['edge', 'text', 'image', 'audio', 'admin'].map((name) => unit(`apps/${name}`)),
+      ...['edge', 'text', 'image', 'audio', 'admin', 'gateway'].map((name) => unit(`apps/${name}`)),
       unit('bench'),
       { extends: true, test: { name: 'scripts', root: 'scripts', include: ['**/*.test.ts'] } },
       { extends: true, test: { name: 'stories', root: 'tests', include: ['**/*.test.ts'] } },

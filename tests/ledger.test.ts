@@ -29,6 +29,7 @@ let records: readonly UsageLine[];
 
 beforeAll(async () => {
   gateway = await startGateway({
+    mode: 'each',
     configuration: pricedConfiguration,
     replicas: { edge: 2, text: 2, image: 2, 'image-worker': WORKERS, audio: 2, 'audio-worker': WORKERS },
     env: { WORKER_CONCURRENCY: String(JOBS_AT_A_TIME) },

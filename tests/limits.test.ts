@@ -15,6 +15,7 @@ let gateway: Gateway;
 let edges: readonly string[];
 beforeAll(async () => {
   gateway = await startGateway({
+    mode: 'each',
     configuration: pricedConfiguration,
     replicas: { edge: 2, text: 2, image: 2, 'image-worker': 2, audio: 2, 'audio-worker': 2 },
     env: { WORKER_CONCURRENCY: '16' },

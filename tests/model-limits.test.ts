@@ -7,6 +7,7 @@ import { type Gateway, startGateway } from './support/start-gateway.ts';
 let gateway: Gateway;
 beforeAll(async () => {
   gateway = await startGateway({
+    mode: 'each',
     services: ['edge', 'text', 'admin'],
     replicas: { edge: 2, text: 2 },
     restarts: false,

@@ -11,6 +11,7 @@ import { type Gateway, startGateway } from './support/start-gateway.ts';
 let gateway: Gateway;
 beforeAll(async () => {
   gateway = await startGateway({
+    mode: 'each',
     configuration: (origin) => `
 channels:
   provider: { provider: simulator, baseUrl: "${origin}", apiKey: k }

@@ -28,6 +28,7 @@ const runRedis = async (port?: number): Promise<RedisServer> => {
 beforeAll(async () => {
   redis = await runRedis();
   gateway = await startGateway({
+    mode: 'each',
     services: ['edge', 'text', 'admin'],
     configuration: pricedConfiguration,
     replicas: { edge: 2, text: 2 },

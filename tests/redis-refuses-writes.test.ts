@@ -11,6 +11,7 @@ beforeAll(async () => {
   const [image, audio] = [await freePort(), await freePort()];
   workers = [image, audio].map((port) => `http://127.0.0.1:${port}`);
   gateway = await startGateway({
+    mode: 'each',
     services: ['edge', 'text', 'image', 'image-worker', 'audio', 'audio-worker', 'admin'],
     env: { IMAGE_WORKER_METRICS_PORT: String(image), AUDIO_WORKER_METRICS_PORT: String(audio) },
   });

@@ -11,6 +11,7 @@ import { type Gateway, startGateway } from './support/start-gateway.ts';
 let gateway: Gateway;
 beforeAll(async () => {
   gateway = await startGateway({
+    mode: 'each',
     services: ['edge', 'text', 'image', 'image-worker', 'admin'],
     replicas: { edge: 2, text: 2, image: 2, 'image-worker': 2 },
     env: { WORKER_CONCURRENCY: '1' },

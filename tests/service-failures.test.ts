@@ -22,6 +22,7 @@ const SERVICE_TIMEOUT_MS = 8000;
 let gateway: Gateway;
 beforeAll(async () => {
   gateway = await startGateway({
+    mode: 'each',
     services: ['edge', 'text', 'image', 'audio'],
     env: { EDGE_SERVICE_TIMEOUT_MS: String(SERVICE_TIMEOUT_MS) },
     restarts: false,

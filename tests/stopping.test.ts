@@ -12,6 +12,7 @@ const DRAIN_TIMEOUT_MS = 3000;
 let gateway: Gateway;
 beforeAll(async () => {
   gateway = await startGateway({
+    mode: 'each',
     services: ['edge', 'text', 'image', 'image-worker'],
     env: { DRAIN_TIMEOUT_MS: String(DRAIN_TIMEOUT_MS) },
   });

@@ -7,7 +7,7 @@ import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import OpenAI from 'openai';
 import { ONE_PROVIDER } from './configuration.ts';
 
-export interface GatewayOptions extends Pick<StackOptions, 'services' | 'replicas' | 'restarts'> {
+export interface GatewayOptions extends Pick<StackOptions, 'mode' | 'services' | 'replicas' | 'restarts'> {
   /** YAML, given the provider's origin. Default: `ONE_PROVIDER`. */
   readonly configuration?: (origin: string) => string;
   readonly env?: StackOptions['env'];
@@ -48,12 +48,13 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
 
     const dataFolder = join(folder.path, 'data');
     const lines: { process: string; text: string }[] = [];
-    const { services, replicas, restarts = true } = options;
+    const { mode = 'one', services, replicas, restarts = true } = options;
     const stack = resources.adopt(
       await startStack({
         dataDir: dataFolder,
         configurationPath,
         env: { SIMULATOR_URL: simulator.url, DRAIN_TIMEOUT_MS: '5000', ...options.env },
+        mode,
         restarts,
         onLine: (process, text) => lines.push({ process, text }),
         ...(services ? { services } : {}),

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { checkRequest } from '@gateway/service-kit/check-request';
-import type { Metrics } from '@gateway/service-kit/metrics';
+import type { MetricsPage } from '@gateway/service-kit/metrics';
 import { mountHealth, mountMetrics } from '@gateway/service-kit/ops';
 import type { Readiness } from '@gateway/service-kit/readiness';
 import {
@@ -23,7 +23,8 @@ interface AdminAppOptions extends BodyBounds {
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
   readonly readiness: Readiness;
-  readonly metrics: Metrics;
+  /** For `/metrics`. */
+  readonly page: MetricsPage;
   readonly requestLog: RequestLog;
   readonly deadline: AbortSignal;
   /** By which it proves to the command line which instance it is. */
@@ -39,7 +40,7 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   app.disable('x-powered-by');
   app.set('etag', false);
   mountHealth(app, options.readiness, { tellMissing: true });
-  mountMetrics(app, options.metrics);
+  mountMetrics(app, options.page);
   mountInstanceProof(app, options.instanceKey);
   for (const route of options.routes) mountRoute(app, route, options);
   for (const [path, routes] of Map.groupBy(options.routes, (route) => route.path)) {

@@ -1,8 +1,7 @@
-import type { RequestListener } from 'node:http';
 import type { JobQueue } from '@gateway/jobs/job-queue';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Meter } from '@gateway/metering/meter/meter';
-import { createServiceApp, type ServiceAppOptions } from '@gateway/service-kit/service-app';
+import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { speechHandler } from './speech/speech-handler.ts';
 import { transcriptionsHandler } from './transcriptions/transcriptions-handler.ts';
@@ -20,8 +19,8 @@ interface AudioAppOptions extends Omit<ServiceAppOptions, 'service' | 'handlers'
 }
 
 /** The audio service: speech is streamed straight through, transcriptions go through the queue. */
-export const createAudioApp = (options: AudioAppOptions): RequestListener =>
-  createServiceApp({
+export const createAudioService = (options: AudioAppOptions): Service =>
+  createService({
     ...options,
     service: 'audio',
     handlers: {

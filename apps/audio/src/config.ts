@@ -4,15 +4,20 @@ import type { z } from 'zod';
 
 const MEBIBYTE = 1024 * 1024;
 
-/** `GATEWAY_DATA_DIR` holds uploads too until their job ends: the service and its workers share it. */
-export const AudioConfig = ModelServiceSettings.extend({
-  AUDIO_PORT: setting.port(8083),
+/**
+ * What the audio service reads wherever it runs. `GATEWAY_DATA_DIR` holds uploads too until their job ends: the service
+ * and its workers share it.
+ */
+export const AudioSettings = ModelServiceSettings.extend({
   /** Jobs that may wait before callers are refused. */
   QUEUE_MAX_WAITING: setting.integer(1000, { min: 1 }),
   JSON_MAX_BYTES: setting.integer(32 * MEBIBYTE, { min: 1 }),
   AUDIO_FILE_MAX_BYTES: setting.integer(25 * MEBIBYTE, { min: 1 }),
 });
-export type AudioConfig = z.infer<typeof AudioConfig>;
+export type AudioSettings = z.infer<typeof AudioSettings>;
+
+/** What it reads as a process of its own. */
+export const AudioConfig = AudioSettings.extend({ AUDIO_PORT: setting.port(8083) });
 
 export const AudioWorkerConfig = JobWorkerSettings.extend({
   /** For `/healthz`, `/readyz` and `/metrics`; 0 lets the system choose. */

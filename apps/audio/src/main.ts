@@ -4,5 +4,6 @@ import { openAudioService } from './open-service.ts';
 
 await startService({ service: 'audio', settings: AudioConfig, process }, async (started) => {
   const { AUDIO_PORT: port, HOST: host } = started.config;
-  await started.life.listen(await openAudioService(started), { port, host, portSetting: 'AUDIO_PORT' });
+  const { app } = await openAudioService(started);
+  await started.life.listen(app, { port, host, portSetting: 'AUDIO_PORT' });
 });

@@ -1,17 +1,17 @@
-import type { RequestListener } from 'node:http';
 import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
+import type { Service } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
-import { createAudioApp } from './app.ts';
-import type { AudioConfig } from './config.ts';
+import { createAudioService } from './app.ts';
+import type { AudioSettings } from './config.ts';
 
 /** Opens the audio service; the process's life closes what it takes. */
-export async function openAudioService(started: Started<AudioConfig>): Promise<RequestListener> {
+export async function openAudioService(started: Started<AudioSettings>): Promise<Service> {
   const { config } = started;
   const access = await openModelAccess(started);
   const { queue, uploads } = await openJobQueue(started, access, ['audio.transcription']);
-  return createAudioApp({
+  return createAudioService({
     ...serviceAppOptions(started),
     ...access,
     queue,

@@ -30,7 +30,8 @@ function isHttpOrigin(text: string): boolean {
   );
 }
 
-export const EdgeConfig = ProcessSettings.extend({
+/** What the edge reads wherever the services are. */
+export const EdgeSettings = ProcessSettings.extend({
   PORT: setting.port(8080),
   EDGE_METRICS_PORT: setting.port(9080),
   REDIS_URL: setting.redisUrl(),
@@ -45,9 +46,6 @@ export const EdgeConfig = ProcessSettings.extend({
     .optional(),
   GATEWAY_TIME_ZONE: setting.timeZone(),
   USAGE_SUMS_DAYS: setting.keepSumsDays(),
-  TEXT_URL: serviceUrls('http://127.0.0.1:8081'),
-  IMAGE_URL: serviceUrls('http://127.0.0.1:8082'),
-  AUDIO_URL: serviceUrls('http://127.0.0.1:8083'),
   /**
    * How long a service may take to begin its reply, from the end of the request. Where a job may be waited for, a
    * shorter time counts as `JOB_REPLY_TIMEOUT_MS`.
@@ -63,5 +61,13 @@ export const EdgeConfig = ProcessSettings.extend({
   EDGE_TRUST_PROXY: z.stringbool().default(false),
   /** Web origins whose pages may call the gateway, separated by commas; `*` for all. Default: none. */
   EDGE_CORS_ORIGINS: z.string().default('').transform(list),
+});
+export type EdgeSettings = z.infer<typeof EdgeSettings>;
+
+/** What an edge reads that has its services in other processes. */
+export const EdgeConfig = EdgeSettings.extend({
+  TEXT_URL: serviceUrls('http://127.0.0.1:8081'),
+  IMAGE_URL: serviceUrls('http://127.0.0.1:8082'),
+  AUDIO_URL: serviceUrls('http://127.0.0.1:8083'),
 });
 export type EdgeConfig = z.infer<typeof EdgeConfig>;

@@ -43,11 +43,7 @@ export function configureEdgeServer(
   server.on('clientError', (error: ParserError, socket: Duplex) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
     const failure = parserFailure(error);
-    const underway = forwarder.underwayOn(socket);
-    if (underway !== undefined) {
-      forwarder.fail(underway, failure);
-      return void socket.end();
-    }
+    if (forwarder.failOn(socket, failure)) return void socket.end();
     const requestId = requestIdOf(undefined);
     const dialect = dialectOfPacket(error.rawPacket);
     const status = failure.status(dialect);

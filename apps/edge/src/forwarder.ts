@@ -1,54 +1,32 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { mayWaitForJob, type ServiceName } from '@gateway/contracts/endpoints';
+import type { IncomingMessage } from 'node:http';
+import type { ServiceName } from '@gateway/contracts/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import { JOB_REPLY_TIMEOUT_MS } from '@gateway/contracts/time-limits';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { writeError } from '@gateway/service-kit/write-error';
+import type { Request, Response } from 'express';
 import { createProxyMiddleware, proxyEventsPlugin } from 'http-proxy-middleware';
-import { type BodyLimits, type BodyReading, followBody } from './body-pace.ts';
 import type { EdgeContext } from './edge-context.ts';
 import { type ForwardedEndpoint, type Forwarding, forwardingOf, mayRepeat } from './forwarding.ts';
 import { relayReply } from './relay-reply.ts';
 import { ServiceAgent } from './service-agent.ts';
-import {
-  bodyTooSlow,
-  serviceBrokeOff,
-  serviceDown,
-  serviceLost,
-  serviceTooSlow,
-  shuttingDown,
-} from './service-errors.ts';
+import { serviceBrokeOff, serviceDown, serviceLost } from './service-errors.ts';
 import type { ServicePool } from './service-pool.ts';
-import { createUnderway } from './underway.ts';
+import { type WatchLimits, watchRequests } from './watch-requests.ts';
 
 export interface Forwarder {
   /** Sends a request, whose headers are by now those for the service, on its way; all that can happen there is dealt with. */
-  forward(
-    request: IncomingMessage,
-    response: ServerResponse,
-    context: EdgeContext,
-    endpoint: ForwardedEndpoint,
-  ): void;
-  /** The request that is under way on a connection, for errors that only the connection hears of. */
-  underwayOn(socket: unknown): Forwarding | undefined;
-  fail(forwarding: Forwarding, error: GatewayError): void;
+  forward(request: Request, response: Response, context: EdgeContext, endpoint: ForwardedEndpoint): void;
+  /** Fails the request that is under way on a connection, for errors that only the connection hears of; false where there is none. */
+  failOn(socket: unknown, error: GatewayError): boolean;
   close(): void;
 }
 
-interface ForwarderOptions {
-  readonly pools: Readonly<Record<ServiceName, ServicePool>>;
-  /** How long a service may take from the end of a request until the first byte of its reply. */
-  readonly timeoutMs: number;
-  readonly body: BodyLimits;
-  readonly deadline: AbortSignal;
-}
-
-/** Slow services and slow bodies are looked for this often at most, all requests at once: a timer each would cost every fast one. */
-const MOST_CHECK_INTERVAL_MS = 1000;
-
-export function createForwarder({ pools, timeoutMs, body, deadline }: ForwarderOptions): Forwarder {
+/** Sends requests to services in other processes, over HTTP. */
+export function createForwarder(
+  pools: Readonly<Record<ServiceName, ServicePool>>,
+  limits: WatchLimits,
+): Forwarder {
   const agent = new ServiceAgent();
-  const underway = createUnderway<Forwarding>();
 
   const fail = (forwarding: Forwarding, error: GatewayError): void => {
     if (forwarding.failed) return;
@@ -61,6 +39,12 @@ export function createForwarder({ pools, timeoutMs, body, deadline }: ForwarderO
     }
     if (!request.complete) discardRest(request);
   };
+  const underway = watchRequests<Forwarding>({
+    ...limits,
+    isReplied: ({ replied }) => replied,
+    isHeld: ({ request, serviceRequest }) => serviceRequest === undefined || request.isPaused(),
+    fail,
+  });
 
   const send = (forwarding: Forwarding) => {
     forwarding.serviceRequest = undefined;
@@ -117,35 +101,6 @@ export function createForwarder({ pools, timeoutMs, body, deadline }: ForwarderO
     },
   });
 
-  const slownessOf = (forwarding: Forwarding, nowMs: number): GatewayError | undefined => {
-    if (forwarding.request.complete) {
-      const limitMs = mayWaitForJob(forwarding.endpoint)
-        ? Math.max(timeoutMs, JOB_REPLY_TIMEOUT_MS)
-        : timeoutMs;
-      return nowMs - forwarding.waitingSinceMs >= limitMs ? serviceTooSlow(limitMs) : undefined;
-    }
-    forwarding.waitingSinceMs = nowMs;
-    const reading = bodyReading(forwarding, nowMs);
-    forwarding.followBody ??= followBody(reading, body);
-    const slowness = forwarding.followBody(reading);
-    return slowness && bodyTooSlow(slowness, body);
-  };
-  const failAll = (errorOf: (forwarding: Forwarding) => GatewayError | undefined) => {
-    for (const forwarding of underway.all()) {
-      const error = forwarding.replied ? undefined : errorOf(forwarding);
-      if (error !== undefined) fail(forwarding, error);
-    }
-  };
-  const onDeadline = () => failAll(shuttingDown);
-  deadline.addEventListener('abort', onDeadline, { once: true });
-  const check = setInterval(
-    () => {
-      const nowMs = performance.now();
-      failAll((forwarding) => slownessOf(forwarding, nowMs));
-    },
-    Math.min(timeoutMs, body.idleMs, MOST_CHECK_INTERVAL_MS),
-  );
-
   return {
     forward: (request, response, context, endpoint) => {
       const forwarding: Forwarding = {
@@ -170,19 +125,10 @@ export function createForwarder({ pools, timeoutMs, body, deadline }: ForwarderO
       });
       sendToNext(forwarding);
     },
-    underwayOn: (socket) => underway.all().find(({ request }) => request.socket === socket),
-    fail,
+    failOn: underway.failOn,
     close: () => {
-      clearInterval(check);
-      deadline.removeEventListener('abort', onDeadline);
+      underway.close();
       agent.destroy();
     },
   };
 }
-
-/** The bytes are the connection's, which counts them anyhow. Reading from it stops while the service takes no more. */
-const bodyReading = ({ request, serviceRequest }: Forwarding, nowMs: number): BodyReading => ({
-  nowMs,
-  bytes: request.socket.bytesRead,
-  held: serviceRequest === undefined || request.isPaused(),
-});

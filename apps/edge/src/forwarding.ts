@@ -1,27 +1,19 @@
-import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import type { ClientRequest, ServerResponse } from 'node:http';
 import type { Endpoint, ServiceName } from '@gateway/contracts/endpoints';
-import type { followBody } from './body-pace.ts';
 import type { EdgeContext } from './edge-context.ts';
 import type { ServiceAddress } from './service-pool.ts';
+import type { Watched } from './watch-requests.ts';
 
 export type ForwardedEndpoint = Endpoint<ServiceName>;
 
 export const isForwarded = (endpoint: Endpoint): endpoint is ForwardedEndpoint => endpoint.service !== 'edge';
 
 /** One request on its way through the edge. */
-export interface Forwarding {
-  readonly request: IncomingMessage;
+export interface Forwarding extends Watched {
   readonly response: ServerResponse;
   readonly context: EdgeContext;
-  readonly endpoint: ForwardedEndpoint;
-  /** Since when the service has the whole request, as far as the last look at it saw. */
-  waitingSinceMs: number;
-  /** Follows the body from the first look at which it was not complete. */
-  followBody: ReturnType<typeof followBody> | undefined;
   /** The addresses asked so far; the last one is the current one. */
   readonly tried: ServiceAddress[];
-  /** Kept by the list of those under way. */
-  place: number;
   /** Known from the moment that a connection to the service is established. */
   serviceRequest: ClientRequest | undefined;
   /** How often it was sent again to the same address. */

@@ -1,16 +1,17 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { ENDPOINTS, type Endpoint, WEBSOCKET_PATH } from '@gateway/contracts/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
+import { createPathTable, type PathRow, pathOf } from '@gateway/contracts/path-table';
 import type { KeyCache } from '@gateway/metering/keys/key-cache';
 import { UNKNOWN_PATH } from '@gateway/service-kit/request-log';
+import type { Request, Response } from 'express';
 import { type CallerSecret, callerSecretOf, invalidKey } from './caller-secret.ts';
 import type { CrossOrigin } from './cross-origin.ts';
 import type { EdgeContext, EdgeContexts } from './edge-context.ts';
 import type { Forwarder } from './forwarder.ts';
 import { isForwarded } from './forwarding.ts';
 import type { OwnKey } from './own-key.ts';
-import { createPathTable, type PathRow } from './path-table.ts';
 import type { Refusals } from './refusals.ts';
 import { requestHeaders } from './request-headers.ts';
 import type { RequestLimits } from './request-limits.ts';
@@ -18,15 +19,21 @@ import type { RequestLimits } from './request-limits.ts';
 interface GatewayOptions {
   readonly contexts: EdgeContexts;
   readonly identify: KeyCache['identify'];
-  readonly sign: (identity: Identity) => string;
-  /** What tells a service that a request begins here. */
-  readonly mark: string;
+  /** By what services in other processes know that a request comes from here; null where they are in this one. */
+  readonly seal: Seal | null;
   readonly limits: RequestLimits;
   readonly refusals: Refusals;
   readonly ownKey: OwnKey;
   readonly forwarder: Forwarder;
   readonly crossOrigin: CrossOrigin;
   readonly trustProxy: boolean;
+}
+
+/** Proves to a service whose request it gets, and from whom. */
+export interface Seal {
+  readonly sign: (identity: Identity) => string;
+  /** What tells a service that a request begins here. */
+  readonly mark: string;
 }
 
 type Next = (error?: unknown) => void;
@@ -45,8 +52,8 @@ export function createGateway(options: GatewayOptions) {
 
   /** Everything that follows once it is known who is calling; `identity` is null on public paths. */
   const admit = (
-    request: IncomingMessage,
-    response: ServerResponse,
+    request: Request,
+    response: Response,
     context: EdgeContext,
     row: PathRow | undefined,
   ): void | Promise<void> => {
@@ -59,8 +66,8 @@ export function createGateway(options: GatewayOptions) {
   };
 
   const answer = (
-    request: IncomingMessage,
-    response: ServerResponse,
+    request: Request,
+    response: Response,
     context: EdgeContext,
     endpoint: Endpoint,
   ): void | Promise<void> => {
@@ -69,14 +76,15 @@ export function createGateway(options: GatewayOptions) {
     if (response.destroyed) return;
     if (!isForwarded(endpoint)) return ownKey.answer(response, context);
     if (request.headers.expect !== undefined) response.writeContinue();
-    const token = identity === null ? undefined : options.sign(identity);
-    const { mark, trustProxy } = options;
-    request.headers = requestHeaders(request, { mark, requestId: context.requestId, token, trustProxy });
+    const { seal, trustProxy } = options;
+    const token = identity === null ? undefined : seal?.sign(identity);
+    const { requestId } = context;
+    request.headers = requestHeaders(request, { mark: seal?.mark, requestId, token, trustProxy });
     context.line.forwardedTo = endpoint.service;
     forwarder.forward(request, response, context, endpoint);
   };
 
-  return (request: IncomingMessage, response: ServerResponse, next: Next) => {
+  return (request: Request, response: Response, next: Next) => {
     const path = pathOf(request.url ?? '/');
     if (!path.startsWith(API_PREFIX)) return next();
     const row = findPath(path);
@@ -98,11 +106,6 @@ export function createGateway(options: GatewayOptions) {
     const proceeding = identity instanceof Promise ? identity.then(proceed) : proceed(identity);
     if (proceeding instanceof Promise) proceeding.catch(next);
   };
-}
-
-function pathOf(url: string): string {
-  const query = url.indexOf('?');
-  return query === -1 ? url : url.slice(0, query);
 }
 
 function endpointOf(request: IncomingMessage, row: PathRow | undefined): Endpoint {

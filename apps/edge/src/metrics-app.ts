@@ -1,11 +1,11 @@
-import type { Metrics } from '@gateway/service-kit/metrics';
+import type { MetricsPage } from '@gateway/service-kit/metrics';
 import { mountMetrics } from '@gateway/service-kit/ops';
 import express, { type Express } from 'express';
 
 /** `/metrics` alone, on a port of its own, because everybody may call the public one. */
-export function createMetricsApp(metrics: Metrics): Express {
+export function createMetricsApp(page: MetricsPage): Express {
   const app = express();
   app.disable('x-powered-by');
-  mountMetrics(app, metrics);
+  mountMetrics(app, page);
   return app;
 }

@@ -44,10 +44,10 @@ const END_TO_END =
 const PLAIN_CONNECTION = /^(keep-alive|close)$/i;
 
 interface Added {
-  /** Stands first: a service knows by it where a request begins. */
-  readonly mark: string;
+  /** Stands first: a service knows by it where a request begins. Undefined for a service in this process. */
+  readonly mark: string | undefined;
   readonly requestId: string;
-  /** The signed identity; undefined on public paths. */
+  /** The signed identity; undefined on public paths, and for a service in this process. */
   readonly token: string | undefined;
   /** Whether the caller's `x-forwarded-*` are a trusted proxy's, and continued. */
   readonly trustProxy: boolean;
@@ -56,13 +56,17 @@ interface Added {
 /** The headers that a service gets for a request. */
 export function requestHeaders(request: IncomingMessage, added: Added): IncomingHttpHeaders {
   const sent = request.headers;
-  const headers: IncomingHttpHeaders = { [INTERNAL_HEADERS.edge]: added.mark };
+  const headers: IncomingHttpHeaders = {};
+  if (added.mark !== undefined) headers[INTERNAL_HEADERS.edge] = added.mark;
   const named = namedByConnection(sent.connection);
   for (const name in sent) {
     if (REMOVED.has(name) || named?.has(name)) continue;
     if (name.startsWith(INTERNAL_PREFIX) && !CALLERS_OWN.has(name)) continue;
     headers[name] = sent[name];
   }
+  // A service in this process reads the body from the caller's own connection.
+  if (added.mark === undefined && sent['transfer-encoding'] !== undefined)
+    headers['transfer-encoding'] = sent['transfer-encoding'];
   addForwarded(headers, request, added.trustProxy);
   headers[INTERNAL_HEADERS.requestId] = added.requestId;
   if (added.token !== undefined) headers[INTERNAL_HEADERS.identity] = added.token;

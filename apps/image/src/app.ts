@@ -1,5 +1,4 @@
-import type { RequestListener } from 'node:http';
-import { createServiceApp, type ServiceAppOptions } from '@gateway/service-kit/service-app';
+import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
 import { assetsHandler } from './handlers/assets-handler.ts';
 import { editsHandler } from './handlers/edits-handler.ts';
 import { generationsHandler } from './handlers/generations-handler.ts';
@@ -8,8 +7,8 @@ import type { ImageService } from './handlers/image-service.ts';
 interface ImageAppOptions extends Omit<ServiceAppOptions, 'service' | 'handlers'>, ImageService {}
 
 /** The image service: images are made by workers, awaited here, and handed out under signed URLs. */
-export const createImageApp = (options: ImageAppOptions): RequestListener =>
-  createServiceApp({
+export const createImageService = (options: ImageAppOptions): Service =>
+  createService({
     ...options,
     service: 'image',
     handlers: {

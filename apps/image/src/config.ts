@@ -4,9 +4,11 @@ import type { z } from 'zod';
 
 const MEBIBYTE = 1024 * 1024;
 
-/** `GATEWAY_DATA_DIR` holds images and uploads too: the service and its workers share it. */
-export const ImageConfig = ModelServiceSettings.extend({
-  IMAGE_PORT: setting.port(8082),
+/**
+ * What the image service reads wherever it runs. `GATEWAY_DATA_DIR` holds images and uploads too: the service and its
+ * workers share it.
+ */
+export const ImageSettings = ModelServiceSettings.extend({
   /** Base of the image URLs: where callers reach the edge. Absent: `PORT` on this machine. */
   PUBLIC_URL: setting.url().optional(),
   /** The edge's. */
@@ -16,7 +18,10 @@ export const ImageConfig = ModelServiceSettings.extend({
   /** Smaller than elsewhere, since a waiting request lies in Redis. */
   IMAGE_JSON_MAX_BYTES: setting.integer(2 * MEBIBYTE, { min: 1 }),
 });
-export type ImageConfig = z.infer<typeof ImageConfig>;
+export type ImageSettings = z.infer<typeof ImageSettings>;
+
+/** What it reads as a process of its own. */
+export const ImageConfig = ImageSettings.extend({ IMAGE_PORT: setting.port(8082) });
 
 export const ImageWorkerConfig = JobWorkerSettings.extend({
   /** For `/healthz`, `/readyz` and `/metrics`; 0 lets the system choose. */

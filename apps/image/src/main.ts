@@ -4,5 +4,6 @@ import { openImageService } from './open-service.ts';
 
 await startService({ service: 'image', settings: ImageConfig, process }, async (started) => {
   const { IMAGE_PORT: port, HOST: host } = started.config;
-  await started.life.listen(await openImageService(started), { port, host, portSetting: 'IMAGE_PORT' });
+  const { app } = await openImageService(started);
+  await started.life.listen(app, { port, host, portSetting: 'IMAGE_PORT' });
 });

@@ -1,17 +1,17 @@
-import type { RequestListener } from 'node:http';
 import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
+import type { Service } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
-import { createImageApp } from './app.ts';
-import type { ImageConfig } from './config.ts';
+import { createImageService } from './app.ts';
+import type { ImageSettings } from './config.ts';
 
 /** Opens the image service; the process's life closes what it takes. */
-export async function openImageService(started: Started<ImageConfig>): Promise<RequestListener> {
+export async function openImageService(started: Started<ImageSettings>): Promise<Service> {
   const { config } = started;
   const access = await openModelAccess(started);
   const jobs = await openJobQueue(started, access, ['image.generation', 'image.edit']);
-  return createImageApp({
+  return createImageService({
     ...serviceAppOptions(started),
     ...access,
     ...jobs,

@@ -1,11 +1,11 @@
 import { ImageOutput } from '@gateway/contracts/jobs';
 import { openJobWorker } from '@gateway/model-service/jobs/open-job-worker';
+import type { JobWorkerSettings } from '@gateway/model-service/settings';
 import type { Started } from '@gateway/service-kit/start-service';
-import type { ImageWorkerConfig } from './config.ts';
 import { imageActs } from './making/make-images.ts';
 
 /** Opens the worker that makes and edits images. */
-export const openImageWorker = (started: Started<ImageWorkerConfig>): Promise<void> =>
+export const openImageWorker = (started: Started<JobWorkerSettings>): Promise<void> =>
   openJobWorker(started, {
     acts: (access) => imageActs({ ...access, now: Date.now }),
     outputFields: (output) => {

@@ -1,5 +1,4 @@
-import type { RequestListener } from 'node:http';
-import { createServiceApp, type ServiceAppOptions } from '@gateway/service-kit/service-app';
+import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { TextServices } from './call/text-call.ts';
 import { CHAT, MESSAGES, RESPONSES } from './call/text-endpoint.ts';
 import { createCountHandler } from './endpoints/counting/count.ts';
@@ -11,8 +10,8 @@ import { createStoredHandler } from './endpoints/stored-response.ts';
 type TextAppOptions = TextServices & { readonly service: Omit<ServiceAppOptions, 'service' | 'handlers'> };
 
 /** The text service: conversations under three protocols, counting them, and the list of models. */
-export const createTextApp = ({ service, ...services }: TextAppOptions): RequestListener =>
-  createServiceApp({
+export const createTextService = ({ service, ...services }: TextAppOptions): Service =>
+  createService({
     ...service,
     service: 'text',
     handlers: {

@@ -4,8 +4,8 @@ import type { z } from 'zod';
 
 const DAY_SECONDS = 86_400;
 
-export const TextConfig = ModelServiceSettings.extend({
-  TEXT_PORT: setting.port(8081),
+/** What the text service reads wherever it runs. */
+export const TextSettings = ModelServiceSettings.extend({
   /** The largest request body, in bytes. */
   TEXT_MAX_BODY_BYTES: setting.integer(32 * 1024 * 1024, { min: 1024 }),
   /** How long the channel of a response is remembered, so that it can be read or continued. */
@@ -17,4 +17,7 @@ export const TextConfig = ModelServiceSettings.extend({
   /** Silence in a stream after which a frame that says nothing is sent; 0 for never. */
   TEXT_KEEP_ALIVE_MS: setting.integer(15_000),
 });
-export type TextConfig = z.infer<typeof TextConfig>;
+export type TextSettings = z.infer<typeof TextSettings>;
+
+/** What it reads as a process of its own. */
+export const TextConfig = TextSettings.extend({ TEXT_PORT: setting.port(8081) });

@@ -1,9 +1,9 @@
-import type { RequestListener } from 'node:http';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
+import type { Service } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
-import { createTextApp } from './app.ts';
-import type { TextConfig } from './config.ts';
+import { createTextService } from './app.ts';
+import type { TextSettings } from './config.ts';
 import { createTextMetrics } from './metering/text-metrics.ts';
 import { createBackgroundUsage } from './stored/background/background-usage.ts';
 import { createPendingResponses } from './stored/background/pending-responses.ts';
@@ -11,7 +11,7 @@ import { createIdOrigins } from './stored/id-origins.ts';
 import { createOpaqueTokens } from './wire/opaque-token.ts';
 
 /** Opens the text service; the process's life closes what it takes. */
-export async function openTextService(started: Started<TextConfig>): Promise<RequestListener> {
+export async function openTextService(started: Started<TextSettings>): Promise<Service> {
   const { config, life, logger } = started;
   const { upstream, redis, meter } = await openModelAccess(started);
   const metrics = createTextMetrics(started.metrics);
@@ -29,7 +29,7 @@ export async function openTextService(started: Started<TextConfig>): Promise<Req
     }),
     (opened) => opened.close(),
   );
-  return createTextApp({
+  return createTextService({
     upstream,
     meter,
     background,

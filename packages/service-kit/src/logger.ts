@@ -4,17 +4,16 @@ import pretty from 'pino-pretty';
 export type { Logger } from 'pino';
 
 export interface LoggerOptions {
-  readonly service: string;
   readonly level: string;
   /** Lines for a person instead of JSON. */
   readonly pretty: boolean;
 }
 
 /**
- * The process's one logger. Lines leave in batches (at the latest after 100 ms) because a write per request costs
+ * The process's one logger, for which each part of the process makes a child with its own `service`. Lines leave in batches (at the latest after 100 ms) because a write per request costs
  * more than the line; `flush` hands over what is still held and is called when the process ends.
  */
-export function createLogger({ service, level, pretty: readable }: LoggerOptions): Logger {
+export function createLogger({ level, pretty: readable }: LoggerOptions): Logger {
   const stream = readable
     ? pretty({
         colorize: true,
@@ -24,5 +23,5 @@ export function createLogger({ service, level, pretty: readable }: LoggerOptions
         sync: true,
       })
     : pino.destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 100 });
-  return pino({ level, base: { service }, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
 }

@@ -1,6 +1,6 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 
-/** A process's Prometheus metrics. Labels come from closed lists; key and request ids never are labels. */
+/** The Prometheus metrics of a process, or of one part of it. Labels come from closed lists; key and request ids never are labels. */
 export interface Metrics {
   readonly registry: Registry;
   request(labels: RequestLabels, durationMs: number): void;
@@ -35,10 +35,48 @@ export type RequestOutcome = 'ok' | 'refused' | 'failed' | 'left';
 /** Seconds; model calls last from milliseconds to minutes. */
 const DURATION_BUCKETS = [0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
+/** What a page of metrics shows. */
+export interface MetricsPage {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
+/** The metrics of a process that is one service, the process's own among them. */
 export function createMetrics(service: string): Metrics {
+  const registry = registryOf(service);
+  collectDefaultMetrics({ register: registry });
+  return metricsIn(registry);
+}
+
+/** The metrics of one part of a process: its requests and what comes of them. */
+export const createPartMetrics = (service: string): Metrics => metricsIn(registryOf(service));
+
+export const pageOf = ({ registry }: Pick<Metrics, 'registry'>): MetricsPage => ({
+  contentType: registry.contentType,
+  text: () => registry.metrics(),
+});
+
+/** One page for a process of several parts: what the process uses, collected once, and what each part counts. */
+export function createSharedPage(process: string, parts: readonly Pick<Metrics, 'registry'>[]): MetricsPage {
+  const own = registryOf(process);
+  collectDefaultMetrics({ register: own });
+  return {
+    contentType: own.contentType,
+    // A metric stands once on a page, with the samples of all parts: their label `service` keeps these apart.
+    text: async () => {
+      const samples = await Promise.all(parts.map(({ registry }) => registry.getMetricsAsJSON()));
+      return `${await own.metrics()}\n${await AggregatorRegistry.aggregate(samples).metrics()}`;
+    },
+  };
+}
+
+function registryOf(service: string): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
-  collectDefaultMetrics({ register: registry });
+  return registry;
+}
+
+function metricsIn(registry: Registry): Metrics {
   const requests = new Counter({
     name: 'gateway_requests_total',
     help: 'Requests, by endpoint, status and outcome',

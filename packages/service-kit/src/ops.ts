@@ -1,6 +1,6 @@
 import express, { type Router } from 'express';
 import type { ProcessSettings } from './config.ts';
-import type { Metrics } from './metrics.ts';
+import type { MetricsPage } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
 import type { Started } from './start-service.ts';
 
@@ -21,19 +21,19 @@ export function mountHealth(
 }
 
 /** `/metrics` in Prometheus' text format. */
-export function mountMetrics(router: Router, metrics: Metrics): void {
+export function mountMetrics(router: Router, { contentType, text }: MetricsPage): void {
   router.get('/metrics', async (_request, response) => {
-    response.type(metrics.registry.contentType).send(await metrics.registry.metrics());
+    response.type(contentType).send(await text());
   });
 }
 
 /** Health and metrics of a process that serves nothing else, on a port of their own. */
 export async function listenForOps(
-  { config, life, metrics }: Started<ProcessSettings>,
+  { config, life, page }: Pick<Started<ProcessSettings>, 'config' | 'life' | 'page'>,
   { port, portSetting }: { readonly port: number; readonly portSetting: string },
 ): Promise<void> {
   const ops = express();
   mountHealth(ops, life.readiness, { tellMissing: true });
-  mountMetrics(ops, metrics);
+  mountMetrics(ops, page);
   await life.listen(ops, { port, host: config.HOST, portSetting });
 }

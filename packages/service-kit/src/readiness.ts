@@ -11,6 +11,12 @@ export interface Readiness {
 /** A check that has not answered by then counts as failed. */
 const CHECK_TIMEOUT_MS = 2000;
 
+/** The same for one part of a process: its checks bear its name. */
+export const readinessOf = (part: string, whole: Readiness): Readiness => ({
+  ...whole,
+  check: (name, passes) => whole.check(`${part} ${name}`, passes),
+});
+
 export function createReadiness(): Readiness {
   const checks = new Map<string, () => boolean | Promise<boolean>>();
   let serving = false;

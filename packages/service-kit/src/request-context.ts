@@ -23,9 +23,12 @@ export interface RequestContext {
 
 /** Where a request keeps its context: nearer, also for the garbage collector, than an entry in a `WeakMap`. */
 const contextOfRequest: unique symbol = Symbol('request context');
+/** What aborts the context's signal. */
+const leavingOfRequest: unique symbol = Symbol('leaving');
 declare module 'node:http' {
   interface IncomingMessage {
     [contextOfRequest]?: RequestContext;
+    [leavingOfRequest]?: AbortController;
   }
 }
 
@@ -56,8 +59,13 @@ export function openContext(
     failure: undefined,
   };
   request[contextOfRequest] = context;
+  request[leavingOfRequest] = leaving;
   return context;
 }
+
+/** Ends a request for its handler as its caller's leaving would: somebody else has answered it. */
+export const leaveRequest = (request: IncomingMessage): void =>
+  request[leavingOfRequest]?.abort(new CallerLeft());
 
 /** The reason of `RequestContext.signal` when the caller went away. */
 export class CallerLeft extends Error {

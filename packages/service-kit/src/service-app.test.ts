@@ -9,7 +9,7 @@ import { createMetrics } from './metrics.ts';
 import { createReadiness } from './readiness.ts';
 import { CallerLeft, contextOf, identityOf } from './request-context.ts';
 import { createRequestLog } from './request-log.ts';
-import { createServiceApp } from './service-app.ts';
+import { createService } from './service-app.ts';
 
 afterEach(closeServers);
 
@@ -163,11 +163,11 @@ test('a service does not start with an endpoint that nobody handles, or a handle
     deadline: new AbortController().signal,
   };
   const handler: RequestHandler = (_request, response) => void response.end();
-  expect(() => createServiceApp({ ...options, handlers: { 'POST /v1/audio/speech': handler } })).toThrow(
+  expect(() => createService({ ...options, handlers: { 'POST /v1/audio/speech': handler } })).toThrow(
     'no handler for POST /v1/audio/transcriptions',
   );
   expect(() =>
-    createServiceApp({
+    createService({
       ...options,
       handlers: {
         'POST /v1/audio/speech': handler,

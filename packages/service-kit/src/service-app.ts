@@ -1,11 +1,17 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { ENDPOINTS, type ServiceName } from '@gateway/contracts/endpoints';
+import { ENDPOINTS, type Endpoint, type ServiceName } from '@gateway/contracts/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Identity, INTERNAL_HEADERS } from '@gateway/contracts/identity';
-import express, { type ErrorRequestHandler, type RequestHandler, type Router } from 'express';
+import { createPathTable, paramsOf, pathOf } from '@gateway/contracts/path-table';
+import express, {
+  type ErrorRequestHandler,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express';
 import { checkRequest } from './check-request.ts';
 import { isStray } from './edge-connection.ts';
-import type { Metrics } from './metrics.ts';
+import { type Metrics, pageOf } from './metrics.ts';
 import { mountHealth, mountMetrics } from './ops.ts';
 import type { Readiness } from './readiness.ts';
 import { findContext, openContext, type RequestContext } from './request-context.ts';
@@ -24,20 +30,77 @@ export interface ServiceAppOptions {
   readonly handlers: Readonly<Record<string, RequestHandler>>;
 }
 
+/** Who sends a request, as the edge knows it. */
+export interface Arrival {
+  /** Null on public paths. */
+  readonly identity: Identity | null;
+  readonly requestId: string;
+}
+
+/** Has an endpoint's handler answer a request that the edge has let in. Whatever goes wrong becomes the reply. */
+export type Dispatch = (endpoint: Endpoint, request: Request, response: Response, arrival: Arrival) => void;
+
+/** A service behind the edge: in the edge's own process, or as a server of its own. */
+export interface Service {
+  readonly dispatch: Dispatch;
+  /** Takes only requests whose identity the edge signed; health and metrics besides. */
+  readonly app: RequestListener;
+}
+
 /**
- * A service behind the edge: its rows of the table of endpoints, each taking only requests whose identity the edge
- * signed, its health and metrics, its one log line per request, and the one place where errors become replies. Express
- * sees only requests that are well-formed: it would answer others itself.
+ * A service's rows of the table of endpoints, its one log line per request, and the one place where errors become
+ * replies.
  *
  * @throws {Error} at start when a row of the table has no handler or a handler has no row
  */
-export function createServiceApp(options: ServiceAppOptions): RequestListener {
+export function createService(options: ServiceAppOptions): Service {
+  const dispatch = createDispatch(options);
+  return { dispatch, app: createServiceApp(options, dispatch) };
+}
+
+function createDispatch({ service, handlers, requestLog, deadline }: ServiceAppOptions): Dispatch {
+  const handlerOf = new Map<Endpoint, RequestHandler>();
+  const unused = new Set(Object.keys(handlers));
+  for (const endpoint of ENDPOINTS) {
+    if (endpoint.service !== service) continue;
+    const name = `${endpoint.method} ${endpoint.path}`;
+    const handler = handlers[name];
+    if (handler === undefined) throw new Error(`no handler for ${name}`);
+    unused.delete(name);
+    handlerOf.set(endpoint, handler);
+  }
+  if (unused.size > 0) throw new Error(`handlers without an endpoint: ${[...unused].join(', ')}`);
+
+  return (endpoint, request, response, { identity, requestId }) => {
+    const context = openContext(request, response, { requestId, identity, deadline });
+    requestLog.observe(request, response, context, endpoint.path);
+    const fail = (error: unknown) => writeError(response, error, context);
+    if (identity === null && endpoint.auth === 'key') return fail(notThroughGateway());
+    const handler = handlerOf.get(endpoint);
+    if (handler === undefined) return fail(new Error(`${endpoint.path} is not an endpoint of ${service}`));
+    request.params = paramsOf(endpoint, pathOf(request.url));
+    try {
+      const handling: unknown = handler(request, response, fail);
+      if (handling instanceof Promise) handling.catch(fail);
+    } catch (error) {
+      fail(error);
+    }
+  };
+}
+
+const notThroughGateway = (): GatewayError =>
+  new GatewayError('missing_key', {
+    message: 'This service answers only requests that came through the gateway. Call the gateway itself.',
+  });
+
+/** Express sees only requests that are well-formed: it would answer others itself. */
+function createServiceApp(options: ServiceAppOptions, dispatch: Dispatch): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
-  mountEndpoints(app, options);
+  app.use(findEndpoint(options, dispatch));
   mountHealth(app, options.readiness, { tellMissing: true });
-  mountMetrics(app, options.metrics);
+  mountMetrics(app, pageOf(options.metrics));
   app.use((request) => {
     throw new GatewayError('path_not_found', `Invalid URL (${request.method} ${request.path})`);
   });
@@ -70,37 +133,16 @@ function refuseForeign(request: IncomingMessage, response: ServerResponse): void
   response.shouldKeepAlive = shouldKeepAlive;
 }
 
-function mountEndpoints(router: Router, options: ServiceAppOptions): void {
-  const unused = new Set(Object.keys(options.handlers));
-  for (const { method, path, service, auth } of ENDPOINTS) {
-    if (service !== options.service) continue;
-    const name = `${method} ${path}`;
-    const handler = options.handlers[name];
-    if (handler === undefined) throw new Error(`no handler for ${name}`);
-    unused.delete(name);
-    const verb = method === 'GET' ? 'get' : method === 'POST' ? 'post' : 'delete';
-    router[verb](path.replaceAll(/\{(\w+)\}/g, ':$1'), openRequest(options, path, auth), handler);
-  }
-  if (unused.size > 0) throw new Error(`handlers without an endpoint: ${[...unused].join(', ')}`);
-}
-
-function openRequest(
-  { verifyIdentity, deadline, requestLog }: ServiceAppOptions,
-  endpoint: string,
-  auth: 'key' | 'public',
-): RequestHandler {
+/** A lookup by path and method: most requests never reach Express's router. */
+function findEndpoint({ service, verifyIdentity }: ServiceAppOptions, dispatch: Dispatch): RequestHandler {
+  const findPath = createPathTable(ENDPOINTS.filter((endpoint) => endpoint.service === service));
   return (request, response, next) => {
+    const endpoint = findPath(pathOf(request.url))?.endpoints.get(request.method);
+    if (endpoint === undefined) return next();
     const token = request.headers[INTERNAL_HEADERS.identity];
     const identity = typeof token === 'string' ? verifyIdentity(token) : undefined;
     const requestId = requestIdOf(request.headers[INTERNAL_HEADERS.requestId]);
-    const context = openContext(request, response, { requestId, identity: identity ?? null, deadline });
-    requestLog.observe(request, response, context, endpoint);
-    if (identity === undefined && auth === 'key') {
-      throw new GatewayError('missing_key', {
-        message: 'This service answers only requests that came through the gateway. Call the gateway itself.',
-      });
-    }
-    next();
+    dispatch(endpoint, request, response, { identity: identity ?? null, requestId });
   };
 }
 

@@ -3,7 +3,15 @@ import type { z } from 'zod';
 import { type ProcessSettings, parseConfig } from './config.ts';
 import { type Life, runService } from './life.ts';
 import { createLogger, type Logger } from './logger.ts';
-import { createMetrics, type Metrics } from './metrics.ts';
+import {
+  createMetrics,
+  createPartMetrics,
+  createSharedPage,
+  type Metrics,
+  type MetricsPage,
+  pageOf,
+} from './metrics.ts';
+import { readinessOf } from './readiness.ts';
 
 interface StartOptions<Schema extends z.ZodType<ProcessSettings>> {
   /** As it appears in log lines and metrics. */
@@ -21,19 +29,76 @@ export interface Started<Config extends ProcessSettings> {
   readonly life: Life;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** The metrics of the whole process, for `/metrics`. */
+  readonly page: MetricsPage;
 }
 
-/** What every `main.ts` and `worker.ts` begins with: settings, logger and metrics, then its life. */
+/** A process that runs several services or workers as its parts. */
+export interface StartedProcess<Config extends ProcessSettings>
+  extends Pick<Started<Config>, 'config' | 'life' | 'page'> {
+  /** A part lives as long as the process; its log lines, metrics and conditions of readiness bear its own name. */
+  part(service: string): Started<Config>;
+}
+
+/** What every `main.ts` and `worker.ts` of one service begins with: settings, logger and metrics, then its life. */
 export async function startService<Schema extends z.ZodType<ProcessSettings>>(
-  { service, settings, process }: StartOptions<Schema>,
+  options: StartOptions<Schema>,
   open: (started: Started<z.infer<Schema>>) => Promise<void>,
+): Promise<void> {
+  const metrics = createMetrics(options.service);
+  await run(options, ({ config, life, rootLogger }) => {
+    const logger = rootLogger.child({ service: options.service });
+    return open({ config, env: options.process.env, life, logger, metrics, page: pageOf(metrics) });
+  });
+}
+
+/** The same for a process of several parts. `service` names the process where no part is meant. */
+export async function startParts<Schema extends z.ZodType<ProcessSettings>>(
+  options: StartOptions<Schema>,
+  open: (started: StartedProcess<z.infer<Schema>>) => Promise<void>,
+): Promise<void> {
+  await run(options, ({ config, life, rootLogger }) => {
+    const parts: Metrics[] = [];
+    const page = createSharedPage(options.service, parts);
+    return open({
+      config,
+      life,
+      page,
+      part: (service) => {
+        const logger = rootLogger.child({ service });
+        const metrics = createPartMetrics(service);
+        parts.push(metrics);
+        const readiness = readinessOf(service, life.readiness);
+        return {
+          config,
+          env: options.process.env,
+          life: { ...life, logger, readiness },
+          logger,
+          metrics,
+          page,
+        };
+      },
+    });
+  });
+}
+
+interface Running<Config> {
+  readonly config: Config;
+  readonly life: Life;
+  /** Without a `service`: each part has its own. */
+  readonly rootLogger: Logger;
+}
+
+async function run<Schema extends z.ZodType<ProcessSettings>>(
+  { service, settings, process }: StartOptions<Schema>,
+  build: (running: Running<z.infer<Schema>>) => Promise<void>,
 ): Promise<void> {
   const config = settingsOrExit(settings, process);
   const pretty = config.LOG_FORMAT === undefined ? process.stdout.isTTY : config.LOG_FORMAT === 'pretty';
-  const logger = createLogger({ service, level: config.LOG_LEVEL, pretty });
-  const metrics = createMetrics(service);
+  const rootLogger = createLogger({ level: config.LOG_LEVEL, pretty });
+  const logger = rootLogger.child({ service });
   await runService({ logger, drainTimeoutMs: config.DRAIN_TIMEOUT_MS, process }, (life) =>
-    open({ config, env: process.env, life, logger, metrics }),
+    build({ config, life, rootLogger }),
   );
 }
 

@@ -5,6 +5,7 @@ import { ConfigurationError } from '@gateway/upstream/configuration/configuratio
 import { placeOf } from './check-redis.ts';
 import { createLinePrinter, wantsPretty } from './line-printer.ts';
 import { onStopSignals } from './on-stop-signals.ts';
+import { processModeOf } from './process-mode.ts';
 import { StartError } from './start-error.ts';
 import { startMessage } from './start-message.ts';
 import { type Stack, startStack } from './start-stack.ts';
@@ -56,6 +57,7 @@ try {
     dataDir,
     env: process.env,
     workingFolder: root,
+    mode: processModeOf(process.env),
     ports: 'fixed',
     onLine: printer.line,
     report: printer.report,

@@ -18,7 +18,15 @@ export interface ProcessRow {
   readonly urlVariable: string | null;
   /** Secrets beside `GATEWAY_SECRET`, which all share. Nobody else gets them. */
   readonly secrets: readonly SecretVariable[];
+  /** Of a process that does the work of several: their names where each has its own process. */
+  readonly parts?: readonly string[];
+  /** Started with the edge, but not for others to reach. */
+  readonly isInternal?: boolean;
 }
+
+/** `one`: a process for the edge, the services and admin, and one for the workers; `each`: a process for each of them. */
+export const PROCESS_MODES = ['one', 'each'] as const;
+export type ProcessMode = (typeof PROCESS_MODES)[number];
 
 export const SECRET_VARIABLES = [
   'GATEWAY_BOOTSTRAP_KEY',
@@ -32,16 +40,20 @@ export const SIMULATOR_PORT = { variable: 'SIMULATOR_PORT', fallback: 8089 };
 /** The edge's second port, for `/metrics`. */
 export const EDGE_METRICS_PORT = { variable: 'EDGE_METRICS_PORT', fallback: 9080 };
 
-/** Every process of the gateway beside Redis. */
-export const PROCESSES = [
-  {
-    name: 'simulator',
-    entry: 'packages/simulator/src/main.ts',
-    stage: 'upstream',
-    port: SIMULATOR_PORT,
-    urlVariable: 'SIMULATOR_URL',
-    secrets: [],
-  },
+export const ADMIN_PORT = { variable: 'ADMIN_PORT', fallback: 8090 };
+
+const SIMULATOR = {
+  name: 'simulator',
+  entry: 'packages/simulator/src/main.ts',
+  stage: 'upstream',
+  port: SIMULATOR_PORT,
+  urlVariable: 'SIMULATOR_URL',
+  secrets: [],
+} as const satisfies ProcessRow;
+
+/** A process for each service and worker. */
+const EACH = [
+  SIMULATOR,
   {
     name: 'text',
     entry: 'apps/text/src/main.ts',
@@ -86,7 +98,7 @@ export const PROCESSES = [
     name: 'admin',
     entry: 'apps/admin/src/main.ts',
     stage: 'service',
-    port: { variable: 'ADMIN_PORT', fallback: 8090 },
+    port: ADMIN_PORT,
     urlVariable: 'ADMIN_URL',
     secrets: ['GATEWAY_ADMIN_TOKEN', 'GATEWAY_BOOTSTRAP_KEY', 'ADMIN_INSTANCE_KEY'],
   },
@@ -101,4 +113,33 @@ export const PROCESSES = [
   },
 ] as const satisfies readonly ProcessRow[];
 
-export type ProcessName = (typeof PROCESSES)[number]['name'];
+/** Where replicas are named, and what a caller asks for, it is by these names in either mode. */
+export type ProcessName = (typeof EACH)[number]['name'];
+
+/** As few processes as there can be. */
+const ONE: readonly ProcessRow[] = [
+  SIMULATOR,
+  {
+    name: 'gateway',
+    entry: 'apps/gateway/src/main.ts',
+    stage: 'edge',
+    port: EDGE_PORT,
+    furtherPorts: [EDGE_METRICS_PORT, ADMIN_PORT],
+    urlVariable: null,
+    secrets: SECRET_VARIABLES,
+    parts: ['edge', 'text', 'image', 'audio', 'admin'],
+  },
+  {
+    name: 'workers',
+    entry: 'apps/gateway/src/worker.ts',
+    stage: 'edge',
+    port: null,
+    urlVariable: null,
+    secrets: [],
+    parts: ['image-worker', 'audio-worker'],
+    isInternal: true,
+  },
+];
+
+/** Every process of the gateway beside Redis. */
+export const PROCESSES: Readonly<Record<ProcessMode, readonly ProcessRow[]>> = { one: ONE, each: EACH };

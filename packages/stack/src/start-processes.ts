@@ -64,13 +64,13 @@ const freePorts = ({ furtherPorts = [] }: ProcessRow): Environment =>
   Object.fromEntries(furtherPorts.map(({ variable }) => [variable, '0']));
 
 /** Only the edge is for others to reach; the rest stays on this machine. */
-function envFor({ stage, secrets }: ProcessRow, env: Environment): Environment {
+function envFor({ stage, secrets, isInternal }: ProcessRow, env: Environment): Environment {
   const granted: readonly string[] = secrets;
   const withheld = SECRET_VARIABLES.filter((secret) => !granted.includes(secret));
   return {
     ...Object.fromEntries(
       Object.entries(env).filter(([name]) => !withheld.some((secret) => secret === name)),
     ),
-    ...(stage === 'edge' ? {} : { HOST: '127.0.0.1' }),
+    ...(stage === 'edge' && !isInternal ? {} : { HOST: '127.0.0.1' }),
   };
 }

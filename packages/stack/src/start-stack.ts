@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
 import { loadConfiguration } from '@gateway/upstream/configuration/load-configuration';
-import { chooseAddresses } from './addresses.ts';
+import { chooseAddresses, type KnownAddresses } from './addresses.ts';
 import { newInstanceKey, removeAdminRecord, writeAdminRecord } from './admin-record.ts';
 import { checkRedis } from './check-redis.ts';
 import { openDataFolder } from './data-folder.ts';
 import type { Environment } from './environment.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { createPortChooser, type PortChoice } from './ports.ts';
-import { PROCESSES, type ProcessName, type ProcessRow } from './process-table.ts';
+import { PROCESSES, type ProcessMode, type ProcessName, type ProcessRow } from './process-table.ts';
 import { loadSecrets } from './secrets.ts';
 import type { StackProcess } from './start-process.ts';
 import { startProcesses } from './start-processes.ts';
@@ -25,9 +25,11 @@ export interface StackOptions {
   readonly workingFolder?: string;
   /** Default: `free`. */
   readonly ports?: PortChoice;
-  /** Which processes to run. Default: all. The simulator runs only if a channel leads to it. */
+  /** Default: `each`. */
+  readonly mode?: ProcessMode;
+  /** What to run. Default: all. A process of several runs for each of its parts. The simulator runs only if a channel leads to it. */
   readonly services?: readonly ProcessName[];
-  /** How many of each. Default: 1. */
+  /** How many of each, in the mode `each`. Default: 1. */
   readonly replicas?: Partial<Record<ProcessName, number>>;
   /** Whether what ends is started again. Default: true. */
   readonly restarts?: boolean;
@@ -93,7 +95,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 }
 
 async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
-  const { ports = 'free', restarts = true, report = () => undefined } = options;
+  const { ports = 'free', mode = 'each', restarts = true, report = () => undefined } = options;
   const signal = options.signal ?? new AbortController().signal;
   const dataFolder = await openDataFolder(options.dataDir);
   fleet.last(dataFolder.release);
@@ -104,7 +106,7 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
   fleet.last(() => removeAdminRecord(dataFolder.path));
 
   const portChooser = createPortChooser({ choice: ports, env: options.env, report });
-  const addresses = await chooseAddresses(portChooser, options.env);
+  const addresses = await chooseAddresses(portChooser, options.env, mode);
   const env: Environment = {
     ...options.env,
     SIMULATOR_URL: addresses.simulatorUrl,
@@ -130,7 +132,7 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
 
   const instanceKey = newInstanceKey();
   const isKnown = (port: ProcessRow['port']) => port !== null && port.variable in addresses.ports;
-  const rows = (options.processes ?? PROCESSES).filter(
+  const rows = (options.processes ?? PROCESSES[mode]).filter(
     isWanted(options, configuration, addresses.simulatorUrl),
   );
   const processes = await startProcesses({
@@ -142,7 +144,7 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
       NODE_ENV: env.NODE_ENV || 'production',
       NODE_OPTIONS: env.NODE_OPTIONS || NODE_OPTIONS,
       NODE_COMPILE_CACHE: env.NODE_COMPILE_CACHE || COMPILE_CACHE,
-      EDGE_METRICS_PORT: String(addresses.ports.EDGE_METRICS_PORT),
+      ...variablesOf(addresses.ports),
       PUBLIC_URL: env.PUBLIC_URL || addresses.edgeUrl,
       REDIS_URL: redisUrl,
       GATEWAY_DATA_DIR: dataFolder.path,
@@ -164,7 +166,7 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
 
   const all = redis ? [redis.process, ...processes] : processes;
   const find = (name: string) => all.find((process) => process.name === name);
-  const adminUrl = find('admin')?.url ?? null;
+  const adminUrl = addresses.adminUrl ?? find('admin')?.url ?? null;
   if (adminUrl !== null) await writeAdminRecord(dataFolder.path, { url: adminUrl, instanceKey });
   return {
     edgeUrl: addresses.edgeUrl,
@@ -190,7 +192,10 @@ function isWanted({ services, env }: StackOptions, { channels }: Configuration, 
   const isSimulated = [...channels.values()].some(
     ({ provider, origin }) => provider === 'simulator' && origin === simulatorUrl,
   );
-  return ({ name, stage }: ProcessRow): boolean =>
-    (services === undefined || services.some((service) => service === name)) &&
+  return ({ name, stage, parts = [name] }: ProcessRow): boolean =>
+    (services === undefined || services.some((service) => parts.includes(service))) &&
     (stage !== 'upstream' || (isSimulated && !env.SIMULATOR_URL));
 }
+
+const variablesOf = (ports: KnownAddresses['ports']): Environment =>
+  Object.fromEntries(Object.entries(ports).map(([variable, port]) => [variable, String(port)]));

@@ -24,7 +24,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
 import { createUpstream } from '@gateway/upstream/upstream';
 import OpenAI from 'openai';
-import { createAudioApp } from '../app.ts';
+import { createAudioService } from '../app.ts';
 import { transcribe } from '../transcriptions/transcribe.ts';
 
 const SECRET = 'a secret that only these tests know of';
@@ -153,7 +153,7 @@ export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 
     },
   };
   const deadline = new AbortController();
-  const app = createAudioApp({
+  const { app } = createAudioService({
     readiness: createReadiness(),
     metrics,
     requestLog,

@@ -25,7 +25,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
 import { createUpstream } from '@gateway/upstream/upstream';
 import OpenAI from 'openai';
-import { createImageApp } from '../app.ts';
+import { createImageService } from '../app.ts';
 import { imageActs } from '../making/make-images.ts';
 
 export const SECRET = 'a secret that only these tests know of';
@@ -163,7 +163,7 @@ export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 }
   const deadline = new AbortController();
   // The service must know where it is before it is asked for the first URL, which is when it is listening.
   const place = { url: '' };
-  const app = createImageApp({
+  const { app } = createImageService({
     readiness: createReadiness(),
     metrics,
     requestLog,

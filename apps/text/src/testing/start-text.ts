@@ -13,7 +13,7 @@ import { parseConfiguration } from '@gateway/upstream/configuration/parse-config
 import { createUpstream, type Upstream } from '@gateway/upstream/upstream';
 import type { Redis } from 'ioredis';
 import pino from 'pino';
-import { createTextApp } from '../app.ts';
+import { createTextService } from '../app.ts';
 import { createTextMetrics } from '../metering/text-metrics.ts';
 import { createBackgroundUsage } from '../stored/background/background-usage.ts';
 import { createPendingResponses } from '../stored/background/pending-responses.ts';
@@ -98,7 +98,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     onBooked: (line) => logger.info(line, 'background response ended'),
     onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
   });
-  const app = createTextApp({
+  const { app } = createTextService({
     meter,
     background,
     now: Date.now,

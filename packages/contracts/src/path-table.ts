@@ -1,4 +1,4 @@
-import { type Endpoint, PATHS_NOT_OFFERED } from '@gateway/contracts/endpoints';
+import { type Endpoint, PATHS_NOT_OFFERED } from './endpoints.ts';
 
 /** One path of the public surface with everything that can be done there. */
 export interface PathRow {
@@ -44,3 +44,21 @@ function findPattern(patterns: readonly Pattern[], path: string): PathRow | unde
 
 /** `.` and `..` name no object; behind us somebody might resolve them into another path. */
 const isName = (segment: string): boolean => segment !== '' && !/^(\.|%2e){1,2}$/i.test(segment);
+
+const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
+
+/** What stands for the `{…}` of an endpoint's path in a request's path that its row was found for, unescaped. */
+export function paramsOf({ path: pattern }: Endpoint, path: string): Readonly<Record<string, string>> {
+  if (!pattern.includes('{')) return NO_PARAMS;
+  const found = path.split('/');
+  const params: Record<string, string> = {};
+  for (const [at, segment] of pattern.split('/').entries())
+    if (segment.startsWith('{')) params[segment.slice(1, -1)] = decodeURIComponent(found[at] ?? '');
+  return params;
+}
+
+/** A request's path: its target without the query string. */
+export function pathOf(url: string): string {
+  const query = url.indexOf('?');
+  return query === -1 ? url : url.slice(0, query);
+}

@@ -1,6 +1,6 @@
-import { ENDPOINTS } from '@gateway/contracts/endpoints';
 import { expect, test } from 'vitest';
-import { createPathTable } from './path-table.ts';
+import { ENDPOINTS } from './endpoints.ts';
+import { createPathTable, paramsOf, pathOf } from './path-table.ts';
 
 const find = createPathTable(ENDPOINTS);
 
@@ -33,4 +33,11 @@ test.for([
 test('a path of the protocol that is not offered is no id', () => {
   expect(find('/v1/responses/compact')).toBeUndefined();
   expect(find('/v1/responses/compact_1')?.path).toBe('/v1/responses/{id}');
+});
+
+test('what stands for {id} is unescaped once, whatever it holds', () => {
+  const path = pathOf('/v1/models/org%2Fmodel%2520a?after=%2F');
+  const endpoint = find(path)?.endpoints.get('GET');
+  if (endpoint === undefined) throw new Error('no such path');
+  expect(paramsOf(endpoint, path)).toEqual({ id: 'org/model%20a' });
 });

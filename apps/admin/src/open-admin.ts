@@ -1,0 +1,69 @@
+import { reportOnce } from '@gateway/metering/broken-records';
+import { createKeyStore } from '@gateway/metering/keys/key-store';
+import { createTeamStore } from '@gateway/metering/keys/team-store';
+import { createRequestRedis } from '@gateway/metering/request-redis';
+import { connectRedis } from '@gateway/service-kit/connect-redis';
+import { createRequestLog } from '@gateway/service-kit/request-log';
+import type { Started } from '@gateway/service-kit/start-service';
+import { createTokenCheck } from './admin-token.ts';
+import { createAdminApp } from './app.ts';
+import { createBalanceReader } from './balances.ts';
+import type { AdminConfig } from './config.ts';
+import { withOpenapi } from './openapi.ts';
+import { createConfigurationReader } from './read-configuration.ts';
+import { auditRoutes } from './routes/audit-routes.ts';
+import { channelRoutes } from './routes/channel-routes.ts';
+import { keyRoutes } from './routes/key-routes.ts';
+import { teamRoutes } from './routes/team-routes.ts';
+import { usageRoutes } from './routes/usage-routes.ts';
+import { createWarnings } from './warnings.ts';
+
+/** Its bodies are small, and no edge stands before it. */
+const REQUEST_TIMEOUT_MS = 60_000;
+
+/** Opens the admin service, and listens. */
+export async function openAdmin({
+  config,
+  env,
+  life,
+  logger,
+  metrics,
+  page,
+}: Started<AdminConfig>): Promise<void> {
+  const now = Date.now;
+  const { readiness, deadline } = life;
+  const redis = life.own(createRequestRedis(config.REDIS_URL), (owned) => owned.disconnect());
+  await connectRedis(redis, { logger, readiness });
+  const onBroken = reportOnce((broken) => {
+    logger.warn(broken, 'a stored record cannot be read and is left out');
+    metrics.brokenRecord(broken.kind);
+  });
+  const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });
+  const teams = createTeamStore({ redis, now, onBroken });
+  const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env });
+  const warnings = createWarnings({ teams, readConfiguration });
+  const readBalance = createBalanceReader({ redis, now, timeZone: config.GATEWAY_TIME_ZONE });
+  const routes = withOpenapi([
+    ...keyRoutes({ keys, warnings, readBalance, now }),
+    ...teamRoutes({ teams, keys, readBalance }),
+    ...usageRoutes({ redis, now, onBroken }),
+    ...auditRoutes({ redis, onBroken }),
+    ...channelRoutes({ readConfiguration }),
+  ]);
+  const app = createAdminApp({
+    routes,
+    checkToken: createTokenCheck(config.GATEWAY_ADMIN_TOKEN),
+    readiness,
+    page,
+    requestLog: createRequestLog({ logger, metrics }),
+    deadline,
+    maxJsonDepth: config.MAX_JSON_DEPTH,
+    instanceKey: config.ADMIN_INSTANCE_KEY,
+  });
+  await life.listen(app, {
+    port: config.ADMIN_PORT,
+    host: config.HOST,
+    portSetting: 'ADMIN_PORT',
+    options: { requestTimeout: REQUEST_TIMEOUT_MS },
+  });
+}

@@ -1,0 +1,91 @@
+import type { ServerResponse } from 'node:http';
+import type { ServiceName } from '@gateway/contracts/endpoints';
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { discardRest } from '@gateway/service-kit/discard-rest';
+import { findContext, leaveRequest } from '@gateway/service-kit/request-context';
+import type { Dispatch } from '@gateway/service-kit/service-app';
+import { writeError } from '@gateway/service-kit/write-error';
+import type { Request, Response } from 'express';
+import type { EdgeContext } from './edge-context.ts';
+import type { Forwarder } from './forwarder.ts';
+import { serviceBrokeOff } from './service-errors.ts';
+import { type Watched, type WatchLimits, watchRequests } from './watch-requests.ts';
+
+/** One request that a service in this process answers. */
+interface Mounted extends Watched {
+  readonly request: Request;
+  readonly response: Response;
+  readonly context: EdgeContext;
+  /** We have answered in the service's stead, or broken its reply off. */
+  failed: boolean;
+}
+
+/**
+ * Hands requests to services in the same process. Callers notice no difference from services behind HTTP: the same
+ * headers, the same time limits, the same errors.
+ */
+export function createMountedForwarder(
+  services: Readonly<Record<ServiceName, Dispatch>>,
+  limits: WatchLimits,
+): Forwarder {
+  const fail = (mounted: Mounted, error: GatewayError): void => {
+    if (mounted.failed) return;
+    mounted.failed = true;
+    const { request, response, context } = mounted;
+    writeError(response, error, context);
+    takeFromHandler(request, response, error);
+    if (!request.complete) discardRest(request);
+  };
+  const watched = watchRequests<Mounted>({
+    ...limits,
+    isReplied: ({ response }) => response.headersSent,
+    isHeld: ({ request }) => request.readableFlowing !== true,
+    fail,
+  });
+
+  return {
+    forward: (request, response, context, endpoint) => {
+      const { requestId, identity } = context;
+      response.setHeader('x-request-id', requestId);
+      response.setHeader('request-id', requestId);
+      const mounted: Mounted = {
+        request,
+        response,
+        context,
+        endpoint,
+        waitingSinceMs: performance.now(),
+        followBody: undefined,
+        place: -1,
+        failed: false,
+      };
+      watched.add(mounted);
+      // Before the edge's own listener, which writes the request's line.
+      response.prependOnceListener('close', () => {
+        watched.remove(mounted);
+        const failure = findContext(request)?.failure;
+        if (failure !== undefined && !response.writableFinished) context.failure ??= serviceBrokeOff(failure);
+      });
+      // A service may refuse an upload before it has read it.
+      response.once('finish', () => {
+        if (!request.complete) discardRest(request);
+      });
+      services[endpoint.service](endpoint, request, response, { identity, requestId });
+    },
+    failOn: watched.failOn,
+    close: watched.close,
+  };
+}
+
+/** The request is answered: its handler's reading ends with an error, and what it still writes goes nowhere. */
+function takeFromHandler(request: Request, response: ServerResponse, error: GatewayError): void {
+  response.setHeader = () => response;
+  response.writeHead = () => response;
+  response.write = () => true;
+  response.end = () => response;
+  response.destroy = () => response;
+  leaveRequest(request);
+  if (request.complete || request.listenerCount('error') === 0) return;
+  request.emit('error', error);
+  request.unpipe();
+  request.removeAllListeners('data');
+}

@@ -1,0 +1,102 @@
+import type { IncomingMessage } from 'node:http';
+import { mayWaitForJob } from '@gateway/contracts/endpoints';
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { JOB_REPLY_TIMEOUT_MS } from '@gateway/contracts/time-limits';
+import { type BodyLimits, followBody } from './body-pace.ts';
+import type { ForwardedEndpoint } from './forwarding.ts';
+import { bodyTooSlow, serviceTooSlow, shuttingDown } from './service-errors.ts';
+import { createUnderway, type Underway } from './underway.ts';
+
+/** What is watched of a request that a service has to answer. */
+export interface Watched {
+  readonly request: IncomingMessage;
+  readonly endpoint: ForwardedEndpoint;
+  /** Since when the service has the whole request, as far as the last look at it saw. */
+  waitingSinceMs: number;
+  /** Follows the body from the first look at which it was not complete. */
+  followBody: ReturnType<typeof followBody> | undefined;
+  /** Kept by the list of those under way. */
+  place: number;
+}
+
+export interface WatchLimits {
+  /** How long a service may take from the end of a request until the first byte of its reply. */
+  readonly timeoutMs: number;
+  readonly body: BodyLimits;
+  readonly deadline: AbortSignal;
+}
+
+interface WatchOptions<Request extends Watched> extends WatchLimits {
+  /** Whether the service's reply has begun: what comes then is the reply's own affair. */
+  readonly isReplied: (watched: Request) => boolean;
+  /** Whether it is we who do not read the body, because the service takes no more. */
+  readonly isHeld: (watched: Request) => boolean;
+  /** Answers in the service's stead. */
+  readonly fail: (watched: Request, error: GatewayError) => void;
+}
+
+export interface WatchedRequests<Request extends Watched>
+  extends Pick<Underway<Request>, 'add' | 'remove' | 'has'> {
+  /** Fails the request that is under way on a connection, for errors that only the connection hears of; false where there is none. */
+  failOn(socket: unknown, error: GatewayError): boolean;
+  close(): void;
+}
+
+/** Slow services and slow bodies are looked for this often at most, all requests at once: a timer each would cost every fast one. */
+const MOST_CHECK_INTERVAL_MS = 1000;
+
+/** The requests under way, each of which fails when its service or its body is too slow, or when the drain deadline passes before its reply. */
+export function watchRequests<Request extends Watched>({
+  timeoutMs,
+  body,
+  deadline,
+  isReplied,
+  isHeld,
+  fail,
+}: WatchOptions<Request>): WatchedRequests<Request> {
+  const underway = createUnderway<Request>();
+
+  const slownessOf = (watched: Request, nowMs: number): GatewayError | undefined => {
+    const { request, endpoint } = watched;
+    if (request.complete) {
+      const limitMs = mayWaitForJob(endpoint) ? Math.max(timeoutMs, JOB_REPLY_TIMEOUT_MS) : timeoutMs;
+      return nowMs - watched.waitingSinceMs >= limitMs ? serviceTooSlow(limitMs) : undefined;
+    }
+    watched.waitingSinceMs = nowMs;
+    // The bytes are the connection's, which counts them anyhow. Reading from it stops while the service takes no more.
+    const reading = { nowMs, bytes: request.socket.bytesRead, held: isHeld(watched) };
+    watched.followBody ??= followBody(reading, body);
+    const slowness = watched.followBody(reading);
+    return slowness && bodyTooSlow(slowness, body);
+  };
+  const failAll = (errorOf: (watched: Request) => GatewayError | undefined) => {
+    for (const watched of underway.all()) {
+      const error = isReplied(watched) ? undefined : errorOf(watched);
+      if (error !== undefined) fail(watched, error);
+    }
+  };
+  const onDeadline = () => failAll(shuttingDown);
+  deadline.addEventListener('abort', onDeadline, { once: true });
+  const check = setInterval(
+    () => {
+      const nowMs = performance.now();
+      failAll((watched) => slownessOf(watched, nowMs));
+    },
+    Math.min(timeoutMs, body.idleMs, MOST_CHECK_INTERVAL_MS),
+  );
+
+  return {
+    add: underway.add,
+    remove: underway.remove,
+    has: underway.has,
+    failOn: (socket, error) => {
+      const found = underway.all().find(({ request }) => request.socket === socket);
+      if (found !== undefined) fail(found, error);
+      return found !== undefined;
+    },
+    close: () => {
+      clearInterval(check);
+      deadline.removeEventListener('abort', onDeadline);
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import { openAdmin } from '@gateway/admin/open-admin';
+import { openAudioService } from '@gateway/audio/open-service';
+import { openEdgeBefore } from '@gateway/edge/open-edge';
+import { openImageService } from '@gateway/image/open-service';
+import { startParts } from '@gateway/service-kit/start-service';
+import { openTextService } from '@gateway/text/open-service';
+import { GatewayConfig } from './config.ts';
+
+await startParts({ service: 'gateway', settings: GatewayConfig, process }, async ({ part }) => {
+  const [text, image, audio] = await Promise.all([
+    openTextService(part('text')),
+    openImageService(part('image')),
+    openAudioService(part('audio')),
+  ]);
+  // The first to listen: its port is the one that the process says it serves on.
+  await openEdgeBefore({ text: text.dispatch, image: image.dispatch, audio: audio.dispatch }, part('edge'));
+  const admin = part('admin');
+  await openAdmin({ ...admin, config: { ...admin.config, HOST: admin.config.ADMIN_HOST } });
+});
