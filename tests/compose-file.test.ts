@@ -21,7 +21,8 @@ const Compose = z.looseObject({
     z.string(),
     z.looseObject({
       command: z.array(z.string()).optional(),
-      environment: z.record(z.string(), z.coerce.string()).default({}) }),
+      environment: z.record(z.string(), z.coerce.string()).default({}),
+    }),
   ),
 });
 const composeText = await readFile(join(ROOT, 'docker-compose.yml'), 'utf8');
@@ -83,7 +84,10 @@ const IMPORT = /^(?:import|export) (?!type )(?:[^'"`;]*? from )?'([^']+)'|\bimpo
 const Manifest = z.object({ dependencies: z.record(z.string(), z.string()).default({}) });
 
 /** Every import of another package, by the files that an entry loads. */
-function* importsOf(file: string, seen: Set<string>): Generator<{ readonly by: string; readonly name: string }> {
+function* importsOf(
+  file: string,
+  seen: Set<string>,
+): Generator<{ readonly by: string; readonly name: string }> {
   if (seen.has(file)) return;
   seen.add(file);
   for (const [, plain, dynamic] of readFileSync(join(ROOT, file), 'utf8').matchAll(IMPORT)) {
@@ -100,14 +104,18 @@ function* importsOf(file: string, seen: Set<string>): Generator<{ readonly by: s
 }
 
 test('every container finds what it imports: its image has production dependencies only', () => {
-  const entries = Object.entries(readCompose().services).flatMap(([, { command }]) => ENTRY.exec(String(command?.[1]))?.[1] ?? []);
+  const entries = Object.entries(readCompose().services).flatMap(
+    ([, { command }]) => ENTRY.exec(String(command?.[1]))?.[1] ?? [],
+  );
   expect(entries).toHaveLength(Object.keys(SETTINGS).length);
   const seen = new Set<string>();
   const missing = entries
     .flatMap((entry) => [...importsOf(entry, seen)])
     .filter(({ by, name }) => {
       const folder = by.split('/').slice(0, 2).join('/');
-      const { dependencies } = Manifest.parse(JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')));
+      const { dependencies } = Manifest.parse(
+        JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')),
+      );
       return !Object.keys(dependencies).some((known) => name === known || name.startsWith(`${known}/`));
     });
   expect(seen.size).toBeGreaterThan(300);

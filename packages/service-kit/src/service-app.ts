@@ -3,12 +3,7 @@ import { ENDPOINTS, type Endpoint, type ServiceName } from '@gateway/contracts/e
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Identity, INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import { createPathTable, paramsOf, pathOf } from '@gateway/contracts/path-table';
-import express, {
-  type ErrorRequestHandler,
-  type Request,
-  type RequestHandler,
-  type Response,
-} from 'express';
+import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response } from 'express';
 import { checkRequest } from './check-request.ts';
 import { isStray } from './edge-connection.ts';
 import { type Metrics, pageOf } from './metrics.ts';
