@@ -13,11 +13,12 @@ local function amount(value, what)
   return number
 end
 
--- A counter as Redis keeps it, which HINCRBY can add an amount to; one that is not there yet is 0.
+-- A counter as Redis keeps it, to which an amount can be added exactly; one that is not there yet is 0.
 local function counter(value, what)
   if not value then return 0 end
-  if #value > 18 or not string.find(value, '^-?%d+$') then error('invalid counter: ' .. what) end
-  return tonumber(value)
+  local number = string.find(value, '^-?%d+$') and tonumber(value)
+  if not number or math.abs(number) > MAX_AMOUNT then error('invalid counter: ' .. what) end
+  return number
 end
 
 -- Microseconds since 1970. All replicas count by Redis' own clock, which an empty argument stands for; tests give a time.

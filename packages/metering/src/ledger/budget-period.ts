@@ -1,16 +1,30 @@
 export type BudgetPeriod = 'day' | 'week' | 'month' | 'total';
 
-/** Formatters are dear to make; there are as many as there are zones in the configuration. */
-const formatters = new Map<string, Intl.DateTimeFormat>();
+interface Zone {
+  readonly formatter: Intl.DateTimeFormat;
+  /** The minute that was formatted last, since 1970, and its date. */
+  minute: number;
+  date: string;
+}
 
-/** The calendar date of a moment in a time zone, as `YYYY-MM-DD`. */
+/** Formatters are dear to make and to use; there are as many as there are zones in the configuration. */
+const zones = new Map<string, Zone>();
+const MINUTE_MS = 60_000;
+
+/** The calendar date of a moment in a time zone, as `YYYY-MM-DD`. All of a minute has the same: offsets are whole minutes. */
 function dateIn(timeZone: string, atMs: number): string {
-  let formatter = formatters.get(timeZone);
-  if (formatter === undefined) {
-    formatter = new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' });
-    formatters.set(timeZone, formatter);
+  let zone = zones.get(timeZone);
+  if (zone === undefined) {
+    const formatter = new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' });
+    zone = { formatter, minute: Number.NaN, date: '' };
+    zones.set(timeZone, zone);
   }
-  return formatter.format(atMs);
+  const minute = Math.floor(atMs / MINUTE_MS);
+  if (minute !== zone.minute) {
+    zone.date = zone.formatter.format(atMs);
+    zone.minute = minute;
+  }
+  return zone.date;
 }
 
 const DAY_MS = 86_400_000;

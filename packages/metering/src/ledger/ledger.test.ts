@@ -282,6 +282,27 @@ test('a reservation whose process is gone is charged as estimated when its lease
   expect(await ledger.settle(about, result(60))).toBe(false);
 });
 
+test('no record is written whose consumption or cost is no amount', async () => {
+  const about = subject();
+  await ledger.reserve({
+    subject: about,
+    estimate: result(100, 7),
+    charges: [budget(1000)],
+    leaseMs: LEASE_MS,
+  });
+  const { consumption } = result(1);
+  for (const wrong of [
+    { ...result(1), consumption: { ...consumption, inputTokens: 12.5 } },
+    { ...result(1), consumption: { ...consumption, inputTokens: Number.NaN } },
+    { ...result(1), consumption: { ...consumption, images: 1e300 } },
+    result(0.5),
+    result(-1),
+  ])
+    await expect(ledger.settle(about, wrong)).rejects.toThrow('invalid amount');
+  expect(await account()).toEqual({ spent: 0, reserved: 100 });
+  expect(await records()).toEqual([]);
+});
+
 test('a renewed reservation is not abandoned', async () => {
   const about = subject();
   await ledger.reserve({ subject: about, estimate: result(100), charges: [], leaseMs: 0 });

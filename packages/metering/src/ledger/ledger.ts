@@ -1,12 +1,12 @@
 import { type UsageRecord, UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
-import type { Redis, Result } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { createOperationBatch } from '../batch/operation-batch.ts';
 import { type ReportBroken, readStored } from '../broken-records.ts';
-import { clockArgument, type LimitClock, loadScript, redisClock } from '../load-script.ts';
+import { type LimitClock, redisClock } from '../load-script.ts';
 import { redisNames } from '../redis-names.ts';
 import { groupsOf, sumPrefix, sumsOf } from '../usage/sums.ts';
 import { type Amounts, type Charge, chargeKey } from './charge.ts';
-import { createScriptBatch } from './script-batch.ts';
 
 export interface LedgerOptions {
   readonly redis: Redis;
@@ -56,15 +56,8 @@ export interface Ledger {
   settleAbandoned(): Promise<number>;
 }
 
-declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    gatewayReserve(keyCount: number, ...args: (string | number)[]): Result<number[], Context>;
-    gatewaySettle(keyCount: number, ...args: (string | number)[]): Result<number, Context>;
-  }
-}
-
-const RESERVE = loadScript(new URL('./reserve.lua', import.meta.url));
-const SETTLE = loadScript(new URL('./settle.lua', import.meta.url));
+/** What the script answers to a reservation: 0 or the number of the charge that refuses, and numbers that go with it. */
+const ReserveAnswer = z.array(z.number());
 
 /** What a reservation remembers for whoever settles it in place of the process that is gone. */
 const About = z.object({ subject: UsageSubject, estimate: UsageResult });
@@ -83,14 +76,17 @@ export const amountsOf = ({ consumption, costMicroUsd }: UsageResult): Amounts =
   microUsd: costMicroUsd ?? 0,
 });
 
+/** @throws {TypeError} for what the books cannot hold, before any of it is written */
+function checkAmounts({ consumption, costMicroUsd }: UsageResult): void {
+  for (const [name, amount] of Object.entries({ ...consumption, costMicroUsd: costMicroUsd ?? 0 }))
+    if (!Number.isSafeInteger(amount) || amount < 0) throw new TypeError(`invalid amount: ${name}`);
+}
+
 /** The one place where what requests consume is reserved, settled and recorded. Exact on any number of replicas. */
 export function createLedger(options: LedgerOptions): Ledger {
   const { redis, now, keepRecordsDays, keepSumsDays } = options;
   const { clock = redisClock, onBroken = () => undefined } = options;
-  redis.defineCommand('gatewayReserve', { lua: RESERVE });
-  redis.defineCommand('gatewaySettle', { lua: SETTLE });
-
-  const batch = createScriptBatch(redis);
+  const batch = createOperationBatch({ redis, clock });
 
   // Leases are compared with one clock only, so that a process whose own is wrong settles nothing too early.
   const redisNow = async (): Promise<number> => {
@@ -107,34 +103,36 @@ export function createLedger(options: LedgerOptions): Ledger {
   ): Promise<boolean> => {
     const moment = new Date(now()).toISOString();
     const begun = new Date(startedAtMs).toISOString();
-    const settled = await batch.run('gatewaySettle', 5, [
-      redisNames.reservation(id),
-      redisNames.openReservations,
-      redisNames.settledIds(begun.slice(0, 'YYYY-MM-DD'.length)),
-      redisNames.records(moment.slice(0, 'YYYY-MM-DD'.length)),
-      redisNames.sums(moment.slice(0, 'YYYY-MM-DDTHH'.length)),
-      clockArgument(clock),
-      id,
-      mode,
-      ...args,
-    ]);
+    const settled = await batch.runSoon({
+      name: 'settle',
+      keys: [
+        redisNames.reservation(id),
+        redisNames.openReservations,
+        redisNames.settledIds(begun.slice(0, 'YYYY-MM-DD'.length)),
+        redisNames.records(moment.slice(0, 'YYYY-MM-DD'.length)),
+        redisNames.sums(moment.slice(0, 'YYYY-MM-DDTHH'.length)),
+      ],
+      args: [id, mode, ...args],
+    });
     return settled === 1;
   };
 
-  const append = (subject: UsageSubject, result: UsageResult, mode: 'ended' | 'abandoned') => {
+  const append = async (subject: UsageSubject, result: UsageResult, mode: 'ended' | 'abandoned') => {
+    checkAmounts(result);
     const record: UsageRecord = { ...subject, ...result };
+    const { tokens = 0, images = 0, audioMs = 0, microUsd = 0 } = amountsOf(result);
     return runSettle(subject, mode, [
-      JSON.stringify(amountsOf(result)),
+      ...[tokens, images, audioMs, microUsd],
       JSON.stringify(record),
-      sumPrefix(groupsOf(record)),
       keepRecordsDays * SECONDS_PER_DAY,
       keepSumsDays * SECONDS_PER_DAY,
+      sumPrefix(groupsOf(record)),
       ...sumsOf(record),
     ]);
   };
 
   const giveBack = async (id: string): Promise<void> => {
-    await runSettle({ id, startedAtMs: now() }, 'released', ['{}']);
+    await runSettle({ id, startedAtMs: now() }, 'released', []);
   };
 
   const settleAbandonedOne = async (id: string): Promise<boolean> => {
@@ -155,23 +153,28 @@ export function createLedger(options: LedgerOptions): Ledger {
   return {
     reserve: async ({ subject, estimate, charges, leaseMs }) => {
       const amounts = amountsOf(estimate);
-      const keyCount = 2 + charges.length;
-      const args = [
-        redisNames.reservation(subject.id),
-        redisNames.openReservations,
-        ...charges.map((charge) => chargeKey(charge, now())),
-        clockArgument(clock),
-        subject.id,
-        leaseMs,
-        JSON.stringify({ subject, estimate }),
-        ...charges.flatMap(({ kind, dimension, limit }) => [kind, dimension, limit, amounts[dimension] ?? 0]),
-      ];
+      const operation = {
+        name: 'reserve',
+        keys: [
+          redisNames.reservation(subject.id),
+          redisNames.openReservations,
+          ...charges.map((charge) => chargeKey(charge, now())),
+        ],
+        args: [
+          subject.id,
+          leaseMs,
+          JSON.stringify({ subject, estimate }),
+          ...charges.flatMap(({ kind, dimension, limit }) => [
+            kind,
+            dimension,
+            limit,
+            amounts[dimension] ?? 0,
+          ]),
+        ],
+      } as const;
       // Without charges nothing can refuse it, and nobody waits.
-      if (charges.length === 0) {
-        await batch.run('gatewayReserve', keyCount, args);
-        return { ok: true, remaining: [] };
-      }
-      const [failed = 0, ...rest] = await redis.gatewayReserve(keyCount, ...args);
+      const answer = await (charges.length === 0 ? batch.runSoon(operation) : batch.run(operation));
+      const [failed = 0, ...rest] = ReserveAnswer.parse(answer);
       const charge = failed > 0 ? charges[failed - 1] : undefined;
       if (charge === undefined) return { ok: true, remaining: rest };
       const [waitMs = -1, remaining = 0] = rest;

@@ -1,63 +1,45 @@
--- Reserves what a request may consume at most, all of it or nothing, in one step.
+-- reserve: sets aside what a request may consume at most, all of it or nothing.
 --
--- KEYS[1]  the reservation (hash), KEYS[2]  the open reservations (sorted set, score: lease end in ms)
--- KEYS[2 + i]  what charge i counts on: a rate's time (string) or a budget's account (hash)
--- ARGV[1]  the time in microseconds, empty for Redis' own
--- ARGV[2]  reservation id, ARGV[3]  lease in ms, ARGV[4]  subject and estimate (JSON)
--- ARGV[4 + 4(i - 1) + 1..4]  charge i: "rate" or "budget", dimension, limit, amount
+-- Key 1        the reservation (hash), 2  the open reservations (sorted set, score: lease end in ms)
+-- Key 2 + i    what charge i counts on: a rate's time (string) or a budget's account (hash)
+-- Argument 1   reservation id, 2  lease in ms, 3  subject and estimate (JSON)
+-- 3 + 4(i - 1) + 1..4  charge i: "rate" or "budget", dimension, limit, amount
 --
 -- Returns {0, remaining of each charge...}, or {i, wait in ms, remaining} for the first charge i that does not fit.
 -- The wait is -1 where waiting does not help. A reservation that exists already is left as it is: {-1}.
-local WINDOW_US = 60000000
-local ACCOUNT_TTL_S = 100 * 86400
-local TAT_TTL_MS = 120000
+function operations.reserve(k, a, key_count)
+  local reservation, open, id = KEYS[k + 1], KEYS[k + 2], ARGV[a + 1]
+  if call('EXISTS', reservation) == 1 then return { -1 } end
+  check_type('ZSCORE', open, id)
 
-if redis.call('EXISTS', KEYS[1]) == 1 then return { -1 } end
--- Ends the script here if this is no sorted set.
-redis.call('ZSCORE', KEYS[2], ARGV[2])
-
-local now_us = clock(ARGV[1])
-local lease_ms = amount(ARGV[3], 'lease')
-local charges, writes, remaining = {}, {}, {}
-
-for i = 1, #KEYS - 2 do
-  local base = 4 + 4 * (i - 1)
-  local kind, dimension = ARGV[base + 1], ARGV[base + 2]
-  local limit, taken = amount(ARGV[base + 3], 'limit'), amount(ARGV[base + 4], dimension)
-  local key = KEYS[2 + i]
-  if kind == 'rate' then
-    -- GCRA: `tat` is when the bucket will be full again. A clock that jumped back must not block longer than a window.
-    local interval_us = WINDOW_US / limit
-    local tat = full_at(key)
-    if tat < now_us then tat = now_us end
-    if tat > now_us + WINDOW_US then tat = now_us + WINDOW_US end
-    local left = (WINDOW_US - (tat - now_us)) / interval_us
-    -- The tolerance forgives what the division above rounded off; it is far below one unit.
-    if taken > left + 0.0001 then
-      local wait = -1
-      if taken <= limit then wait = math.ceil((taken - left) * interval_us / 1000) end
-      return { i, wait, math.max(0, math.floor(left + 0.0001)) }
+  local lease_ms = amount(ARGV[a + 2], 'lease')
+  local charges, tats, answer = {}, {}, { 0 }
+  for i = 1, key_count - 2 do
+    local base = a + 3 + 4 * (i - 1)
+    local key, kind, dimension = KEYS[k + 2 + i], ARGV[base + 1], ARGV[base + 2]
+    local limit, taken = amount(ARGV[base + 3], 'limit'), amount(ARGV[base + 4], dimension)
+    if kind == 'rate' then
+      local tat, left, wait = take_from_rate(key, limit, taken)
+      if not tat then return { i, wait, left } end
+      tats[i], answer[i + 1] = tat, left
+    else
+      local account = account_of(key)
+      local left = limit - account.spent - account.reserved
+      if taken > left then return { i, -1, math.max(0, left) } end
+      answer[i + 1] = left - taken
     end
-    writes[i] = { kind, key, tat + taken * interval_us }
-    remaining[i] = math.max(0, math.floor(left - taken + 0.0001))
-  else
-    local account = redis.call('HMGET', key, 'spent', 'reserved')
-    local left = limit - counter(account[1], 'spent') - counter(account[2], 'reserved')
-    if taken > left then return { i, -1, math.max(0, left) } end
-    writes[i] = { kind, key, taken }
-    remaining[i] = left - taken
+    charges[i] = { kind, dimension, key, limit, taken }
   end
-  charges[i] = { kind, dimension, key, limit, taken }
-end
 
-for _, write in ipairs(writes) do
-  if write[1] == 'rate' then
-    redis.call('SET', write[2], string.format('%.0f', write[3]), 'PX', TAT_TTL_MS)
-  else
-    redis.call('HINCRBY', write[2], 'reserved', write[3])
-    redis.call('EXPIRE', write[2], ACCOUNT_TTL_S)
+  call('HSET', reservation, 'about', ARGV[a + 3], 'charges', #charges > 0 and cjson.encode(charges) or '[]')
+  call('ZADD', open, whole(now_ms + lease_ms), id)
+  for i, charge in ipairs(charges) do
+    local _, _, key, _, taken = unpack(charge)
+    if not tats[i] then
+      change_account(key, taken, 0)
+    elseif taken > 0 then
+      change_rate(key, tats[i])
+    end
   end
+  return answer
 end
-redis.call('HSET', KEYS[1], 'about', ARGV[4], 'charges', #charges > 0 and cjson.encode(charges) or '[]')
-redis.call('ZADD', KEYS[2], math.floor(now_us / 1000) + lease_ms, ARGV[2])
-return { 0, unpack(remaining) }

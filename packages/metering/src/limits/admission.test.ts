@@ -1,7 +1,9 @@
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
+import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { redisNames } from '../redis-names.ts';
+import { createRequestRedis } from '../request-redis.ts';
 import { type Admission, type Check, createAdmission } from './admission.ts';
 
 let server: TestRedis;
@@ -19,7 +21,7 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  for (const replica of replicas) replica.close();
+  await Promise.all(replicas.map((each) => each.close()));
   for (const connection of connections) connection.disconnect();
   await server.close();
 });
@@ -95,4 +97,25 @@ test('a clock that was ahead blocks nobody for longer than a minute', async () =
   const refused = await replica(0).admit('req_1', [rate(60)]);
   if (refused.ok) throw new Error('was let in');
   expect(refused.waitMs).toBe(1000);
+});
+
+test('a place that is freed while Redis is frozen is free when it goes on', async () => {
+  const own = await startRedis();
+  const connection = createRequestRedis(own.url);
+  await connection.connect();
+  const admission = createAdmission({ redis: connection });
+  const checks = [places(3)];
+  await admission.admit('req_1', checks);
+  own.kill('SIGSTOP');
+  const waiting = admission.admit('req_2', checks);
+  // While the other waits: never sent.
+  admission.release('req_1', checks);
+  await expect(waiting).rejects.toThrow();
+  admission.release('req_2', checks);
+  own.kill('SIGCONT');
+  await waitFor(async () => (await admission.admit('req_3', checks).catch(() => undefined))?.ok);
+  await waitFor(async () => (await connection.zcard(redisNames.places('key_1'))) === 1);
+  await admission.close();
+  connection.disconnect();
+  await own.close();
 });

@@ -1,4 +1,6 @@
 import type { Redis, Result } from 'ioredis';
+import { z } from 'zod';
+import { createOperationBatch, type Operation } from '../batch/operation-batch.ts';
 import { clockArgument, type LimitClock, loadScript, redisClock } from '../load-script.ts';
 import { redisNames } from '../redis-names.ts';
 
@@ -25,24 +27,25 @@ export interface Admission {
   /** Frees the request's places. Never throws: a place that could not be freed frees itself when its lease runs out. */
   release(requestId: string, checks: readonly Check[]): void;
   /** Stops renewing, and frees what is still to be freed. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    gatewayAdmit(keyCount: number, ...args: (string | number)[]): Result<number[], Context>;
     gatewayRenewPlaces(keyCount: number, ...args: (string | number)[]): Result<number, Context>;
   }
 }
 
-const ADMIT = loadScript(new URL('./admit.lua', import.meta.url));
 const RENEW = loadScript(new URL('./renew.lua', import.meta.url));
 
 /** A crashed replica's places are free again after this time at the latest. */
 const LEASE_MS = 60_000;
 const RENEW_EVERY_MS = 20_000;
-/** Places freed within this time are freed together: one command and one write to Redis' socket for all. */
-const GATHER_MS = 2;
+/** Places that Redis could not free are remembered; those beyond free themselves. */
+const MAX_UNFREED = 10_000;
+
+/** What the script answers: 0 or the number of the check that refuses, and numbers that go with it. */
+const AdmitAnswer = z.array(z.number());
 
 const checkKey = ({ kind, owner }: Check): string =>
   kind === 'rate' ? redisNames.rate(owner, 'requests', null) : redisNames.places(owner);
@@ -53,24 +56,24 @@ interface AdmissionOptions {
 }
 
 export function createAdmission({ redis, clock = redisClock }: AdmissionOptions): Admission {
-  redis.defineCommand('gatewayAdmit', { lua: ADMIT });
   redis.defineCommand('gatewayRenewPlaces', { lua: RENEW });
   /** Ids of the running requests that hold a place, by the key that they hold it on. */
   const held = new Map<string, Set<string>>();
 
   const places = (checks: readonly Check[]) => checks.filter(({ kind }) => kind === 'places').map(checkKey);
 
-  let freed = new Map<string, string[]>();
-  const free = (key: string, requestId: string): void => {
-    if (freed.size === 0) setTimeout(freeGathered, GATHER_MS);
-    const ids = freed.get(key);
-    if (ids === undefined) freed.set(key, [requestId]);
-    else ids.push(requestId);
+  const batch = createOperationBatch({ redis, clock });
+  /** Not freed yet because Redis did not answer. */
+  let unfreed: Operation[] = [];
+  const free = (operation: Operation): void => {
+    batch.runSoon(operation).catch(() => {
+      if (unfreed.length < MAX_UNFREED) unfreed.push(operation);
+    });
   };
-  const freeGathered = (): void => {
-    const gathered = freed;
-    freed = new Map();
-    for (const [key, ids] of gathered) redis.zrem(key, ...ids).catch(() => undefined);
+  const freeAgain = (): void => {
+    const again = unfreed;
+    unfreed = [];
+    for (const operation of again) free(operation);
   };
 
   const renew = (key: string, ids: Iterable<string>) =>
@@ -81,14 +84,13 @@ export function createAdmission({ redis, clock = redisClock }: AdmissionOptions)
 
   return {
     admit: async (requestId, checks) => {
-      const [failed = 0, ...rest] = await redis.gatewayAdmit(
-        checks.length,
-        ...checks.map(checkKey),
-        clockArgument(clock),
-        requestId,
-        LEASE_MS,
-        ...checks.flatMap(({ kind, limit }) => [kind, limit]),
-      );
+      const answer = await batch.run({
+        name: 'admit',
+        keys: checks.map(checkKey),
+        args: [requestId, LEASE_MS, ...checks.flatMap(({ kind, limit }) => [kind, limit])],
+      });
+      if (unfreed.length > 0) freeAgain();
+      const [failed = 0, ...rest] = AdmitAnswer.parse(answer);
       const check = failed > 0 ? checks[failed - 1] : undefined;
       if (check !== undefined) {
         const [waitMs = -1] = rest;
@@ -102,12 +104,12 @@ export function createAdmission({ redis, clock = redisClock }: AdmissionOptions)
         const ids = held.get(key);
         ids?.delete(requestId);
         if (ids?.size === 0) held.delete(key);
-        free(key, requestId);
+        free({ name: 'free', keys: [key], args: [requestId] });
       }
     },
     close: () => {
       clearInterval(renewing);
-      freeGathered();
+      return batch.flush();
     },
   };
 }

@@ -1,0 +1,120 @@
+import type { Redis, Result } from 'ioredis';
+import { clockArgument, type LimitClock, loadScript } from '../load-script.ts';
+
+/** One thing that the batch's script does: all of it or nothing, whatever becomes of the others in its batch. */
+export interface Operation {
+  readonly name: 'admit' | 'free' | 'reserve' | 'settle';
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number)[];
+}
+
+/**
+ * Runs operations in the order of the calls, many in one call of one script. What comes while a script is running goes
+ * with the next one.
+ */
+export interface OperationBatch {
+  /** For what a request waits for. */
+  run(operation: Operation): Promise<unknown>;
+  /** For what no request waits for: it goes with the next that one does wait for, or two milliseconds later. */
+  runSoon(operation: Operation): Promise<unknown>;
+  /** Waits until everything has been answered or has failed. */
+  flush(): Promise<void>;
+}
+
+interface Queued {
+  readonly operation: Operation;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (cause: unknown) => void;
+}
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    gatewayRunOperations(keyCount: number, ...args: (string | number)[]): Result<unknown[], Context>;
+  }
+}
+
+/** The script of a batch; `run-operations.lua` says what it takes. */
+export const RUN_OPERATIONS = loadScript(
+  new URL('./counters.lua', import.meta.url),
+  new URL('../limits/admit.lua', import.meta.url),
+  new URL('../ledger/reserve.lua', import.meta.url),
+  new URL('../ledger/settle.lua', import.meta.url),
+  new URL('./run-operations.lua', import.meta.url),
+);
+
+/** Keep a script's time far below what another client of Redis would notice: some 20 µs are one operation. */
+const MAX_OPERATIONS = 64;
+const MAX_ARGUMENTS = 4000;
+/** How long what no request waits for waits for company. No provider answers in that time. */
+const GATHER_MS = 2;
+
+interface OperationBatchOptions {
+  readonly redis: Redis;
+  readonly clock: LimitClock;
+}
+
+export function createOperationBatch({ redis, clock }: OperationBatchOptions): OperationBatch {
+  redis.defineCommand('gatewayRunOperations', { lua: RUN_OPERATIONS });
+  let queue: Queued[] = [];
+  let isRunning = false;
+  /** Set while the first of the queue is to be sent soon. */
+  let timer: NodeJS.Timeout | undefined;
+  const onIdle: (() => void)[] = [];
+
+  const send = async (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    isRunning = true;
+    const batch = takeBatch(queue);
+    queue = queue.slice(batch.length);
+    const keys: string[] = [];
+    const args: (string | number)[] = [clockArgument(clock)];
+    for (const { operation } of batch) {
+      keys.push(...operation.keys);
+      args.push(operation.name, operation.keys.length, operation.args.length, ...operation.args);
+    }
+    try {
+      const answers = await redis.gatewayRunOperations(keys.length, ...keys, ...args);
+      for (const [index, { resolve, reject }] of batch.entries()) {
+        const answer = answers[index];
+        if (answer instanceof Error) reject(answer);
+        else resolve(answer);
+      }
+    } catch (cause) {
+      // Redis is away or silent: who came meanwhile has waited for that long too, and was never sent.
+      const waiting = queue;
+      queue = [];
+      for (const { reject } of [...batch, ...waiting]) reject(cause);
+    }
+    isRunning = false;
+    if (queue.length > 0) void send();
+    else for (const resolve of onIdle.splice(0)) resolve();
+  };
+
+  return {
+    run: (operation) =>
+      new Promise((resolve, reject) => {
+        queue.push({ operation, resolve, reject });
+        if (!isRunning) void send();
+      }),
+    runSoon: (operation) =>
+      new Promise((resolve, reject) => {
+        queue.push({ operation, resolve, reject });
+        if (!isRunning) timer ??= setTimeout(() => void send(), GATHER_MS);
+      }),
+    flush: async () => {
+      if (!isRunning && queue.length > 0) void send();
+      if (isRunning) await new Promise<void>((resolve) => onIdle.push(resolve));
+    },
+  };
+}
+
+/** The first of a queue, as many as one call may hold; at least one. */
+function takeBatch(queue: readonly Queued[]): readonly Queued[] {
+  let size = 0;
+  const end = queue.findIndex(({ operation }, index) => {
+    size += operation.keys.length + operation.args.length;
+    return index >= MAX_OPERATIONS || (index > 0 && size > MAX_ARGUMENTS);
+  });
+  return end < 0 ? queue : queue.slice(0, end);
+}
