@@ -141,6 +141,12 @@ describe('reading by a schema', () => {
     expect(readSchema(ResponsesRequest, body)?.data).toBe(body);
   });
 
+  test('refuses to wait for a rule, as zod does', () => {
+    const schema = z.object({ a: z.string() }).refine(async () => false);
+    expect(() => schema.safeParse({ a: 'x' })).toThrow(z.core.$ZodAsyncError);
+    expect(() => readSchema(schema, { a: 'x' })).toThrow(z.core.$ZodAsyncError);
+  });
+
   const inner = z.object({ a: z.string() });
   test.for<[string, z.ZodType]>([
     ['default', z.object({ a: z.string().default('x') })],
