@@ -83,7 +83,7 @@ function followed(rules: readonly z.core.$ZodCheck<never>[], data: unknown): unk
   const payload: z.core.ParsePayload<never> = { value: data, issues: [] };
   for (const { _zod: rule } of rules) {
     if (rule.def.when?.(payload) === false) continue;
-    rule.check(payload);
+    if (rule.check(payload) instanceof Promise) throw new z.core.$ZodAsyncError();
     if (payload.issues.length > 0) return UNFIT;
   }
   return payload.value;

@@ -6,14 +6,14 @@ import {
   type UsageResult,
 } from '@gateway/contracts/usage-record';
 import { mayBeBilled } from '@gateway/contracts/usage-without-reply';
-import type { Metered } from '@gateway/metering/meter/meter';
 import { costMicroUsd } from '@gateway/metering/price/cost';
-import { reserveRequest } from '@gateway/model-service/metered-request';
+import { type ReservedRequest, reserveRequest } from '@gateway/model-service/metered-request';
 import { CallerLeft } from '@gateway/service-kit/request-context';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { consumptionOf, costOf } from '../metering/consumption.ts';
 import { estimatedUsage } from '../metering/estimate.ts';
 import { NO_USAGE, type Usage } from '../wire/usage.ts';
+import type { CallOutcome } from './outcome.ts';
 import type { TextCall } from './text-call.ts';
 import type { TextRequest } from './text-request.ts';
 
@@ -37,12 +37,17 @@ function largestConsumption(request: TextRequest, model: ResolvedModel): Consump
   };
 }
 
+/** What has been reserved for a call, to be settled by its outcome. */
+export interface Reservation extends ReservedRequest {
+  readonly estimate: UsageResult;
+}
+
 /**
  * Lets a call in: reserves the most that it can consume on the caller's limits and budgets.
  *
  * @throws {GatewayError} where a limit or a budget does not cover it, before any upstream is called
  */
-export async function beginMetering(call: TextCall): Promise<Metered> {
+export async function reserve(call: TextCall): Promise<Reservation> {
   const { services, endpoint, request, model, message, response } = call;
   const consumption = largestConsumption(request, model);
   const { price } = model;
@@ -57,23 +62,33 @@ export async function beginMetering(call: TextCall): Promise<Metered> {
     costMicroUsd: price && costMicroUsd(price, consumption),
   };
   const costly = { endpoint: endpoint.protocol, model: request.model, request: message, response, estimate };
-  const reserved = await reserveRequest(services, costly);
-  call.tally.reserved = { subject: reserved.subject, estimate };
-  return reserved;
+  return { ...(await reserveRequest(services, costly)), estimate };
+}
+
+/** Settles a call, or leaves its reservation to the process that books the response's usage when it ends. */
+export async function settle(call: TextCall, reservation: Reservation, outcome: CallOutcome): Promise<void> {
+  const { background } = call.services;
+  const { pendingId } = outcome;
+  if (pendingId === null) return reservation.settle(resultOf(call, outcome));
+  if (await reservation.keep(background.leaseMs)) return;
+  await background.forget(pendingId).catch(() => undefined);
+  const { consumption, costMicroUsd } = reservation.estimate;
+  await reservation.settle({ ...resultOf(call, outcome), consumption, costMicroUsd, estimated: true });
 }
 
 /**
- * How a call went, when it is over. Where no upstream has begun to answer nothing is charged, but the input where one
+ * The result of a call that is over. Where no upstream has begun to answer nothing is charged, but the input where one
  * may have worked on it: the caller left, or a time limit ran out.
  */
-export function resultOf(call: TextCall, thrown: unknown): UsageResult {
-  const { tally, model, startedAt, context } = call;
-  const { channel, firstByteMs } = tally;
-  const attempts = Math.max(tally.attempts, Number(context.line.attempts ?? 0));
+function resultOf(
+  call: TextCall,
+  { channel, attempts, firstByteMs, thrown, ...consumed }: CallOutcome,
+): UsageResult {
+  const { model, startedAt, context } = call;
   const unanswered =
     channel === null && attempts > 0 && thrown instanceof GatewayError && mayBeBilled(thrown.code);
-  const estimated = tally.estimated || unanswered;
-  const used = unanswered ? inputOf(call) : (tally.usage ?? NO_USAGE);
+  const estimated = consumed.estimated || unanswered;
+  const used = unanswered ? inputOf(call) : (consumed.usage ?? NO_USAGE);
   const hasBegun = channel !== null || unanswered;
   const cost = hasBegun ? costOf(model.price, used) : model.price && 0;
   context.line.costMicroUsd = cost;

@@ -8,7 +8,7 @@ import type { TextMetrics } from '../metering/text-metrics.ts';
 import type { BackgroundUsage } from '../stored/background/background-usage.ts';
 import type { IdOrigins } from '../stored/id-origins.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
-import type { Tally } from './tally.ts';
+import type { Reservation } from './metered-call.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 import type { TextRequest } from './text-request.ts';
 
@@ -38,7 +38,8 @@ export interface TextCall {
   readonly response: ServerResponse;
   readonly request: TextRequest;
   readonly model: ResolvedModel;
-  readonly tally: Tally;
+  /** Null while nothing is reserved, and for calls that cost nothing. */
+  readonly reservation: Reservation | null;
   /** On the clock of `performance.now()`. */
   readonly startedAt: number;
 }

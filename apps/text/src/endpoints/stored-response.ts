@@ -6,7 +6,7 @@ import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
 import type { RequestHandler } from 'express';
 import { queryOf } from '../call/query-of.ts';
-import { sendFor } from '../call/send-for.ts';
+import { send } from '../call/send.ts';
 import type { TextServices } from '../call/text-call.ts';
 import { passedStream } from '../passthrough/passed-stream.ts';
 import { relayJson } from '../passthrough/relay-json.ts';
@@ -38,7 +38,7 @@ export function createStoredHandler({ method, subpath }: StoredCall, services: T
     const lookAtPending = () => background.look(id).catch(() => undefined);
     if (isDeletion) await lookAtPending();
 
-    const reply = await sendFor(context, upstream, {
+    const reply = await send(context, upstream, {
       candidates: [candidate],
       request: () => ({
         operation: 'responses',

@@ -1,7 +1,7 @@
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/reply';
-import { awaitEnd } from '../call/await-end.ts';
-import { noteEstimatedUsage, noteUsage } from '../call/call-notes.ts';
+import { keepPending } from '../call/keep-pending.ts';
+import { type Consumed, guessedUsage, NOTHING_KNOWN, reportedUsage } from '../call/outcome.ts';
 import type { TextCall } from '../call/text-call.ts';
 import type { TextEndpoint } from '../call/text-endpoint.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
@@ -13,60 +13,72 @@ import { type JsonObject, textAt } from '../wire/json-object.ts';
 import type { StreamReader } from '../wire/stream-reader.ts';
 import { failureReported } from './passed-stream.ts';
 
-/** Puts down what a whole reply says of itself. The caller gets it when its ids can be found again. */
-export function noteWholeReply(
-  call: TextCall,
-  reply: Reply,
+/** What a whole reply says that it consumed, or an estimate. */
+export function consumedByWhole(
+  { endpoint, request }: TextCall,
   whole: JsonObject,
   sizeBytes: number,
-): Promise<unknown> | undefined {
-  const { endpoint, context, request } = call;
-  const { protocol } = endpoint;
-  const isUnderWay = protocol === 'responses' && isPending(whole);
-  const usage = PROTOCOLS[protocol].readUsage(whole);
-  if (usage !== null) noteUsage(call, reply, usage);
-  else if (isGenerated(endpoint) && !isUnderWay) {
-    const lengths = { inputLength: request.bytes.length, outputLength: sizeBytes };
-    noteEstimatedUsage(call, reply, estimatedUsage(null, lengths));
-  }
-  if (whole.status === 'failed') context.failure ??= failureReported('failed');
-  const remembering = rememberIds(call, reply, receivedIds(protocol, whole, keptOf(call)));
-  const id = textAt(whole, 'id');
-  return isUnderWay && id !== null ? Promise.all([remembering, awaitEnd(call, reply, id)]) : remembering;
+): Consumed {
+  const usage = PROTOCOLS[endpoint.protocol].readUsage(whole);
+  if (usage !== null) return reportedUsage(usage);
+  if (!isGenerated(endpoint) || isUnderWay(endpoint, whole)) return NOTHING_KNOWN;
+  return guessedUsage(estimatedUsage(null, { inputLength: request.bytes.length, outputLength: sizeBytes }));
 }
 
 /** Endpoints that only count generate nothing. */
 const isGenerated = ({ operation, protocol }: TextEndpoint): boolean => operation === protocol;
 
-/** Before a streaming caller learns an id, it can be found. Nothing else is known of the reply yet. */
-export function noteStreamId(call: TextCall, reply: Reply, id: string): Promise<unknown> | undefined {
-  const { protocol } = call.endpoint;
-  const remembering = rememberIds(call, reply, receivedIds(protocol, { id }, keptOf(call)));
-  return call.request.background ? Promise.all([remembering, awaitEnd(call, reply, id)]) : remembering;
+const isUnderWay = ({ protocol }: TextEndpoint, whole: JsonObject): boolean =>
+  protocol === 'responses' && isPending(whole);
+
+/**
+ * Keeps where the ids of a whole reply were made, before its caller learns them. Where the response goes on without its
+ * caller, `onPending` gets what is known of its usage.
+ */
+export function keepWholeReply(
+  call: TextCall,
+  reply: Reply,
+  whole: JsonObject,
+  onPending: (consumed: Consumed) => void,
+): Promise<unknown> | undefined {
+  const { endpoint, context } = call;
+  if (whole.status === 'failed') context.failure ??= failureReported('failed');
+  const remembering = rememberIds(call, reply, receivedIds(endpoint.protocol, whole, keptOf(call)));
+  const id = textAt(whole, 'id');
+  return isUnderWay(endpoint, whole) && id !== null
+    ? Promise.all([remembering, keepPending(call, reply, id).then(onPending)])
+    : remembering;
 }
 
-export function noteEventIds(call: TextCall, reply: Reply, frame: Frame): void {
+/** The same for a stream, of which only the id is known yet. */
+export function keepStreamId(
+  call: TextCall,
+  reply: Reply,
+  id: string,
+  onPending: (consumed: Consumed) => void,
+): Promise<unknown> | undefined {
+  const remembering = rememberIds(call, reply, receivedIds(call.endpoint.protocol, { id }, keptOf(call)));
+  return call.request.background
+    ? Promise.all([remembering, keepPending(call, reply, id).then(onPending)])
+    : remembering;
+}
+
+export function keepEventIds(call: TextCall, reply: Reply, frame: Frame): void {
   const { protocol } = call.endpoint;
   const within = replyWithin(protocol, frame);
   if (within !== null) void rememberIds(call, reply, receivedIds(protocol, within, keptOf(call)));
 }
 
-/** A background response whose stream has stopped before its end goes on; what it used comes later. */
-export function noteStreamEnd(call: TextCall, reply: Reply, reader: StreamReader): void {
-  const { tally, services, context } = call;
-  if (tally.pending !== null) {
-    if (!reader.ended) return;
-    services.background.forget(tally.pending).catch(() => undefined);
-    tally.pending = null;
-    context.line.usagePending = undefined;
-  }
-  const { usage, ended, reportedFailure, outputLength } = reader;
+/** A background response whose stream has stopped before its end goes on; its usage becomes known later. */
+export function consumedByStream(
+  { request }: TextCall,
+  { usage, ended, reportedFailure, outputLength }: StreamReader,
+  pendingId: string | null,
+): Consumed {
+  if (pendingId !== null && !ended) return { ...NOTHING_KNOWN, pendingId };
   // What a stream says before its error event is not its final count.
-  if (usage !== null && ended && reportedFailure === null) noteUsage(call, reply, usage);
-  else {
-    const lengths = { inputLength: call.request.bytes.length, outputLength };
-    noteEstimatedUsage(call, reply, estimatedUsage(usage, lengths));
-  }
+  if (usage !== null && ended && reportedFailure === null) return reportedUsage(usage);
+  return guessedUsage(estimatedUsage(usage, { inputLength: request.bytes.length, outputLength }));
 }
 
 const keptOf = ({ request }: TextCall): Kept => ({

@@ -1,79 +1,113 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
+import type { Candidate } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
-import { type Carrier, unlessRefused } from '../call/adapter.ts';
-import { noteFirstByte, noteLosses } from '../call/call-notes.ts';
+import { logConsumed, logFirstByte, reportDropped } from '../call/call-log.ts';
 import { isStrict } from '../call/is-strict.ts';
+import { failureOf, NOTHING_KNOWN, type ReplyOutcome } from '../call/outcome.ts';
+import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
 import { queryOf } from '../call/query-of.ts';
 import type { TextCall } from '../call/text-call.ts';
-import { type Dropped, refuseLosses } from '../conversation/losses.ts';
+import { refuseLosses } from '../conversation/losses.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { ownBody } from './own-body.ts';
-import { noteEventIds, noteStreamEnd, noteStreamId, noteWholeReply } from './passed-reply.ts';
+import {
+  consumedByStream,
+  consumedByWhole,
+  keepEventIds,
+  keepStreamId,
+  keepWholeReply,
+} from './passed-reply.ts';
 import { passedStream } from './passed-stream.ts';
 import { relayJson } from './relay-json.ts';
 import { streamHeaders } from './reply-headers.ts';
 import { upstreamRequestHeaders } from './upstream-request-headers.ts';
-import { createUsageQuestion, showsUsage } from './usage-question.ts';
+import { asksForUsage, refusesUsageQuestion, showsUsage, usageQuestion } from './usage-question.ts';
 
-/** Carries a call to a channel of its own protocol: nothing is rewritten but what `ownBody` says. */
-export function createPassthrough(call: TextCall): Carrier {
-  const { endpoint, message } = call;
-  const usageQuestion = createUsageQuestion(call);
-  let dropped: readonly Dropped[] = [];
-  return {
-    request: (candidate) =>
-      unlessRefused(() => {
-        const own = ownBody(call, candidate, usageQuestion.streamOptions(candidate));
-        if (isStrict(message)) refuseLosses(own.dropped);
-        dropped = own.dropped;
-        return {
-          operation: endpoint.operation,
-          method: 'POST',
-          query: queryOf(message),
-          headers: upstreamRequestHeaders(endpoint, message),
-          body: own.body,
-        };
-      }),
-    learn: (error) => usageQuestion.isRefused(error),
-    relay: async (reply) => {
-      noteLosses(call, endpoint.protocol, dropped);
-      if (isEventStream(reply.headers)) await passStream(call, reply);
-      else await passWhole(call, reply);
-    },
-  };
-}
+/** Prepares a call for a candidate of its own protocol: nothing is rewritten but what `ownBody` says. */
+export const preparePassthrough = (
+  call: TextCall,
+  candidate: Candidate,
+  asks = asksForUsage(call, candidate),
+): PreparedAttempt | GatewayError =>
+  unlessRefused(() => {
+    const { endpoint, message, request } = call;
+    const { body, dropped } = ownBody(call, candidate, asks ? usageQuestion(request) : null);
+    if (isStrict(message)) refuseLosses(dropped);
+    return {
+      request: {
+        operation: endpoint.operation,
+        method: 'POST',
+        query: queryOf(message),
+        headers: upstreamRequestHeaders(endpoint, message),
+        body,
+      },
+      retry: (refusal) =>
+        asks && refusesUsageQuestion(refusal) ? preparePassthrough(call, candidate, false) : null,
+      receive: (reply) => {
+        reportDropped(call, endpoint.protocol, dropped);
+        return isEventStream(reply.headers) ? passStream(call, reply) : passWhole(call, reply);
+      },
+    };
+  });
 
-async function passWhole(call: TextCall, reply: Reply): Promise<void> {
+async function passWhole(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
   const { endpoint, request, response, context } = call;
   const { replyFrames } = PROTOCOLS[endpoint.protocol];
-  await relayJson({
-    reply,
-    response,
-    context,
-    onBody: (whole, sizeBytes) => noteWholeReply(call, reply, whole, sizeBytes),
-    ...(request.streamed && {
-      asStream: (whole) => replyFrames(whole, { hidesUsage: !showsUsage(request) }),
+  let consumed = NOTHING_KNOWN;
+  const thrown = await failureOf(
+    relayJson({
+      reply,
+      response,
+      context,
+      onBody: (whole, sizeBytes) => {
+        consumed = consumedByWhole(call, whole, sizeBytes);
+        logConsumed(call, reply, consumed);
+        return keepWholeReply(call, reply, whole, (pending) => {
+          consumed = pending;
+          logConsumed(call, reply, pending);
+        });
+      },
+      ...(request.streamed && {
+        asStream: (whole) => replyFrames(whole, { hidesUsage: !showsUsage(request) }),
+      }),
     }),
-  });
-  noteFirstByte(call, reply);
+  );
+  return { ...consumed, firstByteMs: thrown === undefined ? logFirstByte(call, reply) : null, thrown };
 }
 
-async function passStream(call: TextCall, reply: Reply): Promise<void> {
+async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
   const { endpoint, request, response, context, services } = call;
   const reader = PROTOCOLS[endpoint.protocol].createStreamReader({ hidesUsage: !showsUsage(request) });
-  const onFrame = (frame: Frame) => noteEventIds(call, reply, frame);
-  await relayStream({
-    reply,
-    response,
-    context,
-    stream: passedStream({ reader, requestId: context.requestId, onFrame }),
-    status: reply.status,
-    headers: streamHeaders(reply, context),
-    keepAliveMs: services.keepAliveMs,
-    onId: (id) => noteStreamId(call, reply, id),
-    onFirstByte: () => noteFirstByte(call, reply),
-    onEnd: () => noteStreamEnd(call, reply, reader),
-  });
+  const onFrame = (frame: Frame) => keepEventIds(call, reply, frame);
+  let firstByteMs: number | null = null;
+  let consumed = NOTHING_KNOWN;
+  const thrown = await failureOf(
+    relayStream({
+      reply,
+      response,
+      context,
+      stream: passedStream({ reader, requestId: context.requestId, onFrame }),
+      status: reply.status,
+      headers: streamHeaders(reply, context),
+      keepAliveMs: services.keepAliveMs,
+      onId: (id) =>
+        keepStreamId(call, reply, id, (pending) => {
+          consumed = pending;
+        }),
+      onFirstByte: () => {
+        firstByteMs = logFirstByte(call, reply);
+      },
+      onEnd: () => {
+        const { pendingId } = consumed;
+        consumed = consumedByStream(call, reader, pendingId);
+        if (pendingId !== null && consumed.pendingId === null)
+          services.background.forget(pendingId).catch(() => undefined);
+        logConsumed(call, reply, consumed);
+      },
+    }),
+  );
+  return { ...consumed, firstByteMs, thrown };
 }

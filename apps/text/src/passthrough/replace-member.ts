@@ -5,14 +5,14 @@ const ASCII_ESCAPE = '\\u00';
 
 /** A JSON object with another value for its own member `model`. */
 export const replaceModel = (json: Buffer, model: string): Buffer =>
-  replaceValues(json, valuesOf(json.toString('latin1'), 'model'), JSON.stringify(model));
+  replaceValues(json, valuesOf(json, 'model'), JSON.stringify(model));
 
 /** A JSON object with this value for a member of its own, which it may have had or not. */
 export function setMember(json: Buffer, name: string, value: unknown): Buffer {
-  const text = json.toString('latin1');
-  const spans = valuesOf(text, name);
+  const spans = valuesOf(json, name);
   const written = JSON.stringify(value);
   if (spans.length > 0) return replaceValues(json, spans, written);
+  const text = json.toString('latin1');
   const end = text.lastIndexOf('}');
   const isEmpty = skipSpace(text, skipSpace(text, 0) + 1) === end;
   const member = `${isEmpty ? '' : ','}${JSON.stringify(name)}:${written}`;
@@ -40,16 +40,17 @@ interface Span {
  * Where the values of an object's own members of this name are. Where the name occurs twice every one counts, since
  * readers differ in which they take.
  *
- * @param json a JSON object that has been parsed before, in latin1
+ * @param json a JSON object that has been parsed before
  * @param name ASCII letters and underscores
  */
-function valuesOf(json: string, name: string): Span[] {
+function valuesOf(json: Buffer, name: string): Span[] {
   const quoted = JSON.stringify(name);
   const spans: Span[] = [];
   if (!mayHave(json, quoted, 0)) return spans;
-  const scanner = new MemberScanner(json);
+  const text = json.toString('latin1');
+  const scanner = new MemberScanner(text);
   for (let member = scanner.next(); member !== null; member = scanner.next()) {
-    if (!isName(json.slice(member.nameStart, member.nameEnd), quoted)) continue;
+    if (!isName(text.slice(member.nameStart, member.nameEnd), quoted)) continue;
     spans.push(member);
     // Mostly it comes early and once: then the rest needs no walk.
     if (!mayHave(json, quoted, member.end)) return spans;
@@ -57,7 +58,8 @@ function valuesOf(json: string, name: string): Span[] {
   return spans;
 }
 
-const mayHave = (json: string, quoted: string, from: number): boolean =>
+/** In bytes: that is twice as fast as in text. */
+const mayHave = (json: Buffer, quoted: string, from: number): boolean =>
   json.includes(quoted, from) || json.includes(ASCII_ESCAPE, from);
 
 const isName = (written: string, quoted: string): boolean =>

@@ -3,7 +3,16 @@ import { boundedJson } from '@gateway/contracts/json-depth';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Reply } from '@gateway/upstream/reply';
-import { noteEstimatedUsage, noteFirstByte, noteUsage } from '../call/call-notes.ts';
+import { logConsumed, logFirstByte } from '../call/call-log.ts';
+import {
+  type Consumed,
+  failedWith,
+  failureOf,
+  guessedUsage,
+  NOTHING_KNOWN,
+  type ReplyOutcome,
+  reportedUsage,
+} from '../call/outcome.ts';
 import type { TextCall } from '../call/text-call.ts';
 import type { AnswerPlan } from '../conversation/target.ts';
 import { StreamCollector } from '../conversion/collect-stream.ts';
@@ -13,8 +22,8 @@ import { estimatedUsage } from '../metering/estimate.ts';
 import { PAUSES_MAX, pausedContent } from '../protocols/messages/paused-turn.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import type { Usage } from '../wire/usage.ts';
+import { answerContextOf } from './answer-context.ts';
 import { streamHead, type translatedHead } from './reply-head.ts';
-import { surroundingsOf } from './surroundings.ts';
 
 /** A reply that is not streamed is held whole; beyond this it is the upstream's failure. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
@@ -29,58 +38,68 @@ export interface Answer {
   readonly head: ReturnType<typeof translatedHead>;
 }
 
-/**
- * Writes an upstream's reply in the manner that the caller asked for, whichever the upstream chose.
- * @throws {GatewayError} where it cannot be used; nothing has been sent then
- */
-export function relayAnswer(answer: Answer): Promise<void> {
+/** Writes an upstream's reply in the manner that the caller asked for, whichever the upstream chose. Never rejects. */
+export function relayAnswer(answer: Answer): Promise<ReplyOutcome> {
   const isStream = isEventStream(answer.reply.headers);
-  if (!answer.call.request.streamed) return relayWhole(answer, isStream ? collect(answer) : whole(answer));
-  return isStream ? translateStream(answer) : relayAsStream(answer);
+  const { streamed } = answer.call.request;
+  if (streamed && isStream) return translateStream(answer);
+  const written = streamed
+    ? relayAsStream(answer)
+    : relayWhole(answer, isStream ? collect(answer) : whole(answer));
+  return written.catch(failedWith);
 }
 
-const around = ({ call, reply }: Pick<Answer, 'call' | 'reply'>) =>
-  surroundingsOf(reply.candidate, call.services.tokens, call.context.requestId);
+const contextFor = ({ call, reply }: Pick<Answer, 'call' | 'reply'>) =>
+  answerContextOf(reply.candidate, call.services.tokens, call.context.requestId);
 
-async function translateStream(answer: Answer): Promise<void> {
+async function translateStream(answer: Answer): Promise<ReplyOutcome> {
   const { call, reply, plan, goOn, head } = answer;
   const { response, context, services } = call;
-  const translator = new StreamTranslator(plan, around(answer), goOn);
-  await relayStream({
-    reply,
-    response,
-    context,
-    stream: translator,
-    headers: streamHead(head),
-    keepAliveMs: services.keepAliveMs,
-    onFirstByte: () => noteFirstByte(call, reply),
-    onEnd: () => {
-      const { usage, outputLength, finish } = translator;
-      if (finish?.unknown !== undefined) context.line.unknownFinish = finish.unknown;
-      noteTranslatedUsage(answer, { usage, isWhole: finish !== null, outputLength });
-    },
-  });
+  const translator = new StreamTranslator(plan, contextFor(answer), goOn);
+  let firstByteMs: number | null = null;
+  let consumed = NOTHING_KNOWN;
+  const thrown = await failureOf(
+    relayStream({
+      reply,
+      response,
+      context,
+      stream: translator,
+      headers: streamHead(head),
+      keepAliveMs: services.keepAliveMs,
+      onFirstByte: () => {
+        firstByteMs = logFirstByte(call, reply);
+      },
+      onEnd: () => {
+        const { usage, outputLength, finish } = translator;
+        if (finish?.unknown !== undefined) context.line.unknownFinish = finish.unknown;
+        consumed = consumedBy(call, { usage, isWhole: finish !== null, outputLength });
+        logConsumed(call, reply, consumed);
+      },
+    }),
+  );
+  return { ...consumed, firstByteMs, thrown };
 }
 
 /** The whole answer of an upstream that does not stream, as the events that a streaming caller waits for. */
-async function relayAsStream(answer: Answer): Promise<void> {
+async function relayAsStream(answer: Answer): Promise<ReplyOutcome> {
   const { call, reply, plan, head } = answer;
   const body = await readBody(reply);
-  const frames = streamReply(plan, body, around(answer));
-  noteWhole(answer, translateReply(plan, body, around(answer)));
+  const frames = streamReply(plan, body, contextFor(answer));
+  const consumed = consumedByWhole(answer, translateReply(plan, body, contextFor(answer)));
   call.response.writeHead(200, streamHead(head));
-  noteFirstByte(call, reply);
+  const firstByteMs = logFirstByte(call, reply);
   call.response.end(frames.join(''));
+  return { ...consumed, firstByteMs, thrown: undefined };
 }
 
-async function relayWhole(answer: Answer, translating: Promise<TranslatedReply>): Promise<void> {
+async function relayWhole(answer: Answer, translating: Promise<TranslatedReply>): Promise<ReplyOutcome> {
   const { call, reply, head } = answer;
   const translated = await translating;
-  noteWhole(answer, translated);
+  const consumed = consumedByWhole(answer, translated);
   const body = Buffer.from(JSON.stringify(translated.body));
   call.response.writeHead(200, { ...head, 'content-length': body.length });
   call.response.end(body);
-  noteFirstByte(call, reply);
+  return { ...consumed, firstByteMs: logFirstByte(call, reply), thrown: undefined };
 }
 
 async function whole({ reply, plan, goOn, ...answer }: Answer): Promise<TranslatedReply> {
@@ -92,12 +111,12 @@ async function whole({ reply, plan, goOn, ...answer }: Answer): Promise<Translat
     earlier.push(body);
     body = await readBody(await goOn(paused));
   }
-  return translateReply(plan, body, around({ ...answer, reply }), earlier);
+  return translateReply(plan, body, contextFor({ ...answer, reply }), earlier);
 }
 
 /** The stream of an upstream that only streams, for a caller who does not. */
 async function collect(answer: Answer): Promise<TranslatedReply> {
-  const collector = new StreamCollector(answer.plan, around(answer));
+  const collector = new StreamCollector(answer.plan, contextFor(answer));
   const read = async (reply: Reply) => {
     for await (const chunk of reply.body) collector.push(chunk);
   };
@@ -121,22 +140,20 @@ async function readBody(reply: Reply): Promise<unknown> {
 
 const unreadable = (message: string) => new GatewayError('upstream_failed', { message, source: 'upstream' });
 
-function noteWhole(answer: Answer, { usage, finish, body }: TranslatedReply): void {
-  const { context } = answer.call;
-  if (finish.unknown !== undefined) context.line.unknownFinish = finish.unknown;
+function consumedByWhole({ call, reply }: Answer, { usage, finish, body }: TranslatedReply): Consumed {
+  if (finish.unknown !== undefined) call.context.line.unknownFinish = finish.unknown;
   const outputLength = usage.reported ? 0 : JSON.stringify(body).length;
-  noteTranslatedUsage(answer, { usage, isWhole: true, outputLength });
+  const consumed = consumedBy(call, { usage, isWhole: true, outputLength });
+  logConsumed(call, reply, consumed);
+  return consumed;
 }
 
 /** The upstream's own numbers; an estimate from sizes, marked as one, where it gave none or broke off. */
-function noteTranslatedUsage(
-  { call, reply }: Answer,
+function consumedBy(
+  { request }: TextCall,
   { usage, isWhole, outputLength }: { usage: Usage; isWhole: boolean; outputLength: number },
-): void {
-  if (usage.reported && isWhole) {
-    noteUsage(call, reply, usage);
-    return;
-  }
-  const lengths = { inputLength: call.request.bytes.length, outputLength };
-  noteEstimatedUsage(call, reply, estimatedUsage(usage.reported ? usage : null, lengths));
+): Consumed {
+  if (usage.reported && isWhole) return reportedUsage(usage);
+  const lengths = { inputLength: request.bytes.length, outputLength };
+  return guessedUsage(estimatedUsage(usage.reported ? usage : null, lengths));
 }

@@ -1,20 +1,20 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { RequestHandler } from 'express';
-import type { Carrier } from '../../call/adapter.ts';
+import { attemptCandidates } from '../../call/attempt-candidates.ts';
+import { candidatesFor, openCall } from '../../call/open-call.ts';
 import { threadUnsupported } from '../../call/pin-candidates.ts';
 import { textProtocolOf } from '../../call/target-of.ts';
 import type { TextCall, TextServices } from '../../call/text-call.ts';
 import { refuseParameter } from '../../conversation/losses.ts';
 import { PROTOCOLS } from '../../conversion/protocols.ts';
-import { createPassthrough } from '../../passthrough/passthrough.ts';
+import { preparePassthrough } from '../../passthrough/passthrough.ts';
+import { judgeWhole } from '../../passthrough/relay-json.ts';
 import type { NamedId } from '../../stored/named-ids.ts';
 import { effectiveBody } from '../../translation/effective-body.ts';
-import { rememberCarriers } from '../carriers-of.ts';
-import { candidatesFor, openCall, sendCall } from '../generate.ts';
 import { COUNT_OPERATIONS, type CountEndpoint } from './count-endpoint.ts';
 import { loadTextCounter } from './count-text.ts';
-import { createCountTranslation } from './count-translation.ts';
+import { prepareCountTranslation } from './count-translation.ts';
 import { estimateTokens } from './estimate-tokens.ts';
 
 /** Says that a number was counted with a tokenizer that is not the model's own. */
@@ -29,16 +29,14 @@ export function createCountHandler(count: CountEndpoint, services: TextServices)
     const call = await openCall(count.endpoint, services, message, response);
     const candidates = (await candidatesFor(call)).filter(isFirstChoice).filter(canCount);
     if (candidates.length === 0) return estimate(call, count);
-    const carrierOf = rememberCarriers((candidate): Carrier => {
-      const isOwn = candidate.protocol === count.endpoint.protocol;
-      return isOwn ? createPassthrough(call) : createCountTranslation(call, count);
-    });
-    const reply = await sendCall(call, candidates, carrierOf).catch((error: unknown) => {
-      if (isUnknownPath(error)) return null;
-      throw error;
-    });
-    if (reply === null) return estimate(call, count);
-    await carrierOf(reply.candidate).relay(reply);
+    const prepare = (candidate: Candidate) =>
+      candidate.protocol === count.endpoint.protocol
+        ? preparePassthrough(call, candidate)
+        : prepareCountTranslation(call, candidate, count);
+    const judge = call.request.streamed ? {} : { judge: judgeWhole };
+    const { thrown } = await attemptCandidates(call, { candidates, prepare, ...judge });
+    if (isUnknownPath(thrown)) return estimate(call, count);
+    if (thrown !== undefined) throw thrown;
   };
 }
 

@@ -7,7 +7,7 @@ import type { OpaqueTokens } from '../wire/opaque-token.ts';
 const MS_PER_SECOND = 1000;
 
 /** Randomness, time and secrets for the answer of one candidate. */
-export const surroundingsOf = (
+export const answerContextOf = (
   candidate: Candidate,
   tokens: OpaqueTokens,
   requestId: string,

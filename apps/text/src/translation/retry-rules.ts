@@ -2,8 +2,8 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Target } from '../conversation/target.ts';
 import { formatPath } from '../wire/path.ts';
 
-/** A refusal that the caller did not cause and can do nothing about, and the request that would not meet it. */
-interface Remedy {
+/** A refusal that the caller neither caused nor can avoid, and what to change so that it does not come again. */
+export interface RetryRule {
   readonly isFor: (error: GatewayError) => boolean;
   readonly amend: (target: Target) => Target;
 }
@@ -11,10 +11,10 @@ interface Remedy {
 /** OpenAI's words for content of another organisation, Anthropic's for a signature that is not its own. */
 const NOT_ITS_OWN =
   /encrypted content\b.*\bcould not be (?:verified|decrypted)|invalid_encrypted_content|invalid `?signature`? in `?thinking/is;
-/** What an organisation is told that OpenAI has not verified. */
+/** OpenAI's answer to an organisation that it has not verified. */
 const NO_SUMMARY = /verified to generate reasoning summaries/i;
 
-const REMEDIES: readonly Remedy[] = [
+const RETRY_RULES: readonly RetryRule[] = [
   {
     // Sealed by the same vendor, but the channel's credentials have changed since.
     isFor: ({ message }) => NOT_ITS_OWN.test(message),
@@ -27,23 +27,11 @@ const REMEDIES: readonly Remedy[] = [
   },
 ];
 
-/** Remembers what an upstream refused of one request, each thing once. */
-export class Remedies {
-  readonly #applied = new Set<Remedy>();
-
-  /** Whether another try, with `apply`, may meet with more success. */
-  learn(error: unknown): boolean {
-    if (!isRefusal(error)) return false;
-    const remedy = REMEDIES.find((known) => known.isFor(error) && !this.#applied.has(known));
-    if (remedy === undefined) return false;
-    this.#applied.add(remedy);
-    return true;
-  }
-
-  apply(target: Target): Target {
-    return [...this.#applied].reduce((amended, { amend }) => amend(amended), target);
-  }
+/** The rule by which a refused request may succeed; null where none is left. Each is applied once to a request. */
+export function retryRuleFor(refusal: unknown, applied: readonly RetryRule[]): RetryRule | null {
+  if (!(refusal instanceof GatewayError) || refusal.code !== 'upstream_rejected') return null;
+  return RETRY_RULES.find((rule) => rule.isFor(refusal) && !applied.includes(rule)) ?? null;
 }
 
-const isRefusal = (error: unknown): error is GatewayError =>
-  error instanceof GatewayError && error.code === 'upstream_rejected';
+export const amendedTarget = (target: Target, rules: readonly RetryRule[]): Target =>
+  rules.reduce((amended, { amend }) => amend(amended), target);

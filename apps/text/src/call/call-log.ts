@@ -2,38 +2,47 @@ import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { Attempt, Reply } from '@gateway/upstream/reply';
 import { type Dropped, droppedHeader } from '../conversation/losses.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
-import type { Usage } from '../wire/usage.ts';
+import type { Consumed } from './outcome.ts';
 import type { TextCall } from './text-call.ts';
 
-/** Fills the request's log line with what its attempts at channels came to. */
-export function attemptNotes({ line }: Pick<RequestContext, 'line'>): (attempt: Attempt) => void {
-  let count = 0;
-  return ({ channel, outcome, status, detail }) => {
-    count += 1;
-    line.attempts = count;
-    line.channel = channel;
-    line.upstreamStatus = status;
-    if (outcome !== 'ok') line.upstreamFailure = detail ?? outcome;
-  };
+/** Logs an attempt at a channel on the request's line; `count` with it. */
+export function logAttempt(
+  { line }: Pick<RequestContext, 'line'>,
+  { channel, outcome, status, detail }: Attempt,
+  count: number,
+): void {
+  line.attempts = count;
+  line.channel = channel;
+  line.upstreamStatus = status;
+  if (outcome !== 'ok') line.upstreamFailure = detail ?? outcome;
 }
 
 /** What is known of a reply as soon as it has begun. */
-export function noteReply({ line }: Pick<RequestContext, 'line'>, { candidate, headers }: Reply): void {
+export function logReply({ line }: Pick<RequestContext, 'line'>, { candidate, headers }: Reply): void {
   if (candidate.model !== candidate.requestedModel) line.upstreamModel = candidate.model;
   const id = headers['x-request-id'] ?? headers['request-id'];
   if (typeof id === 'string') line.upstreamRequestId = id;
 }
 
-export function noteFirstByte({ context, services, startedAt, tally }: TextCall, reply: Reply): void {
+/** Returns the milliseconds from the request to its reply's first byte, which is now. */
+export function logFirstByte({ context, services, startedAt }: TextCall, reply: Reply): number {
   const durationMs = performance.now() - startedAt;
-  tally.firstByteMs = Math.round(durationMs * 100) / 100;
-  context.line.firstByteMs = tally.firstByteMs;
+  const firstByteMs = Math.round(durationMs * 100) / 100;
+  context.line.firstByteMs = firstByteMs;
   services.metrics.firstByte(reply.candidate.channel.name, durationMs);
+  return firstByteMs;
 }
 
-export function noteUsage({ context, services, tally }: TextCall, reply: Reply, usage: Usage): void {
-  tally.usage = usage;
+/** To be called before the caller can know that the reply has ended: the line is written then. */
+export function logConsumed(
+  { context, services }: TextCall,
+  reply: Reply,
+  { usage, estimated, pendingId }: Consumed,
+): void {
   const { line } = context;
+  line.usagePending = pendingId === null ? undefined : true;
+  if (estimated) line.usageEstimated = true;
+  if (usage === null) return;
   line.inputTokens = usage.inputTokens;
   line.cachedInputTokens = usage.cachedInputTokens;
   line.outputTokens = usage.outputTokens;
@@ -41,15 +50,8 @@ export function noteUsage({ context, services, tally }: TextCall, reply: Reply, 
   services.metrics.tokens(reply.candidate.channel.name, usage);
 }
 
-/** The same where the upstream did not say it, or not to the end. */
-export function noteEstimatedUsage(call: TextCall, reply: Reply, usage: Usage): void {
-  call.tally.estimated = true;
-  call.context.line.usageEstimated = true;
-  noteUsage(call, reply, usage);
-}
-
-/** What a request had to leave out for its upstream: told to the caller, the log and the metrics. */
-export function noteLosses(
+/** Reports what a request had to leave out for its upstream: to the caller, in the log and in the metrics. */
+export function reportDropped(
   { context, services, response, endpoint }: TextCall,
   target: TextProtocol,
   dropped: readonly Dropped[],

@@ -1,0 +1,52 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Candidate } from '@gateway/upstream/catalog';
+import type { Judge } from '@gateway/upstream/judge-first-output';
+import type { Attempt, Reply } from '@gateway/upstream/reply';
+import { type CallOutcome, failedWith } from './outcome.ts';
+import type { PrepareAttempt, PreparedAttempt } from './prepared-attempt.ts';
+import { send } from './send.ts';
+import type { TextCall } from './text-call.ts';
+
+interface Candidates {
+  /** Best first. */
+  readonly candidates: readonly Candidate[];
+  readonly prepare: PrepareAttempt;
+  /** Replaces the check of a reply's first output. */
+  readonly judge?: Judge;
+}
+
+/** Attempts one candidate after the other until one answers, and writes its reply to the caller. Never rejects. */
+export async function attemptCandidates(call: TextCall, options: Candidates): Promise<CallOutcome> {
+  const { context, services, endpoint, request } = call;
+  const { candidates, prepare, judge } = options;
+  const sent: { readonly candidate: Candidate; readonly attempt: PreparedAttempt }[] = [];
+  const attempts: Attempt[] = [];
+  let reply: Reply;
+  try {
+    reply = await send(context, services.upstream, {
+      candidates,
+      request: (candidate) => {
+        const attempt = prepare(candidate);
+        if (attempt instanceof GatewayError) return attempt;
+        sent.push({ candidate, attempt });
+        return attempt.request;
+      },
+      dialect: endpoint.dialect,
+      streamed: request.streamed,
+      ...(judge && { judge }),
+      onAttempt: (attempt) => attempts.push(attempt),
+    });
+  } catch (error) {
+    // A refusal is the last candidate's: after it no other is tried.
+    const last = sent.at(-1);
+    const retry = last?.attempt.retry?.(error) ?? null;
+    if (last !== undefined && retry !== null)
+      return attemptCandidates(call, { ...options, candidates: [last.candidate], prepare: () => retry });
+    const explain = error instanceof GatewayError ? last?.attempt.explain?.(error) : undefined;
+    return { ...failedWith(explain ?? error), channel: null, attempts: attempts.length };
+  }
+  const answering = sent.at(-1);
+  if (answering === undefined) throw new Error('a reply to a request that was not prepared');
+  const outcome = await answering.attempt.receive(reply);
+  return { ...outcome, channel: reply.candidate.channel.name, attempts: attempts.length };
+}

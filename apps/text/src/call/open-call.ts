@@ -1,0 +1,35 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { contextOf, identityOf } from '@gateway/service-kit/request-context';
+import type { Candidate } from '@gateway/upstream/catalog';
+import { modelFor } from '@gateway/upstream/model-for';
+import { chooseCandidates } from './choose-candidates.ts';
+import { pinCandidates } from './pin-candidates.ts';
+import type { TextCall, TextServices } from './text-call.ts';
+import type { TextEndpoint } from './text-endpoint.ts';
+import { readTextRequest } from './text-request.ts';
+
+/** Reads and checks a request for a model. */
+export async function openCall(
+  endpoint: TextEndpoint,
+  services: TextServices,
+  message: IncomingMessage,
+  response: ServerResponse,
+): Promise<TextCall> {
+  const startedAt = performance.now();
+  const context = contextOf(message);
+  const identity = identityOf(message);
+  const request = await readTextRequest(endpoint, message, services);
+  context.line.model = request.model;
+  context.line.stream = request.streamed;
+  const protocols = [endpoint.protocol, ...endpoint.translatedTo];
+  const model = modelFor(services.upstream, { name: request.model, protocols, identity });
+  const reservation = null;
+  return { services, endpoint, identity, context, message, response, request, model, reservation, startedAt };
+}
+
+/** Channels for a call; one that names what an earlier reply brought can only go where that was made. */
+export function candidatesFor(call: TextCall): Promise<readonly Candidate[]> {
+  const { services, endpoint, request, model } = call;
+  const candidates = chooseCandidates(services.upstream, model, endpoint, request.builtInTools);
+  return pinCandidates(call, candidates);
+}
