@@ -4,8 +4,7 @@ import { readJsonBody } from '@gateway/service-kit/json-body';
 import { validate } from '@gateway/service-kit/validate';
 import { type NamedId, namedIds } from '../stored/named-ids.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
-import { type AskedTool, askedTools } from './requested-tools.ts';
-import type { TextServices } from './text-call.ts';
+import { type RequestedTool, requestedTools } from './requested-tools.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 
 /**
@@ -28,14 +27,14 @@ export interface TextRequest {
   readonly keepsMessage: boolean;
   /** Null where the request leaves it to the model. */
   readonly maxOutputTokens: number | null;
-  readonly builtInTools: readonly AskedTool[];
+  readonly builtInTools: readonly RequestedTool[];
 }
 
 /** @throws {GatewayError} for a body that cannot be read, or that is not what the endpoint takes */
 export async function readTextRequest(
   { schema, protocol }: TextEndpoint,
   message: IncomingMessage,
-  { maxBodyBytes, maxJsonDepth }: Pick<TextServices, 'maxBodyBytes' | 'maxJsonDepth'>,
+  { maxBodyBytes, maxJsonDepth }: { readonly maxBodyBytes: number; readonly maxJsonDepth: number },
 ): Promise<TextRequest> {
   const { bytes, value } = await readJsonBody(message, {
     maxBytes: maxBodyBytes,
@@ -56,7 +55,7 @@ export async function readTextRequest(
     keepsMessage: protocol === 'messages' && Boolean(thread ?? diagnostics),
     maxOutputTokens: typeof bound === 'number' ? bound : null,
     // Chat Completions has none: what it calls web search is a member of its own.
-    builtInTools: protocol === 'chat' ? [] : askedTools(protocol, body),
+    builtInTools: protocol === 'chat' ? [] : requestedTools(protocol, body),
   };
 }
 

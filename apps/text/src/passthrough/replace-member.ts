@@ -82,7 +82,7 @@ function skipSpace(json: Buffer, from: number): number {
   }
 }
 
-/** The place behind the closing quote of the string that begins at `start`. */
+/** The index after the closing quote of the string that begins at `start`. */
 function endOfString(json: Buffer, start: number): number {
   let at = start + 1;
   for (;;) {
