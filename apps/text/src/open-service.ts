@@ -2,12 +2,12 @@ import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
 import type { Service } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
-import { createTextService } from './app.ts';
+import { createBackgroundUsage } from './background/background-usage.ts';
 import type { TextSettings } from './config.ts';
+import { createTextService } from './endpoints/app.ts';
 import { createTextMetrics } from './metering/text-metrics.ts';
-import { createBackgroundUsage } from './stored/background/background-usage.ts';
-import { createPendingResponses } from './stored/background/pending-responses.ts';
 import { createIdOrigins } from './stored/id-origins.ts';
+import { createPendingResponses } from './stored/pending-responses.ts';
 import { createOpaqueTokens } from './wire/opaque-token.ts';
 
 /** Opens the text service; the process's life closes what it takes. */

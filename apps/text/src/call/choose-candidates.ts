@@ -2,12 +2,12 @@ import { offersTool } from '@gateway/contracts/built-in-tools';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
-import type { AskedTool } from './requested-tools.ts';
+import type { RequestedTool } from './requested-tools.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 
 /**
- * The channels that can carry a request, best first: those of its own protocol that offer every
- * built-in tool it asks for, and those of other protocols; whether such a one can carry it shows when it is translated.
+ * The channels that can get a request, best first: those of its own protocol that offer every built-in tool that it
+ * names, and those of other protocols. Whether one of these can get it shows when it is translated.
  *
  * @throws {GatewayError} `unsupported_tool` for the first tool that no such channel offers
  */
@@ -15,18 +15,19 @@ export function chooseCandidates(
   upstream: Pick<Upstream, 'candidates'>,
   model: ResolvedModel,
   endpoint: TextEndpoint,
-  tools: readonly AskedTool[],
+  tools: readonly RequestedTool[],
 ): readonly Candidate[] {
-  const offering = (asked: readonly AskedTool[]) =>
+  const offering = (required: readonly RequestedTool[]) =>
     upstream.candidates({
       model,
       protocol: endpoint.protocol,
       orElse: endpoint.translatedTo,
-      ...(asked.length === 0
+      ...(required.length === 0
         ? {}
         : {
             requires: ({ builtInTools }, protocol) =>
-              protocol !== endpoint.protocol || asked.every(({ family }) => offersTool(builtInTools, family)),
+              protocol !== endpoint.protocol ||
+              required.every(({ family }) => offersTool(builtInTools, family)),
           }),
     });
   const candidates = offering(tools);

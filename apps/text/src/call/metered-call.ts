@@ -7,14 +7,14 @@ import {
 } from '@gateway/contracts/usage-record';
 import { mayBeBilled } from '@gateway/contracts/usage-without-reply';
 import { costMicroUsd } from '@gateway/metering/price/cost';
-import { type ReservedRequest, reserveRequest } from '@gateway/model-service/metered-request';
+import { reserveRequest } from '@gateway/model-service/metered-request';
 import { CallerLeft } from '@gateway/service-kit/request-context';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
-import { consumptionOf, costOf } from '../metering/consumption.ts';
-import { estimatedUsage } from '../metering/estimate.ts';
+import type { Reply } from '@gateway/upstream/reply';
+import { consumptionOf, costOf, estimatedUsage, usageOfConsumption } from '../metering/consumption.ts';
 import { NO_USAGE, type Usage } from '../wire/usage.ts';
-import type { CallOutcome } from './outcome.ts';
-import type { TextCall } from './text-call.ts';
+import { type CallOutcome, type Consumed, guessedUsage, NOTHING_KNOWN } from './outcome.ts';
+import type { Reservation, TextCall } from './text-call.ts';
 import type { TextRequest } from './text-request.ts';
 
 /**
@@ -35,11 +35,6 @@ function largestConsumption(request: TextRequest, model: ResolvedModel): Consump
     inputTokens: Math.min(bound, Math.ceil(request.bytes.length / BYTES_PER_TOKEN)),
     outputTokens: request.maxOutputTokens ?? model.maxOutputTokens ?? MAX_OUTPUT_TOKENS,
   };
-}
-
-/** What has been reserved for a call, to be settled by its outcome. */
-export interface Reservation extends ReservedRequest {
-  readonly estimate: UsageResult;
 }
 
 /**
@@ -112,4 +107,20 @@ function outcomeOf({ context, response }: TextCall, thrown: unknown): UsageOutco
   if (thrown === undefined && context.failure === undefined) return 'ok';
   if (thrown instanceof GatewayError && thrown.code === 'client_closed_request') return 'left';
   return response.headersSent ? 'cut' : 'failed';
+}
+
+/** Has the usage of a response that goes on without its caller booked when it ends. Without Redis it is estimated now. */
+export async function keepPending(call: TextCall, reply: Reply, id: string): Promise<Consumed> {
+  const { services, reservation, identity, model, context } = call;
+  if (reservation === null) return NOTHING_KNOWN;
+  const { subject, estimate } = reservation;
+  const { channel, model: upstreamModel, requestedModel } = reply.candidate;
+  const origin = { keyId: identity.keyId, channel: channel.name, model: upstreamModel, requestedModel };
+  try {
+    await services.background.add({ id, origin, subject, estimate, price: model.price });
+    context.line.usagePending = true;
+    return { ...NOTHING_KNOWN, pendingId: id };
+  } catch {
+    return guessedUsage(usageOfConsumption(estimate.consumption));
+  }
 }

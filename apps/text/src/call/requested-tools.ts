@@ -1,8 +1,8 @@
 import { builtInToolOf } from '@gateway/contracts/built-in-tools';
 import type { TextBody } from './text-endpoint.ts';
 
-/** A built-in tool that a request asks for, and where it does. */
-export interface AskedTool {
+/** A built-in tool that a request names, and where. */
+export interface RequestedTool {
   /** As the caller wrote it. */
   readonly type: string;
   readonly family: string;
@@ -13,17 +13,17 @@ export interface AskedTool {
 const CHOICE_FORMS = new Set(['allowed_tools', 'auto', 'any', 'none', 'tool']);
 
 /** The built-in tools of a request, in the order in which they stand in it. */
-export function askedTools(
+export function requestedTools(
   protocol: 'responses' | 'messages',
   { tools, tool_choice: choice }: TextBody,
-): readonly AskedTool[] {
-  const asked: AskedTool[] = [];
-  const ask = (type: string, path: (string | number)[]) => {
+): readonly RequestedTool[] {
+  const requested: RequestedTool[] = [];
+  const add = (type: string, path: (string | number)[]) => {
     const family = builtInToolOf(protocol, type);
-    if (family !== null) asked.push({ type, family, path });
+    if (family !== null) requested.push({ type, family, path });
   };
-  for (const [index, tool] of (tools ?? []).entries()) if (tool.type) ask(tool.type, ['tools', index]);
+  for (const [index, tool] of (tools ?? []).entries()) if (tool.type) add(tool.type, ['tools', index]);
   if (typeof choice === 'object' && choice !== null && !CHOICE_FORMS.has(choice.type))
-    ask(choice.type, ['tool_choice']);
-  return asked;
+    add(choice.type, ['tool_choice']);
+  return requested;
 }

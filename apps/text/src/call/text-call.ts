@@ -1,14 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Identity } from '@gateway/contracts/identity';
+import type { UsageResult } from '@gateway/contracts/usage-record';
 import type { Meter } from '@gateway/metering/meter/meter';
+import type { ReservedRequest } from '@gateway/model-service/metered-request';
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { TextMetrics } from '../metering/text-metrics.ts';
-import type { BackgroundUsage } from '../stored/background/background-usage.ts';
 import type { IdOrigins } from '../stored/id-origins.ts';
+import type { BackgroundUsage } from '../stored/pending-responses.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
-import type { Reservation } from './metered-call.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 import type { TextRequest } from './text-request.ts';
 
@@ -26,6 +27,11 @@ export interface TextServices {
   readonly maxJsonDepth: number;
   /** See `TEXT_KEEP_ALIVE_MS`. */
   readonly keepAliveMs: number;
+}
+
+/** What has been reserved for a call, to be settled by its outcome. */
+export interface Reservation extends ReservedRequest {
+  readonly estimate: UsageResult;
 }
 
 /** One request for a model, validated, on its way. */

@@ -5,7 +5,7 @@ import { validate } from '@gateway/service-kit/validate';
 import { type NamedId, namedIds } from '../stored/named-ids.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
 import { mayLosePrecision, parseBody } from '../wire/raw-json.ts';
-import { type AskedTool, askedTools } from './requested-tools.ts';
+import { type RequestedTool, requestedTools } from './requested-tools.ts';
 import type { TextServices } from './text-call.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 
@@ -30,7 +30,7 @@ export interface TextRequest {
   readonly keepsMessage: boolean;
   /** Null where the request leaves it to the model. */
   readonly maxOutputTokens: number | null;
-  readonly builtInTools: readonly AskedTool[];
+  readonly builtInTools: readonly RequestedTool[];
   /** `tool_choice` is an object: it says which tools, not only whether. */
   readonly choosesTool: boolean;
 }
@@ -39,7 +39,7 @@ export interface TextRequest {
 export async function readTextRequest(
   { schema, protocol }: TextEndpoint,
   message: IncomingMessage,
-  { maxBodyBytes, maxJsonDepth }: Pick<TextServices, 'maxBodyBytes' | 'maxJsonDepth'>,
+  { maxBodyBytes, maxJsonDepth }: { readonly maxBodyBytes: number; readonly maxJsonDepth: number },
 ): Promise<TextRequest> {
   const { bytes, value } = await readJsonBody(message, {
     maxBytes: maxBodyBytes,
@@ -61,7 +61,7 @@ export async function readTextRequest(
     keepsMessage: protocol === 'messages' && Boolean(thread ?? diagnostics),
     maxOutputTokens: typeof bound === 'number' ? bound : null,
     // Chat Completions has none: what it calls web search is a member of its own.
-    builtInTools: protocol === 'chat' ? [] : askedTools(protocol, body),
+    builtInTools: protocol === 'chat' ? [] : requestedTools(protocol, body),
     choosesTool: isObject(body.tool_choice),
   };
 }

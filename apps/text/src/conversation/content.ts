@@ -2,7 +2,7 @@ import type { Path } from '../wire/path.ts';
 import { readAddress } from './data-url.ts';
 import { refuseParameter } from './losses.ts';
 import type { AudioPart, MediaSource, RefusalPart, ResultContent } from './parts.ts';
-import type { Unsaid } from './request-reader.ts';
+import type { RequestReader } from './request-reader.ts';
 
 export type ContentPart = ResultContent | AudioPart | RefusalPart;
 
@@ -10,9 +10,9 @@ const isResultContent = (part: ContentPart): part is ResultContent =>
   part.type !== 'audio' && part.type !== 'refusal';
 
 /** What a tool returned. */
-export function resultContent(parts: readonly ContentPart[], unsaid: Unsaid): ResultContent[] {
+export function resultContent(parts: readonly ContentPart[], reader: RequestReader): ResultContent[] {
   for (const part of parts) {
-    if (!isResultContent(part)) unsaid.refuse(part.at ?? [], 'A tool cannot return this kind of content.');
+    if (!isResultContent(part)) reader.refuse(part.at ?? [], 'A tool cannot return this kind of content.');
   }
   return parts.filter(isResultContent);
 }
@@ -25,13 +25,13 @@ export function resultContent(parts: readonly ContentPart[], unsaid: Unsaid): Re
 export function decodeSource(
   members: { readonly [member: string]: string | null | undefined },
   at: Path,
-  unsaid: Unsaid,
+  reader: RequestReader,
 ): MediaSource {
   const [first, ...others] = Object.entries(members).flatMap(([name, value]) =>
     value ? [{ name, value }] : [],
   );
   if (first === undefined) return refuseParameter(at, 'Neither content nor an address of it is given.');
-  for (const { name } of others) unsaid.drop([...at, name], 'the content is given more than once');
+  for (const { name } of others) reader.drop([...at, name], 'the content is given more than once');
   const { name, value } = first;
   if (name === 'file_id') return { type: 'file', fileId: value };
   return (

@@ -2,7 +2,7 @@ import type { Effort } from '@gateway/contracts/quirks';
 import type { Path } from '../wire/path.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { Part, TextPart } from './parts.ts';
-import type { Scalar } from './scalar-paths.ts';
+import type { OtherNames } from './scalar-paths.ts';
 import type { JsonObject, Tool, ToolChoice } from './tool.ts';
 
 export interface Turn {
@@ -41,10 +41,8 @@ export interface ReasoningControl {
   readonly summary?: 'omitted' | 'auto' | 'concise' | 'detailed' | undefined;
 }
 
-export type OtherNames = { readonly [Name in Scalar]?: Path };
-
 /** A member that exists in the caller's protocol alone. Class D is left out and reported, class E refused. */
-export interface Unsayable {
+export interface Untranslatable {
   readonly path: Path;
   readonly loss: 'D' | 'E';
   readonly reason: string;
@@ -76,7 +74,7 @@ export interface Conversation {
   readonly promptCacheRetention?: string | undefined;
   readonly maxToolCalls?: number | undefined;
   readonly stream: boolean;
-  readonly unsayable: readonly Unsayable[];
+  readonly untranslatable: readonly Untranslatable[];
   /** Where the caller wrote what it wrote under another name than the usual one: `user` for `safety_identifier`. */
   readonly otherNames: OtherNames;
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { formatPath, type Path } from '../wire/path.ts';
 
-/** Something the caller asked for that the target cannot say and that was left out or changed. */
+/** A member of the caller's request that the target does not have, and that was left out or changed. */
 export interface Dropped {
   readonly path: Path;
   /** A short clause for the log: "not known to the messages protocol". */

@@ -125,7 +125,7 @@ export interface WebSearchPart extends Located {
   readonly sources: readonly SearchSource[];
 }
 
-/** History that belongs to one provider's hosted tools. It is never carried to another protocol. */
+/** History that belongs to one provider's hosted tools. It is never translated to another protocol. */
 export interface ForeignPart extends Located {
   readonly type: 'foreign';
   readonly name: string;

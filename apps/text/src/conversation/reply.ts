@@ -31,5 +31,5 @@ export interface Reply {
   readonly serviceTier?: string | undefined;
 }
 
-/** What is said to a caller whose answer was refused without a word of explanation. */
+/** What a caller reads whose answer was refused without an explanation. */
 export const REFUSAL_TEXT = "I can't help with that.";

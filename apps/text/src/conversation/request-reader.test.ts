@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { formatPath } from '../wire/path.ts';
-import { Unsaid } from './request-reader.ts';
+import { RequestReader } from './request-reader.ts';
 
 const Schema = z.object({
   name: z.string(),
@@ -15,9 +15,9 @@ const Schema = z.object({
 });
 
 const droppedOf = (value: unknown): string[] => {
-  const unsaid = new Unsaid('chat');
-  unsaid.read(Schema, value, ['at', 0]);
-  return unsaid.list.map(({ path, loss, reason }) => `${loss} ${formatPath(path)}: ${reason}`);
+  const reader = new RequestReader('chat');
+  reader.read(Schema, value, ['at', 0]);
+  return reader.list.map(({ path, loss, reason }) => `${loss} ${formatPath(path)}: ${reason}`);
 };
 
 test('members that a schema does not name are reported by their path, at any depth', () => {
@@ -65,7 +65,8 @@ test('a body of nothing but unknown members is reported within bounds', () => {
 });
 
 test('what is wrong with a part is said, and where it stands', () => {
-  const read = () => new Unsaid('chat').read(Schema, { name: 'n', parts: [{ type: 'sound' }] }, ['at', 0]);
+  const read = () =>
+    new RequestReader('chat').read(Schema, { name: 'n', parts: [{ type: 'sound' }] }, ['at', 0]);
   expect(read).toThrow(GatewayError);
   expect(read).toThrow(
     expect.objectContaining({

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { reportLeftOut } from '../wire/left-out.ts';
 import type { Path } from '../wire/path.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
-import type { Conversation, Unsayable } from './conversation.ts';
+import type { Conversation, Untranslatable } from './conversation.ts';
 import { type Losses, refuseParameter } from './losses.ts';
 
 /** Losses beyond this many are not listed: a body may be made of nothing else. */
@@ -15,9 +15,9 @@ const REASONS: ReadonlyMap<string | number | undefined, string> = new Map([
   ['prompt_cache_breakpoint', 'prompt caches are steered differently elsewhere'],
 ]);
 
-/** Collects, while decoding, what only the caller's own protocol can say. */
-export class Unsaid {
-  readonly list: Unsayable[] = [];
+/** Reads the parts of a request, and collects what only the caller's own protocol has. */
+export class RequestReader {
+  readonly list: Untranslatable[] = [];
   readonly #protocol: TextProtocol;
   #drops = 0;
 
@@ -27,7 +27,7 @@ export class Unsaid {
 
   /**
    * Reads part of the request. Members that the schema does not name are dropped and reported, at any depth.
-   * @throws GatewayError at the exact place
+   * @throws GatewayError with the exact path
    */
   read<Schema extends z.ZodType>(schema: Schema, value: unknown, at: Path = []): z.output<Schema> {
     const read = validate(schema, value, at);
@@ -42,7 +42,7 @@ export class Unsaid {
     if (this.#drops <= MAX_DROPS) this.list.push({ path, loss: 'D', reason });
   }
 
-  /** Reports a member that says another thing than the newer one in its place, which counts. */
+  /** Reports an older member whose value differs from that of its newer name, which counts. */
   dropOther(older: unknown, newer: unknown, path: Path): void {
     const areGiven = older !== undefined && older !== null && newer !== undefined && newer !== null;
     if (areGiven && older !== newer) this.drop(path, 'the newer member counts');
@@ -54,9 +54,9 @@ export class Unsaid {
 }
 
 /** Applies what decoding found, once the protocols are known to differ. @throws GatewayError for class E */
-export function reportUnsayable(conversation: Conversation, target: TextProtocol, losses: Losses): void {
+export function reportUntranslatable(conversation: Conversation, target: TextProtocol, losses: Losses): void {
   if (conversation.source === target) return;
-  for (const { path, loss, reason } of conversation.unsayable) {
+  for (const { path, loss, reason } of conversation.untranslatable) {
     if (loss === 'E') refuseParameter(path, reason);
     losses.drop(path, reason);
   }

@@ -1,6 +1,5 @@
 import { formatPath, type Path } from '../wire/path.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
-import type { Conversation } from './conversation.ts';
 
 const SCALARS = [
   'maxOutputTokens',
@@ -27,6 +26,15 @@ const SCALARS = [
   'turns',
 ] as const;
 export type Scalar = (typeof SCALARS)[number];
+
+/** Members that the caller wrote under another name than the usual one, with their paths. */
+export type OtherNames = { readonly [Name in Scalar]?: Path };
+
+/** What tells where a caller wrote its members. */
+interface CallersNames {
+  readonly source: TextProtocol;
+  readonly otherNames: OtherNames;
+}
 
 /** The caller's own name of each request member, for reporting a loss. A member that a protocol lacks has the nearest one. */
 export const SCALAR_PATHS: Record<TextProtocol, Record<Scalar, Path>> = {
@@ -115,13 +123,13 @@ export function scalarAt(
 }
 
 /** Where the caller wrote each request member: under its protocol's name for it, or the older one that was used. */
-export const pathsOf = ({ source, otherNames }: Conversation): Record<Scalar, Path> => ({
+export const pathsOf = ({ source, otherNames }: CallersNames): Record<Scalar, Path> => ({
   ...SCALAR_PATHS[source],
   ...otherNames,
 });
 
-/** The caller's own place of what a member of the upstream's request says; its name there where the caller has none. */
-export function pathBehind(member: string, upstream: TextProtocol, conversation: Conversation): Path {
+/** The path in the caller's request of a member of the upstream's; the upstream's name where the caller's has none. */
+export function pathBehind(member: string, upstream: TextProtocol, conversation: CallersNames): Path {
   // Every protocol calls its tools so.
   if (member === 'tools') return [member];
   const scalar = scalarAt(upstream, member, ([first]) => String(first));

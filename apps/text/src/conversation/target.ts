@@ -27,10 +27,10 @@ export interface Target {
 }
 
 /** What a request was changed into, so that the answer can be changed back. */
-export interface Undo {
+export interface Restorations {
   /** Tools that the upstream knows differently, by its name. */
   readonly tools: ReadonlyMap<string, CallerTool>;
-  /** Stop sequences that the upstream was not told and that the gateway cuts at. */
+  /** Stop sequences that the upstream did not get and that the gateway cuts at. */
   readonly stopSequences: readonly string[];
   /** The forced tool whose arguments are the answer, where the upstream has no structured output. */
   readonly answerTool: string | null;
@@ -42,22 +42,22 @@ export interface AnswerPlan {
   readonly target: Target;
   /** The model as the caller named it; it is what the answer shows. */
   readonly model: string;
-  readonly undo: Undo;
+  readonly restore: Restorations;
   readonly stream: boolean;
   /** The upstream may pause its own tool loop and want to be continued. */
   readonly mayPause: boolean;
   /** Members of the caller's request that the answer repeats (Responses only). */
   readonly echo: { readonly [member: string]: unknown };
-  /** Whether the caller asked for the pages behind a web search. */
+  /** Whether the caller requested the pages behind a web search. */
   readonly showSources: boolean;
-  /** Whether the caller asked for sealed reasoning. */
+  /** Whether the caller requested sealed reasoning. */
   readonly showEncryptedReasoning: boolean;
   /** Chat: whether the stream ends with a usage chunk. */
   readonly showUsage: boolean;
 }
 
 /** What pure functions cannot make themselves. */
-export interface Surroundings {
+export interface ReplyContext {
   /** A new id with this prefix, as `msg_…`; never the same twice. */
   readonly mintId: (prefix: string) => string;
   /** Unix time in seconds. */
@@ -74,7 +74,7 @@ export interface Surroundings {
 }
 
 /** What encoders of answers are given. */
-export interface AnswerContext extends Surroundings {
+export interface AnswerContext extends ReplyContext {
   readonly plan: AnswerPlan;
 }
 

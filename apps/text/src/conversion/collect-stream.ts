@@ -1,6 +1,6 @@
 import { collectReply } from '../conversation/collect-reply.ts';
 import type { StreamEvent } from '../conversation/stream-event.ts';
-import type { AnswerPlan, Surroundings } from '../conversation/target.ts';
+import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
 import { NeutralSource } from './neutral-source.ts';
 import { PROTOCOLS } from './protocols.ts';
 import type { TranslatedReply } from './translate-reply.ts';
@@ -8,14 +8,14 @@ import type { TranslatedReply } from './translate-reply.ts';
 /** Collects an upstream's stream for a caller who does not stream. */
 export class StreamCollector {
   readonly #plan: AnswerPlan;
-  readonly #surroundings: Surroundings;
+  readonly #context: ReplyContext;
   readonly #source: NeutralSource;
   readonly #events: StreamEvent[] = [];
 
-  constructor(plan: AnswerPlan, surroundings: Surroundings) {
+  constructor(plan: AnswerPlan, context: ReplyContext) {
     this.#plan = plan;
-    this.#surroundings = surroundings;
-    this.#source = new NeutralSource(plan, surroundings.cleanText);
+    this.#context = context;
+    this.#source = new NeutralSource(plan, context.cleanText);
   }
 
   push(bytes: Buffer): void {
@@ -39,7 +39,7 @@ export class StreamCollector {
   end(): TranslatedReply {
     this.#events.push(...this.#source.end());
     const reply = collectReply(this.#events);
-    const context = { ...this.#surroundings, plan: this.#plan };
+    const context = { ...this.#context, plan: this.#plan };
     const body = PROTOCOLS[this.#plan.caller].encodeReply(reply, context);
     return { body, usage: reply.usage, finish: reply.finish };
   }

@@ -2,7 +2,7 @@ import { parseArguments } from '../wire/raw-json.ts';
 
 const HEAD = /^\s*\{\s*"input"\s*:\s*"/;
 /** Arguments that have not begun as expected after this many characters will not. */
-const HEAD_LENGTH_MAX = 64;
+const MAX_HEAD_LENGTH = 64;
 
 const ESCAPES: Record<string, string> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' };
 
@@ -38,7 +38,7 @@ export class InputTextDecoder {
     if (head !== null) {
       this.#state = 'text';
       this.#unread = this.#unread.slice(head[0].length);
-    } else if (this.#unread.length > HEAD_LENGTH_MAX) this.#state = 'other';
+    } else if (this.#unread.length > MAX_HEAD_LENGTH) this.#state = 'other';
   }
 
   #readText(): string {
@@ -68,7 +68,7 @@ export class InputTextDecoder {
   }
 }
 
-/** The character that an escape at this place stands for; null while it is incomplete. */
+/** The character that this escape stands for; null while it is incomplete. */
 function readEscape(json: string, position: number): string | null {
   const kind = json.charAt(position + 1);
   const length = kind === 'u' ? 6 : 2;

@@ -1,23 +1,23 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createFrameReader } from '@gateway/service-kit/event-stream/frame-reader';
 import type { StreamEvent } from '../conversation/stream-event.ts';
-import type { AnswerPlan, Surroundings } from '../conversation/target.ts';
+import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
 import { WholeArgumentsStep } from '../conversation/whole-arguments.ts';
-import { PAUSES_MAX, TurnRecorder } from '../protocols/messages/paused-turn.ts';
+import { MAX_PAUSES, TurnRecorder } from '../protocols/messages/paused-turn.ts';
 import { upstreamNonsense } from '../wire/read-upstream.ts';
 import { chain, type StreamStep } from '../wire/step.ts';
 import { addUsage, NO_USAGE, type Usage } from '../wire/usage.ts';
 import { PROTOCOLS } from './protocols.ts';
-import { undoSteps } from './restore-steps.ts';
+import { restoreSteps } from './restore-calls.ts';
 import type { StopSequenceStep } from './stop-sequences.ts';
 
 /** A single event beyond this is no longer an answer but a mistake. */
-const FRAME_SIZE_BYTES_MAX = 64 * 1024 * 1024;
+const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
-const newReader = () => createFrameReader({ maxFrameBytes: FRAME_SIZE_BYTES_MAX });
+const newReader = () => createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
 
-/** No model says this much; what does would fill the memory. */
-const ANSWER_SIZE_BYTES_MAX = 256 * 1024 * 1024;
+/** No model answers at such length; a longer answer would fill the memory. */
+const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
 /**
  * The upstream's bytes as neutral events, held to the promise of `StreamEvent`: one start, then parts, one end.
@@ -42,11 +42,11 @@ export class NeutralSource {
   started = false;
   ended = false;
 
-  constructor(plan: AnswerPlan, cleanText: Surroundings['cleanText']) {
+  constructor(plan: AnswerPlan, cleanText: ReplyContext['cleanText']) {
     this.#createDecoder = () => PROTOCOLS[plan.target.protocol].decodeStream(plan.target, cleanText);
     this.#decoder = this.#createDecoder();
     this.#recorder = plan.mayPause ? new TurnRecorder() : null;
-    const { step, stops } = undoSteps(plan.undo);
+    const { step, stops } = restoreSteps(plan.restore);
     const check = plan.caller === 'messages' ? new WholeArgumentsStep() : null;
     this.#between = step && check ? chain(step, check) : (step ?? check);
     this.#stops = stops;
@@ -69,13 +69,13 @@ export class NeutralSource {
   push(bytes: Buffer): StreamEvent[] {
     return this.#guard((out) => {
       this.#sizeBytes += bytes.length;
-      if (this.#sizeBytes > ANSWER_SIZE_BYTES_MAX) throw new Error('an answer beyond the bound');
+      if (this.#sizeBytes > MAX_ANSWER_BYTES) throw new Error('an answer beyond the bound');
       for (const { data } of this.#reader.push(bytes)) {
         if (data === null) continue;
         this.#recorder?.record(data);
         this.#take(this.#decoder.event(data), out);
       }
-      // Cut at a stop sequence: the answer is over, whatever the upstream still says.
+      // Cut at a stop sequence: the answer is over, whatever the upstream still sends.
       if (this.#stops?.matched) for (const event of this.#stops.end()) this.#deliver(event, out);
     });
   }
@@ -93,11 +93,11 @@ export class NeutralSource {
     return this.#guard((out) => this.#deliver({ type: 'error', error, usage: this.usage }, out));
   }
 
-  #guard(act: (out: StreamEvent[]) => void): StreamEvent[] {
+  #guard(work: (out: StreamEvent[]) => void): StreamEvent[] {
     const out: StreamEvent[] = [];
     if (this.ended) return out;
     try {
-      act(out);
+      work(out);
     } catch (cause) {
       const error = cause instanceof GatewayError ? cause : upstreamNonsense(cause);
       this.#deliver({ type: 'error', error, usage: this.usage }, out);
@@ -106,16 +106,17 @@ export class NeutralSource {
   }
 
   #take(events: Iterable<StreamEvent>, out: StreamEvent[]): void {
-    for (const said of events) {
-      const event = 'usage' in said ? { ...said, usage: addUsage(this.#earlierUsage, said.usage) } : said;
+    for (const decoded of events) {
+      const event =
+        'usage' in decoded ? { ...decoded, usage: addUsage(this.#earlierUsage, decoded.usage) } : decoded;
       if (event.type === 'finish' && this.#pausesAt(event)) continue;
       if (this.#between === null || event.type === 'error') this.#deliver(event, out);
-      else for (const undone of this.#between.event(event)) this.#deliver(undone, out);
+      else for (const restored of this.#between.event(event)) this.#deliver(restored, out);
     }
   }
 
   #pausesAt(event: StreamEvent & { type: 'finish' }): boolean {
-    if (event.finish.reason !== 'pause' || this.#recorder === null || this.#pauses === PAUSES_MAX)
+    if (event.finish.reason !== 'pause' || this.#recorder === null || this.#pauses === MAX_PAUSES)
       return false;
     this.#pauses += 1;
     this.#heldFinish = event;

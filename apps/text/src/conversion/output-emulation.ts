@@ -14,7 +14,7 @@ interface Emulated {
 }
 
 /**
- * Puts other means in the place of structured output where the upstream has none: for a schema one forced tool, for
+ * Replaces structured output by other means where the upstream has none: for a schema one forced tool, for
  * "any object" an instruction, which is no guarantee and is reported.
  * @throws GatewayError where a schema stands next to the caller's own tools
  */

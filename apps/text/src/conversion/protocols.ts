@@ -11,7 +11,7 @@ import { encodeChatRequest } from '../protocols/chat/encode-request.ts';
 import { ChatStreamEncoder } from '../protocols/chat/encode-stream.ts';
 import { replyFrames as completionFrames } from '../protocols/chat/reply-frames.ts';
 import { createChatStreamReader } from '../protocols/chat/stream-reader.ts';
-import { readUsage as readChatUsage } from '../protocols/chat/usage.ts';
+import { readUsageAtTier as readChatUsage } from '../protocols/chat/usage.ts';
 import { decodeMessagesReply } from '../protocols/messages/decode-reply.ts';
 import { decodeMessagesRequest } from '../protocols/messages/decode-request.ts';
 import { MessagesStreamDecoder } from '../protocols/messages/decode-stream.ts';
@@ -20,29 +20,27 @@ import { encodeMessagesRequest } from '../protocols/messages/encode-request.ts';
 import { MessagesStreamEncoder } from '../protocols/messages/encode-stream.ts';
 import { replyFrames as messageFrames } from '../protocols/messages/reply-frames.ts';
 import { createMessagesStreamReader } from '../protocols/messages/stream-reader.ts';
-import { readUsage as readMessagesUsage } from '../protocols/messages/usage.ts';
+import { readUsageAtTier as readMessagesUsage } from '../protocols/messages/usage.ts';
 import { decodeResponsesReply } from '../protocols/responses/decode-reply.ts';
 import { decodeResponsesRequest } from '../protocols/responses/decode-request.ts';
 import { ResponsesStreamDecoder } from '../protocols/responses/decode-stream.ts';
-import { encodeResponsesReply } from '../protocols/responses/encode-reply.ts';
 import { encodeResponsesRequest } from '../protocols/responses/encode-request.ts';
-import { ResponsesStreamEncoder } from '../protocols/responses/encode-stream.ts';
+import { encodeResponsesReply, ResponsesStreamEncoder } from '../protocols/responses/encode-stream.ts';
 import { replyFrames as responseFrames } from '../protocols/responses/reply-frames.ts';
 import { createResponsesStreamReader } from '../protocols/responses/stream-reader.ts';
-import { readUsage as readResponsesUsage } from '../protocols/responses/usage.ts';
+import { readUsageAtTier as readResponsesUsage } from '../protocols/responses/usage.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
 import type { CleanText } from '../wire/public-message.ts';
-import { isJsonObject } from '../wire/raw-json.ts';
 import { COMMENT_FRAME, namedFrame } from '../wire/sse-frames.ts';
 import type { StreamStep } from '../wire/step.ts';
 import type { StreamReader } from '../wire/stream-reader.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
-import { atTier, type Usage } from '../wire/usage.ts';
+import type { Usage } from '../wire/usage.ts';
 
 type Members = { readonly [member: string]: unknown };
 
-/** What a room must offer so that its protocol can meet the others. */
-interface ProtocolRoom {
+/** What the gateway needs of a protocol, to pass it through and to translate it. */
+interface ProtocolAdapter {
   /** The longest tool name where the channel does not say otherwise. */
   readonly toolNameLength: number;
   readonly decodeRequest: (body: unknown, tokens: OpaqueTokens) => Conversation;
@@ -64,7 +62,7 @@ interface ProtocolRoom {
   readonly keepAliveFrame: string;
 }
 
-export const PROTOCOLS: Readonly<Record<TextProtocol, ProtocolRoom>> = {
+export const PROTOCOLS: Readonly<Record<TextProtocol, ProtocolAdapter>> = {
   responses: {
     toolNameLength: 128,
     decodeRequest: decodeResponsesRequest,
@@ -75,7 +73,7 @@ export const PROTOCOLS: Readonly<Record<TextProtocol, ProtocolRoom>> = {
     encodeStream: (context) => new ResponsesStreamEncoder(context),
     createStreamReader: () => createResponsesStreamReader(),
     replyFrames: responseFrames,
-    readUsage: (reply) => atTier(readResponsesUsage(reply), reply.service_tier),
+    readUsage: readResponsesUsage,
     keepAliveFrame: COMMENT_FRAME,
   },
   messages: {
@@ -88,7 +86,7 @@ export const PROTOCOLS: Readonly<Record<TextProtocol, ProtocolRoom>> = {
     encodeStream: (context) => new MessagesStreamEncoder(context),
     createStreamReader: createMessagesStreamReader,
     replyFrames: messageFrames,
-    readUsage: ({ usage }) => atTier(readMessagesUsage(usage), isJsonObject(usage) && usage.service_tier),
+    readUsage: ({ usage }) => readMessagesUsage(usage),
     keepAliveFrame: namedFrame({ type: 'ping' }),
   },
   chat: {
@@ -101,7 +99,7 @@ export const PROTOCOLS: Readonly<Record<TextProtocol, ProtocolRoom>> = {
     encodeStream: (context) => new ChatStreamEncoder(context),
     createStreamReader: createChatStreamReader,
     replyFrames: completionFrames,
-    readUsage: (reply) => atTier(readChatUsage(reply), reply.service_tier),
+    readUsage: readChatUsage,
     keepAliveFrame: COMMENT_FRAME,
   },
 };

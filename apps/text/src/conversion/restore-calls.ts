@@ -1,17 +1,18 @@
 import type { Finish } from '../conversation/reply.ts';
 import type { StreamEvent } from '../conversation/stream-event.ts';
-import type { Undo } from '../conversation/target.ts';
-import type { StreamStep } from '../wire/step.ts';
+import type { Restorations } from '../conversation/target.ts';
+import { chain, type StreamStep } from '../wire/step.ts';
 import { InputTextDecoder } from './input-text-decoder.ts';
+import { StopSequenceStep } from './stop-sequences.ts';
 
 /** Turns tool calls back into what the caller declared: its names, its free-text tools, and its answer. */
 export class RestoreCallsStep implements StreamStep<StreamEvent, StreamEvent> {
-  readonly #undo: Undo;
+  readonly #restorations: Restorations;
   #decoder: InputTextDecoder | null = null;
   #inAnswer = false;
 
-  constructor(undo: Undo) {
-    this.#undo = undo;
+  constructor(restorations: Restorations) {
+    this.#restorations = restorations;
   }
 
   *event(event: StreamEvent): Generator<StreamEvent> {
@@ -36,11 +37,11 @@ export class RestoreCallsStep implements StreamStep<StreamEvent, StreamEvent> {
   *end(): Generator<StreamEvent> {}
 
   #start(event: StreamEvent & { type: 'tool-call-start' }): StreamEvent {
-    if (event.name === this.#undo.answerTool) {
+    if (event.name === this.#restorations.answerTool) {
       this.#inAnswer = true;
       return { type: 'text-start' };
     }
-    const tool = this.#undo.tools.get(event.name);
+    const tool = this.#restorations.tools.get(event.name);
     if (tool === undefined) return event;
     if (tool.custom) this.#decoder = new InputTextDecoder();
     return { ...event, name: tool.name, namespace: tool.namespace, custom: tool.custom };
@@ -64,6 +65,24 @@ export class RestoreCallsStep implements StreamStep<StreamEvent, StreamEvent> {
   }
 
   #finish(finish: Finish): Finish {
-    return this.#undo.answerTool !== null && finish.reason === 'tool-calls' ? { reason: 'stop' } : finish;
+    return this.#restorations.answerTool !== null && finish.reason === 'tool-calls'
+      ? { reason: 'stop' }
+      : finish;
   }
+}
+
+export interface RestoreSteps {
+  /** Null where the request was changed in nothing that shows. */
+  readonly step: StreamStep<StreamEvent, StreamEvent> | null;
+  /** Present where the gateway watches for stop sequences. */
+  readonly stops: StopSequenceStep | null;
+}
+
+/** The steps that turn an answer back into what the caller's request was for. */
+export function restoreSteps(restorations: Restorations): RestoreSteps {
+  const restores = restorations.tools.size > 0 || restorations.answerTool !== null;
+  const restore = restores ? new RestoreCallsStep(restorations) : null;
+  const stops =
+    restorations.stopSequences.length > 0 ? new StopSequenceStep(restorations.stopSequences) : null;
+  return { step: restore && stops ? chain(restore, stops) : (restore ?? stops), stops };
 }

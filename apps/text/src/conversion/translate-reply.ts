@@ -1,11 +1,11 @@
 import { collectReply } from '../conversation/collect-reply.ts';
 import type { Finish, Reply } from '../conversation/reply.ts';
 import { replyEvents } from '../conversation/reply-events.ts';
-import type { AnswerPlan, Surroundings } from '../conversation/target.ts';
+import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
 import { runStep } from '../wire/step.ts';
 import { addUsage, type Usage } from '../wire/usage.ts';
 import { PROTOCOLS } from './protocols.ts';
-import { undoSteps } from './restore-steps.ts';
+import { restoreSteps } from './restore-calls.ts';
 
 export interface TranslatedReply {
   /** For `JSON.stringify`, and for nothing else: it may hold preserved numbers. */
@@ -14,8 +14,8 @@ export interface TranslatedReply {
   readonly finish: Finish;
 }
 
-function undoReply(reply: Reply, plan: AnswerPlan): Reply {
-  const { step } = undoSteps(plan.undo);
+function restoreReply(reply: Reply, plan: AnswerPlan): Reply {
+  const { step } = restoreSteps(plan.restore);
   return step === null ? reply : collectReply(runStep(step, replyEvents(reply)));
 }
 
@@ -35,14 +35,14 @@ const joinReplies = (earlier: Reply, later: Reply): Reply => ({
 export function translateReply(
   plan: AnswerPlan,
   body: unknown,
-  surroundings: Surroundings,
+  context: ReplyContext,
   earlier: readonly unknown[] = [],
 ): TranslatedReply {
   const { decodeReply } = PROTOCOLS[plan.target.protocol];
-  const decoded = [...earlier, body].map((one) => decodeReply(one, plan.target, surroundings.cleanText));
-  const reply = undoReply(decoded.reduce(joinReplies), plan);
+  const decoded = [...earlier, body].map((one) => decodeReply(one, plan.target, context.cleanText));
+  const reply = restoreReply(decoded.reduce(joinReplies), plan);
   return {
-    body: PROTOCOLS[plan.caller].encodeReply(reply, { ...surroundings, plan }),
+    body: PROTOCOLS[plan.caller].encodeReply(reply, { ...context, plan }),
     usage: reply.usage,
     finish: reply.finish,
   };

@@ -1,11 +1,12 @@
+import type { Conversation } from '../conversation/conversation.ts';
 import { ToolNames } from '../conversation/encoding/tool-names.ts';
 import { type Dropped, Losses } from '../conversation/losses.ts';
 import type { AnswerPlan, Target } from '../conversation/target.ts';
+import type { NamedTool, Tool } from '../conversation/tool.ts';
 import { echoOf } from '../protocols/responses/response-object.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
-import { demandOneTool } from './demand-one-tool.ts';
 import { emulateOutputFormat } from './output-emulation.ts';
 import { PROTOCOLS } from './protocols.ts';
 
@@ -51,7 +52,7 @@ export function translateRequest({ caller, body, target, tokens }: RequestToTran
       caller,
       target,
       model: typeof request.model === 'string' ? request.model : target.model,
-      undo: { tools: names.renamed, stopSequences: encoded.stopSequences, answerTool },
+      restore: { tools: names.renamed, stopSequences: encoded.stopSequences, answerTool },
       stream: conversation.stream,
       mayPause:
         target.protocol === 'messages' && conversation.tools.some(({ type }) => type === 'web-search'),
@@ -62,3 +63,19 @@ export function translateRequest({ caller, body, target, tokens }: RequestToTran
     },
   };
 }
+
+/**
+ * For servers that ignore a choice that names one tool: only that tool is offered, and a call is required. A choice that
+ * names no offered function stays as it is.
+ */
+export function demandOneTool(conversation: Conversation): Conversation {
+  const { toolChoice, tools } = conversation;
+  if (toolChoice?.type !== 'tool') return conversation;
+  const named = tools.filter((tool) => isNamed(tool, toolChoice.tool));
+  return named.length === 0
+    ? conversation
+    : { ...conversation, tools: named, toolChoice: { type: 'required' } };
+}
+
+const isNamed = (tool: Tool, { name, namespace }: NamedTool): boolean =>
+  (tool.type === 'function' || tool.type === 'custom') && tool.name === name && tool.namespace === namespace;

@@ -4,12 +4,12 @@ import type { Reply as UpstreamReply } from '@gateway/upstream/reply';
 import type { Finish } from '../conversation/reply.ts';
 import { replyEvents } from '../conversation/reply-events.ts';
 import type { StreamEvent } from '../conversation/stream-event.ts';
-import type { AnswerPlan, Surroundings } from '../conversation/target.ts';
+import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
 import type { StreamStep } from '../wire/step.ts';
 import type { Usage } from '../wire/usage.ts';
 import { NeutralSource } from './neutral-source.ts';
 import { keepAliveFrame, PROTOCOLS } from './protocols.ts';
-import { undoSteps } from './restore-steps.ts';
+import { restoreSteps } from './restore-calls.ts';
 
 /** What shows the caller something of the answer, as opposed to frames around it. */
 const OUTPUT: ReadonlySet<StreamEvent['type']> = new Set([
@@ -37,11 +37,11 @@ export class StreamTranslator implements RelayedStream {
   #outputLength = 0;
 
   /** @param goOn requests the rest of a paused answer */
-  constructor(plan: AnswerPlan, surroundings: Surroundings, goOn?: GoOn) {
+  constructor(plan: AnswerPlan, context: ReplyContext, goOn?: GoOn) {
     this.#plan = plan;
     this.#goOn = goOn;
-    this.#source = new NeutralSource(plan, surroundings.cleanText);
-    this.#encoder = PROTOCOLS[plan.caller].encodeStream({ ...surroundings, plan });
+    this.#source = new NeutralSource(plan, context.cleanText);
+    this.#encoder = PROTOCOLS[plan.caller].encodeStream({ ...context, plan });
   }
 
   /** Frames for the caller. None before the upstream's first good event: until then a failure can still be an HTTP error. */
@@ -50,7 +50,7 @@ export class StreamTranslator implements RelayedStream {
   }
 
   /**
-   * What the upstream said before it paused its own tool loop; null where it did not pause. Look when it has closed:
+   * What the upstream sent before it paused its own tool loop; null where it did not pause. Read it when it has closed:
    * send `continueTurn(body, pausedContent)`, call `resume` and push what comes (`goOn` does). Or call `end`, and the
    * answer is cut.
    */
@@ -72,7 +72,7 @@ export class StreamTranslator implements RelayedStream {
     return this.#encode(this.#source.fail(error));
   }
 
-  /** The caller's last frame is written; the upstream may be left, whatever it still says. */
+  /** The caller's last frame is written; the upstream may be left, whatever it still sends. */
   get ended(): boolean {
     return this.#source.ended;
   }
@@ -121,7 +121,7 @@ export class StreamTranslator implements RelayedStream {
   get rest(): RelayedStream['rest'] {
     if (!this.ended) return 'wanted';
     // What the gateway cut at a stop sequence may have gone on for long.
-    const isCut = this.#finish?.reason === 'stop-sequence' && this.#plan.undo.stopSequences.length > 0;
+    const isCut = this.#finish?.reason === 'stop-sequence' && this.#plan.restore.stopSequences.length > 0;
     return this.#failure !== null || isCut ? 'cancelled' : 'read-off';
   }
 
@@ -143,11 +143,11 @@ export class StreamTranslator implements RelayedStream {
 }
 
 /** A finished answer as the stream that a streaming caller of a buffered upstream gets: all frames at once. */
-export function streamReply(plan: AnswerPlan, body: unknown, surroundings: Surroundings): string[] {
-  const reply = PROTOCOLS[plan.target.protocol].decodeReply(body, plan.target, surroundings.cleanText);
-  const { step } = undoSteps(plan.undo);
-  const encoder = PROTOCOLS[plan.caller].encodeStream({ ...surroundings, plan });
+export function streamReply(plan: AnswerPlan, body: unknown, context: ReplyContext): string[] {
+  const reply = PROTOCOLS[plan.target.protocol].decodeReply(body, plan.target, context.cleanText);
+  const { step } = restoreSteps(plan.restore);
+  const encoder = PROTOCOLS[plan.caller].encodeStream({ ...context, plan });
   const events = [...replyEvents(reply)];
-  const undone = step === null ? events : events.flatMap((event) => [...step.event(event)]);
-  return undone.flatMap((event) => [...encoder.event(event)]);
+  const restored = step === null ? events : events.flatMap((event) => [...step.event(event)]);
+  return restored.flatMap((event) => [...encoder.event(event)]);
 }

@@ -6,7 +6,7 @@ import type { PrepareAttempt } from '../call/prepared-attempt.ts';
 import type { TextCall, TextServices } from '../call/text-call.ts';
 import type { TextEndpoint } from '../call/text-endpoint.ts';
 import { preparePassthrough } from '../passthrough/passthrough.ts';
-import { judgeWhole } from '../passthrough/relay-json.ts';
+import { checkWholeReply } from '../passthrough/relay-json.ts';
 import { prepareTranslation } from '../translation/translation.ts';
 
 /** Handles an endpoint that has a model generate: `POST /v1/responses`, `/v1/messages`, `/v1/chat/completions`. */
@@ -16,7 +16,7 @@ export function createGenerateHandler(endpoint: TextEndpoint, services: TextServ
     const candidates = await candidatesFor(opened);
     const reservation = await reserve(opened);
     const call = { ...opened, reservation };
-    const judge = call.request.streamed ? {} : { judge: judgeWhole };
+    const judge = call.request.streamed ? {} : { judge: checkWholeReply };
     const outcome = await attemptCandidates(call, { candidates, prepare: prepareFor(call), ...judge });
     void settle(call, reservation, outcome);
     if (outcome.thrown !== undefined) throw outcome.thrown;

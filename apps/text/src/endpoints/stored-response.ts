@@ -5,12 +5,12 @@ import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
 import type { RequestHandler } from 'express';
-import { queryOf } from '../call/query-of.ts';
+import { queryOf } from '../call/request-head.ts';
 import { send } from '../call/send.ts';
 import type { TextServices } from '../call/text-call.ts';
+import { streamHeaders } from '../passthrough/headers.ts';
 import { passedStream } from '../passthrough/passed-stream.ts';
 import { relayJson } from '../passthrough/relay-json.ts';
-import { streamHeaders } from '../passthrough/reply-headers.ts';
 import { createResponsesStreamReader } from '../protocols/responses/stream-reader.ts';
 import { candidateAt } from '../stored/candidate-at.ts';
 import type { IdOrigin, ProviderId } from '../stored/id-origins.ts';
@@ -23,7 +23,7 @@ interface StoredCall {
   readonly subpath: '' | '/cancel' | '/input_items';
 }
 
-/** Handles a call about an earlier response: it passes to the channel that made it, for the key that asked for it. */
+/** Handles a call about an earlier response: it passes to the channel that made it, for the key that received it. */
 export function createStoredHandler({ method, subpath }: StoredCall, services: TextServices): RequestHandler {
   const { upstream, origins, background } = services;
   const isDeletion = method === 'DELETE';

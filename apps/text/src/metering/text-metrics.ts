@@ -7,7 +7,7 @@ import type { Usage } from '../wire/usage.ts';
 export interface TextMetrics {
   tokens(channel: string, usage: Usage): void;
   firstByte(channel: string, durationMs: number): void;
-  /** Members of requests that could not be said in the upstream's protocol. */
+  /** Members of requests that the upstream's protocol does not have. */
   losses(caller: TextProtocol, target: TextProtocol, count: number): void;
 }
 

@@ -1,6 +1,6 @@
 import { offersTool } from '@gateway/contracts/built-in-tools';
 import type { Candidate } from '@gateway/upstream/catalog';
-import type { AskedTool } from '../call/requested-tools.ts';
+import type { RequestedTool } from '../call/requested-tools.ts';
 import { targetOf } from '../call/target-of.ts';
 import type { TextCall } from '../call/text-call.ts';
 import { type Dropped, refuseTool } from '../conversation/losses.ts';
@@ -20,7 +20,7 @@ interface OwnBody {
 /**
  * What a channel of the caller's own protocol gets: the caller's bytes, with the channel's name for the model, and with
  * `stream_options` where the gateway has its own. They are read and written anew only where they hold what is not for
- * this channel: reasoning that another vendor sealed and the gateway carried, a built-in tool that the configuration lets
+ * this channel: reasoning that another vendor sealed and the gateway put into a token, a built-in tool that the configuration lets
  * it leave out, or a tool choice that it would ignore.
  *
  * @throws {GatewayError} `unsupported_tool` where the request depends on a tool that would be left out
@@ -51,7 +51,7 @@ export function ownBody(call: TextCall, candidate: Candidate, streamOptions: Jso
   return { body: written, dropped: [...dropped, ...lost] };
 }
 
-function withoutTools(body: Members, missing: readonly AskedTool[]): Members {
+function withoutTools(body: Members, missing: readonly RequestedTool[]): Members {
   const [first] = missing;
   if (first === undefined || !Array.isArray(body.tools)) return body;
   const gone = new Set(missing.map(({ path }) => path[1]));

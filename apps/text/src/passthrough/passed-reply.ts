@@ -1,12 +1,12 @@
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/reply';
-import { keepPending } from '../call/keep-pending.ts';
+import { isPending } from '../background/ending.ts';
+import { keepPending } from '../call/metered-call.ts';
 import { type Consumed, guessedUsage, NOTHING_KNOWN, reportedUsage } from '../call/outcome.ts';
 import type { TextCall } from '../call/text-call.ts';
 import type { TextEndpoint } from '../call/text-endpoint.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
-import { estimatedUsage } from '../metering/estimate.ts';
-import { isPending } from '../stored/background/ending.ts';
+import { estimatedUsage } from '../metering/consumption.ts';
 import type { ProviderId } from '../stored/id-origins.ts';
 import { type Kept, receivedIds, replyWithin } from '../stored/received-ids.ts';
 import { type JsonObject, textAt } from '../wire/json-object.ts';

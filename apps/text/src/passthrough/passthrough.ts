@@ -5,13 +5,13 @@ import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
 import { logConsumed, logFirstByte, reportDropped } from '../call/call-log.ts';
-import { isStrict } from '../call/is-strict.ts';
 import { failureOf, NOTHING_KNOWN, type ReplyOutcome } from '../call/outcome.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
-import { queryOf } from '../call/query-of.ts';
+import { isStrict, queryOf } from '../call/request-head.ts';
 import type { TextCall } from '../call/text-call.ts';
 import { refuseLosses } from '../conversation/losses.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
+import { streamHeaders, upstreamRequestHeaders } from './headers.ts';
 import { ownBody } from './own-body.ts';
 import {
   consumedByStream,
@@ -22,8 +22,6 @@ import {
 } from './passed-reply.ts';
 import { passedStream } from './passed-stream.ts';
 import { relayJson } from './relay-json.ts';
-import { streamHeaders } from './reply-headers.ts';
-import { upstreamRequestHeaders } from './upstream-request-headers.ts';
 import { asksForUsage, refusesUsageQuestion, showsUsage, usageQuestion } from './usage-question.ts';
 
 /** Prepares a call for a candidate of its own protocol: nothing is rewritten but what `ownBody` says. */

@@ -7,7 +7,7 @@ import { judgeFirstOutput } from '@gateway/upstream/judge-first-output';
 import type { Reply } from '@gateway/upstream/reply';
 import { isObject, type JsonObject, parseObject } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
-import { replyHeaders, streamHeaders } from './reply-headers.ts';
+import { replyHeaders, streamHeaders } from './headers.ts';
 import { partsOf } from './reply-parts.ts';
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8';
@@ -16,17 +16,17 @@ const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
 /**
- * Judges a reply that is not streamed by its whole body, as far as that is short, so that another channel is tried
- * where the body is no JSON object. An event stream is judged by its beginning.
+ * Checks a reply that is not streamed by its whole body, as far as that is short, so that another channel is tried
+ * where the body is no JSON object. An event stream is checked by its beginning.
  */
-export const judgeWhole: Judge = (first) => {
+export const checkWholeReply: Judge = (first) => {
   const verdict = judgeFirstOutput(first);
   if (verdict !== 'accept' || isEventStream(first.headers)) return verdict;
   if (!first.ended) return 'wait';
   return bodyOf(first.bytes) === null ? { status: 502, body: '' } : 'accept';
 };
 
-/** What the judge has read need not be read again. */
+/** What the check has parsed need not be parsed again. */
 const bodies = new WeakMap<Buffer, JsonObject>();
 
 /** A whole body, or what is read of a large one; null where it is no JSON object. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
-import { testSurroundings, testTarget, testTokens } from '../testing/test-context.ts';
+import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS, planFor } from '../testing/test-streams.ts';
 import { formatPath } from '../wire/path.ts';
 import { parseBody } from '../wire/raw-json.ts';
@@ -65,7 +65,7 @@ const CASES = ANSWERS.flatMap((file) => {
 
 function answerFor(caller: TextProtocol, upstream: TextProtocol, file: string): Answer {
   const reply = parseBody(readFileSync(new URL(file, FOLDER), 'utf8'));
-  const { body } = translateReply(planFor(caller, upstream), reply, testSurroundings());
+  const { body } = translateReply(planFor(caller, upstream), reply, testReplyContext());
   return Answer.parse(JSON.parse(JSON.stringify(body)));
 }
 

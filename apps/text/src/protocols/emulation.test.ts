@@ -4,7 +4,7 @@ import { InputTextDecoder } from '../conversion/input-text-decoder.ts';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
-import { testSurroundings, testTarget, testTokens } from '../testing/test-context.ts';
+import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 
 test('free text is read out of its object exactly, wherever that is cut', () => {
   fc.assert(
@@ -56,8 +56,8 @@ test('free-text tools and namespaces come back as the caller declared them, stre
     '"name":"apply_patch"',
     expect.stringMatching(/^"name":"crm__find_customer__[0-9a-f]{8}"$/),
   ]);
-  const shortName = [...plan.undo.tools.keys()][1];
-  const translator = new StreamTranslator(plan, testSurroundings());
+  const shortName = [...plan.restore.tools.keys()][1];
+  const translator = new StreamTranslator(plan, testReplyContext());
   const frames = [
     ...translator.push(
       Buffer.from(
@@ -90,11 +90,11 @@ test('the forced tool that stands in for structured output comes back as text', 
     tokens: testTokens,
   });
   const reply = {
-    content: [{ type: 'tool_use', id: 'toolu_1', name: plan.undo.answerTool, input: { city: 'Rome' } }],
+    content: [{ type: 'tool_use', id: 'toolu_1', name: plan.restore.answerTool, input: { city: 'Rome' } }],
     stop_reason: 'tool_use',
     usage: { input_tokens: 1, output_tokens: 1 },
   };
-  expect(translateReply(plan, reply, testSurroundings()).body).toMatchObject({
+  expect(translateReply(plan, reply, testReplyContext()).body).toMatchObject({
     status: 'completed',
     output: [{ type: 'message', content: [{ type: 'output_text', text: '{"city":"Rome"}' }] }],
   });

@@ -6,7 +6,7 @@ import { PROTOCOLS } from '../conversion/protocols.ts';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
-import { testSurroundings, testTarget, testTokens } from '../testing/test-context.ts';
+import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS, planFor, streamFixtures } from '../testing/test-streams.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 
@@ -76,7 +76,7 @@ test.for(readFixtures('replies'))(
   ({ protocol, body }) => {
     for (const changed of variants(body))
       for (const caller of CALLERS)
-        refusedAtMost(() => translateReply(planFor(caller, protocol), changed, testSurroundings()), changed);
+        refusedAtMost(() => translateReply(planFor(caller, protocol), changed, testReplyContext()), changed);
   },
 );
 
@@ -106,7 +106,7 @@ test.for(streamFixtures().filter(({ name }) => name !== 'chat-not-json'))(
       for (const frame of frames.push(stream)) reader.frame(frame);
       reader.breakOff(new GatewayError('upstream_failed', 'The stream broke.'), 'req_1');
       for (const caller of CALLERS) {
-        const translator = new StreamTranslator(planFor(caller, upstream, { quirks }), testSurroundings());
+        const translator = new StreamTranslator(planFor(caller, upstream, { quirks }), testReplyContext());
         for (const data of events) translator.push(Buffer.from(`data: ${data}\n\n`));
         translator.end();
         expect(String(translator.failure?.options.cause ?? ''), events.join('\n')).not.toContain('TypeError');

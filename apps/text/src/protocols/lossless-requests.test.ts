@@ -67,7 +67,7 @@ function translated(caller: TextProtocol, target: TextProtocol, body: unknown): 
       target: testTarget(target, QUIRKS[target]),
       tokens: testTokens,
     });
-    const { tools, stopSequences } = plan.undo;
+    const { tools, stopSequences } = plan.restore;
     const { model, stream, showUsage, showSources, showEncryptedReasoning, echo } = plan;
     const answer = { model, stream, showUsage, showSources, showEncryptedReasoning, metadata: echo.metadata };
     return {

@@ -5,7 +5,7 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { StreamCollector } from '../conversion/collect-stream.ts';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
-import { testSurroundings } from '../testing/test-context.ts';
+import { testReplyContext } from '../testing/test-context.ts';
 import { planFor, type StreamFixture, streamFixtures } from '../testing/test-streams.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
@@ -21,7 +21,7 @@ beforeAll(async () => {
     const stream = STREAMS.find((candidate) => candidate.name === name);
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     if (stream !== undefined && isCaller(caller)) {
-      const translator = new StreamTranslator(plan(stream, caller), testSurroundings());
+      const translator = new StreamTranslator(plan(stream, caller), testReplyContext());
       for (const frame of [...translator.push(stream.bytes), ...translator.end()]) response.write(frame);
     }
     response.end();
@@ -49,11 +49,11 @@ function expected(
   stream: StreamFixture,
   caller: TextProtocol,
 ): { [member: string]: unknown } | null | undefined {
-  const translator = new StreamTranslator(plan(stream, caller), testSurroundings());
+  const translator = new StreamTranslator(plan(stream, caller), testReplyContext());
   translator.push(stream.bytes);
   translator.end();
   if (translator.failure !== null) return translator.started ? null : undefined;
-  const collector = new StreamCollector(plan(stream, caller), testSurroundings());
+  const collector = new StreamCollector(plan(stream, caller), testReplyContext());
   collector.push(stream.bytes);
   const body: unknown = JSON.parse(JSON.stringify(collector.end().body));
   if (!isJsonObject(body)) throw new Error('a reply that is no object');

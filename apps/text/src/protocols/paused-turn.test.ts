@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator, streamReply } from '../conversion/translate-stream.ts';
-import { testSurroundings } from '../testing/test-context.ts';
+import { testReplyContext } from '../testing/test-context.ts';
 import { planFor } from '../testing/test-streams.ts';
 import { continueTurn, pausedContent } from './messages/paused-turn.ts';
 
@@ -44,7 +44,7 @@ const REST = frames(
 );
 
 test('a paused stream is continued as one answer, with one end and the cost of both', () => {
-  const translator = new StreamTranslator(plan, testSurroundings());
+  const translator = new StreamTranslator(plan, testReplyContext());
   const first = translator.push(PAUSED);
   expect(translator.ended).toBe(false);
   expect(translator.pausedContent).toEqual([SEARCH, FOUND]);
@@ -58,7 +58,7 @@ test('a paused stream is continued as one answer, with one end and the cost of b
 });
 
 test('a paused stream that nobody continues ends as cut', () => {
-  const translator = new StreamTranslator(plan, testSurroundings());
+  const translator = new StreamTranslator(plan, testReplyContext());
   translator.push(PAUSED);
   expect(translator.end()).toContain('"type":"response.incomplete"');
 });
@@ -75,7 +75,7 @@ test('replies around a pause become one answer', () => {
       { role: 'assistant', content: [SEARCH, FOUND] },
     ],
   });
-  const { body, usage } = translateReply(plan, last, testSurroundings(), [paused]);
+  const { body, usage } = translateReply(plan, last, testReplyContext(), [paused]);
   expect(body).toMatchObject({
     status: 'completed',
     output: [{ type: 'web_search_call' }, { type: 'message' }],
@@ -87,7 +87,7 @@ test('a caller who streams gets a whole stream of an upstream that does not', ()
   const whole = streamReply(
     plan,
     reply([{ type: 'text', text: 'A whale.' }], 'end_turn'),
-    testSurroundings(),
+    testReplyContext(),
   );
   expect(whole[0]).toContain('response.created');
   expect(whole.join('')).toContain('"delta":"A whale."');

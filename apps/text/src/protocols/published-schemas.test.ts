@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
-import { testSurroundings } from '../testing/test-context.ts';
+import { testReplyContext } from '../testing/test-context.ts';
 import { dataOf, planFor, streamFixtures } from '../testing/test-streams.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
 
@@ -58,7 +58,7 @@ test.for(cases)(
   'every event made of $name follows the description of $description',
   ({ description, schema, ...stream }) => {
     const plan = planFor('responses', stream.upstream, { quirks: stream.quirks });
-    const translator = new StreamTranslator(plan, testSurroundings());
+    const translator = new StreamTranslator(plan, testReplyContext());
     const frames = [...translator.push(stream.bytes), ...translator.end()].join('');
     for (const event of eventsOf(frames)) {
       if (AHEAD[description]?.(event)) continue;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Target } from '../conversation/target.ts';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
-import { testSurroundings, testTarget, testTokens } from '../testing/test-context.ts';
+import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS, planFor } from '../testing/test-streams.ts';
 import { createOpaqueTokens, TOKEN_PREFIX } from '../wire/opaque-token.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
@@ -61,7 +61,7 @@ const NEXT_REQUEST: Record<TextProtocol, (answer: Body) => Body> = {
 };
 
 function nextRequest(caller: TextProtocol, upstream: TextProtocol, name: string): Body {
-  const { body } = translateReply(planFor(caller, upstream), reply(name), testSurroundings());
+  const { body } = translateReply(planFor(caller, upstream), reply(name), testReplyContext());
   const answer = record(JSON.parse(JSON.stringify(body)));
   return { model: 'callers-model', ...NEXT_REQUEST[caller](answer) };
 }

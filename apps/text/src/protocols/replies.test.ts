@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
 import { translateReply } from '../conversion/translate-reply.ts';
-import { testSurroundings } from '../testing/test-context.ts';
+import { testReplyContext } from '../testing/test-context.ts';
 import { CALLERS, planFor } from '../testing/test-streams.ts';
 import { parseBody } from '../wire/raw-json.ts';
 
@@ -21,7 +21,7 @@ function outcome(name: string, caller: (typeof CALLERS)[number]): string {
   try {
     const include = ['web_search_call.action.sources'];
     const request = caller === 'responses' ? { include } : {};
-    return shown(translateReply(planFor(caller, upstream, { request }), body, testSurroundings()));
+    return shown(translateReply(planFor(caller, upstream, { request }), body, testReplyContext()));
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return shown({ failed: error.code, message: error.message });

@@ -31,7 +31,7 @@ function outcome(name: string, target: Target): string {
       target,
       tokens: testTokens,
     });
-    const { tools, stopSequences, answerTool } = plan.undo;
+    const { tools, stopSequences, answerTool } = plan.restore;
     return shown({
       dropped: dropped.map(({ path, reason }) => `${formatPath(path)}: ${reason}`),
       undo: { tools: Object.fromEntries(tools), stopSequences, answerTool },

@@ -9,7 +9,7 @@ import { PROTOCOLS } from '../conversion/protocols.ts';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
-import { testSurroundings, testTarget, testTokens } from '../testing/test-context.ts';
+import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS, dataOf, planFor } from '../testing/test-streams.ts';
 import { parseArguments } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
@@ -91,7 +91,7 @@ const compact = (said: Essence): Essence => ({
 });
 
 const contextFor = (caller: TextProtocol, upstream: TextProtocol) => ({
-  ...testSurroundings(),
+  ...testReplyContext(),
   plan: planFor(caller, upstream),
 });
 
@@ -117,7 +117,7 @@ test.for(PAIRS)(
   ({ caller, upstream }) => {
     fc.assert(
       fc.property(replies, fc.array(fc.nat(), { maxLength: 8 }), (reply, places) => {
-        const translator = new StreamTranslator(planFor(caller, upstream), testSurroundings());
+        const translator = new StreamTranslator(planFor(caller, upstream), testReplyContext());
         const chunks = cut(Buffer.from(upstreamStream(reply, upstream)), places);
         const frames = [...chunks.flatMap((chunk) => translator.push(chunk)), ...translator.end()];
         expect(essence(readStream(frames.join(''), caller))).toEqual(essence(reply));
@@ -131,7 +131,7 @@ test.for(PAIRS)('a reply of $upstream means the same to a caller of $caller', ({
   fc.assert(
     fc.property(replies, (reply) => {
       const sent = PROTOCOLS[upstream].encodeReply(reply, contextFor(upstream, upstream));
-      const answer = translateReply(planFor(caller, upstream), parse(sent), testSurroundings());
+      const answer = translateReply(planFor(caller, upstream), parse(sent), testReplyContext());
       const read = PROTOCOLS[caller].decodeReply(parse(answer.body), testTarget(caller), (words) => words);
       expect(compact(essence(read))).toEqual(compact(essence(reply)));
     }),
@@ -151,7 +151,7 @@ test.for(PAIRS)(
   ({ caller, upstream }) => {
     fc.assert(
       fc.property(replies, (reply) => {
-        const collector = new StreamCollector(planFor(caller, upstream), testSurroundings());
+        const collector = new StreamCollector(planFor(caller, upstream), testReplyContext());
         collector.push(Buffer.from(upstreamStream(reply, upstream)));
         const read = PROTOCOLS[caller].decodeReply(
           parse(collector.end().body),

@@ -4,7 +4,7 @@ import type { StreamEvent } from '../conversation/stream-event.ts';
 import { StopSequenceStep } from '../conversion/stop-sequences.ts';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
-import { testSurroundings } from '../testing/test-context.ts';
+import { testReplyContext } from '../testing/test-context.ts';
 import { planFor } from '../testing/test-streams.ts';
 import { runStep } from '../wire/step.ts';
 import { NO_USAGE } from '../wire/usage.ts';
@@ -63,7 +63,7 @@ const stopping = (quirks = { maxStopSequences: 0 }) =>
   planFor('messages', 'chat', { quirks, request: { stop_sequences: ['STOP'] } });
 
 test('a caller learns at once that a stop sequence came, and the upstream can be left', () => {
-  const translator = new StreamTranslator(stopping(), testSurroundings());
+  const translator = new StreamTranslator(stopping(), testReplyContext());
   const frames = translator.push(stream(delta('One STOP two')));
   expect(translator.ended).toBe(true);
   expect(frames).toContain('"text":"One "');
@@ -77,7 +77,7 @@ test('a whole reply is cut as a stream would be, and keeps its usage', () => {
     choices: [{ message: { content: 'One STOP two' }, finish_reason: 'stop' }],
     usage: { prompt_tokens: 5, completion_tokens: 4, total_tokens: 9 },
   };
-  const { body: message, usage } = translateReply(stopping(), body, testSurroundings());
+  const { body: message, usage } = translateReply(stopping(), body, testReplyContext());
   expect(message).toMatchObject({
     content: [{ text: 'One ' }],
     stop_reason: 'stop_sequence',

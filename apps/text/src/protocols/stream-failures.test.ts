@@ -2,13 +2,13 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
 import { keepAliveFrame } from '../conversion/protocols.ts';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
-import { testSurroundings } from '../testing/test-context.ts';
+import { testReplyContext } from '../testing/test-context.ts';
 import { CALLERS, planFor } from '../testing/test-streams.ts';
 
 const delta = (content: string) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;
 const translatorFor = (caller: (typeof CALLERS)[number]) =>
-  new StreamTranslator(planFor(caller, 'chat'), testSurroundings());
+  new StreamTranslator(planFor(caller, 'chat'), testReplyContext());
 
 /** The last frames of a stream that broke, by the caller's protocol. */
 const ENDING = {

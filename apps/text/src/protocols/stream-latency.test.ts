@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
-import { testSurroundings } from '../testing/test-context.ts';
+import { testReplyContext } from '../testing/test-context.ts';
 import { CALLERS, planFor } from '../testing/test-streams.ts';
 
 const chunk = (delta: object) =>
@@ -11,7 +11,7 @@ const call = (index: number, name: string | undefined, text: string) =>
   });
 
 test.for(CALLERS)('what a caller of %s can be told is told with the chunk that said it', (caller) => {
-  const translator = new StreamTranslator(planFor(caller, 'chat'), testSurroundings());
+  const translator = new StreamTranslator(planFor(caller, 'chat'), testReplyContext());
   const told = (bytes: Buffer) => translator.push(bytes);
   expect(told(chunk({ reasoning_content: 'Thinking' }))).toContain('Thinking');
   expect(told(chunk({ content: 'Hello' }))).toContain('Hello');
@@ -24,7 +24,7 @@ test.for(CALLERS)('what a caller of %s can be told is told with the chunk that s
 });
 
 test('a call that begins while another is open waits only until that one is whole', () => {
-  const translator = new StreamTranslator(planFor('messages', 'chat'), testSurroundings());
+  const translator = new StreamTranslator(planFor('messages', 'chat'), testReplyContext());
   const told = (bytes: Buffer) => translator.push(bytes);
   told(call(0, 'first_tool', '{"a":'));
   expect(told(call(1, 'second_tool', '{"b":'))).toBe('');

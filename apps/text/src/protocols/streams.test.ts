@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
-import { testSurroundings } from '../testing/test-context.ts';
+import { testReplyContext } from '../testing/test-context.ts';
 import { CALLERS, planFor, type StreamFixture, streamFixtures } from '../testing/test-streams.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 
@@ -8,7 +8,7 @@ const cases = streamFixtures().flatMap((stream) => CALLERS.map((caller) => ({ ..
 
 function translate(stream: StreamFixture, caller: TextProtocol, chunks: Iterable<Buffer>): string {
   const plan = planFor(caller, stream.upstream, { quirks: stream.quirks });
-  const translator = new StreamTranslator(plan, testSurroundings());
+  const translator = new StreamTranslator(plan, testReplyContext());
   let frames = '';
   for (const chunk of chunks) frames += translator.push(chunk);
   frames += translator.end();

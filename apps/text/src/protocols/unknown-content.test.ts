@@ -3,7 +3,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
-import { testSurroundings } from '../testing/test-context.ts';
+import { testReplyContext } from '../testing/test-context.ts';
 import { CALLERS, planFor, type StreamFixture, streamFixtures } from '../testing/test-streams.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
@@ -102,7 +102,7 @@ const withMembers = (line: string, json: string): string => {
 
 function translate(stream: StreamFixture, caller: TextProtocol, bytes: Buffer): string {
   const plan = planFor(caller, stream.upstream, { quirks: stream.quirks });
-  const translator = new StreamTranslator(plan, testSurroundings());
+  const translator = new StreamTranslator(plan, testReplyContext());
   const frames = [...translator.push(bytes), ...translator.end()];
   return translator.started ? frames.join('') : `${translator.failure?.code}: ${translator.failure?.message}`;
 }
@@ -137,7 +137,7 @@ function withUnknownContent(value: unknown, name = ''): unknown {
 
 const outcome = (caller: TextProtocol, upstream: TextProtocol, body: unknown): unknown => {
   try {
-    return translateReply(planFor(caller, upstream), body, testSurroundings());
+    return translateReply(planFor(caller, upstream), body, testReplyContext());
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return [error.code, error.message];

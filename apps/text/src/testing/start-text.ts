@@ -13,11 +13,11 @@ import { parseConfiguration } from '@gateway/upstream/configuration/parse-config
 import { createUpstream, type Upstream } from '@gateway/upstream/upstream';
 import type { Redis } from 'ioredis';
 import pino from 'pino';
-import { createTextService } from '../app.ts';
+import { createBackgroundUsage } from '../background/background-usage.ts';
+import { createTextService } from '../endpoints/app.ts';
 import { createTextMetrics } from '../metering/text-metrics.ts';
-import { createBackgroundUsage } from '../stored/background/background-usage.ts';
-import { createPendingResponses } from '../stored/background/pending-responses.ts';
 import { createIdOrigins } from '../stored/id-origins.ts';
+import { createPendingResponses } from '../stored/pending-responses.ts';
 import { createOpaqueTokens } from '../wire/opaque-token.ts';
 
 interface StartOptions {

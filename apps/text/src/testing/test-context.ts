@@ -1,10 +1,10 @@
 import { Quirks, type QuirksInput } from '@gateway/contracts/quirks';
-import type { Surroundings, Target } from '../conversation/target.ts';
+import type { ReplyContext, Target } from '../conversation/target.ts';
 import { createOpaqueTokens } from '../wire/opaque-token.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 
-/** What tests give in the place of randomness and time: ids that count, and one moment. */
-export function testSurroundings(): Surroundings {
+/** What tests give instead of randomness and time: ids that count, and one moment. */
+export function testReplyContext(): ReplyContext {
   let minted = 0;
   return {
     mintId: (prefix) => {

@@ -4,7 +4,7 @@ import type { TextProtocol } from '../wire/text-protocol.ts';
 import { effectiveMessages } from './effective-messages.ts';
 
 /**
- * A caller's request as far as any provider can carry it out: what only a provider of its own protocol does is done
+ * A caller's request as far as any provider can serve it: what only a provider of its own protocol does is done
  * here, or refused.
  *
  * @throws {GatewayError} `unsupported_parameter`

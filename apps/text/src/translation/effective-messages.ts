@@ -5,7 +5,7 @@ import { isJsonObject } from '../wire/raw-json.ts';
 type Members = { readonly [member: string]: unknown };
 
 /**
- * A Messages request without the members that only its own provider carries out, each done here or refused: what is
+ * A Messages request without the members that only its own provider serves, each done here or refused: what is
  * left means the same to every model. Positions stay, so that errors name the caller's own.
  *
  * @throws {GatewayError} `unsupported_parameter` for what another provider cannot do and the caller would miss

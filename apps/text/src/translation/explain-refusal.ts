@@ -1,28 +1,27 @@
 import { GatewayError, type GatewayErrorOptions } from '@gateway/contracts/gateway-error';
-import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
+import { SCALAR_PATHS, scalarAt } from '../conversation/scalar-paths.ts';
 import { formatPath, type Path } from '../wire/path.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
-import { callersParam } from './callers-param.ts';
 
-/** Where a function's schema stands within its tool. */
-const SCHEMA_PLACES: Readonly<Record<TextProtocol, Path>> = {
+/** The path of a function's schema within its tool. */
+const SCHEMA_PATHS: Readonly<Record<TextProtocol, Path>> = {
   responses: ['parameters'],
   messages: ['input_schema'],
   chat: ['function', 'parameters'],
 };
 
-/** The caller's own place for a place of the translated request; null where there is none that is certainly the same. */
+/** The path in the caller's request of a path in the translated one; null where there is none that is certainly the same. */
 export function callersPath(path: Path, caller: TextProtocol, target: TextProtocol): Path | null {
   const param = callersParam(formatPath(path), target, caller);
   if (param !== null) return [param];
   const [tools, index, ...rest] = path;
-  const schema = SCHEMA_PLACES[target];
+  const schema = SCHEMA_PATHS[target];
   const isSchema = tools === 'tools' && schema.every((step, at) => rest[at] === step);
   if (!isSchema || typeof index !== 'number') return null;
-  return ['tools', index, ...SCHEMA_PLACES[caller], ...rest.slice(schema.length)];
+  return ['tools', index, ...SCHEMA_PATHS[caller], ...rest.slice(schema.length)];
 }
 
-/** An upstream's refusal of a translated request, as it reads under the caller's protocol: its places and its words. */
+/** An upstream's refusal of a translated request, in the caller's protocol: with its paths and its wording. */
 export function explainRefusal(
   error: GatewayError,
   caller: TextProtocol,
@@ -30,19 +29,28 @@ export function explainRefusal(
 ): GatewayError {
   if (error.source !== 'upstream') return error;
   const { path, ...options } = error.options;
-  const told = { ...options, cause: error.options.cause };
+  const kept = { ...options, cause: error.options.cause };
   if (error.code === 'context_length_exceeded') {
     const turns = caller === 'messages' ? {} : { path: [...SCALAR_PATHS[caller].turns] };
-    return new GatewayError(error.code, { ...told, ...turns });
+    return new GatewayError(error.code, { ...kept, ...turns });
   }
   if (path === undefined) return error;
   const own = callersPath(path, caller, target);
-  const placed: GatewayErrorOptions = { ...told, message: withoutPlace(error.message, path) };
-  return new GatewayError(error.code, own === null ? placed : { ...placed, path: [...own] });
+  const shown: GatewayErrorOptions = { ...kept, message: withoutPath(error.message, path) };
+  return new GatewayError(error.code, own === null ? shown : { ...shown, path: [...own] });
 }
 
-/** Anthropic's messages begin with the place, which is another one for this caller. */
-const withoutPlace = (message: string, path: Path): string => {
+/** Anthropic's messages begin with the path, which is another one for this caller. */
+const withoutPath = (message: string, path: Path): string => {
   const prefix = `${path.join('.')}: `;
   return message.startsWith(prefix) ? message.slice(prefix.length) : message;
 };
+
+/**
+ * An upstream's `param` (`max_output_tokens`) as the caller named it (`max_tokens`). Null where no
+ * member of the caller's is the same: a path into the translated request would mislead.
+ */
+export function callersParam(param: string, upstream: TextProtocol, caller: TextProtocol): string | null {
+  const scalar = scalarAt(upstream, param);
+  return scalar === undefined ? null : formatPath(SCALAR_PATHS[caller][scalar]);
+}

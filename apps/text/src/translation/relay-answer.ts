@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { boundedJson } from '@gateway/contracts/json-depth';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
+import type { Candidate } from '@gateway/upstream/catalog';
+import { cleanMessage } from '@gateway/upstream/clean-message';
 import type { Reply } from '@gateway/upstream/reply';
 import { logConsumed, logFirstByte } from '../call/call-log.ts';
 import {
@@ -14,16 +17,16 @@ import {
   reportedUsage,
 } from '../call/outcome.ts';
 import type { TextCall } from '../call/text-call.ts';
-import type { AnswerPlan } from '../conversation/target.ts';
+import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
 import { StreamCollector } from '../conversion/collect-stream.ts';
 import { type TranslatedReply, translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator, streamReply } from '../conversion/translate-stream.ts';
-import { estimatedUsage } from '../metering/estimate.ts';
-import { PAUSES_MAX, pausedContent } from '../protocols/messages/paused-turn.ts';
+import { estimatedUsage } from '../metering/consumption.ts';
+import { MAX_PAUSES, pausedContent } from '../protocols/messages/paused-turn.ts';
+import type { OpaqueTokens } from '../wire/opaque-token.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import type { Usage } from '../wire/usage.ts';
-import { answerContextOf } from './answer-context.ts';
-import { streamHead, type translatedHead } from './reply-head.ts';
+import { streamHead, type translatedHead } from './headers.ts';
 
 /** A reply that is not streamed is held whole; beyond this it is the upstream's failure. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
@@ -33,7 +36,7 @@ export interface Answer {
   readonly call: TextCall;
   readonly reply: Reply;
   readonly plan: AnswerPlan;
-  /** Asks the upstream to go on behind what it said before it paused. */
+  /** Requests the rest of a paused answer: `content` is what the upstream sent before it paused. */
   readonly goOn: (content: readonly { readonly [member: string]: unknown }[]) => Promise<Reply>;
   readonly head: ReturnType<typeof translatedHead>;
 }
@@ -50,7 +53,7 @@ export function relayAnswer(answer: Answer): Promise<ReplyOutcome> {
 }
 
 const contextFor = ({ call, reply }: Pick<Answer, 'call' | 'reply'>) =>
-  answerContextOf(reply.candidate, call.services.tokens, call.context.requestId);
+  replyContextOf(reply.candidate, call.services.tokens, call.context.requestId);
 
 async function translateStream(answer: Answer): Promise<ReplyOutcome> {
   const { call, reply, plan, goOn, head } = answer;
@@ -106,7 +109,7 @@ async function whole({ reply, plan, goOn, ...answer }: Answer): Promise<Translat
   const earlier: unknown[] = [];
   let body = await readBody(reply);
   for (;;) {
-    const paused = plan.mayPause && earlier.length < PAUSES_MAX ? pausedContent(body) : null;
+    const paused = plan.mayPause && earlier.length < MAX_PAUSES ? pausedContent(body) : null;
     if (paused === null) break;
     earlier.push(body);
     body = await readBody(await goOn(paused));
@@ -157,3 +160,18 @@ function consumedBy(
   const lengths = { inputLength: request.bytes.length, outputLength };
   return guessedUsage(estimatedUsage(usage.reported ? usage : null, lengths));
 }
+
+const MS_PER_SECOND = 1000;
+
+/** Randomness, time and secrets for the answer of one candidate. */
+export const replyContextOf = (
+  candidate: Candidate,
+  tokens: OpaqueTokens,
+  requestId: string,
+): ReplyContext => ({
+  requestId,
+  mintId: (prefix) => prefix + randomUUID().replaceAll('-', ''),
+  nowSeconds: () => Math.floor(Date.now() / MS_PER_SECOND),
+  tokens,
+  cleanText: (text) => cleanMessage(text, candidate),
+});

@@ -2,8 +2,8 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
 import { reportDropped } from '../call/call-log.ts';
-import { isStrict } from '../call/is-strict.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
+import { isStrict } from '../call/request-head.ts';
 import { send } from '../call/send.ts';
 import { targetOf, textProtocolOf } from '../call/target-of.ts';
 import type { TextCall } from '../call/text-call.ts';
@@ -13,10 +13,9 @@ import { continueTurn } from '../protocols/messages/paused-turn.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
 import { effectiveBody } from './effective-body.ts';
 import { explainRefusal } from './explain-refusal.ts';
+import { translatedHead, translatedHeaders } from './headers.ts';
 import { type Answer, relayAnswer } from './relay-answer.ts';
-import { translatedHead } from './reply-head.ts';
 import { amendedTarget, type RetryRule, retryRuleFor } from './retry-rules.ts';
-import { translatedHeaders } from './upstream-headers.ts';
 
 /** Storing is the default of the protocol, so that callers who do not ask for it miss it too. */
 const NOT_STORED: Dropped = { path: ['store'], reason: 'responses of this model cannot be read back' };

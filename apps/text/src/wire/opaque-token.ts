@@ -5,12 +5,12 @@ import { z } from 'zod';
 export const TOKEN_PREFIX = 'gwt1_';
 
 const MAC_BYTES = 32;
-/** The longest payload that a protocol allows (`encrypted_content`), as base64url, with room for the rest. */
-const TOKEN_LENGTH_MAX = 30_000_000;
+/** The longest payload that a protocol allows (`encrypted_content`), as base64url, and some more for the rest. */
+const MAX_TOKEN_LENGTH = 30_000_000;
 
 /**
- * What a token carries through a client that speaks another protocol: a vendor's sealed reasoning, unaltered, and its
- * shown text where the client's protocol has no place for it.
+ * What a token brings through a client that speaks another protocol: a vendor's sealed reasoning, unaltered, and its
+ * shown text where the client's protocol has no member for it.
  */
 const TokenContent = z.object({
   vendor: z.enum(['anthropic', 'openai', 'open']),
@@ -31,7 +31,7 @@ export interface OpaqueTokens {
 }
 
 /**
- * Tokens authenticated with a key derived from the gateway's secret. They are not encrypted: what they carry is
+ * Tokens authenticated with a key derived from the gateway's secret. They are not encrypted: what they hold is
  * sealed by its vendor already and was the caller's to see.
  */
 export function createOpaqueTokens(secret: string): OpaqueTokens {
@@ -44,7 +44,7 @@ export function createOpaqueTokens(secret: string): OpaqueTokens {
     },
     open(text) {
       if (!text.startsWith(TOKEN_PREFIX)) return 'foreign';
-      if (text.length > TOKEN_LENGTH_MAX) return 'broken';
+      if (text.length > MAX_TOKEN_LENGTH) return 'broken';
       const [body = '', given = ''] = text.slice(TOKEN_PREFIX.length).split('.');
       const found = Buffer.from(given, 'base64url');
       if (found.length !== MAC_BYTES || !timingSafeEqual(found, mac(body))) return 'broken';

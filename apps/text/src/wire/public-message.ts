@@ -20,10 +20,10 @@ const DEFAULTS: Partial<Record<ErrorCode, string>> = {
 
 const FAILED = 'The upstream failed while it was answering.';
 
-const LENGTH_MAX = 2000;
+const MAX_LENGTH = 2000;
 
 /** An error that an upstream reported in the middle of its answer, as a caller may see it. */
 export function upstreamError(code: ErrorCode, message: string, clean: CleanText): GatewayError {
-  const said = message.trim() === '' ? (DEFAULTS[code] ?? FAILED) : clean(message).slice(0, LENGTH_MAX);
-  return new GatewayError(code, { message: FIXED[code] ?? said, source: 'upstream' });
+  const shown = message.trim() === '' ? (DEFAULTS[code] ?? FAILED) : clean(message).slice(0, MAX_LENGTH);
+  return new GatewayError(code, { message: FIXED[code] ?? shown, source: 'upstream' });
 }

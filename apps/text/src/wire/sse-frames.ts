@@ -6,5 +6,5 @@ export const dataFrame = (data: unknown): string => `data: ${JSON.stringify(data
 
 export const DONE_FRAME = 'data: [DONE]\n\n';
 
-/** Shows a waiting client that the connection lives; every parser ignores it. */
+/** Shows a waiting client that the connection is open; every parser ignores it. */
 export const COMMENT_FRAME = ': keepalive\n\n';

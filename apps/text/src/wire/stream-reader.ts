@@ -5,7 +5,7 @@ import type { Usage } from './usage.ts';
 
 /**
  * Reads one stream of a protocol on its way to a caller of the same protocol: learns what it consumed and how it ended,
- * and can end it in its stead. Events that can say nothing of that are not parsed.
+ * and can end it instead of its provider. Events that hold nothing of that are not parsed.
  */
 export interface StreamReader {
   /**
@@ -51,9 +51,9 @@ export function readEvent(data: string): JsonObject | null {
 const [BACKSLASH, ZERO] = [0x5c, 0x30];
 
 /**
- * Finds a JSON string in text that is not parsed: the place after `opening`, which ends in the string's quote, and the
- * place of its closing quote. Null where it is not there. A name in quotes cannot stand inside of a string, where quotes
- * are escaped.
+ * Finds a JSON string in text that is not parsed: the index after `opening`, which ends in the string's quote, and the
+ * index of its closing quote. Null where it is not there. A name in quotes cannot be inside a string, where quotes are
+ * escaped.
  */
 export function findString(text: string, opening: string): { start: number; end: number } | null {
   const at = text.indexOf(opening);
@@ -63,7 +63,7 @@ export function findString(text: string, opening: string): { start: number; end:
   return end < 0 ? null : { start, end };
 }
 
-/** Whether a text has another one at this place. Comparing a slice costs a third of `startsWith`. */
+/** Whether a text has another one at this index. Comparing a slice costs a third of `startsWith`. */
 export const hasAt = (text: string, at: number, part: string): boolean =>
   text.slice(at, at + part.length) === part;
 

@@ -1,2 +1,2 @@
-/** The wire formats that carry conversations. */
+/** The wire formats of conversations. */
 export type TextProtocol = 'responses' | 'messages' | 'chat';

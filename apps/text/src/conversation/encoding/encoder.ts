@@ -14,10 +14,10 @@ export interface Encoder {
 /** A request in the upstream's protocol. */
 export interface EncodedRequest {
   readonly body: { readonly [member: string]: unknown };
-  /** Those that the upstream was not told; the gateway cuts the text at them. */
+  /** Those that the upstream does not get; the gateway cuts the text at them. */
   readonly stopSequences: readonly string[];
 }
 
-/** File ids and other things that live with one provider may be said where the protocol stays the same. */
+/** Whether file ids and other things that one provider keeps may be sent: only where the protocol stays the same. */
 export const staysHome = ({ conversation, target }: Encoder): boolean =>
   conversation.source === target.protocol;

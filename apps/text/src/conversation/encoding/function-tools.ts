@@ -17,7 +17,7 @@ export function objectParameters(tool: FunctionTool): JsonObject {
   );
 }
 
-/** How a free-text tool is shown to a model that only knows functions. Its grammar can be told, not enforced. */
+/** How a free-text tool is shown to a model that only knows functions. Its grammar is described, not enforced. */
 export function customAsFunction(tool: CustomTool): { description: string; parameters: JsonObject } {
   const grammar =
     tool.grammar === undefined

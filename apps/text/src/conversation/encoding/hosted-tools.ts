@@ -20,7 +20,7 @@ function isNeeded(tool: Tool & { name: string }, { toolChoice, tools }: Conversa
 }
 
 /**
- * The caller's tools that this upstream can be told of. A built-in tool that it lacks refuses the request, unless the
+ * The caller's tools that this upstream can get. A built-in tool that it lacks refuses the request, unless the
  * configuration says to leave such tools out and the tool choice does not depend on it.
  * @throws GatewayError `unsupported_tool`
  */

@@ -17,7 +17,7 @@ export const textOf = (parts: readonly TextPart[], separator: string): string =>
 /** How instructions stand in a user turn where the upstream allows them nowhere else. */
 export const asSystemText = (text: string): string => `<system>${text}</system>`;
 
-/** A failed tool's result, where failure can only be said in words. Many tools say it themselves. */
+/** A failed tool's result, where failure has no member of its own. Many tools write it themselves. */
 export const errorText = (text: string): string => (/^\s*error:/i.test(text) ? text : `Error: ${text}`);
 
 /** Stands in for a missing user turn. */

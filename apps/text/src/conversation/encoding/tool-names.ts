@@ -17,7 +17,7 @@ const HASH_LENGTH = 8;
  */
 export class ToolNames {
   readonly #maxLength: number;
-  /** What to undo in the reply: upstream name → the caller's tool. Holds only tools that are shown differently. */
+  /** What to restore in the reply: upstream name → the caller's tool. Holds only tools that are shown differently. */
   readonly renamed = new Map<string, CallerTool>();
 
   constructor(maxLength: number) {
@@ -32,7 +32,7 @@ export class ToolNames {
     return `${clean.slice(0, this.#maxLength - HASH_LENGTH - 1)}_${hash}`;
   }
 
-  /** The upstream's name of a tool that the model may call; remembers how to undo it. */
+  /** The upstream's name of a tool that the model may call; remembers how to restore it. */
   define(tool: Pick<NamedTool, 'name' | 'namespace'>, emulatedCustom: boolean): string {
     const upstreamName = this.upstreamName(tool);
     if (upstreamName !== tool.name || emulatedCustom) {

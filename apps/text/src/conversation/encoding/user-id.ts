@@ -8,7 +8,7 @@ import type { Target } from '../target.ts';
 export function encodeUserId(
   conversation: Conversation,
   target: Target,
-  lengthMax: number,
+  maxLength: number,
   losses: Losses,
 ): string | undefined {
   const { userId } = conversation;
@@ -17,5 +17,5 @@ export function encodeUserId(
     losses.drop(pathsOf(conversation).userId, 'end-user ids are not shown to providers');
     return undefined;
   }
-  return userId.length <= lengthMax ? userId : createHash('sha256').update(userId).digest('hex');
+  return userId.length <= maxLength ? userId : createHash('sha256').update(userId).digest('hex');
 }

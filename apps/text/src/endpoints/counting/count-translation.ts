@@ -9,8 +9,7 @@ import type { TextCall } from '../../call/text-call.ts';
 import { translateRequest } from '../../conversion/translate-request.ts';
 import { effectiveBody } from '../../translation/effective-body.ts';
 import { explainRefusal } from '../../translation/explain-refusal.ts';
-import { translatedHead } from '../../translation/reply-head.ts';
-import { translatedHeaders } from '../../translation/upstream-headers.ts';
+import { translatedHead, translatedHeaders } from '../../translation/headers.ts';
 import { numberAt, parseObject } from '../../wire/json-object.ts';
 import { COUNT_OPERATIONS, COUNTED_MEMBERS, type CountEndpoint } from './count-endpoint.ts';
 

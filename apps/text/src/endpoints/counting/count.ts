@@ -9,20 +9,19 @@ import type { TextCall, TextServices } from '../../call/text-call.ts';
 import { refuseParameter } from '../../conversation/losses.ts';
 import { PROTOCOLS } from '../../conversion/protocols.ts';
 import { preparePassthrough } from '../../passthrough/passthrough.ts';
-import { judgeWhole } from '../../passthrough/relay-json.ts';
+import { checkWholeReply } from '../../passthrough/relay-json.ts';
 import type { NamedId } from '../../stored/named-ids.ts';
 import { effectiveBody } from '../../translation/effective-body.ts';
 import { COUNT_OPERATIONS, type CountEndpoint } from './count-endpoint.ts';
-import { loadTextCounter } from './count-text.ts';
 import { prepareCountTranslation } from './count-translation.ts';
-import { estimateTokens } from './estimate-tokens.ts';
+import { estimateTokens, loadTextCounter } from './estimate-tokens.ts';
 
 /** Says that a number was counted with a tokenizer that is not the model's own. */
 const ESTIMATED_HEADER = 'x-gateway-estimated';
 
 /**
- * Handles an endpoint that counts a request's input tokens. The routes that would answer the request are asked, as far
- * as they can count; where none can, the gateway estimates.
+ * Handles an endpoint that counts a request's input tokens. The routes that would answer the request count, as far
+ * as they can; where none can, the gateway estimates.
  */
 export function createCountHandler(count: CountEndpoint, services: TextServices): RequestHandler {
   return async (message, response) => {
@@ -33,14 +32,14 @@ export function createCountHandler(count: CountEndpoint, services: TextServices)
       candidate.protocol === count.endpoint.protocol
         ? preparePassthrough(call, candidate)
         : prepareCountTranslation(call, candidate, count);
-    const judge = call.request.streamed ? {} : { judge: judgeWhole };
+    const judge = call.request.streamed ? {} : { judge: checkWholeReply };
     const { thrown } = await attemptCandidates(call, { candidates, prepare, ...judge });
     if (isUnknownPath(thrown)) return estimate(call, count);
     if (thrown !== undefined) throw thrown;
   };
 }
 
-/** A reserve of another kind counts differently, so only the routes of the first priority are asked. */
+/** A reserve of another kind counts differently, so only the routes of the first priority count. */
 const isFirstChoice = ({ route }: Candidate, _: number, all: readonly Candidate[]): boolean =>
   route.priority === all[0]?.route.priority;
 

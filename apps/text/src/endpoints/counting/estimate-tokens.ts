@@ -1,6 +1,5 @@
 import type { Conversation } from '../../conversation/conversation.ts';
 import type { DocumentPart, MediaSource, Part } from '../../conversation/parts.ts';
-import type { CountText } from './count-text.ts';
 
 /** What the templates of chat models put around the texts, in tokens; the explanation of tools comes once. */
 const [PER_REQUEST, PER_TURN, PER_TOOLS, PER_TOOL, PER_CALL] = [4, 6, 64, 16, 16];
@@ -86,3 +85,32 @@ function documentTokens({ source, title = '', context = '' }: DocumentPart, coun
 
 const pages = (source: MediaSource): number =>
   source.type === 'base64' ? Math.max(1, Math.ceil(source.data.length / BYTES_PER_PAGE)) : 1;
+
+/** Beyond this many characters a text's tokens are projected: a tokenizer would hold up every other request. */
+const EXACT_CHARACTERS = 1_000_000;
+/** A tokenizer's work grows faster than the piece it is given when that has no spaces. */
+const PIECE_CHARACTERS = 4_096;
+
+/** Counts the tokens of a text. */
+export type CountText = (text: string) => number;
+
+let loading: Promise<CountText> | null = null;
+
+/** The vocabulary of OpenAI's newer models. It is some megabytes of memory, so it is loaded when first needed. */
+export const loadTextCounter = (): Promise<CountText> => {
+  loading ??= load();
+  return loading;
+};
+
+async function load(): Promise<CountText> {
+  const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base');
+  // Marks such as <|endoftext|> are ordinary text here.
+  const options = { disallowedSpecial: new Set<string>() };
+  return (text) => {
+    const exact = text.slice(0, EXACT_CHARACTERS);
+    let count = 0;
+    for (let at = 0; at < exact.length; at += PIECE_CHARACTERS)
+      count += countTokens(exact.slice(at, at + PIECE_CHARACTERS), options);
+    return text.length > exact.length ? Math.ceil((count * text.length) / exact.length) : count;
+  };
+}

@@ -11,7 +11,7 @@ const SCOPES_OF_KIND: Readonly<Record<ModelKind, readonly EndpointScope[]>> = {
   transcription: ['transcriptions'],
 };
 
-/** Nobody told the gateway when a model was made; both protocols allow the epoch for that. */
+/** The gateway does not know when a model was made; both protocols allow the epoch for that. */
 const [UNKNOWN_SECONDS, UNKNOWN_TIME] = [0, '1970-01-01T00:00:00Z'];
 
 /**

@@ -1,14 +1,45 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { identityOf } from '@gateway/service-kit/request-context';
+import { validate } from '@gateway/service-kit/validate';
 import { mayUse } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { RequestHandler } from 'express';
-import { pageOf, readListQuery } from './list-query.ts';
+import { z } from 'zod';
 import { modelEntry } from './model-entry.ts';
+
+const MAX_LIMIT = 1000;
+
+const ListQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(MAX_LIMIT).optional(),
+  after_id: z.string().optional(),
+  before_id: z.string().optional(),
+});
+type ListQuery = z.infer<typeof ListQuery>;
+
+/** The page of a list that the Messages protocol's clients ask for. @throws {GatewayError} for a limit out of range */
+export const readListQuery = (query: unknown): ListQuery => validate(ListQuery, query);
+
+export interface Page<Entry> {
+  readonly entries: readonly Entry[];
+  /** Whether there are more in the requested direction. */
+  readonly hasMore: boolean;
+}
+
+/** Without a limit the page is everything, as OpenAI's clients expect; an id that is not there is no bound. */
+export function pageOf<Entry extends { readonly id: string }>(
+  all: readonly Entry[],
+  { limit = MAX_LIMIT, after_id: after, before_id: before }: ListQuery,
+): Page<Entry> {
+  const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
+  const bound = before === undefined ? -1 : all.findIndex(({ id }) => id === before);
+  const within = all.slice(start, bound < 0 ? all.length : bound);
+  const entries = bound < 0 ? within.slice(0, limit) : within.slice(-limit);
+  return { entries, hasMore: within.length > entries.length };
+}
 
 /**
  * Handles `GET /v1/models`: the models that the key may use, in the order of the configuration. A pattern stands for
- * the names that the price catalogue knows of it; others can be asked for one by one.
+ * the names that the price catalogue knows of it; others can be read one by one.
  */
 export const createListModels =
   (upstream: Pick<Upstream, 'listNamedModels'>): RequestHandler =>

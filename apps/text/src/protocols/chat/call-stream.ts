@@ -19,7 +19,7 @@ interface Call {
 /**
  * Puts tool calls together from fragments. Servers leave out the index, the id or both, repeat them in every fragment,
  * or send a whole call at once; calls may also be interleaved. A call is closed as soon as its arguments are certainly
- * complete and something else wants to be said, else at the end.
+ * complete and other content follows, else at the end.
  */
 export class CallStream {
   readonly #parts: PartSequence;
@@ -54,7 +54,7 @@ export class CallStream {
     if (this.#parts.contended) yield* this.settle();
   }
 
-  /** @throws GatewayError for a call without a name: nobody could carry it out */
+  /** @throws GatewayError for a call without a name: nobody could run it */
   *closeAll(): Generator<StreamEvent> {
     for (const call of this.#calls) {
       if (!call.started) throw upstreamNonsense();
@@ -92,16 +92,16 @@ export class CallStream {
   }
 
   /** The call that a fragment continues; undefined where it begins another. */
-  #known({ index, id, ...said }: ChatToolCallFragment): Call | undefined {
+  #known({ index, id, ...members }: ChatToolCallFragment): Call | undefined {
     const last = this.#calls.at(-1);
     if (index !== null && index !== undefined) {
       const same = this.#calls.findLast((call) => call.index === index);
       // Some servers give every call the same index and tell them apart by id alone.
-      const isAnother = id && same?.id && same.id !== id && nameOf(said) !== '';
+      const isAnother = id && same?.id && same.id !== id && nameOf(members) !== '';
       return isAnother ? undefined : same;
     }
     if (id) return this.#calls.findLast((call) => call.id === id);
-    return nameOf(said) === '' || last?.name === '' ? last : undefined;
+    return nameOf(members) === '' || last?.name === '' ? last : undefined;
   }
 }
 

@@ -3,7 +3,7 @@ import { type ContentPart, decodeSource, resultContent } from '../../conversatio
 import type { Turn } from '../../conversation/conversation.ts';
 import { openReasoning } from '../../conversation/encoding/sealed-reasoning.ts';
 import type { Part, ReasoningPart, TextPart } from '../../conversation/parts.ts';
-import type { Unsaid } from '../../conversation/request-reader.ts';
+import type { RequestReader } from '../../conversation/request-reader.ts';
 import type { OpaqueTokens } from '../../wire/opaque-token.ts';
 import type { Path } from '../../wire/path.ts';
 
@@ -15,7 +15,7 @@ const nameOf = (call: ToolCall): string => (call.type === 'function' ? call.func
 
 const isText = (part: { type: string }): part is TextPart => part.type === 'text';
 
-/** What was said so far; instructions before the first turn stand apart. */
+/** The turns so far; instructions before the first turn are kept apart. */
 export interface DecodedMessages {
   readonly system: readonly TextPart[];
   readonly turns: readonly Turn[];
@@ -24,7 +24,7 @@ export interface DecodedMessages {
 export function decodeMessages(
   messages: readonly ChatMessage[],
   tokens: OpaqueTokens,
-  unsaid: Unsaid,
+  reader: RequestReader,
 ): DecodedMessages {
   const system: TextPart[] = [];
   const turns: Turn[] = [];
@@ -35,20 +35,20 @@ export function decodeMessages(
     switch (message.role) {
       case 'system':
       case 'developer': {
-        const parts = textsOf(decodeContent(message.content, [...at, 'content'], unsaid), unsaid);
+        const parts = textsOf(decodeContent(message.content, [...at, 'content'], reader), reader);
         if (turns.length === 0) system.push(...parts);
         else turns.push({ role: 'system', parts, at });
         break;
       }
       case 'user':
-        turns.push({ role: 'user', parts: decodeContent(message.content, [...at, 'content'], unsaid), at });
+        turns.push({ role: 'user', parts: decodeContent(message.content, [...at, 'content'], reader), at });
         break;
       case 'assistant':
         for (const call of message.tool_calls ?? []) called.set(call.id, nameOf(call));
-        turns.push({ role: 'assistant', parts: decodeAssistant(message, at, tokens, unsaid), at });
+        turns.push({ role: 'assistant', parts: decodeAssistant(message, at, tokens, reader), at });
         break;
       case 'tool':
-        turns.push({ role: 'user', parts: [decodeResult(message, at, called, unsaid)], at });
+        turns.push({ role: 'user', parts: [decodeResult(message, at, called, reader)], at });
         break;
     }
   }
@@ -56,20 +56,20 @@ export function decodeMessages(
 }
 
 /** Instructions can only be text. */
-function textsOf(parts: readonly Part[], unsaid: Unsaid): TextPart[] {
+function textsOf(parts: readonly Part[], reader: RequestReader): TextPart[] {
   for (const part of parts) {
-    if (!isText(part)) unsaid.refuse(part.at ?? [], 'Instructions can only be text for this model.');
+    if (!isText(part)) reader.refuse(part.at ?? [], 'Instructions can only be text for this model.');
   }
   return parts.filter(isText);
 }
 
-function decodeContent(content: Content, at: Path, unsaid: Unsaid): ContentPart[] {
+function decodeContent(content: Content, at: Path, reader: RequestReader): ContentPart[] {
   if (content === null || content === undefined || content === '') return [];
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
-  return content.map((part, index) => decodePart(part, [...at, index], unsaid));
+  return content.map((part, index) => decodePart(part, [...at, index], reader));
 }
 
-function decodePart(part: ChatContentPart, at: Path, unsaid: Unsaid): ContentPart {
+function decodePart(part: ChatContentPart, at: Path, reader: RequestReader): ContentPart {
   switch (part.type) {
     case 'text':
       return { type: 'text', text: part.text, at };
@@ -77,15 +77,15 @@ function decodePart(part: ChatContentPart, at: Path, unsaid: Unsaid): ContentPar
       return { type: 'refusal', text: part.refusal, at };
     case 'image_url': {
       const { url, detail } = part.image_url;
-      const place = [...at, 'image_url'];
-      const source = decodeSource({ url }, place, unsaid);
-      return { type: 'image', source, at: place, ...(detail && { detail }) };
+      const path = [...at, 'image_url'];
+      const source = decodeSource({ url }, path, reader);
+      return { type: 'image', source, at: path, ...(detail && { detail }) };
     }
     case 'input_audio':
       return { type: 'audio', data: part.input_audio.data, format: part.input_audio.format, at };
     case 'file': {
       const { file_data, file_id, filename } = part.file;
-      const source = decodeSource({ file_data, file_id }, [...at, 'file'], unsaid);
+      const source = decodeSource({ file_data, file_id }, [...at, 'file'], reader);
       return { type: 'document', source, at, ...(filename && { title: filename }) };
     }
   }
@@ -95,11 +95,11 @@ function decodeResult(
   message: ChatMessage & { role: 'tool' },
   at: Path,
   called: ReadonlyMap<string, string>,
-  unsaid: Unsaid,
+  reader: RequestReader,
 ): Part {
   const { tool_call_id: callId, name } = message;
-  if (name && name !== called.get(callId)) unsaid.drop([...at, 'name'], 'not the name of the tool called');
-  const content = resultContent(decodeContent(message.content, [...at, 'content'], unsaid), unsaid);
+  if (name && name !== called.get(callId)) reader.drop([...at, 'name'], 'not the name of the tool called');
+  const content = resultContent(decodeContent(message.content, [...at, 'content'], reader), reader);
   return { type: 'tool-result', callId, content, at };
 }
 
@@ -107,24 +107,24 @@ function decodeAssistant(
   message: ChatMessage & { role: 'assistant' },
   at: Path,
   tokens: OpaqueTokens,
-  unsaid: Unsaid,
+  reader: RequestReader,
 ): Part[] {
   for (const member of ['audio', 'function_call'] as const) {
     if (message[member])
-      unsaid.refuse([...at, member], `'${member}' is not supported by the model that would answer.`);
+      reader.refuse([...at, member], `'${member}' is not supported by the model that would answer.`);
   }
   const calls = (message.tool_calls ?? []).map((call, index): Part => {
-    const place = { type: 'tool-call', id: call.id, at: [...at, 'tool_calls', index] } as const;
+    const path = { type: 'tool-call', id: call.id, at: [...at, 'tool_calls', index] } as const;
     const name = nameOf(call);
     return call.type === 'function'
-      ? { ...place, name, arguments: call.function.arguments }
-      : { ...place, name, arguments: call.custom.input, custom: true };
+      ? { ...path, name, arguments: call.function.arguments }
+      : { ...path, name, arguments: call.custom.input, custom: true };
   });
   const refusal: Part[] = message.refusal
     ? [{ type: 'refusal', text: message.refusal, at: [...at, 'refusal'] }]
     : [];
-  const content = decodeContent(message.content, [...at, 'content'], unsaid);
-  return [...decodeReasoning(message, at, tokens, unsaid), ...content, ...refusal, ...calls];
+  const content = decodeContent(message.content, [...at, 'content'], reader);
+  return [...decodeReasoning(message, at, tokens, reader), ...content, ...refusal, ...calls];
 }
 
 /** Reasoning comes back as the gateway showed it: entries with a seal, or the plain trace of an open-weight model. */
@@ -132,21 +132,21 @@ function decodeReasoning(
   message: ChatMessage & { role: 'assistant' },
   at: Path,
   tokens: OpaqueTokens,
-  unsaid: Unsaid,
+  reader: RequestReader,
 ): ReasoningPart[] {
   const trace = { vendor: 'open', kind: 'trace' } as const;
   const sealed = (message.reasoning_details ?? []).flatMap((detail, index) => {
     const seal = detail.signature ?? detail.data;
-    const place = [...at, 'reasoning_details', index];
+    const path = [...at, 'reasoning_details', index];
     if (!seal) {
-      unsaid.drop(place, 'reasoning without the seal of its vendor');
+      reader.drop(path, 'reasoning without the seal of its vendor');
       return [];
     }
     const texts = detail.text ? [detail.text] : [];
-    return [openReasoning({ texts, form: 'trace', at: place }, seal, trace, tokens)];
+    return [openReasoning({ texts, form: 'trace', at: path }, seal, trace, tokens)];
   });
   if (sealed.length > 0 || !message.reasoning_content) return sealed;
   const texts = [message.reasoning_content];
-  const place = [...at, 'reasoning_content'];
-  return [{ type: 'reasoning', form: 'trace', texts, payload: { ...trace, data: '' }, at: place }];
+  const path = [...at, 'reasoning_content'];
+  return [{ type: 'reasoning', form: 'trace', texts, payload: { ...trace, data: '' }, at: path }];
 }

@@ -2,7 +2,7 @@ import { ChatRequest, type ChatTool } from '@gateway/contracts/openai/chat-wire'
 import type { z } from 'zod';
 import type { Conversation, OutputFormat } from '../../conversation/conversation.ts';
 import { readEffort } from '../../conversation/encoding/effort.ts';
-import { Unsaid } from '../../conversation/request-reader.ts';
+import { RequestReader } from '../../conversation/request-reader.ts';
 import type { NamedTool, Tool, ToolChoice } from '../../conversation/tool.ts';
 import type { OpaqueTokens } from '../../wire/opaque-token.ts';
 import type { Path } from '../../wire/path.ts';
@@ -10,12 +10,12 @@ import { decodeMessages } from './decode-messages.ts';
 
 /** A Chat Completions request, brought into neutral form. @throws GatewayError where it is not one */
 export function decodeChatRequest(body: unknown, tokens: OpaqueTokens): Conversation {
-  const unsaid = new Unsaid('chat');
-  const request = unsaid.read(ChatRequest, body);
-  const { system, turns } = decodeMessages(request.messages, tokens, unsaid);
+  const reader = new RequestReader('chat');
+  const request = reader.read(ChatRequest, body);
+  const { system, turns } = decodeMessages(request.messages, tokens, reader);
   const tools = (request.tools ?? []).map((tool, index) => decodeTool(tool, ['tools', index]));
   if (request.web_search_options) tools.push(decodeWebSearch(request.web_search_options));
-  reportMembers(request, unsaid);
+  reportMembers(request, reader);
   const maxOutputTokens = request.max_completion_tokens ?? request.max_tokens;
   const effort = readEffort(request.reasoning_effort);
   const userId = request.safety_identifier || request.user;
@@ -45,7 +45,7 @@ export function decodeChatRequest(body: unknown, tokens: OpaqueTokens): Conversa
     ...(request.prompt_cache_key && { promptCacheKey: request.prompt_cache_key }),
     ...(request.prompt_cache_retention && { promptCacheRetention: request.prompt_cache_retention }),
     stream: request.stream ?? false,
-    unsayable: unsaid.list,
+    untranslatable: reader.list,
     otherNames: {
       ...(!request.safety_identifier && { userId: ['user'] }),
       ...(!request.max_completion_tokens && { maxOutputTokens: ['max_tokens'] }),
@@ -117,22 +117,22 @@ function decodeFormat(format: NonNullable<ChatRequest['response_format']>): Outp
   }
 }
 
-function reportMembers(request: ChatRequest, unsaid: Unsaid): void {
-  if ((request.n ?? 1) > 1) unsaid.refuse(['n'], 'The model that would answer gives one answer at a time.');
+function reportMembers(request: ChatRequest, reader: RequestReader): void {
+  if ((request.n ?? 1) > 1) reader.refuse(['n'], 'The model that would answer gives one answer at a time.');
   if (request.audio || request.modalities?.some((modality) => modality !== 'text')) {
-    unsaid.refuse([request.audio ? 'audio' : 'modalities'], 'The model that would answer can only write.');
+    reader.refuse([request.audio ? 'audio' : 'modalities'], 'The model that would answer can only write.');
   }
   for (const member of ['functions', 'function_call'] as const) {
     if (request[member])
-      unsaid.refuse([member], `'${member}' was replaced by 'tools' and is not supported here.`);
+      reader.refuse([member], `'${member}' was replaced by 'tools' and is not supported here.`);
   }
-  unsaid.dropOther(request.user, request.safety_identifier, ['user']);
-  unsaid.dropOther(request.max_tokens, request.max_completion_tokens, ['max_tokens']);
+  reader.dropOther(request.user, request.safety_identifier, ['user']);
+  reader.dropOther(request.max_tokens, request.max_completion_tokens, ['max_tokens']);
   if (request.stream_options?.include_obfuscation)
-    unsaid.drop(['stream_options', 'include_obfuscation'], 'translated streams are not padded');
+    reader.drop(['stream_options', 'include_obfuscation'], 'translated streams are not padded');
   if (request.top_logprobs && !request.logprobs)
-    unsaid.drop(['top_logprobs'], 'counts together with logprobs only');
+    reader.drop(['top_logprobs'], 'counts together with logprobs only');
   if (Object.keys(request.metadata ?? {}).length > 0)
-    unsaid.drop(['metadata'], 'translated answers are not stored');
-  if (request.store) unsaid.drop(['store'], 'translated answers are not stored');
+    reader.drop(['metadata'], 'translated answers are not stored');
+  if (request.store) reader.drop(['store'], 'translated answers are not stored');
 }

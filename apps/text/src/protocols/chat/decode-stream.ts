@@ -104,14 +104,14 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
   *#content(content: ChatOutput['content'], logprobs: unknown[] | undefined): Generator<StreamEvent> {
     // Text that is taken apart no longer matches its log probabilities.
     const isWhole = typeof content === 'string' && this.#tags === null;
-    const said = isWhole && logprobs?.length ? { logprobs } : {};
-    for (const { kind, text } of contentPieces(content, this.#tags)) yield* this.#piece(kind, text, said);
+    const extra = isWhole && logprobs?.length ? { logprobs } : {};
+    for (const { kind, text } of contentPieces(content, this.#tags)) yield* this.#piece(kind, text, extra);
   }
 
-  #piece(kind: 'text' | 'reasoning', text: string, said: object = {}): Iterable<StreamEvent> {
+  #piece(kind: 'text' | 'reasoning', text: string, extra: object = {}): Iterable<StreamEvent> {
     return this.#say(
       kind,
-      kind === 'text' ? { type: 'text-delta', text, ...said } : { type: 'reasoning-delta', text },
+      kind === 'text' ? { type: 'text-delta', text, ...extra } : { type: 'reasoning-delta', text },
     );
   }
 

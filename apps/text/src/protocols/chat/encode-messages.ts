@@ -85,11 +85,11 @@ function encodeResults(results: readonly ToolResultPart[], encoder: Encoder): Me
     const others = shown.filter((part) => part.type !== 'text');
     moved.push(...others);
     const texts = shown.flatMap((part) => (part.type === 'text' ? [String(part.text)] : []));
-    const said = [...texts, ...(others.length > 0 ? [MOVED] : [])].join('\n');
+    const content = [...texts, ...(others.length > 0 ? [MOVED] : [])].join('\n');
     return {
       role: 'tool',
       tool_call_id: historyCallId(result.callId, encoder.target.quirks.toolCallIds),
-      content: result.isError ? errorText(said) : said,
+      content: result.isError ? errorText(content) : content,
     };
   });
   return [...messages, ...encodeUser(moved)];

@@ -12,12 +12,12 @@ export const completionId = ({ replyId, mintId }: AnswerContext): string => repl
 
 /** A finished answer as a chat completion. */
 export function encodeChatReply(reply: Reply, context: AnswerContext): object {
-  const said = (type: 'text' | 'refusal') =>
+  const textsOf = (type: 'text' | 'refusal') =>
     reply.parts.flatMap((part) => (part.type === type && 'text' in part ? [part.text] : [])).join('');
-  const content = said('text');
+  const content = textsOf('text');
   const calls = reply.parts.filter((part) => part.type === 'tool-call');
   const isSilent = reply.finish.reason === 'refusal' && content === '' && calls.length === 0;
-  const refusal = said('refusal') || (isSilent ? (reply.finish.explanation ?? REFUSAL_TEXT) : '');
+  const refusal = textsOf('refusal') || (isSilent ? (reply.finish.explanation ?? REFUSAL_TEXT) : '');
   const logprobs = reply.parts.flatMap((part) => (part.type === 'text' ? (part.logprobs ?? []) : []));
   const annotations = encodeAnnotations(reply.parts);
   const ids = new CallIds(() => context.mintId('call_'));

@@ -2,23 +2,23 @@ import { encodeEffort } from '../../conversation/encoding/effort.ts';
 import type { EncodedRequest, Encoder } from '../../conversation/encoding/encoder.ts';
 import { omitRefusedMembers } from '../../conversation/encoding/refused-members.ts';
 import { encodeUserId } from '../../conversation/encoding/user-id.ts';
-import { reportUnsayable } from '../../conversation/request-reader.ts';
+import { reportUntranslatable } from '../../conversation/request-reader.ts';
 import { pathsOf } from '../../conversation/scalar-paths.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { encodeToolChoice, encodeTools, encodeWebSearchMember, selectChatTools } from './encode-tools.ts';
 
-const USER_ID_LENGTH_MAX = 64;
+const MAX_USER_ID_LENGTH = 64;
 
 /** A conversation as a Chat Completions request. @throws GatewayError for what must not be lost */
 export function encodeChatRequest(encoder: Encoder): EncodedRequest {
   const { conversation, target, losses } = encoder;
-  reportUnsayable(conversation, 'chat', losses);
+  reportUntranslatable(conversation, 'chat', losses);
   const selection = selectChatTools(encoder);
   const tools = encodeTools(selection.tools, encoder);
   const toolChoice = encodeToolChoice(selection, encoder);
   const effort = encodeEffort(encoder);
   reportLosses(encoder);
-  const userId = encodeUserId(conversation, target, USER_ID_LENGTH_MAX, losses);
+  const userId = encodeUserId(conversation, target, MAX_USER_ID_LENGTH, losses);
   const { stopSequences, logprobs, verbosity, promptCacheKey, promptCacheRetention, serviceTier } =
     conversation;
   const { maxTokensMember, maxStopSequences, streamOptions } = target.quirks;

@@ -118,9 +118,9 @@ export class ChatStreamEncoder implements StreamStep<StreamEvent, string> {
 
   /** All reasoning is one text here; a blank line stands between its parts. */
   #reason(text: string): string {
-    const said = this.#texts.pop() ?? '';
-    this.#texts.push(said + text);
-    const gap = said === '' && this.#hasReasoned ? '\n\n' : '';
+    const earlier = this.#texts.pop() ?? '';
+    this.#texts.push(earlier + text);
+    const gap = earlier === '' && this.#hasReasoned ? '\n\n' : '';
     this.#hasReasoned = true;
     return this.#chunk({ reasoning_content: gap + text });
   }
@@ -137,8 +137,8 @@ export class ChatStreamEncoder implements StreamStep<StreamEvent, string> {
   }
 
   #arguments(text: string): string {
-    const said = this.#callIsCustom ? { custom: { input: text } } : { function: { arguments: text } };
-    return this.#chunk({ tool_calls: [{ index: this.#callIndex, ...said }] });
+    const members = this.#callIsCustom ? { custom: { input: text } } : { function: { arguments: text } };
+    return this.#chunk({ tool_calls: [{ index: this.#callIndex, ...members }] });
   }
 
   *#payArguments(): Generator<string> {

@@ -47,7 +47,7 @@ function encodeCustom(tool: CustomTool, { names, target, losses }: Encoder): obj
   return { type: 'function', function: { name, ...(description && { description }), parameters } };
 }
 
-/** Restrictions of a search cannot be said here, and a caller relies on them. */
+/** This protocol has no restrictions of a search, and a caller relies on them. */
 function encodeWebSearch(tool: WebSearchTool, { losses }: Encoder): object {
   for (const member of ['allowedDomains', 'blockedDomains'] as const) {
     if (tool[member]?.length) {

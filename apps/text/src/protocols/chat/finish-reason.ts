@@ -34,6 +34,6 @@ const FROM_NEUTRAL: Record<FinishReason, string> = {
   pause: 'length',
 };
 
-/** A refusal that is said as one is a normal stop; one that cuts a text off is a filter's. */
+/** A refusal in its own member is a normal stop; one that cuts a text off is a filter's. */
 export const encodeFinish = ({ reason }: Finish, refusalIsShown: boolean): string =>
   reason === 'refusal' && refusalIsShown ? 'stop' : FROM_NEUTRAL[reason];

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../../wire/json-object.ts';
 import { COMMENT_FRAME } from '../../wire/sse-frames.ts';
 import { endOfString, findString, hasAt, readEvent, type StreamReader } from '../../wire/stream-reader.ts';
-import { atTier, type Usage } from '../../wire/usage.ts';
+import type { Usage } from '../../wire/usage.ts';
 import { errorFrame, errorWordOf } from './errors.ts';
-import { readUsage } from './usage.ts';
+import { readUsageAtTier } from './usage.ts';
 
 /**
  * A chunk that adds text to one answer and says nothing else. Most chunks of a stream differ from the one before in that
@@ -66,7 +66,7 @@ export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions
   /** Whether the caller is to see it. */
   const onChunk = (chunk: JsonObject): boolean => {
     id ??= textAt(chunk, 'id');
-    usage = atTier(readUsage(chunk), chunk.service_tier) ?? usage;
+    usage = readUsageAtTier(chunk) ?? usage;
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
     for (const choice of choices) outputLength += deltaLength(choice);
     for (const choice of choices) if (isObject(choice)) onChoice(choice);

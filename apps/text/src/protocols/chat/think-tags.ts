@@ -30,10 +30,10 @@ export class ThinkTags {
     }
     if (this.#state === 'thinking') {
       const end = rest.indexOf(CLOSE);
-      const said = end < 0 ? withoutBegunTag(rest) : rest.slice(0, end);
-      if (said !== '') pieces.push({ kind: 'reasoning', text: said });
+      const thought = end < 0 ? withoutBegunTag(rest) : rest.slice(0, end);
+      if (thought !== '') pieces.push({ kind: 'reasoning', text: thought });
       if (end < 0) {
-        this.#held = rest.slice(said.length);
+        this.#held = rest.slice(thought.length);
         return pieces;
       }
       this.#state = 'behind';

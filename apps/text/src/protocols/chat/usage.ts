@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../wire/raw-json.ts';
-import { tokenCount, type Usage, usageOf } from '../../wire/usage.ts';
+import { atTier, tokenCount, type Usage, usageOf } from '../../wire/usage.ts';
 
 type Members = { readonly [member: string]: unknown };
 
@@ -27,6 +27,10 @@ export function readUsage({ usage }: Members): Usage | null {
   };
   return usageOf(counts);
 }
+
+/** The same with the tier that the completion names. */
+export const readUsageAtTier = (completion: Members): Usage | null =>
+  atTier(readUsage(completion), completion.service_tier);
 
 export const encodeUsage = (usage: Usage) => ({
   prompt_tokens: usage.inputTokens,

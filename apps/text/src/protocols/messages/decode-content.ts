@@ -10,13 +10,13 @@ import type {
   ResultContent,
   TextPart,
 } from '../../conversation/parts.ts';
-import type { Unsaid } from '../../conversation/request-reader.ts';
+import type { RequestReader } from '../../conversation/request-reader.ts';
 import type { OpaqueTokens } from '../../wire/opaque-token.ts';
 import type { Path } from '../../wire/path.ts';
 
-export interface ContentReader {
+export interface ContentReaders {
   readonly tokens: OpaqueTokens;
-  readonly unsaid: Unsaid;
+  readonly reader: RequestReader;
 }
 
 type Block = { readonly [member: string]: unknown; readonly type: string };
@@ -28,52 +28,52 @@ const FOREIGN =
 const ONLY_ANTHROPIC = 'known to the messages protocol only';
 
 /** Content of one message: text, or blocks. */
-export function decodeContent(content: string | readonly Block[], at: Path, reader: ContentReader): Part[] {
+export function decodeContent(content: string | readonly Block[], at: Path, readers: ContentReaders): Part[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, at }];
-  return content.flatMap((block, index) => decodeBlock(block, [...at, index], reader) ?? []);
+  return content.flatMap((block, index) => decodeBlock(block, [...at, index], readers) ?? []);
 }
 
-function decodeBlock(block: Block, at: Path, reader: ContentReader): Part | null {
-  const { tokens, unsaid } = reader;
+function decodeBlock(block: Block, at: Path, readers: ContentReaders): Part | null {
+  const { tokens, reader } = readers;
   switch (block.type) {
     case 'thinking': {
-      const { thinking, signature } = unsaid.read(MessagesBlock.thinking, block, at);
+      const { thinking, signature } = reader.read(MessagesBlock.thinking, block, at);
       const texts = thinking === '' ? [] : [thinking];
       const native = { vendor: 'anthropic', kind: 'signature' } as const;
       return openReasoning({ texts, form: 'summary', at }, signature, native, tokens);
     }
     case 'redacted_thinking': {
-      const { data } = unsaid.read(MessagesBlock.redacted_thinking, block, at);
+      const { data } = reader.read(MessagesBlock.redacted_thinking, block, at);
       const native = { vendor: 'anthropic', kind: 'redacted' } as const;
       return openReasoning({ texts: [], form: 'summary', at }, data, native, tokens);
     }
     case 'tool_use': {
-      const { id, name, input, caller } = unsaid.read(MessagesBlock.tool_use, block, at);
-      if (caller && caller.type !== 'direct') unsaid.drop([...at, 'caller'], ONLY_ANTHROPIC);
+      const { id, name, input, caller } = reader.read(MessagesBlock.tool_use, block, at);
+      if (caller && caller.type !== 'direct') reader.drop([...at, 'caller'], ONLY_ANTHROPIC);
       return { type: 'tool-call', id, name, arguments: JSON.stringify(input ?? {}), at };
     }
     case 'tool_result':
-      return decodeResult(block, at, reader);
+      return decodeResult(block, at, readers);
     default:
       if (FOREIGN.test(block.type)) {
-        unsaid.drop(at, "another provider's tool runs cannot be shown");
+        reader.drop(at, "another provider's tool runs cannot be shown");
         return { type: 'foreign', name: block.type, at };
       }
-      return decodeShown(block, at, unsaid);
+      return decodeShown(block, at, reader);
   }
 }
 
-function decodeResult(block: Block, at: Path, { unsaid }: ContentReader): Part {
-  const result = unsaid.read(MessagesBlock.tool_result, block, at);
+function decodeResult(block: Block, at: Path, { reader }: ContentReaders): Part {
+  const result = reader.read(MessagesBlock.tool_result, block, at);
   const content: ResultContent[] = [];
   if (typeof result.content === 'string') {
     content.push({ type: 'text', text: result.content, at: [...at, 'content'] });
   }
   for (const [index, inner] of (Array.isArray(result.content) ? result.content : []).entries()) {
     const innerAt = [...at, 'content', index];
-    if (inner.type === 'tool_reference') unsaid.drop(innerAt, ONLY_ANTHROPIC);
+    if (inner.type === 'tool_reference') reader.drop(innerAt, ONLY_ANTHROPIC);
     else {
-      const shown = decodeShown(inner, innerAt, unsaid);
+      const shown = decodeShown(inner, innerAt, reader);
       if (shown !== null) content.push(shown);
     }
   }
@@ -87,22 +87,22 @@ function decodeResult(block: Block, at: Path, { unsaid }: ContentReader): Part {
 }
 
 /** What may stand in a user turn and in a tool result alike. */
-function decodeShown(block: Block, at: Path, unsaid: Unsaid): ResultContent | null {
+function decodeShown(block: Block, at: Path, reader: RequestReader): ResultContent | null {
   switch (block.type) {
     case 'text': {
-      const { text } = unsaid.read(MessagesBlock.text, block, at);
+      const { text } = reader.read(MessagesBlock.text, block, at);
       return { type: 'text', text, at };
     }
     case 'image':
-      return decodeImage(unsaid.read(MessagesBlock.image, block, at), at);
+      return decodeImage(reader.read(MessagesBlock.image, block, at), at);
     case 'document':
-      return decodeDocument(block, at, unsaid);
+      return decodeDocument(block, at, reader);
     case 'search_result': {
-      const { source, title, content } = unsaid.read(MessagesBlock.search_result, block, at);
+      const { source, title, content } = reader.read(MessagesBlock.search_result, block, at);
       return { type: 'search-result', source, title, texts: content.map(({ text }) => text), at };
     }
     default:
-      unsaid.refuse(at, `Content of type '${block.type}' cannot be shown to the model that would answer.`);
+      reader.refuse(at, `Content of type '${block.type}' cannot be shown to the model that would answer.`);
       return null;
   }
 }
@@ -122,9 +122,9 @@ function decodeSource(source: WireImage['source']): MediaSource {
   return source.type === 'url' ? { type: 'url', url: source.url } : { type: 'file', fileId: source.file_id };
 }
 
-function decodeDocument(block: Block, at: Path, unsaid: Unsaid): DocumentPart {
-  const { source, title, context, citations } = unsaid.read(MessagesBlock.document, block, at);
-  if (citations?.enabled) unsaid.drop([...at, 'citations'], 'other models cannot cite documents');
+function decodeDocument(block: Block, at: Path, reader: RequestReader): DocumentPart {
+  const { source, title, context, citations } = reader.read(MessagesBlock.document, block, at);
+  if (citations?.enabled) reader.drop([...at, 'citations'], 'other models cannot cite documents');
   const common = {
     type: 'document',
     at,

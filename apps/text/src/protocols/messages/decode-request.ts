@@ -2,24 +2,24 @@ import { MessagesRequestWire } from '@gateway/contracts/anthropic/messages-wire'
 import type { Conversation, OutputFormat, ReasoningControl } from '../../conversation/conversation.ts';
 import { readEffort } from '../../conversation/encoding/effort.ts';
 import type { TextPart } from '../../conversation/parts.ts';
-import { Unsaid } from '../../conversation/request-reader.ts';
+import { RequestReader } from '../../conversation/request-reader.ts';
 import type { OpaqueTokens } from '../../wire/opaque-token.ts';
-import { type ContentReader, decodeContent } from './decode-content.ts';
+import { type ContentReaders, decodeContent } from './decode-content.ts';
 import { decodeTool, decodeToolChoice } from './decode-tools.ts';
 
 /** A Messages request, brought into neutral form. @throws GatewayError where it is not one */
 export function decodeMessagesRequest(body: unknown, tokens: OpaqueTokens): Conversation {
-  const unsaid = new Unsaid('messages');
-  const request = unsaid.read(MessagesRequestWire, body);
-  const reader: ContentReader = { tokens, unsaid };
-  const tools = (request.tools ?? []).map((tool, index) => decodeTool(tool, ['tools', index], unsaid));
+  const reader = new RequestReader('messages');
+  const request = reader.read(MessagesRequestWire, body);
+  const readers: ContentReaders = { tokens, reader };
+  const tools = (request.tools ?? []).map((tool, index) => decodeTool(tool, ['tools', index], reader));
   const parallel = request.tool_choice?.disable_parallel_tool_use;
-  const conversation: Omit<Conversation, 'unsayable' | 'otherNames'> = {
+  const conversation: Omit<Conversation, 'untranslatable' | 'otherNames'> = {
     source: 'messages',
     system: decodeSystem(request.system),
     turns: request.messages.map(({ role, content }, index) => {
       const at = ['messages', index];
-      return { role, at, parts: decodeContent(content, [...at, 'content'], reader) };
+      return { role, at, parts: decodeContent(content, [...at, 'content'], readers) };
     }),
     tools,
     ...(request.tool_choice && { toolChoice: decodeToolChoice(request.tool_choice, tools) }),
@@ -32,14 +32,14 @@ export function decodeMessagesRequest(body: unknown, tokens: OpaqueTokens): Conv
     stopSequences: request.stop_sequences ?? [],
     ...(request.max_tokens !== undefined && { maxOutputTokens: request.max_tokens }),
     ...(request.output_config?.format && { outputFormat: decodeFormat(request.output_config.format) }),
-    reasoning: decodeReasoning(request, unsaid),
+    reasoning: decodeReasoning(request, reader),
     ...(request.metadata?.user_id && { userId: request.metadata.user_id }),
     ...(request.service_tier && { serviceTier: decodeTierWish(request.service_tier) }),
     stream: request.stream ?? false,
   };
-  reportMembers(request, unsaid);
+  reportMembers(request, reader);
   const otherNames = request.output_config?.effort ? { reasoning: ['output_config', 'effort'] } : {};
-  return { ...conversation, unsayable: unsaid.list, otherNames };
+  return { ...conversation, untranslatable: reader.list, otherNames };
 }
 
 function decodeSystem(system: MessagesRequestWire['system']): TextPart[] {
@@ -64,18 +64,21 @@ const MODES = {
   between_tools: 'between-tools',
 } as const;
 
-function decodeReasoning({ thinking, output_config }: MessagesRequestWire, unsaid: Unsaid): ReasoningControl {
+function decodeReasoning(
+  { thinking, output_config }: MessagesRequestWire,
+  reader: RequestReader,
+): ReasoningControl {
   const effort = readEffort(output_config?.effort);
   if (output_config?.effort && effort === undefined)
-    unsaid.drop(['output_config', 'effort'], 'an effort that no other protocol knows');
+    reader.drop(['output_config', 'effort'], 'an effort that no other protocol knows');
   if (effort && thinking?.type === 'disabled')
-    unsaid.drop(['output_config', 'effort'], 'there is no thinking to steer');
+    reader.drop(['output_config', 'effort'], 'there is no thinking to steer');
   if (effort && thinking?.type === 'enabled' && thinking.budget_tokens)
-    unsaid.drop(['thinking', 'budget_tokens'], 'the effort counts');
+    reader.drop(['thinking', 'budget_tokens'], 'the effort counts');
   return {
     ...(thinking && { mode: MODES[thinking.type] }),
     ...(effort && { effort }),
-    ...decodeThinking(thinking, unsaid),
+    ...decodeThinking(thinking, reader),
   };
 }
 
@@ -87,24 +90,24 @@ const SUMMARIES: ReadonlyMap<string, ReasoningControl['summary']> = new Map([
 /** How much is thought at the most, and what of it is shown. */
 function decodeThinking(
   thinking: MessagesRequestWire['thinking'],
-  unsaid: Unsaid,
+  reader: RequestReader,
 ): Pick<ReasoningControl, 'budgetTokens' | 'summary'> {
   if (thinking?.type !== 'enabled' && thinking?.type !== 'adaptive') return {};
   const { display } = thinking;
   const summary = display ? SUMMARIES.get(display) : undefined;
   if (display && summary === undefined)
-    unsaid.drop(['thinking', 'display'], 'a way to show thinking that no other protocol knows');
+    reader.drop(['thinking', 'display'], 'a way to show thinking that no other protocol knows');
   return {
     ...(thinking.type === 'enabled' && thinking.budget_tokens && { budgetTokens: thinking.budget_tokens }),
     ...(summary && { summary }),
   };
 }
 
-function reportMembers(request: MessagesRequestWire, unsaid: Unsaid): void {
+function reportMembers(request: MessagesRequestWire, reader: RequestReader): void {
   if (request.mcp_servers?.length) {
-    unsaid.refuse(['mcp_servers'], 'MCP servers are not available for this model.');
+    reader.refuse(['mcp_servers'], 'MCP servers are not available for this model.');
   }
   if (typeof request.container === 'object' && request.container?.skills?.length) {
-    unsaid.refuse(['container', 'skills'], 'Skills are not available for this model.');
-  } else if (request.container) unsaid.drop(['container'], 'known to the messages protocol only');
+    reader.refuse(['container', 'skills'], 'Skills are not available for this model.');
+  } else if (request.container) reader.drop(['container'], 'known to the messages protocol only');
 }

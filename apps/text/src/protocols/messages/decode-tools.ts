@@ -3,17 +3,17 @@ import {
   MessagesTool,
   MessagesWebSearchTool,
 } from '@gateway/contracts/anthropic/messages-wire';
-import type { Unsaid } from '../../conversation/request-reader.ts';
+import type { RequestReader } from '../../conversation/request-reader.ts';
 import type { Tool, ToolChoice } from '../../conversation/tool.ts';
 import type { Path } from '../../wire/path.ts';
 
 type WireTool = { readonly [member: string]: unknown; readonly type?: string | null | undefined };
 
-export function decodeTool(value: WireTool, at: Path, unsaid: Unsaid): Tool {
+export function decodeTool(value: WireTool, at: Path, reader: RequestReader): Tool {
   const type = value.type ?? 'custom';
-  if (type.startsWith('web_search_')) return decodeWebSearch(type, value, at, unsaid);
+  if (type.startsWith('web_search_')) return decodeWebSearch(type, value, at, reader);
   if (type !== 'custom') return { type: 'hosted', name: type, at };
-  const tool = unsaid.read(MessagesTool, value, at);
+  const tool = reader.read(MessagesTool, value, at);
   return {
     type: 'function',
     name: tool.name,
@@ -24,8 +24,8 @@ export function decodeTool(value: WireTool, at: Path, unsaid: Unsaid): Tool {
   };
 }
 
-function decodeWebSearch(name: string, value: WireTool, at: Path, unsaid: Unsaid): Tool {
-  const tool = unsaid.read(MessagesWebSearchTool, value, at);
+function decodeWebSearch(name: string, value: WireTool, at: Path, reader: RequestReader): Tool {
+  const tool = reader.read(MessagesWebSearchTool, value, at);
   return {
     type: 'web-search',
     name,

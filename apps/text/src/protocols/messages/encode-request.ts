@@ -3,19 +3,18 @@ import { withoutAttribution } from '../../conversation/encoding/plain-text.ts';
 import { omitRefusedMembers } from '../../conversation/encoding/refused-members.ts';
 import { encodeUserId } from '../../conversation/encoding/user-id.ts';
 import { refuseParameter } from '../../conversation/losses.ts';
-import { reportUnsayable } from '../../conversation/request-reader.ts';
+import { reportUntranslatable } from '../../conversation/request-reader.ts';
 import { pathsOf } from '../../conversation/scalar-paths.ts';
-import { encodeSampling } from './encode-sampling.ts';
 import { encodeThinking } from './encode-thinking.ts';
 import { encodeToolChoice, encodeTools, selectMessagesTools } from './encode-tools.ts';
 import { encodeTurns } from './encode-turns.ts';
 
-const USER_ID_LENGTH_MAX = 256;
+const MAX_USER_ID_LENGTH = 256;
 
 /** A conversation as a Messages request. @throws GatewayError for what must not be lost */
 export function encodeMessagesRequest(encoder: Encoder): EncodedRequest {
   const { conversation, target, losses } = encoder;
-  reportUnsayable(conversation, 'messages', losses);
+  reportUntranslatable(conversation, 'messages', losses);
   reportForeignMembers(encoder);
   const maxTokens = conversation.maxOutputTokens ?? target.maxOutputTokens;
   const selection = selectMessagesTools(encoder);
@@ -25,7 +24,7 @@ export function encodeMessagesRequest(encoder: Encoder): EncodedRequest {
   const tools = encodeTools(selection.tools, encoder);
   const toolChoice = encodeToolChoice(selection, encoder);
   const outputConfig = { ...(effort && { effort }), ...(format && { format }) };
-  const userId = encodeUserId(conversation, target, USER_ID_LENGTH_MAX, losses);
+  const userId = encodeUserId(conversation, target, MAX_USER_ID_LENGTH, losses);
   const system = encodeSystem(encoder);
   const body = {
     model: target.model,
@@ -87,4 +86,35 @@ function reportForeignMembers(encoder: Encoder): void {
   if (promptCacheKey !== undefined) losses.drop(paths.promptCacheKey, absent);
   if (promptCacheRetention !== undefined) losses.drop(paths.promptCacheRetention, absent);
   if (maxToolCalls !== undefined && !searches) losses.drop(paths.maxToolCalls, absent);
+}
+
+/** Temperature, top_p and top_k as far as Claude takes them: 0 to 1, not both at once, and none while it thinks manually. */
+export function encodeSampling(encoder: Encoder, thinks: boolean) {
+  const { conversation, target, losses } = encoder;
+  const { sampling } = conversation;
+  const { temperature, topP, topK } = sampling;
+  const paths = pathsOf(conversation);
+  const isHome = staysHome(encoder);
+  const refused = (isGiven: boolean, path: readonly (string | number)[], why: string) => {
+    if (isGiven) losses.drop(path, why);
+  };
+  if (target.quirks.sampling === 'drop') {
+    refused(temperature !== undefined, paths.temperature, 'this model takes no sampling parameters');
+    refused(topP !== undefined, paths.topP, 'this model takes no sampling parameters');
+    refused(topK !== undefined, paths.topK, 'this model takes no sampling parameters');
+    return {};
+  }
+  if (thinks && !isHome) {
+    refused(temperature !== undefined && temperature !== 1, paths.temperature, 'fixed while thinking');
+    refused(topP !== undefined, paths.topP, 'fixed while thinking');
+    return {};
+  }
+  const both = !isHome && temperature !== undefined && topP !== undefined;
+  refused(both, paths.topP, 'not together with a temperature');
+  refused((temperature ?? 0) > 1, paths.temperature, 'lowered to 1, the highest there');
+  return {
+    ...(temperature !== undefined && { temperature: Math.min(temperature, 1) }),
+    ...(topP !== undefined && !both && { top_p: topP }),
+    ...(topK !== undefined && { top_k: topK }),
+  };
 }

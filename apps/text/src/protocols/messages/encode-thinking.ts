@@ -13,7 +13,7 @@ const BUDGETS: Record<Exclude<Effort, 'none'>, number> = {
   xhigh: 32_768,
   max: 32_768,
 };
-const BUDGET_MIN = 1024;
+const MIN_BUDGET = 1024;
 
 export interface Thinking {
   readonly thinking?: { readonly type: string; readonly [member: string]: unknown };
@@ -51,7 +51,7 @@ function loopLostItsThought({ conversation, target }: Encoder): boolean {
 /** Why a manual model cannot think in this request; null where it can. */
 function obstacle(encoder: Encoder, { maxTokens, forced }: Circumstances): string | null {
   if (forced) return 'thinking is not possible together with a forced tool call';
-  if (maxTokens <= BUDGET_MIN) return 'the bound on the output leaves no room for thinking';
+  if (maxTokens <= MIN_BUDGET) return 'the bound on the output leaves no room for thinking';
   if (loopLostItsThought(encoder)) return 'the thinking that the tool calls began with is lost';
   return null;
 }
@@ -92,5 +92,5 @@ export function encodeThinking(encoder: Encoder, circumstances: Circumstances): 
     return {};
   }
   const budget = Math.min(BUDGETS[effort], circumstances.maxTokens - 1);
-  return { thinking: { type: 'enabled', budget_tokens: Math.max(BUDGET_MIN, budget), display } };
+  return { thinking: { type: 'enabled', budget_tokens: Math.max(MIN_BUDGET, budget), display } };
 }

@@ -10,7 +10,7 @@ const DEFAULT_WEB_SEARCH = 'web_search_20250305';
 const webSearchType = ({ target }: Encoder): string | null =>
   target.quirks.webSearch === undefined ? DEFAULT_WEB_SEARCH : target.quirks.webSearch;
 
-/** The tools and the choice among them that this upstream is told of. */
+/** The tools and the choice among them that this upstream gets. */
 export function selectMessagesTools(encoder: Encoder): ToolSelection {
   const { conversation, target, losses } = encoder;
   const canSay = (tool: Tool) => tool.type === 'web-search' && webSearchType(encoder) !== null;

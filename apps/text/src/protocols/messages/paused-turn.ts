@@ -4,15 +4,15 @@ import { parseArguments } from '../../wire/raw-json.ts';
 type Block = { readonly [member: string]: unknown };
 
 /** How often one answer is continued before it counts as cut. */
-export const PAUSES_MAX = 10;
+export const MAX_PAUSES = 10;
 
-/** What Claude said before it paused its own tool loop (`pause_turn`); null where a finished message did not pause. */
+/** What Claude sent before it paused its own tool loop (`pause_turn`); null where a finished message did not pause. */
 export function pausedContent(reply: unknown): readonly Block[] | null {
   const message = MessagesReply.safeParse(reply);
   return message.success && message.data.stop_reason === 'pause_turn' ? message.data.content : null;
 }
 
-/** The request that lets a paused answer go on: the same conversation, ending in what was said so far. */
+/** The request that lets a paused answer go on: the same conversation, ending in the answer so far. */
 export const continueTurn = (
   request: { readonly [member: string]: unknown },
   content: readonly Block[],

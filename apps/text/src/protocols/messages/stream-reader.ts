@@ -1,10 +1,9 @@
 import { type JsonObject, objectAt, textAt } from '../../wire/json-object.ts';
 import { findString, readEvent, type StreamReader } from '../../wire/stream-reader.ts';
-import { atTier } from '../../wire/usage.ts';
 import { errorFrame, errorTypeOf } from './errors.ts';
-import { mergeUsage, readUsage } from './usage.ts';
+import { mergeUsage, readUsageAtTier } from './usage.ts';
 
-/** Where the different deltas carry what the model wrote. */
+/** The members in which the deltas hold what the model wrote. */
 const DELTA_TEXTS = ['text', 'thinking', 'partial_json'] as const;
 /** The same within an event, as it is written without spaces. */
 const DELTA_OPENINGS = [
@@ -51,9 +50,9 @@ export function createMessagesStreamReader(): StreamReader {
   const passesUnread = (text: string): boolean => {
     if (!text.includes(DELTA_EVENT)) return false;
     for (const opening of DELTA_OPENINGS) {
-      const place = findString(text, opening);
-      if (place === null) continue;
-      outputLength += place.end - place.start;
+      const found = findString(text, opening);
+      if (found === null) continue;
+      outputLength += found.end - found.start;
       return true;
     }
     return false;
@@ -71,7 +70,7 @@ export function createMessagesStreamReader(): StreamReader {
       return id;
     },
     get usage() {
-      return atTier(readUsage(usage), usage?.service_tier);
+      return readUsageAtTier(usage);
     },
     get outputLength() {
       return outputLength;

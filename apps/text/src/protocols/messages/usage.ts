@@ -1,6 +1,6 @@
 import { lookUp } from '@gateway/contracts/look-up';
 import { isJsonObject } from '../../wire/raw-json.ts';
-import { tokenCount, type Usage, usageOf } from '../../wire/usage.ts';
+import { atTier, tokenCount, type Usage, usageOf } from '../../wire/usage.ts';
 
 type Members = { readonly [member: string]: unknown };
 
@@ -25,6 +25,10 @@ export function readUsage(usage: unknown): Usage | null {
   };
   return usageOf(counts);
 }
+
+/** The same with the tier that the object names. */
+export const readUsageAtTier = (usage: unknown): Usage | null =>
+  atTier(readUsage(usage), isJsonObject(usage) && usage.service_tier);
 
 /** The `usage` objects of one stream as one: counters are cumulative, so a later report replaces what it names. */
 export function mergeUsage(earlier: Members | null, later: unknown): Members | null {

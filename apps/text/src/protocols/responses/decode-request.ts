@@ -2,12 +2,12 @@ import { ResponsesRequestWire } from '@gateway/contracts/openai/responses-wire';
 import type { Conversation, OutputFormat, ReasoningControl } from '../../conversation/conversation.ts';
 import { readEffort } from '../../conversation/encoding/effort.ts';
 import type { TextPart } from '../../conversation/parts.ts';
-import { Unsaid } from '../../conversation/request-reader.ts';
+import { RequestReader } from '../../conversation/request-reader.ts';
 import type { OpaqueTokens } from '../../wire/opaque-token.ts';
 import { ItemReader } from './decode-items.ts';
 import { decodeTool, decodeToolChoice } from './decode-tools.ts';
 
-/** What may be asked to be included, and is. */
+/** What a request may have included, and gets. */
 const ANSWERED_INCLUDES: ReadonlySet<string> = new Set([
   'reasoning.encrypted_content',
   'message.output_text.logprobs',
@@ -19,24 +19,24 @@ export const includes = (request: { include?: string[] | null | undefined }, wha
 
 /** A Responses request in effective form, brought into neutral form. @throws GatewayError where it is not one */
 export function decodeResponsesRequest(body: unknown, tokens: OpaqueTokens): Conversation {
-  const unsaid = new Unsaid('responses');
-  const request = unsaid.read(ResponsesRequestWire, body);
-  const items = new ItemReader(tokens, unsaid);
+  const reader = new RequestReader('responses');
+  const request = reader.read(ResponsesRequestWire, body);
+  const items = new ItemReader(tokens, reader);
   const { input } = request;
   if (typeof input === 'string') items.read({ role: 'user', content: input }, ['input']);
   else for (const [index, item] of (input ?? []).entries()) items.read(item, ['input', index]);
   const instructions: TextPart[] = request.instructions
     ? [{ type: 'text', text: request.instructions, at: ['instructions'] }]
     : [];
-  const tools = (request.tools ?? []).flatMap((tool, index) => decodeTool(tool, ['tools', index], unsaid));
-  reportMembers(request, unsaid);
+  const tools = (request.tools ?? []).flatMap((tool, index) => decodeTool(tool, ['tools', index], reader));
+  reportMembers(request, reader);
   const userId = request.safety_identifier || request.user;
   return {
     source: 'responses',
     system: [...instructions, ...items.system],
     turns: items.turns,
     tools: [...tools, ...items.tools],
-    ...(request.tool_choice && { toolChoice: decodeToolChoice(request.tool_choice, unsaid) }),
+    ...(request.tool_choice && { toolChoice: decodeToolChoice(request.tool_choice, reader) }),
     ...(typeof request.parallel_tool_calls === 'boolean' && {
       parallelToolCalls: request.parallel_tool_calls,
     }),
@@ -53,7 +53,7 @@ export function decodeResponsesRequest(body: unknown, tokens: OpaqueTokens): Con
     ...(request.prompt_cache_retention && { promptCacheRetention: request.prompt_cache_retention }),
     ...(request.max_tool_calls && { maxToolCalls: request.max_tool_calls }),
     stream: request.stream ?? false,
-    unsayable: unsaid.list,
+    untranslatable: reader.list,
     otherNames: {
       ...(!request.safety_identifier && { userId: ['user'] }),
       ...(!request.reasoning?.summary && { reasoningSummary: ['reasoning', 'generate_summary'] }),
@@ -107,14 +107,14 @@ function decodeLogprobs(request: ResponsesRequestWire): { logprobs?: number } {
   return wanted || request.top_logprobs ? { logprobs: request.top_logprobs ?? 0 } : {};
 }
 
-function reportMembers(request: ResponsesRequestWire, unsaid: Unsaid): void {
-  unsaid.dropOther(request.user, request.safety_identifier, ['user']);
+function reportMembers(request: ResponsesRequestWire, reader: RequestReader): void {
+  reader.dropOther(request.user, request.safety_identifier, ['user']);
   const { summary, generate_summary } = request.reasoning ?? {};
-  unsaid.dropOther(generate_summary, summary, ['reasoning', 'generate_summary']);
+  reader.dropOther(generate_summary, summary, ['reasoning', 'generate_summary']);
   if (request.stream_options?.include_obfuscation)
-    unsaid.drop(['stream_options', 'include_obfuscation'], 'translated streams are not padded');
-  if (request.truncation === 'auto') unsaid.drop(['truncation'], 'the conversation is not shortened');
+    reader.drop(['stream_options', 'include_obfuscation'], 'translated streams are not padded');
+  if (request.truncation === 'auto') reader.drop(['truncation'], 'the conversation is not shortened');
   for (const [index, what] of (request.include ?? []).entries()) {
-    if (!ANSWERED_INCLUDES.has(what)) unsaid.drop(['include', index], 'not available from this model');
+    if (!ANSWERED_INCLUDES.has(what)) reader.drop(['include', index], 'not available from this model');
   }
 }

@@ -4,17 +4,17 @@ import {
   ResponsesToolChoice,
 } from '@gateway/contracts/openai/responses-wire';
 import type { z } from 'zod';
-import type { Unsaid } from '../../conversation/request-reader.ts';
+import type { RequestReader } from '../../conversation/request-reader.ts';
 import type { NamedTool, Tool, ToolChoice } from '../../conversation/tool.ts';
 import type { Path } from '../../wire/path.ts';
 
 type WireTool = { readonly type: string; readonly [member: string]: unknown };
 
 /** One entry of `tools`; a namespace holds several. */
-export function decodeTool(tool: WireTool, at: Path, unsaid: Unsaid, namespace?: string): Tool[] {
+export function decodeTool(tool: WireTool, at: Path, reader: RequestReader, namespace?: string): Tool[] {
   const home = namespace === undefined ? {} : { namespace };
   if (tool.type === 'function') {
-    const { name, description, parameters, strict } = unsaid.read(ResponsesTool.function, tool, at);
+    const { name, description, parameters, strict } = reader.read(ResponsesTool.function, tool, at);
     return [
       {
         type: 'function',
@@ -28,21 +28,21 @@ export function decodeTool(tool: WireTool, at: Path, unsaid: Unsaid, namespace?:
     ];
   }
   if (tool.type === 'custom') {
-    const { name, description, format } = unsaid.read(ResponsesTool.custom, tool, at);
+    const { name, description, format } = reader.read(ResponsesTool.custom, tool, at);
     const grammar =
       format?.type === 'grammar' ? { grammar: { syntax: format.syntax, definition: format.definition } } : {};
     return [{ type: 'custom', name, ...home, at, ...(description && { description }), ...grammar }];
   }
   if (tool.type === 'namespace') {
-    const { name, tools } = unsaid.read(ResponsesTool.namespace, tool, at);
-    return tools.flatMap((inner, index) => decodeTool(inner, [...at, 'tools', index], unsaid, name));
+    const { name, tools } = reader.read(ResponsesTool.namespace, tool, at);
+    return tools.flatMap((inner, index) => decodeTool(inner, [...at, 'tools', index], reader, name));
   }
-  if (tool.type.startsWith('web_search')) return [decodeWebSearch(tool, at, unsaid)];
+  if (tool.type.startsWith('web_search')) return [decodeWebSearch(tool, at, reader)];
   return [{ type: 'hosted', name: tool.type, at }];
 }
 
-function decodeWebSearch(tool: WireTool, at: Path, unsaid: Unsaid): Tool {
-  const search = unsaid.read(ResponsesTool.web_search, tool, at);
+function decodeWebSearch(tool: WireTool, at: Path, reader: RequestReader): Tool {
+  const search = reader.read(ResponsesTool.web_search, tool, at);
   return {
     type: 'web-search',
     name: tool.type,
@@ -65,13 +65,13 @@ const named = ({ type, name, namespace }: NamedChoice): NamedTool => ({
 
 export function decodeToolChoice(
   choice: NonNullable<ResponsesRequestWire['tool_choice']>,
-  unsaid: Unsaid,
+  reader: RequestReader,
 ): ToolChoice {
   const at = ['tool_choice'];
   if (typeof choice === 'string') return { type: choice };
   if (choice.type !== 'allowed_tools') {
-    return { type: 'tool', tool: named(unsaid.read(ResponsesToolChoice.named, choice, at)) };
+    return { type: 'tool', tool: named(reader.read(ResponsesToolChoice.named, choice, at)) };
   }
-  const { mode, tools } = unsaid.read(ResponsesToolChoice.allowed_tools, choice, at);
+  const { mode, tools } = reader.read(ResponsesToolChoice.allowed_tools, choice, at);
   return { type: 'allowed', mode: mode ?? 'auto', tools: (tools ?? []).map(named) };
 }

@@ -75,7 +75,7 @@ function encodeDocument(part: DocumentPart, encoder: Encoder): InputPart[] {
   }
 }
 
-/** A tool's result: text where it is nothing else, parts otherwise. Failure can only be said in words. */
+/** A tool's result: text where it is nothing else, parts otherwise. Failure has no member of its own. */
 export function encodeOutput({ content, isError }: ToolResultPart, encoder: Encoder): string | InputPart[] {
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   const text = texts.join('\n');

@@ -1,22 +1,23 @@
+import type { ReasoningControl } from '../../conversation/conversation.ts';
+import { encodeEffort } from '../../conversation/encoding/effort.ts';
 import { type EncodedRequest, type Encoder, staysHome } from '../../conversation/encoding/encoder.ts';
 import { withoutAttribution } from '../../conversation/encoding/plain-text.ts';
 import { omitRefusedMembers } from '../../conversation/encoding/refused-members.ts';
 import { encodeUserId } from '../../conversation/encoding/user-id.ts';
-import { reportUnsayable } from '../../conversation/request-reader.ts';
+import { reportUntranslatable } from '../../conversation/request-reader.ts';
 import { pathsOf } from '../../conversation/scalar-paths.ts';
 import type { Tool } from '../../conversation/tool.ts';
 import { encodeItems } from './encode-items.ts';
-import { encodeReasoning } from './encode-reasoning.ts';
 import { encodeMaxToolCalls, encodeToolChoice, encodeTools, selectResponsesTools } from './encode-tools.ts';
 
-const USER_ID_LENGTH_MAX = 64;
+const MAX_USER_ID_LENGTH = 64;
 /** OpenAI's own minimum of `max_output_tokens`. */
-const OUTPUT_TOKENS_MIN = 16;
+const MIN_OUTPUT_TOKENS = 16;
 
 /** A conversation as a Responses request that keeps nothing at the provider. @throws GatewayError for what must not be lost */
 export function encodeResponsesRequest(encoder: Encoder): EncodedRequest {
   const { conversation, target, losses } = encoder;
-  reportUnsayable(conversation, 'responses', losses);
+  reportUntranslatable(conversation, 'responses', losses);
   const selected = selectResponsesTools(encoder);
   const tools = encodeTools(selected, encoder);
   const toolChoice = encodeToolChoice(selected, encoder);
@@ -24,7 +25,7 @@ export function encodeResponsesRequest(encoder: Encoder): EncodedRequest {
   const reasoning = encodeReasoning(encoder);
   const text = encodeText(encoder);
   const include = encodeInclude(selected, encoder);
-  const userId = encodeUserId(conversation, target, USER_ID_LENGTH_MAX, losses);
+  const userId = encodeUserId(conversation, target, MAX_USER_ID_LENGTH, losses);
   const { parallelToolCalls, logprobs, promptCacheKey, promptCacheRetention, serviceTier } = conversation;
   const body = {
     model: target.model,
@@ -74,9 +75,9 @@ function encodeParallel(parallel: boolean | undefined, { conversation, target, l
 function encodeLimit({ conversation, losses }: Encoder) {
   const { maxOutputTokens } = conversation;
   if (maxOutputTokens === undefined) return {};
-  if (maxOutputTokens >= OUTPUT_TOKENS_MIN) return { max_output_tokens: maxOutputTokens };
-  losses.drop(pathsOf(conversation).maxOutputTokens, `raised to ${OUTPUT_TOKENS_MIN}, the lowest there`);
-  return { max_output_tokens: OUTPUT_TOKENS_MIN };
+  if (maxOutputTokens >= MIN_OUTPUT_TOKENS) return { max_output_tokens: maxOutputTokens };
+  losses.drop(pathsOf(conversation).maxOutputTokens, `raised to ${MIN_OUTPUT_TOKENS}, the lowest there`);
+  return { max_output_tokens: MIN_OUTPUT_TOKENS };
 }
 
 function encodeSampling(encoder: Encoder) {
@@ -119,7 +120,7 @@ function encodeFormat(format: NonNullable<Encoder['conversation']['outputFormat'
   }
 }
 
-/** Sealed reasoning is always asked for, since the provider keeps nothing. */
+/** Sealed reasoning is always requested, since the provider keeps nothing. */
 function encodeInclude(tools: readonly Tool[], { conversation, target }: Encoder): string[] {
   const { encryptedReasoning, efforts } = target.quirks;
   return [
@@ -127,4 +128,24 @@ function encodeInclude(tools: readonly Tool[], { conversation, target }: Encoder
     ...(conversation.logprobs === undefined ? [] : ['message.output_text.logprobs']),
     ...(tools.some((tool) => tool.type === 'web-search') ? ['web_search_call.action.sources'] : []),
   ];
+}
+
+const thinks = ({ mode }: ReasoningControl): boolean => mode !== undefined && mode !== 'off';
+
+/** A Messages caller who has thinking on sees its text, so a summary is requested. */
+function encodeSummary({ conversation, target, losses }: Encoder): string | undefined {
+  const { reasoning, source } = conversation;
+  const wanted = reasoning.summary ?? (source === 'messages' && thinks(reasoning) ? 'auto' : undefined);
+  if (wanted === undefined || wanted === 'omitted') return undefined;
+  if (target.quirks.reasoningSummary && target.quirks.efforts.length > 0) return wanted;
+  if (reasoning.summary)
+    losses.drop(pathsOf(conversation).reasoningSummary, 'this upstream gives no summaries');
+  return undefined;
+}
+
+export function encodeReasoning(encoder: Encoder): object | undefined {
+  const effort = encodeEffort(encoder);
+  const summary = encodeSummary(encoder);
+  if (effort === undefined && summary === undefined) return undefined;
+  return { ...(effort && { effort }), ...(summary && { summary }) };
 }

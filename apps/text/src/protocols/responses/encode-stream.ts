@@ -1,3 +1,5 @@
+import type { Reply } from '../../conversation/reply.ts';
+import { replyEvents } from '../../conversation/reply-events.ts';
 import type { StreamEvent } from '../../conversation/stream-event.ts';
 import type { AnswerContext } from '../../conversation/target.ts';
 import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../../wire/sse-frames.ts';
@@ -28,4 +30,11 @@ export class ResponsesStreamEncoder implements StreamStep<StreamEvent, string> {
   end(): string[] {
     return [];
   }
+}
+
+/** A finished answer as a response object: what its stream would have ended with. */
+export function encodeResponsesReply(reply: Reply, context: AnswerContext): object {
+  const writer = new ResponseWriter(context, () => {});
+  for (const event of replyEvents(reply)) writer.write(event);
+  return writer.response;
 }

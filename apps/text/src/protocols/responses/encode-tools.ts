@@ -31,7 +31,7 @@ function encodeTool(tool: Tool, encoder: Encoder): object | null {
   }
 }
 
-/** `strict` is always said: where it is left out, ordinary schemas would be refused or altered. */
+/** `strict` is always sent: where it is left out, ordinary schemas would be refused or altered. */
 function encodeFunction(tool: FunctionTool, { names, target, losses }: Encoder): object {
   const strict = (tool.strict ?? false) && target.quirks.strictTools;
   if (tool.strict && !strict)
@@ -67,7 +67,7 @@ function encodeWebSearch(tool: WebSearchTool, encoder: Encoder): object {
   };
 }
 
-/** The bound on searches counts for all built-in calls here, so it is only said where search is the only one. */
+/** The bound on searches counts for all built-in calls here, so it is only sent where search is the only one. */
 export function encodeMaxToolCalls(
   tools: readonly Tool[],
   { conversation, losses }: Encoder,

@@ -2,7 +2,7 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { openaiError } from '@gateway/service-kit/error-response';
 import { type JsonObject, textAt } from '../../wire/json-object.ts';
 
-/** Codes that a broken response may carry, beside those of an image; its clients know no others there. */
+/** Codes that a broken response may have, beside those of an image; its clients know no others there. */
 const SHOWN_CODES: ReadonlySet<string> = new Set([
   'rate_limit_exceeded',
   'server_is_overloaded',
@@ -27,7 +27,7 @@ export function encodeOpenAiError(error: GatewayError): ShownError {
   return { type, code: code !== null && SHOWN_CODES.has(code) ? code : FALLBACK_CODE, message, param };
 }
 
-/** An error that the upstream has shown in the same place. */
+/** An error that the upstream has shown in the same member. */
 export const reportedError = (error: JsonObject): ShownError => ({
   type: textAt(error, 'type') ?? FALLBACK_CODE,
   code: textAt(error, 'code') ?? FALLBACK_CODE,

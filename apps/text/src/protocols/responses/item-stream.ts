@@ -12,7 +12,7 @@ type Kind = 'text' | 'refusal' | 'reasoning' | 'tool-call' | 'web-search';
 interface OpenPart {
   readonly kind: Kind;
   readonly item: number;
-  /** Whether any delta came, so that what only a `done` event says is said once. */
+  /** Whether any delta came, so that what only a `done` event holds is taken once. */
   spoken: boolean;
 }
 
@@ -51,7 +51,7 @@ export class ItemStream {
     }
   }
 
-  /** The complete item: says what no delta said, and closes. */
+  /** The complete item: gives what no delta gave, and closes. */
   done(index: number, item: Item): StreamEvent[] {
     const key = itemKey(index);
     switch (item.type) {
@@ -84,8 +84,8 @@ export class ItemStream {
   }
 
   text(index: number, content: number, text: string, logprobs: unknown[] | undefined): StreamEvent[] {
-    const said = logprobs?.length ? { logprobs } : {};
-    const delta: StreamEvent = { type: 'text-delta', text, ...said };
+    const extra = logprobs?.length ? { logprobs } : {};
+    const delta: StreamEvent = { type: 'text-delta', text, ...extra };
     return [...this.#startText(index, content), ...this.#say(partKey(index, content), text, delta)];
   }
 

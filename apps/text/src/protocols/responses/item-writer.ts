@@ -4,7 +4,7 @@ export type Emit = (type: string, members: object) => void;
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
 /** Where an item stands in its response; every event about it says so. */
-export interface Place {
+export interface Position {
   readonly item_id: string;
   readonly output_index: number;
 }

@@ -1,11 +1,11 @@
 import type { Citation } from '../../conversation/parts.ts';
 import { encodeAnnotation } from './annotations.ts';
-import type { Emit, ItemStatus, ItemWriter, Place } from './item-writer.ts';
+import type { Emit, ItemStatus, ItemWriter, Position } from './item-writer.ts';
 
 /** A message: texts that follow one another share one part, so that offsets count through all of them. */
 export class MessageWriter implements ItemWriter {
   readonly kind = 'message';
-  readonly #place: Place;
+  readonly #position: Position;
   readonly #emit: Emit;
   readonly #content: object[] = [];
   #type: 'output_text' | 'refusal' | null = null;
@@ -15,8 +15,8 @@ export class MessageWriter implements ItemWriter {
   /** Where the current text begins within the part. */
   #base = 0;
 
-  constructor(place: Place, emit: Emit) {
-    this.#place = place;
+  constructor(position: Position, emit: Emit) {
+    this.#position = position;
     this.#emit = emit;
   }
 
@@ -63,11 +63,11 @@ export class MessageWriter implements ItemWriter {
   snapshot(status: ItemStatus): object {
     const open = this.#type === null ? [] : [this.#part];
     const content = [...this.#content, ...open];
-    return { id: this.#place.item_id, type: 'message', status, role: 'assistant', content };
+    return { id: this.#position.item_id, type: 'message', status, role: 'assistant', content };
   }
 
   get #at() {
-    return { ...this.#place, content_index: this.#content.length };
+    return { ...this.#position, content_index: this.#content.length };
   }
 
   get #part(): object {

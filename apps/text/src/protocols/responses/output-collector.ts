@@ -22,11 +22,11 @@ export interface OutputCollector {
 }
 
 /** Where the text of a delta event belongs: the list of parts and the event's index into it, or the item's own member. */
-type Place =
+type Position =
   | { readonly list: 'content' | 'summary'; readonly index: string; readonly member: string }
   | { readonly member: string };
 
-const DELTAS: ReadonlyMap<string, Place> = new Map<string, Place>(
+const DELTAS: ReadonlyMap<string, Position> = new Map<string, Position>(
   Object.entries({
     'response.output_text.delta': { list: 'content', index: 'content_index', member: 'text' },
     'response.refusal.delta': { list: 'content', index: 'content_index', member: 'refusal' },
@@ -59,7 +59,7 @@ interface OpenItem {
 const EVENT_OPENING = 'data: {"type":"';
 const DELTA_OPENING = '"delta":"';
 
-/** What deltas of one place have in common: all before their number, and from there to their text. */
+/** What deltas of one position have in common: all before their number, and from there to their text. */
 interface Template {
   readonly opening: string;
   readonly middle: string;
@@ -67,9 +67,9 @@ interface Template {
 const NUMBER_OPENING = '"sequence_number":';
 const NUMBER = /\d*/y;
 
-/** Where deltas are being added. Their text is kept as JSON writes it, and read when the place changes. */
+/** Where deltas are being added. Their text is kept as JSON writes it, and read when the position changes. */
 interface Writing {
-  readonly place: Place;
+  readonly position: Position;
   readonly item: number;
   readonly part: number;
   readonly holder: Mutable;
@@ -88,19 +88,19 @@ export function createOutputCollector(): OutputCollector {
   const settle = () => {
     template = null;
     if (writing === null) return;
-    const { holder, place, escaped } = writing;
-    holder[place.member] = `${holder[place.member] ?? ''}${unescaped(escaped)}`;
+    const { holder, position, escaped } = writing;
+    holder[position.member] = `${holder[position.member] ?? ''}${unescaped(escaped)}`;
     writing = null;
   };
 
-  const write = (place: Place, item: number, part: number, escaped: string) => {
+  const write = (position: Position, item: number, part: number, escaped: string) => {
     length += escaped.length;
-    if (writing?.place !== place || writing.item !== item || writing.part !== part) {
+    if (writing?.position !== position || writing.item !== item || writing.part !== part) {
       settle();
       const at = open.get(item);
-      const holder = at && ('list' in place ? at[place.list][part] : at.own);
+      const holder = at && ('list' in position ? at[position.list][part] : at.own);
       if (holder === undefined) return;
-      writing = { place, item, part, holder, escaped: '' };
+      writing = { position, item, part, holder, escaped: '' };
     }
     writing.escaped += escaped;
   };
@@ -118,12 +118,12 @@ export function createOutputCollector(): OutputCollector {
         return true;
       }
       const type = findString(latin1, EVENT_OPENING);
-      const place = type && DELTAS.get(latin1.slice(type.start, type.end));
-      const text = place ? findString(latin1, DELTA_OPENING) : null;
-      if (!place || text === null) return false;
-      const part = 'list' in place ? numberAfter(latin1, `"${place.index}":`) : null;
+      const position = type && DELTAS.get(latin1.slice(type.start, type.end));
+      const text = position ? findString(latin1, DELTA_OPENING) : null;
+      if (!position || text === null) return false;
+      const part = 'list' in position ? numberAfter(latin1, `"${position.index}":`) : null;
       const escaped = bytes.toString('utf8', start + text.start, start + text.end);
-      write(place, numberAfter(latin1, '"output_index":') ?? 0, part ?? 0, escaped);
+      write(position, numberAfter(latin1, '"output_index":') ?? 0, part ?? 0, escaped);
       template = templateOf(latin1, text.start);
       return true;
     },

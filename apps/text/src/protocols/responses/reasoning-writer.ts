@@ -1,12 +1,12 @@
 import { sealPayload } from '../../conversation/encoding/sealed-reasoning.ts';
 import type { OpaquePayload } from '../../conversation/parts.ts';
 import type { AnswerContext } from '../../conversation/target.ts';
-import type { Emit, ItemWriter, Place } from './item-writer.ts';
+import type { Emit, ItemWriter, Position } from './item-writer.ts';
 
 /** Reasoning: a summary in parts, or the trace of an open-weight model. */
 export class ReasoningWriter implements ItemWriter {
   readonly kind = 'reasoning';
-  readonly #place: Place;
+  readonly #position: Position;
   readonly #form: 'summary' | 'trace';
   readonly #context: AnswerContext;
   readonly #emit: Emit;
@@ -14,8 +14,8 @@ export class ReasoningWriter implements ItemWriter {
   #isOpen = false;
   #seal: string | undefined;
 
-  constructor(place: Place, form: 'summary' | 'trace', context: AnswerContext, emit: Emit) {
-    this.#place = place;
+  constructor(position: Position, form: 'summary' | 'trace', context: AnswerContext, emit: Emit) {
+    this.#position = position;
     this.#form = form;
     this.#context = context;
     this.#emit = emit;
@@ -45,7 +45,7 @@ export class ReasoningWriter implements ItemWriter {
     });
   }
 
-  /** OpenAI's own seal goes out as it is, every other as a token; a plain trace gets one where the caller asked. */
+  /** OpenAI's own seal goes out as it is, every other as a token; a plain trace gets one where the caller requests it. */
   seal(payload: OpaquePayload | undefined): void {
     const { tokens, plan } = this.#context;
     if (payload?.vendor === 'openai' && payload.kind === 'encrypted') this.#seal = payload.data;
@@ -59,7 +59,7 @@ export class ReasoningWriter implements ItemWriter {
     const parts = this.#texts.map((text) => this.#part(text));
     const shown = this.#isTrace ? { summary: [], content: parts } : { summary: parts };
     const seal = this.#seal === undefined ? {} : { encrypted_content: this.#seal };
-    return { id: this.#place.item_id, type: 'reasoning', ...shown, ...seal };
+    return { id: this.#position.item_id, type: 'reasoning', ...shown, ...seal };
   }
 
   get #isTrace(): boolean {
@@ -72,8 +72,8 @@ export class ReasoningWriter implements ItemWriter {
 
   get #at() {
     return this.#isTrace
-      ? { ...this.#place, content_index: this.#index }
-      : { ...this.#place, summary_index: this.#index };
+      ? { ...this.#position, content_index: this.#index }
+      : { ...this.#position, summary_index: this.#index };
   }
 
   #part(text: string): object {

@@ -66,37 +66,37 @@ function emitItem(item: JsonObject, index: number, emit: Emit): void {
     },
   });
   for (const [number, part] of summary.entries()) {
-    const place = { ...at, summary_index: number };
-    emit('response.reasoning_summary_part.added', { ...place, part: { ...part, text: '' } });
-    emitText(part, { member: 'text', stem: 'response.reasoning_summary_text' }, place, emit);
-    emit('response.reasoning_summary_part.done', { ...place, part });
+    const position = { ...at, summary_index: number };
+    emit('response.reasoning_summary_part.added', { ...position, part: { ...part, text: '' } });
+    emitText(part, { member: 'text', stem: 'response.reasoning_summary_text' }, position, emit);
+    emit('response.reasoning_summary_part.done', { ...position, part });
   }
   for (const [number, part] of content.entries()) emitPart(part, { ...at, content_index: number }, emit);
   if (growing) emitText(item, growing, at, emit);
   emit('response.output_item.done', { output_index: index, item });
 }
 
-function emitPart(part: JsonObject, place: JsonObject, emit: Emit): void {
+function emitPart(part: JsonObject, position: JsonObject, emit: Emit): void {
   const growing = PARTS.get(part.type);
   const annotations = Array.isArray(part.annotations) ? part.annotations : [];
   emit('response.content_part.added', {
-    ...place,
+    ...position,
     part: {
       ...part,
       ...(growing && { [growing.member]: '' }),
       ...(annotations.length > 0 && { annotations: [] }),
     },
   });
-  if (growing) emitText(part, growing, place, emit);
+  if (growing) emitText(part, growing, position, emit);
   for (const [index, annotation] of annotations.entries())
-    emit('response.output_text.annotation.added', { ...place, annotation_index: index, annotation });
-  emit('response.content_part.done', { ...place, part });
+    emit('response.output_text.annotation.added', { ...position, annotation_index: index, annotation });
+  emit('response.content_part.done', { ...position, part });
 }
 
-function emitText(holder: JsonObject, { member, stem }: Growing, place: JsonObject, emit: Emit): void {
+function emitText(holder: JsonObject, { member, stem }: Growing, position: JsonObject, emit: Emit): void {
   const text = textAt(holder, member) ?? '';
   const logprobs = holder.type === 'output_text' ? { logprobs: holder.logprobs ?? [] } : {};
   const name = holder.type === 'function_call' ? { name: holder.name } : {};
-  if (text !== '') emit(`${stem}.delta`, { ...place, delta: text, ...logprobs });
-  emit(`${stem}.done`, { ...place, ...name, [member]: text, ...logprobs });
+  if (text !== '') emit(`${stem}.delta`, { ...position, delta: text, ...logprobs });
+  emit(`${stem}.done`, { ...position, ...name, [member]: text, ...logprobs });
 }

@@ -5,7 +5,7 @@ import { encodeUsage } from './usage.ts';
 
 type Members = { readonly [member: string]: unknown };
 
-/** What a response says about its request where the caller said nothing. */
+/** The members of a response about its request where the caller sent none. */
 const DEFAULTS: Members = {
   background: false,
   instructions: null,

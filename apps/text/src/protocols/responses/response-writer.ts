@@ -8,7 +8,7 @@ import type { Usage } from '../../wire/usage.ts';
 import { CallWriter } from './call-writer.ts';
 import { encodeOpenAiError } from './errors.ts';
 import { encodeFinish } from './finish-reason.ts';
-import type { Emit, ItemWriter, Place } from './item-writer.ts';
+import type { Emit, ItemWriter, Position } from './item-writer.ts';
 import { MessageWriter } from './message-writer.ts';
 import { ReasoningWriter } from './reasoning-writer.ts';
 import { type ResponseState, responseObject } from './response-object.ts';
@@ -73,7 +73,7 @@ export class ResponseWriter {
         break;
       case 'reasoning-start': {
         const { form } = event;
-        this.#open('rs_', (place) => new ReasoningWriter(place, form, this.#context, this.#emit));
+        this.#open('rs_', (position) => new ReasoningWriter(position, form, this.#context, this.#emit));
         break;
       }
       case 'reasoning-delta':
@@ -97,7 +97,7 @@ export class ResponseWriter {
         break;
       case 'web-search-start': {
         const { showSources } = this.#context.plan;
-        this.#open('ws_', (place) => new SearchWriter(place, showSources, this.#emit)).begin();
+        this.#open('ws_', (position) => new SearchWriter(position, showSources, this.#emit)).begin();
         break;
       }
       case 'web-search-end':
@@ -117,22 +117,22 @@ export class ResponseWriter {
 
   #message(): MessageWriter {
     if (this.#item instanceof MessageWriter) return this.#item;
-    return this.#open('msg_', (place) => new MessageWriter(place, this.#emit));
+    return this.#open('msg_', (position) => new MessageWriter(position, this.#emit));
   }
 
   #startCall(event: StreamEvent & { type: 'tool-call-start' }): void {
     const { name, namespace, custom = false } = event;
     const identity = { call_id: this.#callIds.take(event.id), name, ...(namespace && { namespace }) };
-    this.#open(custom ? 'ctc_' : 'fc_', (place) => new CallWriter(place, identity, custom, this.#emit));
+    this.#open(custom ? 'ctc_' : 'fc_', (position) => new CallWriter(position, identity, custom, this.#emit));
   }
 
   /** Items follow one another: the one before ends here at the latest. */
-  #open<Writer extends ItemWriter>(prefix: string, create: (place: Place) => Writer): Writer {
+  #open<Writer extends ItemWriter>(prefix: string, create: (position: Position) => Writer): Writer {
     this.#done('completed');
-    const place = { item_id: this.#context.mintId(prefix), output_index: this.#output.length };
-    const writer = create(place);
+    const position = { item_id: this.#context.mintId(prefix), output_index: this.#output.length };
+    const writer = create(position);
     const item = writer.snapshot('in_progress');
-    this.#emit('response.output_item.added', { output_index: place.output_index, item });
+    this.#emit('response.output_item.added', { output_index: position.output_index, item });
     this.#item = writer;
     return writer;
   }

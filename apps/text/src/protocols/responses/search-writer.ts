@@ -1,28 +1,28 @@
 import type { WebSearchPart } from '../../conversation/parts.ts';
-import type { Emit, ItemStatus, ItemWriter, Place } from './item-writer.ts';
+import type { Emit, ItemStatus, ItemWriter, Position } from './item-writer.ts';
 
 /** A web search that the upstream runs. What was searched for is known at its end. */
 export class SearchWriter implements ItemWriter {
   readonly kind = 'search';
-  readonly #place: Place;
+  readonly #position: Position;
   readonly #showSources: boolean;
   readonly #emit: Emit;
   #search: WebSearchPart | null = null;
 
-  constructor(place: Place, showSources: boolean, emit: Emit) {
-    this.#place = place;
+  constructor(position: Position, showSources: boolean, emit: Emit) {
+    this.#position = position;
     this.#showSources = showSources;
     this.#emit = emit;
   }
 
   begin(): void {
-    this.#emit('response.web_search_call.in_progress', this.#place);
-    this.#emit('response.web_search_call.searching', this.#place);
+    this.#emit('response.web_search_call.in_progress', this.#position);
+    this.#emit('response.web_search_call.searching', this.#position);
   }
 
   finish(search: WebSearchPart): void {
     this.#search = search;
-    this.#emit('response.web_search_call.completed', this.#place);
+    this.#emit('response.web_search_call.completed', this.#position);
   }
 
   close(): void {}
@@ -31,7 +31,7 @@ export class SearchWriter implements ItemWriter {
     const { queries = [], sources = [], status: outcome } = this.#search ?? {};
     const pages = sources.map(({ url }) => ({ type: 'url', url }));
     return {
-      id: this.#place.item_id,
+      id: this.#position.item_id,
       type: 'web_search_call',
       status: status === 'completed' && outcome === 'failed' ? 'failed' : status,
       action: {

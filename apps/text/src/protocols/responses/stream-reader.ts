@@ -1,10 +1,10 @@
 import { type JsonObject, numberAt, objectAt, parseObject, textAt } from '../../wire/json-object.ts';
 import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../../wire/sse-frames.ts';
 import { numberAfter, readEvent, type StreamReader } from '../../wire/stream-reader.ts';
-import { atTier, type Usage } from '../../wire/usage.ts';
+import type { Usage } from '../../wire/usage.ts';
 import { encodeOpenAiError, reportedError } from './errors.ts';
 import { createOutputCollector } from './output-collector.ts';
-import { readUsage } from './usage.ts';
+import { readUsageAtTier } from './usage.ts';
 
 /** The events after which nothing follows but `[DONE]`. */
 const LAST_EVENTS = new Set(['response.completed', 'response.incomplete', 'response.failed']);
@@ -34,7 +34,7 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
     id ??= textAt(response, 'id');
     lifecycle = data;
     isBackground = response.background === true;
-    usage = atTier(readUsage(response), response.service_tier) ?? usage;
+    usage = readUsageAtTier(response) ?? usage;
     ended = LAST_EVENTS.has(type);
     if (type !== 'response.failed') return;
     const error = objectAt(response, 'error');

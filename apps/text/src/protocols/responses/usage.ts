@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../wire/raw-json.ts';
-import { tokenCount, type Usage, usageOf } from '../../wire/usage.ts';
+import { atTier, tokenCount, type Usage, usageOf } from '../../wire/usage.ts';
 
 type Members = { readonly [member: string]: unknown };
 
@@ -23,6 +23,10 @@ export function readUsage({ usage }: Members, webSearches = 0): Usage | null {
   };
   return usageOf(counts);
 }
+
+/** The same with the tier that the response names. */
+export const readUsageAtTier = (response: Members): Usage | null =>
+  atTier(readUsage(response), response.service_tier);
 
 /** Complete and in integers: a client rejects the whole response where a detail is missing. */
 export const encodeUsage = (usage: Usage) => ({

@@ -17,7 +17,7 @@ import {
 
 type Options = Parameters<typeof generateText>[0];
 
-/** How each of the SDK's providers is told to think, and that nothing is kept for it. */
+/** How each of the SDK's providers is configured to think, with nothing kept for it. */
 const THINKING = {
   responses: {
     openai: { store: false, forceReasoning: true, reasoningEffort: 'medium', reasoningSummary: 'auto' },

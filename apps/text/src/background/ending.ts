@@ -1,10 +1,9 @@
 import type { UsageResult } from '@gateway/contracts/usage-record';
-import { PROTOCOLS } from '../../conversion/protocols.ts';
-import { consumptionOf, costOf } from '../../metering/consumption.ts';
-import { estimatedUsage } from '../../metering/estimate.ts';
-import { type JsonObject, numberAt, textAt } from '../../wire/json-object.ts';
-import { NO_USAGE, type Usage } from '../../wire/usage.ts';
-import type { PendingResponse } from './pending-responses.ts';
+import { consumptionOf, costOf, estimatedUsage } from '../metering/consumption.ts';
+import { readUsageAtTier } from '../protocols/responses/usage.ts';
+import type { PendingResponse } from '../stored/pending-responses.ts';
+import { type JsonObject, numberAt, textAt } from '../wire/json-object.ts';
+import { NO_USAGE, type Usage } from '../wire/usage.ts';
 
 /** How a response's final states are put down. The others (`queued`, `in_progress`) are not final. */
 const OUTCOMES = new Map<string | null, UsageResult['outcome']>([
@@ -25,7 +24,7 @@ export function endingOf(pending: PendingResponse, response: JsonObject, nowMs: 
   const outcome = OUTCOMES.get(textAt(response, 'status'));
   if (outcome === undefined) return null;
   const { subject, price, origin, estimate } = pending;
-  const reported = PROTOCOLS.responses.readUsage(response);
+  const reported = readUsageAtTier(response);
   const usage = reported ?? unreported(outcome, response, estimate);
   const completedAt = numberAt(response, 'completed_at');
   const endedAtMs = completedAt === null ? nowMs : completedAt * MS_PER_SECOND;

@@ -1,11 +1,10 @@
 import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
-import type { TextServices } from './call/text-call.ts';
-import { CHAT, MESSAGES, RESPONSES } from './call/text-endpoint.ts';
-import { createCountHandler } from './endpoints/counting/count.ts';
-import { MESSAGES_COUNT, RESPONSES_COUNT } from './endpoints/counting/count-endpoint.ts';
-import { createGenerateHandler } from './endpoints/generate.ts';
-import { createListModels, createReadModel } from './endpoints/models/models.ts';
-import { createStoredHandler } from './endpoints/stored-response.ts';
+import { CHAT, MESSAGES, RESPONSES } from '../call/text-endpoint.ts';
+import { createCountHandler } from './counting/count.ts';
+import { MESSAGES_COUNT, RESPONSES_COUNT } from './counting/count-endpoint.ts';
+import { createGenerateHandler } from './generate.ts';
+import { createListModels, createReadModel } from './models/models.ts';
+import { createStoredHandler } from './stored-response.ts';
 
 type TextAppOptions = TextServices & { readonly service: Omit<ServiceAppOptions, 'service' | 'handlers'> };
 

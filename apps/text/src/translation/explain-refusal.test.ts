@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { callersParam } from './callers-param.ts';
+import { callersParam } from './explain-refusal.ts';
 
 test.for([
   ['max_output_tokens', 'responses', 'messages', 'max_tokens'],

@@ -7,7 +7,7 @@ import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { startText, type TextUnderTest } from '../../testing/start-text.ts';
+import { startText, type TextUnderTest } from '../testing/start-text.ts';
 
 let server: TestRedis;
 let redis: Redis;

@@ -1,6 +1,7 @@
-import type { OutgoingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { Reply } from '@gateway/upstream/reply';
+import type { TextEndpoint } from '../call/text-endpoint.ts';
 
 /** The headers of a protocol, known or not yet known. */
 const PASSED_PREFIXES = ['openai-', 'anthropic-', 'x-codex-'];
@@ -52,3 +53,19 @@ export const streamHeaders = (
   'cache-control': 'no-cache',
   'x-accel-buffering': 'no',
 });
+
+const VERSION = 'anthropic-version';
+/** What a Messages request means that names no version; the edge has refused it unless its key came as a Bearer token. */
+const DEFAULT_VERSION = '2023-06-01';
+
+/**
+ * The caller's headers for a channel of the same protocol; where they are sent, those stay that are not on its list.
+ */
+export function upstreamRequestHeaders(
+  { protocol }: Pick<TextEndpoint, 'protocol'>,
+  { headers }: Pick<IncomingMessage, 'headers'>,
+): IncomingHttpHeaders {
+  return protocol !== 'messages' || headers[VERSION] !== undefined
+    ? headers
+    : { ...headers, [VERSION]: DEFAULT_VERSION };
+}

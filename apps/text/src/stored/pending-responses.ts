@@ -3,7 +3,8 @@ import { Price } from '@gateway/contracts/price';
 import { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
 import type { Redis, Result } from 'ioredis';
 import { z } from 'zod';
-import { IdOrigin } from '../id-origins.ts';
+import type { JsonObject } from '../wire/json-object.ts';
+import { IdOrigin } from './id-origins.ts';
 
 /** A background response whose provider has not reported its usage yet. */
 export const PendingResponse = z.object({
@@ -27,6 +28,22 @@ export interface PendingResponses {
   claim(leaseMs: number, count: number): Promise<readonly PendingResponse[]>;
   lookAgain(id: string, inMs: number): Promise<void>;
   remove(id: string): Promise<void>;
+}
+
+/** Books what background responses used when they have ended: once, whether or not anybody reads them. */
+export interface BackgroundUsage {
+  /** How long a reservation has to stand for a response to be looked after. */
+  readonly leaseMs: number;
+  /** Looks after a response from now on. @throws what Redis throws */
+  add(response: PendingResponse): Promise<void>;
+  /** Another way to learn how it went was faster: nobody looks any more. */
+  forget(id: string): Promise<void>;
+  /** Takes what a caller has been shown of a response, so that an end that was seen is booked. */
+  seen(id: string, response: JsonObject): Promise<void>;
+  /** Looks at once, before the provider forgets the response. */
+  look(id: string): Promise<void>;
+  /** Stops looking; waits for the looks under way. */
+  close(): Promise<void>;
 }
 
 declare module 'ioredis' {

@@ -3,28 +3,12 @@ import type { UsageResult } from '@gateway/contracts/usage-record';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { LogFields } from '@gateway/service-kit/request-context';
 import type { Upstream } from '@gateway/upstream/upstream';
-import { usageOfConsumption } from '../../metering/consumption.ts';
-import type { TextMetrics } from '../../metering/text-metrics.ts';
-import { type JsonObject, parseObject } from '../../wire/json-object.ts';
-import { candidateAt } from '../candidate-at.ts';
+import { usageOfConsumption } from '../metering/consumption.ts';
+import type { TextMetrics } from '../metering/text-metrics.ts';
+import { candidateAt } from '../stored/candidate-at.ts';
+import type { BackgroundUsage, PendingResponse, PendingResponses } from '../stored/pending-responses.ts';
+import { type JsonObject, parseObject } from '../wire/json-object.ts';
 import { endingOf, isPending, withoutEnding } from './ending.ts';
-import type { PendingResponse, PendingResponses } from './pending-responses.ts';
-
-/** Books what background responses used when they have ended: once, whether or not anybody reads them. */
-export interface BackgroundUsage {
-  /** How long a reservation has to stand for a response to be looked after. */
-  readonly leaseMs: number;
-  /** Looks after a response from now on. @throws what Redis throws */
-  add(response: PendingResponse): Promise<void>;
-  /** Another way to learn how it went was faster: nobody looks any more. */
-  forget(id: string): Promise<void>;
-  /** Takes what a caller has been shown of a response, so that an end that was seen is booked. */
-  seen(id: string, response: JsonObject): Promise<void>;
-  /** Looks at once, before the provider forgets the response. */
-  look(id: string): Promise<void>;
-  /** Stops looking; waits for the looks under way. */
-  close(): Promise<void>;
-}
 
 export interface BackgroundUsageOptions {
   readonly pending: PendingResponses;
