@@ -39,7 +39,12 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     'packages/contracts',
   ],
   'packages/simulator': ['packages/contracts'],
-  'packages/stack': ['packages/upstream', 'packages/redis-server', 'packages/contracts'],
+  'packages/stack': [
+    'packages/service-kit',
+    'packages/upstream',
+    'packages/redis-server',
+    'packages/contracts',
+  ],
   'packages/testkit': ['packages/redis-server', 'packages/contracts'],
 };
 const APPS_MAY_USE = [MODEL_SERVICE, ...MIDDLE, 'packages/contracts'];

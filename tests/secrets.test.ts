@@ -45,6 +45,7 @@ const MESSAGE = {
 
 beforeAll(async () => {
   gateway = await startGateway({
+    mode: 'each',
     env: { LOG_LEVEL: 'trace' },
     configuration: (origin) =>
       `${ONE_PROVIDER(origin)}

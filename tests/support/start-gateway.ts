@@ -7,6 +7,7 @@ import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import OpenAI from 'openai';
 import { ONE_PROVIDER } from './configuration.ts';
 
+/** Default of `mode`: `one`. A story that kills or scales a single service needs `each`. */
 export interface GatewayOptions extends Pick<StackOptions, 'mode' | 'services' | 'replicas' | 'restarts'> {
   /** YAML, given the provider's origin. Default: `ONE_PROVIDER`. */
   readonly configuration?: (origin: string) => string;
@@ -24,7 +25,7 @@ export interface Gateway {
   readonly anthropic: Anthropic;
   readonly configurationPath: string;
   readonly dataFolder: string;
-  /** Every line that a process wrote, ended processes included. */
+  /** Every line that a service or worker wrote, ended ones included, by its name, whatever process it runs in. */
   readonly lines: readonly { readonly process: string; readonly text: string }[];
   /** A request with the key. */
   fetch(path: string, init?: GatewayRequest): Promise<Response>;
@@ -56,7 +57,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
         env: { SIMULATOR_URL: simulator.url, DRAIN_TIMEOUT_MS: '5000', ...options.env },
         mode,
         restarts,
-        onLine: (process, text) => lines.push({ process, text }),
+        onLine: (process, text) =>
+          lines.push({ process: mode === 'one' ? partOf(text, process) : process, text }),
         ...(services ? { services } : {}),
         ...(replicas ? { replicas } : {}),
       }),
@@ -81,6 +83,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     throw error;
   }
 }
+
+/** The part of a process that wrote a line. */
+const partOf = (text: string, process: string): string => /"service":"([\w-]+)"/.exec(text)?.[1] ?? process;
 
 function requestOf({ json, headers, ...init }: GatewayRequest, key: string): RequestInit {
   const all = {

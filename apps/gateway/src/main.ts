@@ -1,6 +1,6 @@
 import { openAdmin } from '@gateway/admin/open-admin';
 import { openAudioService } from '@gateway/audio/open-service';
-import { openEdgeBefore } from '@gateway/edge/open-edge';
+import { openMountedEdge } from '@gateway/edge/open-mounted-edge';
 import { openImageService } from '@gateway/image/open-service';
 import { startParts } from '@gateway/service-kit/start-service';
 import { openTextService } from '@gateway/text/open-service';
@@ -13,7 +13,7 @@ await startParts({ service: 'gateway', settings: GatewayConfig, process }, async
     openAudioService(part('audio')),
   ]);
   // The first to listen: its port is the one that the process says it serves on.
-  await openEdgeBefore({ text: text.dispatch, image: image.dispatch, audio: audio.dispatch }, part('edge'));
+  await openMountedEdge({ text: text.dispatch, image: image.dispatch, audio: audio.dispatch }, part('edge'));
   const admin = part('admin');
   await openAdmin({ ...admin, config: { ...admin.config, HOST: admin.config.ADMIN_HOST } });
 });

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { ConfigError } from '@gateway/contracts/config-error';
 import type { Logger } from './logger.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
+import { releaseMemory } from './release-memory.ts';
 
 /**
  * How long an idle connection is kept. Longer than any caller of ours keeps one: were the server the first to close,
@@ -100,6 +101,7 @@ export async function runService(options: RunOptions, build: (life: Life) => Pro
   readiness.open();
   logger.info({ port }, 'ready');
   process.send?.({ type: 'ready', port });
+  releaseMemory();
 
   const reason = await stopping;
   logger.info({ reason }, 'stopping');

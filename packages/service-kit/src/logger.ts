@@ -1,5 +1,4 @@
 import pino, { type Logger } from 'pino';
-import pretty from 'pino-pretty';
 
 export type { Logger } from 'pino';
 
@@ -13,9 +12,9 @@ export interface LoggerOptions {
  * The process's one logger, for which each part of the process makes a child with its own `service`. Lines leave in batches (at the latest after 100 ms) because a write per request costs
  * more than the line; `flush` hands over what is still held and is called when the process ends.
  */
-export function createLogger({ level, pretty: readable }: LoggerOptions): Logger {
+export async function createLogger({ level, pretty: readable }: LoggerOptions): Promise<Logger> {
   const stream = readable
-    ? pretty({
+    ? (await import('pino-pretty')).default({
         colorize: true,
         ignore: 'pid,hostname,service',
         messageFormat: '{service} {msg}',

@@ -95,7 +95,7 @@ async function run<Schema extends z.ZodType<ProcessSettings>>(
 ): Promise<void> {
   const config = settingsOrExit(settings, process);
   const pretty = config.LOG_FORMAT === undefined ? process.stdout.isTTY : config.LOG_FORMAT === 'pretty';
-  const rootLogger = createLogger({ level: config.LOG_LEVEL, pretty });
+  const rootLogger = await createLogger({ level: config.LOG_LEVEL, pretty });
   const logger = rootLogger.child({ service });
   await runService({ logger, drainTimeoutMs: config.DRAIN_TIMEOUT_MS, process }, (life) =>
     build({ config, life, rootLogger }),

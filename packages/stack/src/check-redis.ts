@@ -1,5 +1,6 @@
 import { isNewEnough } from '@gateway/redis-server/find-redis-server';
 import { Redis } from 'ioredis';
+import { placeOf } from './redis-place.ts';
 import { StartError } from './start-error.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -41,12 +42,4 @@ export async function checkRedis(url: string, warn: (line: string) => void): Pro
   } finally {
     redis.disconnect();
   }
-}
-
-/** Host and port, without user and password. */
-export function placeOf(url: string): string {
-  if (!URL.canParse(url) || !/^rediss?:$/.test(new URL(url).protocol))
-    throw new StartError('REDIS_URL is not a redis:// or rediss:// URL.');
-  const { hostname, port } = new URL(url);
-  return `${hostname}:${port || 6379}`;
 }

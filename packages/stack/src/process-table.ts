@@ -20,6 +20,8 @@ export interface ProcessRow {
   readonly secrets: readonly SecretVariable[];
   /** Of a process that does the work of several: their names where each has its own process. */
   readonly parts?: readonly string[];
+  /** Most requests pass through it. */
+  readonly isBusy?: boolean;
   /** Started with the edge, but not for others to reach. */
   readonly isInternal?: boolean;
 }
@@ -61,6 +63,7 @@ const EACH = [
     port: { variable: 'TEXT_PORT', fallback: 8081 },
     urlVariable: 'TEXT_URL',
     secrets: [],
+    isBusy: true,
   },
   {
     name: 'image',
@@ -110,6 +113,7 @@ const EACH = [
     furtherPorts: [EDGE_METRICS_PORT],
     urlVariable: null,
     secrets: ['GATEWAY_BOOTSTRAP_KEY'],
+    isBusy: true,
   },
 ] as const satisfies readonly ProcessRow[];
 
@@ -128,6 +132,7 @@ const ONE: readonly ProcessRow[] = [
     urlVariable: null,
     secrets: SECRET_VARIABLES,
     parts: ['edge', 'text', 'image', 'audio', 'admin'],
+    isBusy: true,
   },
   {
     name: 'workers',

@@ -47,7 +47,7 @@ export function startMessage(options: StartMessageOptions): string {
     '',
     `Base URL     ${edgeUrl}/v1   (clients of the Messages protocol: ${edgeUrl})`,
     `Key          ${key}`,
-    ...(adminUrl ? [`Admin token  ${adminToken}`] : []),
+    ...(adminUrl ? [`Admin token  ${adminToken}   (admin service: ${adminUrl})`] : []),
     '',
     'Try it:',
     ...commands.flatMap(({ title, command }) => [
@@ -65,7 +65,7 @@ export function startMessage(options: StartMessageOptions): string {
 function processLines({ stack, redisPlace }: StartMessageOptions): string[] {
   const rows = stack.processes
     .filter(({ name }) => name !== 'redis')
-    .map(({ name, url, pid }) => [name, url ?? '', `process ${pid}`]);
+    .map(({ name, url, pid, parts }) => [name, url ?? '', `process ${pid}`, parts.join(', ')]);
   const redis = stack.processes.find(({ name }) => name === 'redis');
   return table([...rows, ['redis', redisPlace, redis ? `process ${redis.pid}` : 'REDIS_URL']]);
 }

@@ -9,6 +9,8 @@ import { type Supervised, supervise } from './supervise.ts';
 export interface StackProcess {
   /** The table's name; of the second replica `text-2`, and so on. */
   readonly name: string;
+  /** What it does the work of, by the names that these would have as processes of their own. */
+  readonly parts: readonly string[];
   /** The variable by which others find it. */
   readonly urlVariable: string | null;
   /** Null for a worker. */
@@ -67,6 +69,7 @@ export async function startProcess(
   const { port } = supervised.current();
   const process: StackProcess = {
     name,
+    parts: row.parts ?? [],
     urlVariable: row.urlVariable,
     url: port === null ? null : localUrl(port),
     logs: () => log.lines(),

@@ -32,6 +32,7 @@ export async function startRedis(
   });
   const process: StackProcess = {
     name: 'redis',
+    parts: [],
     urlVariable: null,
     url: null,
     logs: () => [],

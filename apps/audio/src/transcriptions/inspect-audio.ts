@@ -2,8 +2,7 @@ import { extname } from 'node:path';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { lookUp } from '@gateway/contracts/look-up';
 import { AUDIO_EXTENSIONS } from '@gateway/contracts/openai/transcriptions';
-import { fileTypeFromFile } from 'file-type';
-import { type IFormat, parseFile } from 'music-metadata';
+import type { IFormat } from 'music-metadata';
 import { AUDIO_TYPES } from './audio-types.ts';
 
 export interface AudioFile {
@@ -36,6 +35,8 @@ export async function inspectAudio(file: {
     });
   }
   if (!hasAcceptedEnding(file.name)) throw unsupportedFormat();
+  // Loaded with the first upload: both are large, and most gateways transcribe little.
+  const { fileTypeFromFile } = await import('file-type');
   const found = await fileTypeFromFile(file.path);
   const type = lookUp(AUDIO_TYPES, found?.ext);
   if (type === undefined) throw unsupportedFormat();
@@ -78,6 +79,7 @@ function unsupportedFormat(): GatewayError {
 /** Headers that cannot be read say nothing; whether the file can be decoded is then for the upstream to say. */
 async function readHeaders(path: string): Promise<IFormat | null> {
   try {
+    const { parseFile } = await import('music-metadata');
     const { format } = await parseFile(path, { skipCovers: true, skipPostHeaders: true });
     return format;
   } catch {

@@ -1,0 +1,88 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { inspect } from 'node:util';
+import { releaseMemory } from '@gateway/service-kit/release-memory';
+import { ConfigurationError } from '@gateway/upstream/configuration/configuration-error';
+import { createLinePrinter, wantsPretty } from './line-printer.ts';
+import { onStopSignals } from './on-stop-signals.ts';
+import { processModeOf } from './process-mode.ts';
+import { placeOf } from './redis-place.ts';
+import { StartError } from './start-error.ts';
+import { startMessage } from './start-message.ts';
+import { type Stack, startStack } from './start-stack.ts';
+
+const root = join(import.meta.dirname, '../../..');
+
+/** Runs the gateway until a signal ends it. `starter` is the process itself: its environment, its output, its signals. */
+export async function runStarter(starter: NodeJS.Process): Promise<void> {
+  const { env, stdout } = starter;
+  const envFile = join(root, '.env');
+  if (existsSync(envFile)) starter.loadEnvFile(envFile);
+
+  const write = (text: string) => void stdout.write(text);
+  // A terminal that is closed takes nothing any more; what runs is stopped in order all the same.
+  stdout.on('error', () => undefined);
+  const fail = (error: unknown): never => {
+    const isExpected = error instanceof StartError || error instanceof ConfigurationError;
+    starter.stderr.write(`${isExpected ? error.message : inspect(error)}\n`);
+    starter.exit(1);
+  };
+  const isPretty = (): boolean => {
+    try {
+      return wantsPretty(env.LOG_FORMAT, stdout.isTTY);
+    } catch (error) {
+      return fail(error);
+    }
+  };
+  const printer = createLinePrinter({
+    pretty: isPretty(),
+    color: stdout.isTTY && !env.NO_COLOR,
+    write,
+    schedule: (callback, delayMs) => void setTimeout(callback, delayMs).unref(),
+  });
+  starter.on('exit', printer.close);
+  const calledOff = new AbortController();
+  let stack: Stack | undefined;
+
+  onStopSignals(starter, {
+    nowMs: () => performance.now(),
+    stop: () => {
+      printer.report('Stopping. Another signal ends everything at once.');
+      calledOff.abort();
+      void stack?.stop().then(() => starter.exit(0));
+    },
+    // What is still starting notices that we are gone.
+    end: () => void (stack?.end() ?? Promise.resolve()).then(() => starter.exit(1)),
+  });
+
+  const dataDir = env.GATEWAY_DATA_DIR || join(root, '.data');
+  try {
+    write('Starting the gateway …\n');
+    stack = await startStack({
+      dataDir,
+      env: env,
+      workingFolder: root,
+      mode: processModeOf(env),
+      ports: 'fixed',
+      onLine: printer.line,
+      report: printer.report,
+      signal: calledOff.signal,
+    });
+    calledOff.signal.throwIfAborted();
+    write(
+      startMessage({
+        stack,
+        redisPlace: placeOf(stack.redisUrl),
+        configurationPath: env.GATEWAY_CONFIG || join(root, 'gateway.yaml'),
+        dataDir: resolve(dataDir),
+        examples: join(root, 'examples'),
+      }),
+    );
+    printer.open();
+    releaseMemory();
+  } catch (error) {
+    await stack?.stop();
+    if (calledOff.signal.aborted) starter.exit(0);
+    fail(error);
+  }
+}

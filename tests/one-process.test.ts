@@ -1,0 +1,126 @@
+import { createGate } from '@gateway/simulator/gate';
+import { recordedStream } from '@gateway/simulator/recorded-stream';
+import { collectSse } from '@gateway/testkit/collect-sse';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type Gateway, startGateway } from './support/start-gateway.ts';
+
+/** The edge, the services and admin in one process: what each part owes by itself, it owes there too. */
+
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway({ mode: 'one', env: { DRAIN_TIMEOUT_MS: '1000' } });
+});
+afterAll(() => gateway?.close());
+beforeEach(() => gateway.simulator.reset());
+
+const question = { model: 'gpt-5.2', input: 'What is up?' };
+const never = new Promise<void>(() => undefined);
+
+/** The lines of one request, as text and as what they say. */
+const linesOf = (requestId: string) =>
+  gateway.lines.filter(({ text }) => text.includes(`"requestId":"${requestId}"`)).map(({ text }) => text);
+
+const ask = (requestId: string, json: unknown = question, path = '/v1/responses') =>
+  gateway.fetch(path, { json, headers: { 'x-request-id': requestId } });
+
+test('a request leaves a line of the edge and a line of its service, each under one name', async () => {
+  await (await ask('request-of-two-lines')).text();
+  const lines = await waitFor(() => {
+    const found = linesOf('request-of-two-lines');
+    return found.length === 2 && found;
+  });
+  expect(lines.map((text) => text.match(/"service":"[\w-]+"/g)).sort()).toEqual([
+    ['"service":"edge"'],
+    ['"service":"text"'],
+  ]);
+});
+
+test('a reply that its service breaks off is a failure of the service for the edge, not a caller who left', async () => {
+  gateway.simulator.script('/v1/audio/speech', { cutAfter: 1 });
+  const json = { model: 'gpt-4o-mini-tts', voice: 'alloy', input: 'Hello there. '.repeat(200) };
+  const reply = await ask('request-that-breaks', json, '/v1/audio/speech');
+  await expect(reply.arrayBuffer()).rejects.toThrow();
+  const lines = await waitFor(() => {
+    const found = linesOf('request-that-breaks').map((text) => JSON.parse(text));
+    return found.length === 2 && found;
+  });
+  for (const line of lines) expect(line).toMatchObject({ outcome: 'failed' });
+});
+
+test('one page of metrics shows all parts, every metric once', async () => {
+  await (await ask('request-that-is-counted')).text();
+  const page = await (await fetch(`${gateway.stack.edgeMetricsUrl}/metrics`)).text();
+  for (const service of ['edge', 'text'])
+    expect(page).toMatch(new RegExp(`^gateway_requests_total\\{.*service="${service}".*\\} \\d+$`, 'm'));
+  expect(page).toMatch(/^gateway_tokens_total\{.*service="text".*\} \d+$/m);
+  expect(page).toMatch(/^process_resident_memory_bytes\{service="gateway"\} \d+$/m);
+  const types = page.match(/^# TYPE \S+/gm) ?? [];
+  expect(new Set(types).size).toBe(types.length);
+  const samples = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  for (const line of samples) expect(line).toMatch(/^[a-z_0-9]+\{[^}]*\} (\S+)$/);
+});
+
+test('readiness covers every part by its own name', async () => {
+  const ready = async (url: string | null): Promise<Record<string, unknown>> =>
+    JSON.parse(await (await fetch(`${url}/readyz`)).text());
+  expect(await ready(gateway.url)).toEqual({ status: 'ok' });
+  gateway.stack.process('redis').kill('SIGSTOP');
+  try {
+    const { missing } = await ready(gateway.stack.adminUrl);
+    expect(missing).toEqual(
+      expect.arrayContaining(['edge redis', 'text redis', 'image redis', 'admin redis']),
+    );
+    expect(await ready(gateway.url)).toEqual({ status: 'unready' });
+  } finally {
+    gateway.stack.process('redis').kill('SIGCONT');
+  }
+  await waitFor(async () => (await fetch(`${gateway.url}/readyz`)).ok);
+});
+
+const isBack = (pid: number) =>
+  waitFor(async () => gateway.stack.process('gateway').pid !== pid && (await ask('request-after-it')).ok);
+
+test('at the drain deadline who waits is told so, and a stream ends with the error of its protocol', async () => {
+  gateway.simulator.script('/v1/messages', {
+    sse: recordedStream('messages-text'),
+    stallAfter: 3,
+    resume: never,
+  });
+  const messages = [{ role: 'user', content: 'x' }];
+  const stream = await gateway.fetch('/v1/messages', {
+    json: { model: 'claude-sonnet-5-5', max_tokens: 9, messages, stream: true },
+  });
+  gateway.simulator.script('/v1/responses', { gate: never });
+  const waiting = ask('request-that-waits');
+  await waitFor(() => gateway.simulator.requests.length === 2);
+  const { pid, ended } = gateway.stack.process('gateway');
+  gateway.stack.process('gateway').kill('SIGTERM');
+  const events = await collectSse(stream);
+  expect(events.at(-1)).toMatchObject({ event: 'error' });
+  const reply = await waiting;
+  expect([reply.status, await reply.json()]).toMatchObject([503, { error: { code: 'shutting_down' } }]);
+  expect(await ended).toBe('exit code 0');
+  await isBack(pid);
+});
+
+test('each of the two processes is started again when it dies', async () => {
+  const { pid } = gateway.stack.process('gateway');
+  gateway.stack.process('gateway').kill('SIGKILL');
+  await isBack(pid);
+  const gate = createGate();
+  gateway.simulator.script('/v1/images/generations', { gate: gate.opened });
+  const image = gateway.fetch('/v1/images/generations', {
+    json: { model: 'dall-e-3', prompt: 'A lighthouse' },
+  });
+  gate.open();
+  expect((await image).status).toBe(200);
+  const workers = gateway.stack.process('workers');
+  const before = workers.pid;
+  workers.kill('SIGKILL');
+  await waitFor(() => gateway.stack.process('workers').pid !== before);
+  const next = await gateway.fetch('/v1/images/generations', {
+    json: { model: 'dall-e-3', prompt: 'A boat' },
+  });
+  expect(next.status).toBe(200);
+});
