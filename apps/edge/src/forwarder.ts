@@ -3,13 +3,14 @@ import { mayWaitForJob, type ServiceName } from '@gateway/contracts/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { JOB_REPLY_TIMEOUT_MS } from '@gateway/contracts/time-limits';
 import { discardRest } from '@gateway/service-kit/discard-rest';
+import { createUnderway } from '@gateway/service-kit/underway';
 import { writeError } from '@gateway/service-kit/write-error';
 import { createProxyMiddleware, proxyEventsPlugin } from 'http-proxy-middleware';
 import { type BodyLimits, type BodyReading, followBody } from './body-pace.ts';
+import { CallerBody } from './caller-body.ts';
 import type { EdgeContext } from './edge-context.ts';
 import { type ForwardedEndpoint, type Forwarding, forwardingOf, mayRepeat } from './forwarding.ts';
-import { relayReply } from './relay-reply.ts';
-import { ServiceAgent } from './service-agent.ts';
+import { createServiceConnections } from './service-connections.ts';
 import {
   bodyTooSlow,
   serviceBrokeOff,
@@ -18,8 +19,8 @@ import {
   serviceTooSlow,
   shuttingDown,
 } from './service-errors.ts';
+import { sendByUndici } from './service-exchange.ts';
 import type { ServicePool } from './service-pool.ts';
-import { createUnderway } from './underway.ts';
 
 export interface Forwarder {
   /** Sends a request, whose headers are by now those for the service, on its way; all that can happen there is dealt with. */
@@ -47,7 +48,7 @@ interface ForwarderOptions {
 const MOST_CHECK_INTERVAL_MS = 1000;
 
 export function createForwarder({ pools, timeoutMs, body, deadline }: ForwarderOptions): Forwarder {
-  const agent = new ServiceAgent();
+  const connections = createServiceConnections();
   const underway = createUnderway<Forwarding>();
 
   const fail = (forwarding: Forwarding, error: GatewayError): void => {
@@ -55,10 +56,8 @@ export function createForwarder({ pools, timeoutMs, body, deadline }: ForwarderO
     forwarding.failed = true;
     const { request, response, serviceRequest, context } = forwarding;
     writeError(response, error, context);
-    if (serviceRequest !== undefined) {
-      request.unpipe(serviceRequest);
-      serviceRequest.destroy();
-    }
+    forwarding.body.stop();
+    serviceRequest?.destroy();
     if (!request.complete) discardRest(request);
   };
 
@@ -90,7 +89,6 @@ export function createForwarder({ pools, timeoutMs, body, deadline }: ForwarderO
   };
 
   const proxy = createProxyMiddleware({
-    agent,
     router: (request) => {
       const address = request[forwardingOf]?.tried.at(-1);
       if (address === undefined) throw new Error('a request without an address');
@@ -98,23 +96,8 @@ export function createForwarder({ pools, timeoutMs, body, deadline }: ForwarderO
     },
     // Of the proxy's own plugins only `on` is wanted: the others log, and answer in plain text.
     ejectPlugins: true,
-    plugins: [proxyEventsPlugin],
-    selfHandleResponse: true,
-    on: {
-      proxyReq: (serviceRequest, request) => {
-        const forwarding = request[forwardingOf];
-        if (forwarding === undefined) return;
-        forwarding.serviceRequest = serviceRequest;
-        if (forwarding.failed) serviceRequest.destroy();
-      },
-      proxyRes: (reply, request) => {
-        const forwarding = request[forwardingOf];
-        if (forwarding === undefined || forwarding.failed) return;
-        forwarding.replied = true;
-        relayReply(reply, forwarding);
-      },
-      error: onError,
-    },
+    plugins: [proxyEventsPlugin, sendByUndici(connections)],
+    on: { error: onError },
   });
 
   const slownessOf = (forwarding: Forwarding, nowMs: number): GatewayError | undefined => {
@@ -153,6 +136,7 @@ export function createForwarder({ pools, timeoutMs, body, deadline }: ForwarderO
         response,
         context,
         endpoint,
+        body: new CallerBody(request),
         waitingSinceMs: performance.now(),
         followBody: undefined,
         tried: [],
@@ -167,6 +151,7 @@ export function createForwarder({ pools, timeoutMs, body, deadline }: ForwarderO
       response.once('close', () => {
         underway.remove(forwarding);
         for (const address of forwarding.tried) address.inFlight -= 1;
+        if (!response.writableFinished) forwarding.serviceRequest?.destroy();
       });
       sendToNext(forwarding);
     },
@@ -175,14 +160,14 @@ export function createForwarder({ pools, timeoutMs, body, deadline }: ForwarderO
     close: () => {
       clearInterval(check);
       deadline.removeEventListener('abort', onDeadline);
-      agent.destroy();
+      connections.close();
     },
   };
 }
 
 /** The bytes are the connection's, which counts them anyhow. Reading from it stops while the service takes no more. */
-const bodyReading = ({ request, serviceRequest }: Forwarding, nowMs: number): BodyReading => ({
+const bodyReading = ({ request, serviceRequest, body }: Forwarding, nowMs: number): BodyReading => ({
   nowMs,
   bytes: request.socket.bytesRead,
-  held: serviceRequest === undefined || request.isPaused(),
+  held: serviceRequest === undefined || body.held,
 });

@@ -1,7 +1,9 @@
-import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Endpoint, ServiceName } from '@gateway/contracts/endpoints';
 import type { followBody } from './body-pace.ts';
+import type { CallerBody } from './caller-body.ts';
 import type { EdgeContext } from './edge-context.ts';
+import type { ServiceExchange } from './service-exchange.ts';
 import type { ServiceAddress } from './service-pool.ts';
 
 export type ForwardedEndpoint = Endpoint<ServiceName>;
@@ -14,6 +16,7 @@ export interface Forwarding {
   readonly response: ServerResponse;
   readonly context: EdgeContext;
   readonly endpoint: ForwardedEndpoint;
+  readonly body: CallerBody;
   /** Since when the service has the whole request, as far as the last look at it saw. */
   waitingSinceMs: number;
   /** Follows the body from the first look at which it was not complete. */
@@ -23,7 +26,7 @@ export interface Forwarding {
   /** Kept by the list of those under way. */
   place: number;
   /** Known from the moment that a connection to the service is established. */
-  serviceRequest: ClientRequest | undefined;
+  serviceRequest: ServiceExchange | undefined;
   /** How often it was sent again to the same address. */
   repeats: number;
   /** The service's reply has begun. */
@@ -51,7 +54,7 @@ const MOST_REPEATS = 3;
  * may have closed in the same moment, and asks only for something to be read (RFC 9110 §9.2.2, RFC 9112 §9.3.1).
  */
 export const mayRepeat = ({ request, serviceRequest, repeats }: Forwarding): boolean =>
-  serviceRequest?.reusedSocket === true &&
+  serviceRequest?.reusedConnection === true &&
   SAFE_METHODS.has(request.method ?? '') &&
   request.headers['content-length'] === undefined &&
   request.headers['transfer-encoding'] === undefined &&
