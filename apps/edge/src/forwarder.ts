@@ -77,6 +77,8 @@ export function createForwarder({ pools, timeoutMs, body, deadline }: ForwarderO
   const onError = (error: Error, request: IncomingMessage) => {
     const forwarding = request[forwardingOf];
     if (forwarding === undefined || forwarding.failed || !underway.has(forwarding)) return;
+    // The caller has left; the end of its response follows.
+    if (request.socket.destroyed) return;
     if (forwarding.replied) return fail(forwarding, serviceBrokeOff(error));
     if (forwarding.serviceRequest === undefined) {
       const address = forwarding.tried.at(-1);

@@ -65,8 +65,8 @@ export function createGateway(options: GatewayOptions) {
     endpoint: Endpoint,
   ): void | Promise<void> => {
     const { identity } = context;
-    // The caller left while its key was being looked up.
-    if (response.destroyed) return;
+    // The caller left, or its request turned out to be malformed, while its key was being looked up.
+    if (response.destroyed || !request.socket.writable) return;
     if (!isForwarded(endpoint)) return ownKey.answer(response, context);
     if (request.headers.expect !== undefined) response.writeContinue();
     const token = identity === null ? undefined : options.sign(identity);

@@ -51,11 +51,11 @@ export class ServiceExchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    const { failed, response } = this.#forwarding;
+    const { failed, request } = this.#forwarding;
     this.#controller = controller;
     this.reusedConnection = this.#connection.begin();
     this.#forwarding.serviceRequest = this;
-    if (failed || response.destroyed) this.destroy();
+    if (failed || request.socket.destroyed) this.destroy();
   }
 
   onResponseStart(
