@@ -16,14 +16,13 @@ interface EdgeAppOptions {
 }
 
 /**
- * The public app: the API first, since nearly every request is one; then the public pages; everything else is a 404.
- * Express sees only requests that are well-formed: it would answer others itself.
+ * The public app: the API first, since nearly every request is one, and without Express; then the public pages;
+ * everything else is a 404. Express sees only requests that are well-formed: it would answer others itself.
  */
 export function createEdgeApp({ contexts, gateway, readiness }: EdgeAppOptions): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
-  app.use(gateway);
   mountPublicPages(app, readiness);
   app.use((request) => {
     throw new GatewayError('path_not_found', `Invalid URL (${request.method} ${request.path})`);
@@ -39,9 +38,12 @@ export function createEdgeApp({ contexts, gateway, readiness }: EdgeAppOptions):
   return (request, response) => {
     try {
       checkRequest(request);
+      gateway(request, response, (error) => {
+        if (error === undefined) app(request, response);
+        else refuse(error, request, response);
+      });
     } catch (error) {
-      return refuse(error, request, response);
+      refuse(error, request, response);
     }
-    app(request, response);
   };
 }

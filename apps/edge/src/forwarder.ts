@@ -1,21 +1,26 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceName } from '@gateway/contracts/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { writeError } from '@gateway/service-kit/write-error';
-import type { Request, Response } from 'express';
 import { createProxyMiddleware, proxyEventsPlugin } from 'http-proxy-middleware';
+import { CallerBody } from './caller-body.ts';
 import type { EdgeContext } from './edge-context.ts';
 import { type ForwardedEndpoint, type Forwarding, forwardingOf, mayRepeat } from './forwarding.ts';
-import { relayReply } from './relay-reply.ts';
-import { ServiceAgent } from './service-agent.ts';
+import { createServiceConnections } from './service-connections.ts';
 import { serviceBrokeOff, serviceDown, serviceLost } from './service-errors.ts';
+import { sendByUndici } from './service-exchange.ts';
 import type { ServicePool } from './service-pool.ts';
 import { type WatchLimits, watchRequests } from './watch-requests.ts';
 
 export interface Forwarder {
   /** Sends a request, whose headers are by now those for the service, on its way; all that can happen there is dealt with. */
-  forward(request: Request, response: Response, context: EdgeContext, endpoint: ForwardedEndpoint): void;
+  forward(
+    request: IncomingMessage,
+    response: ServerResponse,
+    context: EdgeContext,
+    endpoint: ForwardedEndpoint,
+  ): void;
   /** Fails the request that is under way on a connection, for errors that only the connection hears of; false where there is none. */
   failOn(socket: unknown, error: GatewayError): boolean;
   close(): void;
@@ -26,23 +31,21 @@ export function createForwarder(
   pools: Readonly<Record<ServiceName, ServicePool>>,
   limits: WatchLimits,
 ): Forwarder {
-  const agent = new ServiceAgent();
+  const connections = createServiceConnections();
 
   const fail = (forwarding: Forwarding, error: GatewayError): void => {
     if (forwarding.failed) return;
     forwarding.failed = true;
     const { request, response, serviceRequest, context } = forwarding;
     writeError(response, error, context);
-    if (serviceRequest !== undefined) {
-      request.unpipe(serviceRequest);
-      serviceRequest.destroy();
-    }
+    forwarding.body.stop();
+    serviceRequest?.destroy();
     if (!request.complete) discardRest(request);
   };
   const underway = watchRequests<Forwarding>({
     ...limits,
     isReplied: ({ replied }) => replied,
-    isHeld: ({ request, serviceRequest }) => serviceRequest === undefined || request.isPaused(),
+    isHeld: ({ body, serviceRequest }) => serviceRequest === undefined || body.held,
     fail,
   });
 
@@ -62,6 +65,8 @@ export function createForwarder(
   const onError = (error: Error, request: IncomingMessage) => {
     const forwarding = request[forwardingOf];
     if (forwarding === undefined || forwarding.failed || !underway.has(forwarding)) return;
+    // The caller has left; the end of its response follows.
+    if (request.socket.destroyed) return;
     if (forwarding.replied) return fail(forwarding, serviceBrokeOff(error));
     if (forwarding.serviceRequest === undefined) {
       const address = forwarding.tried.at(-1);
@@ -74,7 +79,6 @@ export function createForwarder(
   };
 
   const proxy = createProxyMiddleware({
-    agent,
     router: (request) => {
       const address = request[forwardingOf]?.tried.at(-1);
       if (address === undefined) throw new Error('a request without an address');
@@ -82,23 +86,8 @@ export function createForwarder(
     },
     // Of the proxy's own plugins only `on` is wanted: the others log, and answer in plain text.
     ejectPlugins: true,
-    plugins: [proxyEventsPlugin],
-    selfHandleResponse: true,
-    on: {
-      proxyReq: (serviceRequest, request) => {
-        const forwarding = request[forwardingOf];
-        if (forwarding === undefined) return;
-        forwarding.serviceRequest = serviceRequest;
-        if (forwarding.failed) serviceRequest.destroy();
-      },
-      proxyRes: (reply, request) => {
-        const forwarding = request[forwardingOf];
-        if (forwarding === undefined || forwarding.failed) return;
-        forwarding.replied = true;
-        relayReply(reply, forwarding);
-      },
-      error: onError,
-    },
+    plugins: [proxyEventsPlugin, sendByUndici(connections)],
+    on: { error: onError },
   });
 
   return {
@@ -108,6 +97,7 @@ export function createForwarder(
         response,
         context,
         endpoint,
+        body: new CallerBody(request),
         waitingSinceMs: performance.now(),
         followBody: undefined,
         tried: [],
@@ -122,13 +112,14 @@ export function createForwarder(
       response.once('close', () => {
         underway.remove(forwarding);
         for (const address of forwarding.tried) address.inFlight -= 1;
+        if (!response.writableFinished) forwarding.serviceRequest?.destroy();
       });
       sendToNext(forwarding);
     },
     failOn: underway.failOn,
     close: () => {
       underway.close();
-      agent.destroy();
+      connections.close();
     },
   };
 }

@@ -227,6 +227,27 @@ test('a refusal that comes before the upload has ended can be read by the caller
   upload.destroy();
 });
 
+test.for(['leaves', 'is answered'])(
+  'an upload without a length whose caller %s half-way never looks complete to the service',
+  async (what) => {
+    const closed = new Promise<IncomingMessage>((resolve) => {
+      service.reply((request, response) => {
+        request.once('data', () => {
+          if (what === 'leaves') upload.destroy();
+          else response.writeHead(413, { 'content-length': 2 }).end('{}');
+        });
+        request.on('error', () => undefined);
+        request.once('close', () => resolve(request));
+      });
+    });
+    const upload = httpRequest(`${edge.url}/v1/images/edits`, { method: 'POST', headers: bearer });
+    upload.on('error', () => undefined);
+    upload.write('a part');
+    expect(await closed).toMatchObject({ complete: false });
+    upload.destroy();
+  },
+);
+
 test('a refusal by the edge itself can be read while the caller is still sending', async () => {
   const upload = httpRequest(`${edge.url}/v1/images/edits`, {
     method: 'POST',

@@ -1,6 +1,8 @@
-import type { ClientRequest, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Endpoint, ServiceName } from '@gateway/contracts/endpoints';
+import type { CallerBody } from './caller-body.ts';
 import type { EdgeContext } from './edge-context.ts';
+import type { ServiceExchange } from './service-exchange.ts';
 import type { ServiceAddress } from './service-pool.ts';
 import type { Watched } from './watch-requests.ts';
 
@@ -12,10 +14,11 @@ export const isForwarded = (endpoint: Endpoint): endpoint is ForwardedEndpoint =
 export interface Forwarding extends Watched {
   readonly response: ServerResponse;
   readonly context: EdgeContext;
+  readonly body: CallerBody;
   /** The addresses asked so far; the last one is the current one. */
   readonly tried: ServiceAddress[];
   /** Known from the moment that a connection to the service is established. */
-  serviceRequest: ClientRequest | undefined;
+  serviceRequest: ServiceExchange | undefined;
   /** How often it was sent again to the same address. */
   repeats: number;
   /** The service's reply has begun. */
@@ -43,7 +46,7 @@ const MOST_REPEATS = 3;
  * may have closed in the same moment, and asks only for something to be read (RFC 9110 §9.2.2, RFC 9112 §9.3.1).
  */
 export const mayRepeat = ({ request, serviceRequest, repeats }: Forwarding): boolean =>
-  serviceRequest?.reusedSocket === true &&
+  serviceRequest?.reusedConnection === true &&
   SAFE_METHODS.has(request.method ?? '') &&
   request.headers['content-length'] === undefined &&
   request.headers['transfer-encoding'] === undefined &&

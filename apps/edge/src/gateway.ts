@@ -1,11 +1,10 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ENDPOINTS, type Endpoint, WEBSOCKET_PATH } from '@gateway/contracts/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import { createPathTable, type PathRow, pathOf } from '@gateway/contracts/path-table';
 import type { KeyCache } from '@gateway/metering/keys/key-cache';
 import { UNKNOWN_PATH } from '@gateway/service-kit/request-log';
-import type { Request, Response } from 'express';
 import { type CallerSecret, callerSecretOf, invalidKey } from './caller-secret.ts';
 import type { CrossOrigin } from './cross-origin.ts';
 import type { EdgeContext, EdgeContexts } from './edge-context.ts';
@@ -52,8 +51,8 @@ export function createGateway(options: GatewayOptions) {
 
   /** Everything that follows once it is known who is calling; `identity` is null on public paths. */
   const admit = (
-    request: Request,
-    response: Response,
+    request: IncomingMessage,
+    response: ServerResponse,
     context: EdgeContext,
     row: PathRow | undefined,
   ): void | Promise<void> => {
@@ -66,14 +65,14 @@ export function createGateway(options: GatewayOptions) {
   };
 
   const answer = (
-    request: Request,
-    response: Response,
+    request: IncomingMessage,
+    response: ServerResponse,
     context: EdgeContext,
     endpoint: Endpoint,
   ): void | Promise<void> => {
     const { identity } = context;
-    // The caller left while its key was being looked up.
-    if (response.destroyed) return;
+    // The caller left, or its request turned out to be malformed, while its key was being looked up.
+    if (response.destroyed || !request.socket.writable) return;
     if (!isForwarded(endpoint)) return ownKey.answer(response, context);
     if (request.headers.expect !== undefined) response.writeContinue();
     const { seal, trustProxy } = options;
@@ -84,7 +83,7 @@ export function createGateway(options: GatewayOptions) {
     forwarder.forward(request, response, context, endpoint);
   };
 
-  return (request: Request, response: Response, next: Next) => {
+  return (request: IncomingMessage, response: ServerResponse, next: Next) => {
     const path = pathOf(request.url ?? '/');
     if (!path.startsWith(API_PREFIX)) return next();
     const row = findPath(path);

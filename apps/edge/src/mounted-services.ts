@@ -1,11 +1,10 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceName } from '@gateway/contracts/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { findContext, leaveRequest } from '@gateway/service-kit/request-context';
 import type { Dispatch } from '@gateway/service-kit/service-app';
 import { writeError } from '@gateway/service-kit/write-error';
-import type { Request, Response } from 'express';
 import type { EdgeContext } from './edge-context.ts';
 import type { Forwarder } from './forwarder.ts';
 import { serviceBrokeOff } from './service-errors.ts';
@@ -13,8 +12,8 @@ import { type Watched, type WatchLimits, watchRequests } from './watch-requests.
 
 /** One request that a service in this process answers. */
 interface Mounted extends Watched {
-  readonly request: Request;
-  readonly response: Response;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
   readonly context: EdgeContext;
   /** We have answered in the service's stead, or broken its reply off. */
   failed: boolean;
@@ -77,7 +76,7 @@ export function createMountedForwarder(
 }
 
 /** The request is answered: its handler's reading ends with an error, and what it still writes goes nowhere. */
-function takeFromHandler(request: Request, response: ServerResponse, error: GatewayError): void {
+function takeFromHandler(request: IncomingMessage, response: ServerResponse, error: GatewayError): void {
   response.setHeader = () => response;
   response.writeHead = () => response;
   response.write = () => true;

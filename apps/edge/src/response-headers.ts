@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 
 /** What does not travel back to a caller: headers of the inner connection (RFC 9110 §7.6.1), and what names the server. */
 const REMOVED = new Set([
@@ -22,11 +22,10 @@ const REMOVED = new Set([
  * The limits that the edge has put down on the response are the caller's own and stand above a provider's.
  */
 export function responseHeaders(
-  reply: IncomingMessage,
+  rawHeaders: readonly string[],
   response: ServerResponse,
   requestId: string,
 ): string[] {
-  const { rawHeaders } = reply;
   const headers = ['x-request-id', requestId, 'request-id', requestId];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? '';

@@ -184,6 +184,19 @@ test('a body whose framing breaks is a 400 while the service is still waiting fo
   expect(bodyOf(response)).toMatchObject({ error: { type: 'invalid_request_error' } });
 });
 
+test('a body whose framing breaks while its key is being looked up is a 400 that no service sees', async () => {
+  const { url, port, stop } = await runEdge({ REDIS_URL: redis.url, TEXT_URL: services.text.url });
+  const before = services.text.requests.length;
+  const response = await rawExchange(
+    port,
+    `POST /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nnonsense\r\n`,
+  );
+  expect(response).toMatch(/^HTTP\/1\.1 400 /);
+  expect((await fetch(`${url}/v1/models`, { headers: bearer })).status).toBe(200);
+  expect(services.text.requests.slice(before).map(({ method }) => method)).toEqual(['GET']);
+  await stop();
+});
+
 test('a path of the protocol that is not offered is a 404, though an id could stand there', async () => {
   const response = await call('POST', '/v1/responses/compact');
   expect(response.status).toBe(404);

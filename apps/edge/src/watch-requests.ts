@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { mayWaitForJob } from '@gateway/contracts/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { JOB_REPLY_TIMEOUT_MS } from '@gateway/contracts/time-limits';
+import { createUnderway, type Underway } from '@gateway/service-kit/underway';
 import { type BodyLimits, followBody } from './body-pace.ts';
 import type { ForwardedEndpoint } from './forwarding.ts';
 import { bodyTooSlow, serviceTooSlow, shuttingDown } from './service-errors.ts';
-import { createUnderway, type Underway } from './underway.ts';
 
 /** What is watched of a request that a service has to answer. */
 export interface Watched {

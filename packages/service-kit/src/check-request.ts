@@ -15,13 +15,16 @@ export function checkRequest(request: IncomingMessage): void {
 /** RFC 9110 §9.3: content has no meaning in these, and Node's client sends theirs without framing. */
 const WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']);
 
+/** Whether a request that was checked can have a body, by its method alone. */
+export const mayHaveBody = (method: string): boolean => !WITHOUT_BODY.has(method);
+
 function checkFraming({ method = '', headers, httpVersion }: IncomingMessage): void {
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     throw malformed('The version of HTTP must be 1.1 or 1.0.');
   const encoding = headers['transfer-encoding'];
   const hasBody = encoding !== undefined || Number(headers['content-length'] ?? 0) > 0;
   if (!hasBody) return;
-  if (WITHOUT_BODY.has(method))
+  if (!mayHaveBody(method))
     throw malformed(`${method} requests must not have a body. Send this one without it.`);
   if (encoding === undefined) return;
   // RFC 9112 §6.1: other codings could only be passed on undecoded, and HTTP/1.0 has none.

@@ -23,11 +23,23 @@ async function exchange(url: string, texts: readonly string[]): Promise<string> 
 
 const MARK = `x-gateway-edge: ${edgeMark(SECRET)}`;
 const fromEdge = (line: string, ...headers: string[]) =>
-  [`${line} HTTP/1.1`, MARK, 'host: h', `x-gateway-identity: ${token}`, ...headers, '', ''].join('\r\n');
+  [
+    `${line} HTTP/1.1`,
+    'host: h',
+    'connection: keep-alive',
+    MARK,
+    `x-gateway-identity: ${token}`,
+    ...headers,
+    '',
+    '',
+  ].join('\r\n');
 const victim = fromEdge('POST /v1/audio/speech', 'content-length: 0');
 
 test.for([
   'GET /metrics HTTP/1.1\r\nHost: h\r\nX-A: ',
+  'GET /metrics HTTP/1.1\r\nHost: ',
+  'GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: ',
+  'GET /metrics HTTP/1.1\r\nConnection: ',
   'GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n',
   'POST /v1/audio/speech HTTP/1.1\r\nx-gateway-edge: a-guess\r\nHost: h\r\nX-A: ',
   'POST /v1/audio/speech HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n',

@@ -18,14 +18,22 @@ declare module 'node:net' {
  * Whether the edge did not send this request, though the connection is the edge's. Then bytes of a caller were taken
  * for the beginning of a request: what follows on the connection belongs to nobody.
  *
- * Every request of the edge begins with the mark. A caller's bytes cannot, and where they swallow the request that
- * follows them, its mark is no longer the first header.
+ * Every request of the edge begins with the mark; only the two lines that undici writes by itself stand before it. A
+ * caller's bytes cannot begin so, and where they swallow the request that follows them, at least its first line stands
+ * before its mark as well.
  */
 export function isStray({ socket, rawHeaders }: IncomingMessage): boolean {
-  const [name = '', value = ''] = rawHeaders;
-  const mark = name.toLowerCase() === INTERNAL_HEADERS.edge ? value : null;
+  const mark = markOf(rawHeaders);
   const expected = socket[markOfConnection];
   if (expected === undefined) socket[markOfConnection] = mark;
   // What came in the same packet as a stray request is still parsed.
   return typeof expected === 'string' && (mark !== expected || socket.destroyed);
+}
+
+const WRITTEN_BY_UNDICI = ['host', 'connection'];
+
+function markOf(rawHeaders: readonly string[]): string | null {
+  const nameAt = (line: number) => rawHeaders[2 * line]?.toLowerCase();
+  const line = WRITTEN_BY_UNDICI.every((name, at) => nameAt(at) === name) ? WRITTEN_BY_UNDICI.length : 0;
+  return nameAt(line) === INTERNAL_HEADERS.edge ? (rawHeaders[2 * line + 1] ?? '') : null;
 }

@@ -8,6 +8,9 @@ export interface LoggerOptions {
   readonly pretty: boolean;
 }
 
+/** Just below what sonic-boom hands over in one write. */
+const BATCH_BYTES = 15 * 1024;
+
 /**
  * The process's one logger, for which each part of the process makes a child with its own `service`. Lines leave in batches (at the latest after 100 ms) because a write per request costs
  * more than the line; `flush` hands over what is still held and is called when the process ends.
@@ -21,6 +24,6 @@ export async function createLogger({ level, pretty: readable }: LoggerOptions): 
         singleLine: true,
         sync: true,
       })
-    : pino.destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 100 });
+    : pino.destination({ dest: 1, sync: false, minLength: BATCH_BYTES, periodicFlush: 100 });
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
 }

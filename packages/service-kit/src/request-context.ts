@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dialectOf } from '@gateway/contracts/endpoints';
 import type { Dialect, GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
+import { createUnderway, type Underway } from './underway.ts';
 
 /** Fields that a handler adds to the request's one log line. Flat, and never a body, a prompt or a key. */
 export type LogFields = Record<string, string | number | boolean | null | undefined>;
@@ -44,10 +45,11 @@ export function openContext(
   { requestId, identity, deadline }: OpenOptions,
 ): RequestContext {
   const leaving = new AbortController();
-  const end = () => leaving.abort(deadline.reason);
-  deadline.addEventListener('abort', end, { once: true });
+  const underway = underwayUntil(deadline);
+  const open: OpenRequest = { place: -1, leaving };
+  underway.add(open);
   response.once('close', () => {
-    deadline.removeEventListener('abort', end);
+    underway.remove(open);
     if (!response.writableFinished) leaving.abort(new CallerLeft());
   });
   const context: RequestContext = {
@@ -66,6 +68,27 @@ export function openContext(
 /** Ends a request for its handler as its caller's leaving would: somebody else has answered it. */
 export const leaveRequest = (request: IncomingMessage): void =>
   request[leavingOfRequest]?.abort(new CallerLeft());
+
+interface OpenRequest {
+  place: number;
+  readonly leaving: AbortController;
+}
+
+/** The open requests that end at a deadline. */
+const openRequests = new WeakMap<AbortSignal, Underway<OpenRequest>>();
+
+/** One listener for all requests: to remove one of its own, a signal looks through those of all others. */
+function underwayUntil(deadline: AbortSignal): Underway<OpenRequest> {
+  const known = openRequests.get(deadline);
+  if (known !== undefined) return known;
+  const underway = createUnderway<OpenRequest>();
+  openRequests.set(deadline, underway);
+  const end = () => {
+    for (const { leaving } of underway.all()) leaving.abort(deadline.reason);
+  };
+  deadline.addEventListener('abort', end, { once: true });
+  return underway;
+}
 
 /** The reason of `RequestContext.signal` when the caller went away. */
 export class CallerLeft extends Error {

@@ -33,7 +33,14 @@ export interface Arrival {
 }
 
 /** Has an endpoint's handler answer a request that the edge has let in. Whatever goes wrong becomes the reply. */
-export type Dispatch = (endpoint: Endpoint, request: Request, response: Response, arrival: Arrival) => void;
+export type Dispatch = (
+  endpoint: Endpoint,
+  request: IncomingMessage,
+  response: ServerResponse,
+  arrival: Arrival,
+) => void;
+
+type Handle = (endpoint: Endpoint, request: Request, response: Response, arrival: Arrival) => void;
 
 /** A service behind the edge: in the edge's own process, or as a server of its own. */
 export interface Service {
@@ -49,11 +56,23 @@ export interface Service {
  * @throws {Error} at start when a row of the table has no handler or a handler has no row
  */
 export function createService(options: ServiceAppOptions): Service {
-  const dispatch = createDispatch(options);
-  return { dispatch, app: createServiceApp(options, dispatch) };
+  const handle = createHandle(options);
+  return { dispatch: asExpress(handle), app: createServiceApp(options, handle) };
 }
 
-function createDispatch({ service, handlers, requestLog, deadline }: ServiceAppOptions): Dispatch {
+/** Gives a request that has passed no Express app what handlers know of Express. */
+function asExpress(handle: Handle): Dispatch {
+  const prototypes = express();
+  return (endpoint, plainRequest, plainResponse, arrival) => {
+    const request: Request = Object.setPrototypeOf(plainRequest, prototypes.request);
+    const response: Response = Object.setPrototypeOf(plainResponse, prototypes.response);
+    request.res = response;
+    response.req = request;
+    handle(endpoint, request, response, arrival);
+  };
+}
+
+function createHandle({ service, handlers, requestLog, deadline }: ServiceAppOptions): Handle {
   const handlerOf = new Map<Endpoint, RequestHandler>();
   const unused = new Set(Object.keys(handlers));
   for (const endpoint of ENDPOINTS) {
@@ -89,11 +108,11 @@ const notThroughGateway = (): GatewayError =>
   });
 
 /** Express sees only requests that are well-formed: it would answer others itself. */
-function createServiceApp(options: ServiceAppOptions, dispatch: Dispatch): RequestListener {
+function createServiceApp(options: ServiceAppOptions, handle: Handle): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
-  app.use(findEndpoint(options, dispatch));
+  app.use(findEndpoint(options, handle));
   mountHealth(app, options.readiness, { tellMissing: true });
   mountMetrics(app, pageOf(options.metrics));
   app.use((request) => {
@@ -129,7 +148,7 @@ function refuseForeign(request: IncomingMessage, response: ServerResponse): void
 }
 
 /** A lookup by path and method: most requests never reach Express's router. */
-function findEndpoint({ service, verifyIdentity }: ServiceAppOptions, dispatch: Dispatch): RequestHandler {
+function findEndpoint({ service, verifyIdentity }: ServiceAppOptions, handle: Handle): RequestHandler {
   const findPath = createPathTable(ENDPOINTS.filter((endpoint) => endpoint.service === service));
   return (request, response, next) => {
     const endpoint = findPath(pathOf(request.url))?.endpoints.get(request.method);
@@ -137,7 +156,7 @@ function findEndpoint({ service, verifyIdentity }: ServiceAppOptions, dispatch: 
     const token = request.headers[INTERNAL_HEADERS.identity];
     const identity = typeof token === 'string' ? verifyIdentity(token) : undefined;
     const requestId = requestIdOf(request.headers[INTERNAL_HEADERS.requestId]);
-    dispatch(endpoint, request, response, { identity: identity ?? null, requestId });
+    handle(endpoint, request, response, { identity: identity ?? null, requestId });
   };
 }
 

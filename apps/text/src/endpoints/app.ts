@@ -1,4 +1,5 @@
 import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
+import type { TextServices } from '../call/text-call.ts';
 import { CHAT, MESSAGES, RESPONSES } from '../call/text-endpoint.ts';
 import { createCountHandler } from './counting/count.ts';
 import { MESSAGES_COUNT, RESPONSES_COUNT } from './counting/count-endpoint.ts';
