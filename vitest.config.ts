@@ -21,6 +21,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     // Vitest's default leaves one core to itself, which is half of a small machine.
     maxWorkers: '100%',
+    provide: { isLongRun: process.env.TEST_LONG === '1' },
     sequence: { sequencer: StoriesFirst },
     projects: [
       ...[

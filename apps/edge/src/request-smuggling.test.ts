@@ -1,4 +1,5 @@
 import { edgeMark } from '@gateway/service-kit/edge-connection';
+import { isLongRun } from '@gateway/testkit/is-long-run';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { rawRequest } from './testing/raw-request.ts';
@@ -125,10 +126,14 @@ interface Attack {
   readonly text: string;
 }
 
+/** Of three cases one, but every method with every framing, and each of these with every token. */
+const PART = 3;
+
 function* attacks(smuggled: string): Generator<Attack> {
-  for (const [method, path] of Object.entries(METHODS))
-    for (const [framing, frame] of Object.entries(FRAMINGS))
-      for (const token of CONNECTION_TOKENS) {
+  for (const [m, [method, path]] of Object.entries(METHODS).entries())
+    for (const [f, [framing, frame]] of Object.entries(FRAMINGS).entries())
+      for (const [t, token] of CONNECTION_TOKENS.entries()) {
+        if (!isLongRun && (m + f + t) % PART !== SMUGGLED.indexOf(smuggled)) continue;
         const { lines, bytes } = frame(smuggled);
         const head = [
           `${method} ${path} HTTP/1.1`,
@@ -171,7 +176,7 @@ test.for(SMUGGLED)(
       service.requests.length = 0;
       socket.destroy();
     }
-    expect(victim).toBeGreaterThan(2000);
+    expect(victim).toBeGreaterThan(isLongRun ? 2800 : 930);
     expect(broken).toEqual([]);
   },
 );

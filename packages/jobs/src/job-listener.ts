@@ -83,6 +83,8 @@ export async function listenToJobs({ queue, redis, files, onError }: ListenerOpt
       }
     }
   };
+  // One that loses Redis before its first connection never reads, and its close fails.
+  await events.waitUntilReady();
   const onReady = () => void lookUp().catch(onError);
   redis.on('ready', onReady);
 
@@ -94,7 +96,7 @@ export async function listenToJobs({ queue, redis, files, onError }: ListenerOpt
     },
     close: async () => {
       redis.off('ready', onReady);
-      await closeInTime(events.close(), GOODBYE_MS);
+      await closeInTime(events.close().catch(onError), GOODBYE_MS);
     },
   };
 }

@@ -4,7 +4,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   edit,
   generation,
@@ -25,13 +25,11 @@ const LONG = 'x'.repeat(500 * KIBIBYTE);
 
 let stage: JobStage;
 let redis: Redis;
-beforeAll(async () => {
+beforeEach(async () => {
   stage = await openJobStage();
   redis = new Redis(stage.redis.url);
 });
-beforeEach(() => redis.flushall());
-afterEach(() => stage.clear());
-afterAll(async () => {
+afterEach(async () => {
   redis.disconnect();
   await stage.close();
 });

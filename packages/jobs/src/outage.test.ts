@@ -12,6 +12,8 @@ import { readOutput } from './job-files.ts';
 /** Redis goes away while jobs are waited for: what was paid for reaches its caller. */
 
 const WAITING = 25;
+/** On a busy machine a shorter claim is lost without an outage, and its job begun twice. */
+const CLAIM_MS = 30_000;
 /** More round trips than looking up one job takes. */
 const LOOK_UP_TURNS = 20;
 const requestIds = Array.from({ length: WAITING }, (_, at) => `req_${at}`);
@@ -26,13 +28,16 @@ async function waitingCallers(stage: JobStage, redisUrl?: string) {
     await finish.promise;
     return { ...images, channel: requestId };
   };
-  // The claims of these workers last half a second: an outage may outlast them, and then a job that was done is given out again.
+  // An outage may outlast a claim, and then a job that was done is given out again.
   const recover = async (_input: unknown, { jobId }: { jobId: string }) => {
     const stored = await readOutput(stage, jobId);
     return stored === undefined ? undefined : ImageOutput.parse(stored);
   };
   const act = { run, recover };
-  await stage.openWorker({ 'image.generation': act, 'image.edit': act }, { concurrency: WAITING });
+  await stage.openWorker(
+    { 'image.generation': act, 'image.edit': act },
+    { concurrency: WAITING, lockMs: CLAIM_MS },
+  );
   const handles = await Promise.all(
     requestIds.map((requestId) => queue.enqueue('image.generation', generation, { ...owner, requestId })),
   );

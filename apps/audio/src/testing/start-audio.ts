@@ -168,7 +168,8 @@ export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 
     fileMaxBytes,
     now: Date.now,
   });
-  const server = createServer(app).listen(0, '127.0.0.1');
+  // No idle connection is closed while a test, busy elsewhere, is about to use it again.
+  const server = createServer({ keepAliveTimeout: 600_000 }, app).listen(0, '127.0.0.1');
   await once(server, 'listening');
   resources.defer(async () => {
     server.closeAllConnections();

@@ -182,7 +182,8 @@ export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 }
     maxJsonDepth: 128,
     now,
   });
-  const server = createServer(app).listen(0, '127.0.0.1');
+  // No idle connection is closed while a test, busy elsewhere, is about to use it again.
+  const server = createServer({ keepAliveTimeout: 600_000 }, app).listen(0, '127.0.0.1');
   await once(server, 'listening');
   resources.defer(() => {
     server.closeAllConnections();

@@ -117,7 +117,8 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
       deadline: deadline.signal,
     },
   });
-  const server = createServer(app);
+  // No idle connection is closed while a test, busy elsewhere, is about to use it again.
+  const server = createServer({ keepAliveTimeout: 600_000 }, app);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');

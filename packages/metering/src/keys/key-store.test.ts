@@ -11,7 +11,7 @@ import { createTeamStore } from './team-store.ts';
 const gatewaySecret = 'a gateway secret of more than 32 characters';
 let server: TestRedis;
 let redis: Redis;
-let nowMs = Date.parse('2026-11-20T12:00:00Z');
+let nowMs: number;
 const now = () => nowMs;
 
 beforeAll(async () => {
@@ -23,7 +23,10 @@ afterAll(async () => {
   await redis.quit();
   await server.close();
 });
-beforeEach(() => redis.flushall());
+beforeEach(async () => {
+  nowMs = Date.parse('2026-11-20T12:00:00Z');
+  await redis.flushall();
+});
 
 const store = () => createKeyStore({ redis, gatewaySecret, now });
 
