@@ -26,7 +26,7 @@ export async function runCommand(line: CommandLine): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof CommandError) {
-      line.printError(error.message);
+      line.printError(printable(error.message));
       return 1;
     }
     if (!(error instanceof UsageError)) throw error;
@@ -48,8 +48,15 @@ async function answer(command: Command, line: CommandLine): Promise<void> {
     return;
   }
   const value = await ask(client, row, path, query, body);
-  line.print(values.json ? JSON.stringify(value, null, 2) : row.text(value, line.now()));
+  line.print(printable(values.json ? JSON.stringify(value, null, 2) : row.text(value, line.now())));
 }
+
+/** What steers a terminal or turns the direction of text; names that were stored by older versions may hold it. */
+const CONTROL = /(?!\n)[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
+
+/** The text with such characters as escapes, which JSON reads as well. */
+export const printable = (text: string): string =>
+  text.replace(CONTROL, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 function ask(
   client: AdminClient,

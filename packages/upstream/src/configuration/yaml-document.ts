@@ -88,6 +88,13 @@ export const readYaml = (text: string, env: Readonly<Record<string, string | und
   const isReadable = mistakes.length === 0;
   if (isReadable) {
     visit(document, {
+      Pair(_key, pair, parents) {
+        if (!isScalar(pair.key) || pair.key.value !== '__proto__') return;
+        const place = placeAt(pair.key.range?.[0] ?? null);
+        const path = pathText(pathOf(parents, pair));
+        // Schemas leave such a member out without a word.
+        mistakes.push({ ...place, path, found: '"__proto__"', expected: 'another name' });
+      },
       Scalar(key, node, parents) {
         if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) return;
         const result = expandVariables(node.value, env);
