@@ -1,9 +1,10 @@
 import type { Effort } from '@gateway/contracts/quirks';
+import type { JsonObject } from '../wire/json-object.ts';
 import type { Path } from '../wire/path.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { Part, TextPart } from './parts.ts';
 import type { OtherNames } from './scalar-paths.ts';
-import type { JsonObject, Tool, ToolChoice } from './tool.ts';
+import type { Tool, ToolChoice } from './tool.ts';
 
 export interface Turn {
   readonly role: 'user' | 'assistant' | 'system';

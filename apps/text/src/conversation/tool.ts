@@ -1,6 +1,5 @@
+import type { JsonObject } from '../wire/json-object.ts';
 import type { Path } from '../wire/path.ts';
-
-export type JsonObject = { readonly [member: string]: unknown };
 
 export interface FunctionTool {
   readonly type: 'function';

@@ -29,6 +29,7 @@ import { encodeResponsesReply, ResponsesStreamEncoder } from '../protocols/respo
 import { replyFrames as responseFrames } from '../protocols/responses/reply-frames.ts';
 import { createResponsesStreamReader } from '../protocols/responses/stream-reader.ts';
 import { readUsageAtTier as readResponsesUsage } from '../protocols/responses/usage.ts';
+import type { JsonObject } from '../wire/json-object.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
 import type { CleanText } from '../wire/public-message.ts';
 import { COMMENT_FRAME, namedFrame } from '../wire/sse-frames.ts';
@@ -36,8 +37,6 @@ import type { StreamStep } from '../wire/step.ts';
 import type { StreamReader } from '../wire/stream-reader.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { Usage } from '../wire/usage.ts';
-
-type Members = { readonly [member: string]: unknown };
 
 /** What the gateway needs of a protocol, to pass it through and to translate it. */
 interface ProtocolAdapter {
@@ -55,9 +54,9 @@ interface ProtocolAdapter {
    * A finished reply as a stream with all its members, for an upstream that answers with JSON instead of a stream; null
    * where it is no finished reply.
    */
-  readonly replyFrames: (reply: Members, options: { readonly hidesUsage: boolean }) => string | null;
+  readonly replyFrames: (reply: JsonObject, options: { readonly hidesUsage: boolean }) => string | null;
   /** What a whole reply says that it used, and at which tier; null where it does not say it. */
-  readonly readUsage: (reply: Members) => Usage | null;
+  readonly readUsage: (reply: JsonObject) => Usage | null;
   /** Sent while there is nothing to say. */
   readonly keepAliveFrame: string;
 }

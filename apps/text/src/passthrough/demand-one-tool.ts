@@ -1,7 +1,6 @@
+import type { JsonObject } from '../wire/json-object.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
-
-type Members = { readonly [member: string]: unknown };
 
 /** What requires a call of any tool. */
 const REQUIRED: Readonly<Record<TextProtocol, unknown>> = {
@@ -21,7 +20,7 @@ const nameOf = (value: unknown): unknown => {
  * A request for a server that ignores a choice that names tools: only these are offered, and a call is required (of a
  * list of allowed tools: as its mode says). A choice that names no offered tool stays as it is.
  */
-export function demandOneTool(body: Members, protocol: TextProtocol): Members {
+export function demandOneTool(body: JsonObject, protocol: TextProtocol): JsonObject {
   const { tools, tool_choice: choice } = body;
   if (!isJsonObject(choice) || !Array.isArray(tools)) return body;
   const nested = isJsonObject(choice.allowed_tools) ? choice.allowed_tools : choice;

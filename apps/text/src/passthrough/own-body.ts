@@ -10,8 +10,6 @@ import { demandOneTool } from './demand-one-tool.ts';
 import { replaceModel, setMember } from './replace-member.ts';
 import { mayHoldTokens, restoreTokens } from './restore-tokens.ts';
 
-type Members = { readonly [member: string]: unknown };
-
 interface OwnBody {
   readonly body: Buffer | string;
   readonly dropped: readonly Dropped[];
@@ -51,7 +49,7 @@ export function ownBody(call: TextCall, candidate: Candidate, streamOptions: Jso
   return { body: written, dropped: [...dropped, ...lost] };
 }
 
-function withoutTools(body: Members, missing: readonly RequestedTool[]): Members {
+function withoutTools(body: JsonObject, missing: readonly RequestedTool[]): JsonObject {
   const [first] = missing;
   if (first === undefined || !Array.isArray(body.tools)) return body;
   const gone = new Set(missing.map(({ path }) => path[1]));

@@ -1,14 +1,13 @@
 import type { Dropped } from '../conversation/losses.ts';
 import { acceptsPayload, type Target } from '../conversation/target.ts';
+import type { JsonObject } from '../wire/json-object.ts';
 import { type OpaqueTokens, TOKEN_PREFIX, type TokenContent } from '../wire/opaque-token.ts';
 import type { Path } from '../wire/path.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 
-type Members = { readonly [member: string]: unknown };
-
 interface Restoration {
-  readonly body: Members;
+  readonly body: JsonObject;
   readonly dropped: readonly Dropped[];
 }
 
@@ -33,7 +32,7 @@ export function mayHoldTokens(body: Buffer): boolean {
  * what it was, blocks of another vendor are left out. Everything else stays as it is. Such tokens come from turns that
  * another protocol's model answered.
  */
-export function restoreTokens(body: Members, target: Target, tokens: OpaqueTokens): Restoration {
+export function restoreTokens(body: JsonObject, target: Target, tokens: OpaqueTokens): Restoration {
   const dropped: Dropped[] = [];
   const restorer = new Restorer(target, tokens, dropped);
   const list = body[LIST_MEMBER[target.protocol]];
@@ -113,7 +112,7 @@ class Restorer {
     }
   }
 
-  #thinking(block: Members, at: Path): unknown[] {
+  #thinking(block: JsonObject, at: Path): unknown[] {
     const content = this.#open(block.signature ?? block.data);
     if (content === 'untouched') return [block];
     if (content?.kind === 'redacted') return [{ type: 'redacted_thinking', data: content.data }];
@@ -123,7 +122,7 @@ class Restorer {
   }
 
   /** In history a text counts, not where another vendor found it. */
-  #citedText(block: Members): unknown {
+  #citedText(block: JsonObject): unknown {
     const { citations, ...text } = block;
     if (!Array.isArray(citations)) return block;
     const own = citations.filter(

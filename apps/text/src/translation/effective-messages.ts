@@ -1,8 +1,7 @@
 import { refuseParameter } from '../conversation/losses.ts';
+import type { JsonObject } from '../wire/json-object.ts';
 import type { Path } from '../wire/path.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
-
-type Members = { readonly [member: string]: unknown };
 
 /**
  * A Messages request without the members that only its own provider serves, each done here or refused: what is
@@ -70,7 +69,7 @@ function refuseIndirect(tool: unknown, path: Path): void {
   );
 }
 
-const objectOf = (value: unknown): Members => (isJsonObject(value) ? value : {});
+const objectOf = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** The effort that a system message sets holds until another one does. */

@@ -6,6 +6,9 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** The value where it is an object, else an empty one. */
+export const objectOf = (value: unknown): JsonObject => (isObject(value) ? value : {});
+
 /** The object that a text holds; null where it is not JSON, too deep, or JSON of another kind. */
 export function parseObject(text: string): JsonObject | null {
   try {

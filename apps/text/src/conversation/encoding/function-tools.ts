@@ -1,5 +1,6 @@
+import type { JsonObject } from '../../wire/json-object.ts';
 import { refuseParameter } from '../losses.ts';
-import type { CustomTool, FunctionTool, JsonObject } from '../tool.ts';
+import type { CustomTool, FunctionTool } from '../tool.ts';
 
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
 

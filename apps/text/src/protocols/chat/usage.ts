@@ -1,19 +1,16 @@
+import { type JsonObject, objectOf } from '../../wire/json-object.ts';
 import { isJsonObject } from '../../wire/raw-json.ts';
 import { atTier, tokenCount, type Usage, usageOf } from '../../wire/usage.ts';
-
-type Members = { readonly [member: string]: unknown };
-
-const membersOf = (value: unknown): Members => (isJsonObject(value) ? value : {});
 
 /**
  * What a completion, or a chunk of one, says that it used; null where it does not say it. Some servers count cached
  * input under a name of their own, and some leave reasoning out of `completion_tokens`, which shows in the total.
  */
-export function readUsage({ usage }: Members): Usage | null {
+export function readUsage({ usage }: JsonObject): Usage | null {
   if (!isJsonObject(usage)) return null;
   if ((usage.prompt_tokens ?? usage.completion_tokens ?? null) === null) return null;
-  const prompt = membersOf(usage.prompt_tokens_details);
-  const { reasoning_tokens: reasoning } = membersOf(usage.completion_tokens_details);
+  const prompt = objectOf(usage.prompt_tokens_details);
+  const { reasoning_tokens: reasoning } = objectOf(usage.completion_tokens_details);
   const inputTokens = tokenCount(usage.prompt_tokens);
   const completion = tokenCount(usage.completion_tokens);
   const uncounted = Math.max(0, tokenCount(usage.total_tokens) - inputTokens - completion);
@@ -29,7 +26,7 @@ export function readUsage({ usage }: Members): Usage | null {
 }
 
 /** The same with the tier that the completion names. */
-export const readUsageAtTier = (completion: Members): Usage | null =>
+export const readUsageAtTier = (completion: JsonObject): Usage | null =>
   atTier(readUsage(completion), completion.service_tier);
 
 export const encodeUsage = (usage: Usage) => ({

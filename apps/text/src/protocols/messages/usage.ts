@@ -1,10 +1,7 @@
 import { lookUp } from '@gateway/contracts/look-up';
+import { type JsonObject, objectOf } from '../../wire/json-object.ts';
 import { isJsonObject } from '../../wire/raw-json.ts';
 import { atTier, tokenCount, type Usage, usageOf } from '../../wire/usage.ts';
-
-type Members = { readonly [member: string]: unknown };
-
-const membersOf = (value: unknown): Members => (isJsonObject(value) ? value : {});
 
 /**
  * What the `usage` object of a message says that it used; null where it is none. `input_tokens` excludes what was read
@@ -20,8 +17,8 @@ export function readUsage(usage: unknown): Usage | null {
     cachedInputTokens,
     cacheWriteTokens,
     outputTokens: tokenCount(usage.output_tokens),
-    reasoningTokens: tokenCount(membersOf(usage.output_tokens_details).thinking_tokens),
-    webSearches: tokenCount(membersOf(usage.server_tool_use).web_search_requests),
+    reasoningTokens: tokenCount(objectOf(usage.output_tokens_details).thinking_tokens),
+    webSearches: tokenCount(objectOf(usage.server_tool_use).web_search_requests),
   };
   return usageOf(counts);
 }
@@ -31,7 +28,7 @@ export const readUsageAtTier = (usage: unknown): Usage | null =>
   atTier(readUsage(usage), isJsonObject(usage) && usage.service_tier);
 
 /** The `usage` objects of one stream as one: counters are cumulative, so a later report replaces what it names. */
-export function mergeUsage(earlier: Members | null, later: unknown): Members | null {
+export function mergeUsage(earlier: JsonObject | null, later: unknown): JsonObject | null {
   if (!isJsonObject(later)) return earlier;
   const named = Object.entries(later).filter(([, value]) => value !== null);
   return { ...earlier, ...Object.fromEntries(named) };

@@ -1,12 +1,11 @@
 import type { AnswerContext } from '../../conversation/target.ts';
+import type { JsonObject } from '../../wire/json-object.ts';
 import { isJsonObject } from '../../wire/raw-json.ts';
 import type { Usage } from '../../wire/usage.ts';
 import { encodeUsage } from './usage.ts';
 
-type Members = { readonly [member: string]: unknown };
-
 /** The members of a response about its request where the caller sent none. */
-const DEFAULTS: Members = {
+const DEFAULTS: JsonObject = {
   background: false,
   instructions: null,
   max_output_tokens: null,
@@ -33,10 +32,10 @@ const echoTool = (tool: unknown): unknown =>
     ? { description: null, parameters: null, strict: null, ...tool }
     : tool;
 
-const record = (value: unknown): Members => (isJsonObject(value) ? value : {});
+const record = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
 /** The members of a caller's Responses request that its response repeats. */
-export function echoOf(request: unknown): Members {
+export function echoOf(request: unknown): JsonObject {
   const given = record(request);
   const echo: { [member: string]: unknown } = { ...DEFAULTS };
   for (const member of Object.keys(DEFAULTS)) echo[member] = given[member] ?? DEFAULTS[member];
@@ -49,7 +48,7 @@ export function echoOf(request: unknown): Members {
   };
 }
 
-const withoutNulls = (members: Members): Members =>
+const withoutNulls = (members: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 
 export interface ResponseState {
