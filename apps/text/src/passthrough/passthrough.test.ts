@@ -53,6 +53,36 @@ test.for(['responses', 'messages'] as const)(
   },
 );
 
+test('a large reply passes byte for byte, and its own usage counts, not what its texts and tools say', async () => {
+  const fake = ',"usage":{"input_tokens":1,"output_tokens":1},"x":"';
+  const usage = { input_tokens: 31, output_tokens: 17, input_tokens_details: { cached_tokens: 5 } };
+  const reply = {
+    id: 'resp_large',
+    status: 'completed',
+    instructions: `"${fake}`.repeat(2000),
+    tools: [{ type: 'function', name: 'a', parameters: { usage: { input_tokens: 2 } } }],
+    output: [],
+    usage,
+    metadata: { usage: fake },
+  };
+  stack.first.script({ json: reply });
+  const answer = await stack.text.fetch(PATHS.responses, {
+    body: bodyFor('responses', 'gpt-5.2'),
+    headers: { 'x-request-id': 'req_large_0001' },
+  });
+  expect(await answer.text()).toBe(JSON.stringify(reply));
+  const line = await waitFor(() => stack.text.lines.find(({ requestId }) => requestId === 'req_large_0001'));
+  expect(line).toMatchObject({ inputTokens: 31, outputTokens: 17, cachedInputTokens: 5 });
+  expect(line.usageEstimated).toBeUndefined();
+});
+
+test('a large reply that breaks off is no answer', async () => {
+  const broken = `{"id":"x_1","text":"${'x'.repeat(100_000)}`;
+  stack.first.script({ status: 200, body: broken, headers: { 'content-type': 'application/json' } });
+  const answer = await stack.text.fetch(PATHS.responses, { body: bodyFor('responses', 'gpt-5.2') });
+  expect(answer.status).toBe(502);
+});
+
 const protocolOf = (name: string) => (name.startsWith('responses') ? 'responses' : 'messages');
 
 test.for(
