@@ -14,6 +14,7 @@ what it needs into this folder. Settings come from the environment or from a fil
   PORT                                 where callers reach it (8080)
   OPENAI_API_KEY, ANTHROPIC_API_KEY    make channels to these providers; without any, a built-in simulator answers
   GATEWAY_CONFIG                       channels and models of your own (gateway.yaml; gateway.example.yaml shows every setting)
+  GATEWAY_PROCESSES                    one: the edge, the services and admin in one process, workers in a second; each: a process for each (one)
   REDIS_URL                            a Redis that runs already, 6.2 or newer
   GATEWAY_DATA_DIR                     where keys, images and Redis' files are kept (.data)
   LOG_LEVEL                            fatal, error, warn, info, debug, trace or silent (info)

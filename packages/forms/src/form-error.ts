@@ -27,7 +27,7 @@ const noRoom: FormRefusal = {
   message: 'The gateway has no room for the file at the moment. Try again later.',
 };
 
-const brokenOff: FormRefusal = {
+export const brokenOff: FormRefusal = {
   code: 'client_closed_request',
   message: 'The connection closed before the request body was complete.',
 };

@@ -5,7 +5,7 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Request, Response } from 'express';
 import multer from 'multer';
 import { checkHead, largestBody } from './check-head.ts';
-import { formError, notUtf8, refusalError, tooMuchText, unknownPart } from './form-error.ts';
+import { brokenOff, formError, notUtf8, refusalError, tooMuchText, unknownPart } from './form-error.ts';
 import { type FilePart, type FormRefusal, type FormRules, UTF8_NAMES } from './form-rules.ts';
 import { PartHeads } from './part-heads.ts';
 import { storeFile } from './store-file.ts';
@@ -120,6 +120,7 @@ export async function readForm(
     },
   };
   const read = new Promise<void>((resolve, reject) => {
+    request.once('error', () => refuse(brokenOff));
     multer(options).any()(request, response, (error: unknown) =>
       error === undefined ? resolve() : reject(formError(error, rules)),
     );

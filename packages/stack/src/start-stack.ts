@@ -140,7 +140,7 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
       ...env,
       NODE_ENV: env.NODE_ENV || 'production',
       NODE_COMPILE_CACHE: env.NODE_COMPILE_CACHE || COMPILE_CACHE,
-      ...variablesOf(addresses.ports),
+      ...furtherPorts(rows, addresses.ports),
       PUBLIC_URL: env.PUBLIC_URL || addresses.edgeUrl,
       REDIS_URL: redisUrl,
       GATEWAY_DATA_DIR: dataFolder.path,
@@ -193,5 +193,8 @@ function isWanted({ services, env }: StackOptions, { channels }: Configuration, 
     (stage !== 'upstream' || (isSimulated && !env.SIMULATOR_URL));
 }
 
-const variablesOf = (ports: KnownAddresses['ports']): Environment =>
-  Object.fromEntries(Object.entries(ports).map(([variable, port]) => [variable, String(port)]));
+/** The ports that processes have beside the one that each is told for itself. */
+const furtherPorts = (rows: readonly ProcessRow[], ports: KnownAddresses['ports']): Environment =>
+  Object.fromEntries(
+    rows.flatMap((row) => row.furtherPorts ?? []).map(({ variable }) => [variable, String(ports[variable])]),
+  );
