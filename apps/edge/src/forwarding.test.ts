@@ -237,7 +237,7 @@ test.for(['leaves', 'is answered'])(
           else response.writeHead(413, { 'content-length': 2 }).end('{}');
         });
         request.on('error', () => undefined);
-        request.once('close', () => resolve(request));
+        request.socket.once('close', () => resolve(request));
       });
     });
     const upload = httpRequest(`${edge.url}/v1/images/edits`, { method: 'POST', headers: bearer });
