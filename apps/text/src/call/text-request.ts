@@ -6,7 +6,6 @@ import { type NamedId, namedIds } from '../stored/named-ids.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
 import { mayLosePrecision, parseBody } from '../wire/raw-json.ts';
 import { type RequestedTool, requestedTools } from './requested-tools.ts';
-import type { TextServices } from './text-call.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 
 /**
