@@ -10,7 +10,7 @@ const MAX_FRAME_BYTES = 32 * 1024 * 1024;
 interface PassedStream {
   readonly reader: StreamReader;
   readonly requestId: string;
-  /** Told of each frame after the reader has taken it. */
+  /** Gets each frame after the reader has taken it. */
   readonly onFrame: (frame: Frame) => void;
 }
 

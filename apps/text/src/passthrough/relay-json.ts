@@ -42,7 +42,7 @@ interface RelayJsonOptions {
   readonly reply: Reply;
   readonly response: ServerResponse;
   readonly context: RequestContext;
-  /** Told of the body before the caller gets it. */
+  /** Gets the body before the caller does. */
   readonly onBody: (body: JsonObject, sizeBytes: number) => Promise<unknown> | undefined;
   /** For a caller who wants a stream: the body as events; null where it is no finished reply. */
   readonly asStream?: (body: JsonObject) => string | null;

@@ -41,7 +41,7 @@ export interface Answer {
   readonly head: ReturnType<typeof translatedHead>;
 }
 
-/** Writes an upstream's reply in the manner that the caller asked for, whichever the upstream chose. Never rejects. */
+/** Writes an upstream's reply as a stream or whole, as the caller requested, whichever the upstream chose. Never rejects. */
 export function relayAnswer(answer: Answer): Promise<ReplyOutcome> {
   const isStream = isEventStream(answer.reply.headers);
   const { streamed } = answer.call.request;

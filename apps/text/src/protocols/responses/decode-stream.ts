@@ -100,7 +100,7 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
       case 'response.output_text.delta':
         return items.text(item, content, delta, event.logprobs);
       case 'response.output_text.done':
-        return items.unsaidText(item, content, event.text ?? '');
+        return items.textWithoutDeltas(item, content, event.text ?? '');
       case 'response.output_text.annotation.added': {
         const citation = decodeAnnotation(event.annotation);
         return citation === null ? [] : items.citation(item, content, citation);
@@ -108,7 +108,7 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
       case 'response.refusal.delta':
         return items.refusal(item, content, delta);
       case 'response.refusal.done':
-        return items.unsaidRefusal(item, content, event.refusal ?? '');
+        return items.refusalWithoutDeltas(item, content, event.refusal ?? '');
       case 'response.reasoning_summary_part.added':
         return items.summaryPart(item);
       case 'response.reasoning_summary_text.delta':

@@ -89,7 +89,7 @@ export class ItemStream {
     return [...this.#startText(index, content), ...this.#say(partKey(index, content), text, delta)];
   }
 
-  unsaidText(index: number, content: number, text: string): StreamEvent[] {
+  textWithoutDeltas(index: number, content: number, text: string): StreamEvent[] {
     return this.#open.get(partKey(index, content))?.spoken ? [] : this.text(index, content, text, undefined);
   }
 
@@ -102,7 +102,7 @@ export class ItemStream {
     return [...this.#startRefusal(index, content), ...this.#say(partKey(index, content), text, delta)];
   }
 
-  unsaidRefusal(index: number, content: number, text: string): StreamEvent[] {
+  refusalWithoutDeltas(index: number, content: number, text: string): StreamEvent[] {
     return this.#open.get(partKey(index, content))?.spoken ? [] : this.refusal(index, content, text);
   }
 
