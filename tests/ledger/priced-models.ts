@@ -151,8 +151,8 @@ export function invoiceOf(name: string, row: LedgerRow): number {
   return priced.reduce((sum, [price = 0, amount]) => sum + price * amount, 0);
 }
 
-const MOST_CHARACTERS = 200;
-const MOST_IMAGES = 2;
+const MAX_CHARACTERS = 200;
+const MAX_IMAGES = 2;
 
 /** The most that is reserved for one of these requests, in micro-dollars: no estimate is charged with more. */
 export function mostOf(name: string): number {
@@ -164,8 +164,8 @@ export function mostOf(name: string): number {
     maxOutputTokens * dearest(prices.output, prices.reasoning);
   return (
     (kind === 'text' ? tokens : 0) +
-    MOST_IMAGES * (prices.image ?? 0) +
-    MOST_CHARACTERS * (prices.character ?? 0) +
+    MAX_IMAGES * (prices.image ?? 0) +
+    MAX_CHARACTERS * (prices.character ?? 0) +
     (prices.request ?? 0)
   );
 }

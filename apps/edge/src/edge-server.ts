@@ -14,7 +14,7 @@ const TIMEOUT_CHECK_MS = 5000;
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
 /** How long a refused connection stays open for its reply to be read. */
-const LAST_WORDS_MS = 5000;
+const CLOSE_GRACE_MS = 5000;
 
 export const edgeServerOptions = ({ requestTimeoutMs }: { requestTimeoutMs: number }): ServerOptions => ({
   maxHeaderSize: MAX_HEADER_BYTES,
@@ -48,7 +48,7 @@ export function configureEdgeServer(
     const dialect = dialectOfPacket(error.rawPacket);
     const status = failure.status(dialect);
     socket.end(failureText(failure, dialect, requestId));
-    setTimeout(() => socket.destroy(), LAST_WORDS_MS).unref();
+    setTimeout(() => socket.destroy(), CLOSE_GRACE_MS).unref();
     metrics.request({ endpoint: UNKNOWN_PATH, status, outcome: 'refused' }, 0);
     const reason = { 'error.code': failure.code, 'error.parser': error.code };
     logger.info({ path: UNKNOWN_PATH, requestId, status, outcome: 'refused', ...reason });

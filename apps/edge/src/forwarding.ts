@@ -23,7 +23,7 @@ export interface Forwarding extends Watched {
   repeats: number;
   /** The service's reply has begun. */
   replied: boolean;
-  /** We have answered in its stead, or broken the reply off. */
+  /** We have answered instead, or broken the reply off. */
   failed: boolean;
 }
 
@@ -39,7 +39,7 @@ declare module 'node:http' {
 const SAFE_METHODS = new Set(['GET', 'HEAD']);
 
 /** Each of them may meet one more connection that is about to be closed. */
-const MOST_REPEATS = 3;
+const MAX_REPEATS = 3;
 
 /**
  * Whether a lost request may be sent again without anybody noticing: it went over a kept connection, which the service
@@ -50,4 +50,4 @@ export const mayRepeat = ({ request, serviceRequest, repeats }: Forwarding): boo
   SAFE_METHODS.has(request.method ?? '') &&
   request.headers['content-length'] === undefined &&
   request.headers['transfer-encoding'] === undefined &&
-  repeats < MOST_REPEATS;
+  repeats < MAX_REPEATS;

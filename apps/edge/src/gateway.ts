@@ -138,7 +138,7 @@ function checkScope(endpoint: Endpoint, identity: Identity | null, refusals: Ref
   refusals.add('endpoint', identity, endpoint);
   throw new GatewayError(
     'endpoint_not_allowed',
-    `This key may not use this endpoint: it lacks the scope '${scope}'. Ask whoever gave you the key.`,
+    `This key may not use this endpoint: it lacks the scope '${scope}'. Ask the person who gave you the key.`,
   );
 }
 

@@ -25,11 +25,11 @@ export const parserFailure = (error: ParserError): GatewayError =>
   FAILURES[error.code ?? '']?.() ?? new GatewayError('malformed_request', 'The request is not valid HTTP.');
 
 const REQUEST_LINE = /^[A-Z]+ (\S+)/;
-const MOST_READ_BYTES = 2048;
+const MAX_READ_BYTES = 2048;
 
 /** The dialect of the path that the packet begins with, if it does. */
 export const dialectOfPacket = (packet: Buffer | undefined): Dialect =>
-  dialectOf(REQUEST_LINE.exec(packet?.subarray(0, MOST_READ_BYTES).toString('latin1') ?? '')?.[1] ?? '/');
+  dialectOf(REQUEST_LINE.exec(packet?.subarray(0, MAX_READ_BYTES).toString('latin1') ?? '')?.[1] ?? '/');
 
 /** A whole HTTP response as text, for a connection that has no request to respond to. */
 export function failureText(failure: GatewayError, dialect: Dialect, requestId: string): string {

@@ -43,7 +43,7 @@ export interface WatchedRequests<Request extends Watched>
 }
 
 /** Slow services and slow bodies are looked for this often at most, all requests at once: a timer each would cost every fast one. */
-const MOST_CHECK_INTERVAL_MS = 1000;
+const MAX_CHECK_INTERVAL_MS = 1000;
 
 /** The requests under way, each of which fails when its service or its body is too slow, or when the drain deadline passes before its reply. */
 export function watchRequests<Request extends Watched>({
@@ -82,7 +82,7 @@ export function watchRequests<Request extends Watched>({
       const nowMs = performance.now();
       failAll((watched) => slownessOf(watched, nowMs));
     },
-    Math.min(timeoutMs, body.idleMs, MOST_CHECK_INTERVAL_MS),
+    Math.min(timeoutMs, body.idleMs, MAX_CHECK_INTERVAL_MS),
   );
 
   return {

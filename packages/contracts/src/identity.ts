@@ -17,16 +17,16 @@ export const ModelLimits = z.strictObject(perMinute);
 export type ModelLimits = z.infer<typeof ModelLimits>;
 
 /** Both are bounded because the identity that carries them is a header of every request to a service. */
-const MOST_MODEL_LIMITS = 16;
-const MOST_PATTERN_CHARACTERS = 100;
+const MAX_MODEL_LIMITS = 16;
+const MAX_PATTERN_CHARACTERS = 100;
 
-const tooMany = `There may be limits for at most ${MOST_MODEL_LIMITS} model patterns.`;
+const tooMany = `There may be limits for at most ${MAX_MODEL_LIMITS} model patterns.`;
 
 /** By model pattern (`gpt-*`). A request counts on every entry whose pattern fits the caller's name of its model. */
 const LimitsByModel = z
-  .record(z.string().min(1).max(MOST_PATTERN_CHARACTERS), ModelLimits)
+  .record(z.string().min(1).max(MAX_PATTERN_CHARACTERS), ModelLimits)
   .superRefine((all, context) => {
-    if (Object.keys(all).length > MOST_MODEL_LIMITS)
+    if (Object.keys(all).length > MAX_MODEL_LIMITS)
       context.addIssue(problem([], { code: 'invalid_value', openai: tooMany, anthropic: tooMany }));
   });
 

@@ -12,7 +12,7 @@ const NO_SPACE = new Set(['ENOSPC', 'EDQUOT']);
 export function toStorageError(error: unknown): unknown {
   if (!(error instanceof Error && 'code' in error && NO_SPACE.has(String(error.code)))) return error;
   return new GatewayError('storage_full', {
-    message: "The gateway's disk is full. Try again later, and tell whoever runs it.",
+    message: "The gateway's disk is full. Try again later, and tell the person who runs it.",
     cause: error,
   });
 }

@@ -80,7 +80,7 @@ export interface JobQueue<Kinds extends JobKind> {
 const FULL_RETRY_AFTER_SECONDS = 5;
 const AWAY_RETRY_AFTER_SECONDS = 5;
 /** Ended jobs that are remembered per queue, whatever their age. */
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 /**
  * The waiting side of the queues. Its requests fail promptly while Redis is away; cancellations are kept until it is back.
@@ -148,7 +148,7 @@ export async function createJobQueue<Kinds extends JobKind>(
       };
       const id = metering?.subject.id ?? newJobId();
       const waiter = listener.wait(id);
-      const kept = { age: spec.resultRetentionSeconds, count: MOST_REMEMBERED };
+      const kept = { age: spec.resultRetentionSeconds, count: MAX_REMEMBERED };
       const cancel = () => cancelJob({ id, queue: patientQueue, redis: patient, files, settle });
       try {
         await unlessAway(

@@ -17,7 +17,7 @@ import { endTexts, hasEmitted } from './job-texts.ts';
 import { oncePerOutage } from './once-per-outage.ts';
 import { type DoneJob, type JobRun, processJob, wasInterrupted } from './process-job.ts';
 import { retryDelayMs } from './retry-policy.ts';
-import { LAST_WORDS_MS, WorkerStopping } from './running-job.ts';
+import { CLOSE_GRACE_MS, WorkerStopping } from './running-job.ts';
 import type { UploadStore } from './upload-store.ts';
 import { openWorkerChannel } from './worker-channel.ts';
 
@@ -164,7 +164,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
         for (const { stopper } of running.values()) stopper.abort(new WorkerStopping());
       }, drainTimeoutMs);
       const isIdle = running.size === 0 && redis.status !== 'ready';
-      const workMs = isIdle ? 0 : drainTimeoutMs + LAST_WORDS_MS;
+      const workMs = isIdle ? 0 : drainTimeoutMs + CLOSE_GRACE_MS;
       await closeInTime(worker.close(), workMs + GOODBYE_MS);
       clearTimeout(deadline);
       channel.close();

@@ -16,7 +16,7 @@ const MAY_HAVE_BEGUN: ReadonlySet<ErrorCode> = new Set(['upstream_timeout', 'out
 
 const FIRST_DELAY_MS = 500;
 /** A caller waits: one who must wait longer is better told so. */
-const LONGEST_DELAY_MS = 5000;
+const MAX_DELAY_MS = 5000;
 
 /**
  * How long to wait before the next attempt, in milliseconds; undefined when there is none: a caller's mistake, an
@@ -35,5 +35,5 @@ export function retryDelayMs(
   if (!repeatable) return undefined;
   const askedMs = (error.options.retryAfterSeconds ?? 0) * 1000;
   const delayMs = Math.max(askedMs, FIRST_DELAY_MS * 2 ** (attempt - 1));
-  return delayMs > LONGEST_DELAY_MS ? undefined : delayMs;
+  return delayMs > MAX_DELAY_MS ? undefined : delayMs;
 }

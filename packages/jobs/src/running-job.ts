@@ -9,7 +9,7 @@ export class WorkerStopping extends Error {
 }
 
 /** How long a stopped job may take to end by itself. One that ignores its signal is left alone after that. */
-export const LAST_WORDS_MS = 2000;
+export const CLOSE_GRACE_MS = 2000;
 
 /**
  * Runs an attempt until it ends, or until it has been stopped and has not ended soon after. What it still returns after
@@ -26,7 +26,7 @@ export async function runStoppable<Output>(
     signal.addEventListener(
       'abort',
       () => {
-        lastWords = setTimeout(() => reject(signal.reason), LAST_WORDS_MS);
+        lastWords = setTimeout(() => reject(signal.reason), CLOSE_GRACE_MS);
       },
       { once: true },
     );

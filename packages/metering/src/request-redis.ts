@@ -5,7 +5,7 @@ const COMMAND_TIMEOUT_MS = 2000;
 const CONNECT_TIMEOUT_MS = 2000;
 /** A connection that owes an answer for this long is given up and made anew. */
 const SILENCE_MS = 5000;
-const MOST_RECONNECT_DELAY_MS = 1000;
+const MAX_RECONNECT_DELAY_MS = 1000;
 
 /**
  * A connection for commands that a request waits for: with Redis away or frozen they fail within two seconds instead of
@@ -19,5 +19,5 @@ export const createRequestRedis = (url: string): Redis =>
     commandTimeout: COMMAND_TIMEOUT_MS,
     connectTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: SILENCE_MS,
-    retryStrategy: (attempt) => Math.min(attempt * 100, MOST_RECONNECT_DELAY_MS),
+    retryStrategy: (attempt) => Math.min(attempt * 100, MAX_RECONNECT_DELAY_MS),
   });

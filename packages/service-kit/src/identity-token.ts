@@ -7,7 +7,7 @@ const LIFETIME_MS = 60_000;
 /** An identity in use is signed anew after this time, so that no token travels near its end. */
 const RESIGN_MS = 15_000;
 /** Bounds both memories below; when full they start over. */
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 const SignedIdentity = z.object({ identity: Identity, expiresAtMs: z.number() });
 type SignedIdentity = z.infer<typeof SignedIdentity>;
@@ -49,7 +49,7 @@ export function createIdentityVerifier({
     if (content === undefined) {
       content = verify(secret, token);
       if (content === undefined) return undefined;
-      if (verified.size >= MOST_REMEMBERED) verified.clear();
+      if (verified.size >= MAX_REMEMBERED) verified.clear();
       verified.set(token, content);
     }
     if (content.expiresAtMs > now()) return content.identity;

@@ -119,7 +119,7 @@ async function closeAll(resources: AsyncDisposableStack, logger: Logger): Promis
 }
 
 /** How long the last log lines may take to leave: whoever should read them may be stuck. */
-const LAST_LINES_MS = 1000;
+const FLUSH_GRACE_MS = 1000;
 
 /**
  * Ends the process when its last log lines have left, or cannot.
@@ -129,7 +129,7 @@ const LAST_LINES_MS = 1000;
  */
 async function endProcess(process: NodeJS.Process, logger: Logger, code: number): Promise<void> {
   await new Promise<void>((resolve) => {
-    setTimeout(resolve, LAST_LINES_MS);
+    setTimeout(resolve, FLUSH_GRACE_MS);
     logger.flush(() => resolve());
   });
   process.removeAllListeners('exit');
@@ -137,7 +137,7 @@ async function endProcess(process: NodeJS.Process, logger: Logger, code: number)
 }
 
 /** How long a request may take to end after the drain deadline has aborted it, before its socket is destroyed. */
-const LAST_WORDS_MS = 1000;
+const CLOSE_GRACE_MS = 1000;
 
 /** How often connections that have become idle are looked for while draining. */
 const IDLE_CHECK_MS = 50;
@@ -159,7 +159,7 @@ async function drain({ server, sockets }: Serving, deadline: AbortSignal): Promi
   };
   closeIdle();
   const idle = setInterval(closeIdle, IDLE_CHECK_MS);
-  const force = () => setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS);
+  const force = () => setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
   if (deadline.aborted) force();
   else deadline.addEventListener('abort', force, { once: true });
   await closed;

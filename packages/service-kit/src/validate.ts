@@ -139,14 +139,14 @@ function typeNameOf(value: unknown): string {
 }
 
 /** A value is shown back only as far as a person needs it. */
-const MOST_SHOWN = 64;
+const MAX_SHOWN = 64;
 
 function notOneOf(found: unknown, values: readonly string[]): Description {
   const shown = typeof found === 'string' ? found : JSON.stringify(found);
   const quoted = values.map((value) => `'${value}'`);
   return {
     code: 'invalid_value',
-    openai: `Invalid value: '${shown.slice(0, MOST_SHOWN)}'. Supported values are: ${listed(quoted, 'and', ',')}.`,
+    openai: `Invalid value: '${shown.slice(0, MAX_SHOWN)}'. Supported values are: ${listed(quoted, 'and', ',')}.`,
     anthropic: `Input should be ${listed(quoted, 'or', '')}`,
   };
 }

@@ -30,7 +30,7 @@ export interface Supervised<R extends Running> {
 }
 
 const FIRST_DELAY_MS = 200;
-const LONGEST_DELAY_MS = 10_000;
+const MAX_DELAY_MS = 10_000;
 /** Who has run that long is started again without a longer delay. */
 const GOOD_RUN_MS = 60_000;
 
@@ -49,7 +49,7 @@ export async function supervise<R extends Running>(options: SuperviseOptions<R>)
     for (let reason = how; ; ) {
       options.report(`${options.name} ended (${reason}); it is started again in ${delayMs / 1000} s`);
       await delay(delayMs, undefined, { signal });
-      delayMs = Math.min(delayMs * 2, LONGEST_DELAY_MS);
+      delayMs = Math.min(delayMs * 2, MAX_DELAY_MS);
       try {
         current = await options.start(signal, current);
         options.report(`${options.name} runs again`);

@@ -2,10 +2,10 @@ import { Readable } from 'node:stream';
 import type { Dialect } from '@gateway/contracts/gateway-error';
 import type { Candidate } from './catalog.ts';
 import type { ChannelClient } from './channel-client.ts';
+import type { OutputCheck } from './check-first-output.ts';
 import type { Channel } from './configuration/configuration.ts';
 import { Exchange } from './exchange.ts';
 import type { Failure } from './failure.ts';
-import type { Judge } from './judge-first-output.ts';
 import { upstreamHeaders } from './request-headers.ts';
 import type { StreamedBody, UpstreamRequest } from './upstream-request.ts';
 
@@ -16,7 +16,7 @@ export interface AttemptOptions {
   readonly dialect: Dialect;
   readonly work: 'free' | 'paid';
   readonly streamed: boolean;
-  readonly judge: Judge;
+  readonly checkOutput: OutputCheck;
   readonly signal: AbortSignal | undefined;
 }
 

@@ -4,14 +4,14 @@ import type { Dispatcher } from 'undici';
 import { answerFailure } from './answer-failure.ts';
 import type { Candidate } from './catalog.ts';
 import type { ChannelClient } from './channel-client.ts';
+import type { OutputCheck } from './check-first-output.ts';
 import { Deadline, type Limit } from './deadline.ts';
 import { type Failure, failureError } from './failure.ts';
 import type { FailureKind } from './failures.ts';
-import type { Judge } from './judge-first-output.ts';
 import { ReplyBody } from './reply-body.ts';
 import { brokenFailure, connectFailure } from './transport-failure.ts';
 
-/** How much of an error's body, or of an output that cannot be judged yet, is read. */
+/** How much of an error's body, or of an output that cannot be checked yet, is read. */
 const MAX_JUDGED_BYTES = 65_536;
 /** The first output's time limit for streamed replies where the channel has none of its own. */
 const FIRST_OUTPUT_MS = 60_000;
@@ -24,7 +24,7 @@ export interface ExchangeOptions {
   readonly streamed: boolean;
   readonly namesObject: boolean;
   readonly translated: boolean;
-  readonly judge: Judge;
+  readonly checkOutput: OutputCheck;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -37,7 +37,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #deadline: Deadline;
   readonly #settle: (failure: Failure | null) => void;
   /** `refused`: an error's body is read; `open`: the reply has been given out. */
-  #phase: 'judging' | 'refused' | 'open' | 'over' = 'judging';
+  #phase: 'checking' | 'refused' | 'open' | 'over' = 'checking';
   #controller: Dispatcher.DispatchController | null = null;
   #sent = false;
 
@@ -111,12 +111,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#phase === 'over' || chunk.length === 0) return;
     this.body.push(chunk);
     if (this.#phase === 'open') this.#deadline.touch();
-    else if (this.#phase === 'judging') this.#judge(false);
+    else if (this.#phase === 'checking') this.#check(false);
     else if (this.body.waitingBytes > MAX_JUDGED_BYTES) this.#refuse(this.status, '');
   }
 
   onResponseEnd(): void {
-    if (this.#phase === 'judging') this.#judge(true);
+    if (this.#phase === 'checking') this.#check(true);
     else if (this.#phase === 'refused') this.#refuse(this.status, this.body.peek().toString('utf8'));
     if (this.#phase !== 'open') return;
     this.#over();
@@ -147,9 +147,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else this.fail(this.#lost('timeout'), `the time limit "${limit}" ran out`);
   }
 
-  #judge(ended: boolean): void {
+  #check(ended: boolean): void {
     const { status, headers } = this;
-    const verdict = this.#options.judge({ status, headers, bytes: this.body.peek(), ended });
+    const verdict = this.#options.checkOutput({ status, headers, bytes: this.body.peek(), ended });
     if (verdict === 'wait' && !ended && this.body.waitingBytes < MAX_JUDGED_BYTES) return;
     if (typeof verdict === 'object') {
       this.#refuse(verdict.status, verdict.body);

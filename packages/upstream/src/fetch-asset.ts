@@ -19,7 +19,7 @@ export interface Asset {
 }
 
 const MAX_REDIRECTS = 3;
-const LONGEST_MS = 120_000;
+const MAX_FETCH_MS = 120_000;
 
 const failed = (
   reason: string,
@@ -98,7 +98,7 @@ const follow = async (
  */
 export const fetchAsset = async (options: AssetOptions): Promise<Asset> => {
   const { connectMs, totalMs } = options.channel.timeouts;
-  const timeLimit = AbortSignal.timeout(Math.min(totalMs, LONGEST_MS));
+  const timeLimit = AbortSignal.timeout(Math.min(totalMs, MAX_FETCH_MS));
   const signal = options.signal ? AbortSignal.any([options.signal, timeLimit]) : timeLimit;
   const own = new Agent({ allowH2: false, connect: { timeout: connectMs } });
   const others = new Agent({ allowH2: false, connect: publicConnector(connectMs) });

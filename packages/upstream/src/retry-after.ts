@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-const LONGEST_SECONDS = 86_400;
+const MAX_WAIT_SECONDS = 86_400;
 const UNIT_SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600 };
 
 const bounded = (seconds: number): number | null =>
-  Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds, LONGEST_SECONDS) : null;
+  Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds, MAX_WAIT_SECONDS) : null;
 
 const headerText = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value;

@@ -2,10 +2,10 @@ import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
 import { attempt } from './attempt.ts';
 import type { Candidate } from './catalog.ts';
 import type { ChannelClients } from './channel-clients.ts';
+import { checkFirstOutput, type OutputCheck } from './check-first-output.ts';
 import type { Channel } from './configuration/configuration.ts';
 import { type Failure, failureError } from './failure.ts';
 import { failureRule } from './failures.ts';
-import { type Judge, judgeFirstOutput } from './judge-first-output.ts';
 import type { Attempt, Reply } from './reply.ts';
 import { UpstreamReply } from './upstream-reply.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
@@ -29,8 +29,8 @@ export interface SendOptions {
   readonly streamed: boolean;
   /** Fires when the caller leaves. */
   readonly signal?: AbortSignal;
-  /** Replaces `judgeFirstOutput`. */
-  readonly judge?: Judge;
+  /** Replaces `checkFirstOutput`. */
+  readonly checkOutput?: OutputCheck;
   /** Told of every attempt as soon as it has brought its first output or failed. */
   readonly onAttempt?: (attempt: Attempt) => void;
 }
@@ -63,7 +63,7 @@ const busyAttempt = ({ name }: Channel): Attempt => ({
  * caller most, when none does or when another must not be tried.
  */
 export const send = async (clients: ChannelClients, options: SendOptions): Promise<Reply> => {
-  const { candidates, signal, onAttempt, dialect, work, streamed, judge = judgeFirstOutput } = options;
+  const { candidates, signal, onAttempt, dialect, work, streamed, checkOutput = checkFirstOutput } = options;
   const attempts: Attempt[] = [];
   const record = (one: Attempt): void => {
     attempts.push(one);
@@ -94,7 +94,7 @@ export const send = async (clients: ChannelClients, options: SendOptions): Promi
       dialect,
       work,
       streamed,
-      judge,
+      checkOutput,
       signal,
     });
     record({

@@ -33,7 +33,7 @@ interface AdminClientOptions {
 }
 
 const TIMEOUT_MS = 15_000;
-const MOST_PER_PAGE = '200';
+const MAX_PER_PAGE = '200';
 /** Headers take no other characters. */
 const NOT_PRINTABLE = /[^\x20-\x7e]/g;
 
@@ -86,7 +86,7 @@ export function createAdminClient({
       const items: unknown[] = [];
       let cursor: string | undefined;
       do {
-        const page = Page.parse(await call('GET', path, { limit: MOST_PER_PAGE, cursor }));
+        const page = Page.parse(await call('GET', path, { limit: MAX_PER_PAGE, cursor }));
         items.push(...page.data);
         cursor = page.next ?? undefined;
       } while (cursor !== undefined);

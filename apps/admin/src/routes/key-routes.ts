@@ -20,11 +20,11 @@ import {
   RotatedKeyReply,
 } from './schemas.ts';
 
-const MOST_GRACE_SECONDS = 90 * 86_400;
+const MAX_GRACE_SECONDS = 90 * 86_400;
 
 const Rotation = z.strictObject({
   /** How long the secret before works on. */
-  graceSeconds: z.int().min(0).max(MOST_GRACE_SECONDS).default(0),
+  graceSeconds: z.int().min(0).max(MAX_GRACE_SECONDS).default(0),
 });
 const KeyPatch = KeySettings.partial();
 

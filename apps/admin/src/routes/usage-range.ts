@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const DAY_MS = 86_400_000;
 const DEFAULT_MS = 30 * DAY_MS;
-const MOST_MS = 800 * DAY_MS;
+const MAX_RANGE_MS = 800 * DAY_MS;
 
 const Moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 const EXPECTED = 'A date such as 2026-11-20 (UTC), or a time with its zone such as 2026-11-20T08:00:00Z.';
@@ -26,7 +26,7 @@ export function rangeOf(
   const toMs = to === undefined ? nowMs : Date.parse(to);
   const fromMs = from === undefined ? toMs - DEFAULT_MS : Date.parse(from);
   if (fromMs >= toMs) throw wrong("'from' must lie before 'to'.");
-  if (toMs - fromMs > MOST_MS) throw wrong('A range may be at most 800 days long.');
+  if (toMs - fromMs > MAX_RANGE_MS) throw wrong('A range may be at most 800 days long.');
   return { fromMs, toMs };
 }
 

@@ -16,7 +16,7 @@ import type { Attempt } from '@gateway/upstream/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { RequestHandler } from 'express';
 import { estimateSpeech, withTokensTold } from '../metering/speech-usage.ts';
-import { judgeAudio } from './judge-audio.ts';
+import { checkAudio } from './check-audio.ts';
 import { speechCandidates } from './speech-candidates.ts';
 import { audioStream, speechEventStream } from './speech-stream.ts';
 
@@ -72,7 +72,7 @@ export const speechHandler =
           body: bodyFor(candidate, body, speech),
         }),
         onAttempt: (attempt) => asked.push(attempt),
-        judge: judgeAudio(speech.stream_format === 'sse'),
+        checkOutput: checkAudio(speech.stream_format === 'sse'),
         dialect: context.dialect,
         signal: context.signal,
         work: 'paid',

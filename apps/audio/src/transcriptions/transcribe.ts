@@ -9,7 +9,7 @@ import type { JobAct } from '@gateway/jobs/job-act';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
-import { type Judge, judgeFirstOutput } from '@gateway/upstream/judge-first-output';
+import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/check-first-output';
 import type { Reply } from '@gateway/upstream/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateTranscription, usageOfTranscription } from '../metering/transcription-usage.ts';
@@ -30,9 +30,9 @@ const TRANSCRIPT_MAX_BYTES = 32 * 1024 * 1024;
 /** Deltas that were not requested are read for the transcript that they make. */
 const unheard = () => Promise.resolve();
 
-/** As every reply is judged, but a text under the content type of JSON is a transcript too: no other request is made for it. */
-const judgeTranscript: Judge = (first) => {
-  const verdict = judgeFirstOutput(first);
+/** As every reply is checked, but a text under the content type of JSON is a transcript too: no other request is made for it. */
+const checkTranscript: OutputCheck = (first) => {
+  const verdict = checkFirstOutput(first);
   const isText = /^\s*[^\s<]/.test(first.bytes.toString('latin1', 0, 128));
   const isJson = first.headers['content-type']?.startsWith('application/json') ?? false;
   return typeof verdict === 'object' && verdict.body === '' && isJson && isText ? 'accept' : verdict;
@@ -62,7 +62,7 @@ export const transcribe = ({ upstream, uploads }: TranscribeOptions): JobAct<'au
       dialect: 'openai',
       work: 'free',
       streamed: input.stream,
-      judge: judgeTranscript,
+      checkOutput: checkTranscript,
       signal,
     });
     const { price } = model;

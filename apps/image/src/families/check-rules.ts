@@ -10,7 +10,7 @@ type Request = ImageEditRequest;
 type Check = (request: Request, rules: ImageRules) => void;
 
 /** A value is shown back only as far as a person needs it. */
-const MOST_SHOWN = 64;
+const MAX_SHOWN = 64;
 
 const refuse = (code: ErrorCode, member: string, message: string): GatewayError =>
   new GatewayError(code, { path: [member], message });
@@ -24,7 +24,7 @@ const notOneOf = (member: string, value: string, values: readonly string[], more
   return refuse(
     'invalid_value',
     member,
-    `Invalid value: '${value.slice(0, MOST_SHOWN)}'. Supported values are: ${supported}${more}.`,
+    `Invalid value: '${value.slice(0, MAX_SHOWN)}'. Supported values are: ${supported}${more}.`,
   );
 };
 

@@ -13,7 +13,7 @@ export interface ImageHeader {
 type Source = Pick<FileHandle, 'read'>;
 
 /** More parts than this before the one that counts, and a file is taken for unreadable. */
-const MOST_PARTS = 10_000;
+const MAX_PARTS = 10_000;
 
 async function bytesAt(file: Source, position: number, length: number): Promise<Buffer | undefined> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
@@ -31,7 +31,7 @@ async function pngHeader(file: Source): Promise<ImageHeader | undefined> {
   const colourType = first.readUInt8(17);
   let hasAlpha = colourType === 4 || colourType === 6;
   let position = 33;
-  for (let part = 0; !hasAlpha && part < MOST_PARTS; part += 1) {
+  for (let part = 0; !hasAlpha && part < MAX_PARTS; part += 1) {
     const head = await bytesAt(file, position, 8);
     const type = head?.toString('latin1', 4, 8);
     if (head === undefined || type === 'IDAT' || type === 'IEND') break;
@@ -47,7 +47,7 @@ const isFrame = (marker: number): boolean =>
 
 async function jpegHeader(file: Source): Promise<ImageHeader | undefined> {
   let position = 2;
-  for (let part = 0; part < MOST_PARTS; part += 1) {
+  for (let part = 0; part < MAX_PARTS; part += 1) {
     const head = await bytesAt(file, position, 4);
     if (head === undefined || head.readUInt8(0) !== 0xff) return undefined;
     const marker = head.readUInt8(1);

@@ -1,7 +1,7 @@
 import type { FilePart, FormRules } from '@gateway/forms/form-rules';
 
 const MEBIBYTE = 1024 * 1024;
-const MOST_IMAGES = 16;
+const MAX_IMAGES = 16;
 const IMAGE_MEBIBYTES = 50;
 const MASK_MEBIBYTES = 4;
 
@@ -18,12 +18,12 @@ export const EDIT_FORM: FormRules = {
       name: 'image',
       // As clients really name them: `image`, `image[]`, `image[0]`.
       names: /^image(?:\[\d*\])?$/,
-      most: MOST_IMAGES,
+      most: MAX_IMAGES,
       maxBytes: IMAGE_MEBIBYTES * MEBIBYTE,
       tooMany: {
         code: 'array_above_max_length',
         path: ['image'],
-        message: `Invalid 'image': array too long. Expected an array with maximum length ${MOST_IMAGES}, but got more.`,
+        message: `Invalid 'image': array too long. Expected an array with maximum length ${MAX_IMAGES}, but got more.`,
       },
       tooLarge: tooLarge('image', IMAGE_MEBIBYTES),
     },

@@ -12,7 +12,7 @@ import { imageTypeOf } from '../files/image-type.ts';
 const EDITABLE: readonly string[] = ['image/jpeg', 'image/png', 'image/webp'];
 const FIRST_BYTES = 1024;
 /** A mask may have to be decoded, to invert it; this bounds the memory that takes. */
-const MOST_MASK_PIXELS = 40_000_000;
+const MAX_MASK_PIXELS = 40_000_000;
 
 export interface EditImages {
   readonly images: readonly Upload[];
@@ -87,8 +87,8 @@ async function inspectMask(
       'mask',
       `The mask must have the size of the first image, ${image?.width}x${image?.height}, but has ${header.width}x${header.height}.`,
     );
-  if (header.width * header.height > MOST_MASK_PIXELS)
-    throw refuse('invalid_image_format', 'mask', `The mask has more than ${MOST_MASK_PIXELS} pixels.`);
+  if (header.width * header.height > MAX_MASK_PIXELS)
+    throw refuse('invalid_image_format', 'mask', `The mask has more than ${MAX_MASK_PIXELS} pixels.`);
   return upload;
 }
 

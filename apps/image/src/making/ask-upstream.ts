@@ -2,13 +2,13 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { parseJson } from '@gateway/contracts/json-depth';
 import { ImagesReply } from '@gateway/contracts/openai/images';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
-import { type Judge, judgeFirstOutput } from '@gateway/upstream/judge-first-output';
+import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/check-first-output';
 import type { Attempt, Reply } from '@gateway/upstream/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Prepared } from './generation-request.ts';
 
 /** Ten images of the largest size, in base64. */
-const MOST_REPLY_BYTES = 400 * 1024 * 1024;
+const MAX_REPLY_BYTES = 400 * 1024 * 1024;
 
 interface AskOptions {
   readonly upstream: Upstream;
@@ -40,22 +40,22 @@ export async function askForImages({
     work: 'paid',
     streamed,
     signal,
-    judge,
+    checkOutput: checkImages,
     ...(onAttempt && { onAttempt }),
   });
   return { reply, dropped };
 }
 
 /** A 200 with broken JSON was paid for: no other provider may be asked. */
-const judge: Judge = (first) => {
-  const verdict = judgeFirstOutput(first);
+const checkImages: OutputCheck = (first) => {
+  const verdict = checkFirstOutput(first);
   const isJson = first.headers['content-type']?.startsWith('application/json') ?? false;
   return typeof verdict === 'object' && verdict.body === '' && isJson ? 'accept' : verdict;
 };
 
 /** @throws {GatewayError} `upstream_failed`, not to be repeated, for what is no reply with images */
 export async function readImagesReply(reply: Reply): Promise<ImagesReply> {
-  const bytes = await reply.bytes(MOST_REPLY_BYTES);
+  const bytes = await reply.bytes(MAX_REPLY_BYTES);
   try {
     return ImagesReply.parse(parseJson(bytes.toString()));
   } catch (error) {

@@ -9,7 +9,7 @@ import { imageTypeOf } from '../files/image-type.ts';
 import { badReply } from './ask-upstream.ts';
 import type { ImageMaker } from './image-maker.ts';
 
-const MOST_IMAGE_BYTES = 100 * 1024 * 1024;
+const MAX_IMAGE_BYTES = 100 * 1024 * 1024;
 const FETCH_ATTEMPTS = 3;
 const FETCH_PAUSE_MS = 250;
 const DATA_URL = /^data:[^,]*;base64,/;
@@ -74,7 +74,7 @@ async function bytesOf(
 async function fetchImage(upstream: ImageMaker['upstream'], url: string, channel: Channel): Promise<Buffer> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const { bytes } = await upstream.fetchAsset({ url, channel, maxBytes: MOST_IMAGE_BYTES });
+      const { bytes } = await upstream.fetchAsset({ url, channel, maxBytes: MAX_IMAGE_BYTES });
       return bytes;
     } catch (error) {
       if (attempt === FETCH_ATTEMPTS) throw error;

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
-import type { Judge } from '@gateway/upstream/judge-first-output';
+import type { OutputCheck } from '@gateway/upstream/check-first-output';
 import type { Attempt, Reply } from '@gateway/upstream/reply';
 import { type CallOutcome, failedWith } from './outcome.ts';
 import type { PrepareAttempt, PreparedAttempt } from './prepared-attempt.ts';
@@ -12,13 +12,13 @@ interface Candidates {
   readonly candidates: readonly Candidate[];
   readonly prepare: PrepareAttempt;
   /** Replaces the check of a reply's first output. */
-  readonly judge?: Judge;
+  readonly checkOutput?: OutputCheck;
 }
 
 /** Attempts one candidate after the other until one answers, and writes its reply to the caller. Never rejects. */
 export async function attemptCandidates(call: TextCall, options: Candidates): Promise<CallOutcome> {
   const { context, services, endpoint, request } = call;
-  const { candidates, prepare, judge } = options;
+  const { candidates, prepare, checkOutput } = options;
   const sent: { readonly candidate: Candidate; readonly attempt: PreparedAttempt }[] = [];
   const attempts: Attempt[] = [];
   let reply: Reply;
@@ -33,7 +33,7 @@ export async function attemptCandidates(call: TextCall, options: Candidates): Pr
       },
       dialect: endpoint.dialect,
       streamed: request.streamed,
-      ...(judge && { judge }),
+      ...(checkOutput && { checkOutput }),
       onAttempt: (attempt) => attempts.push(attempt),
     });
   } catch (error) {

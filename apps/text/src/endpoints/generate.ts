@@ -16,8 +16,8 @@ export function createGenerateHandler(endpoint: TextEndpoint, services: TextServ
     const candidates = await candidatesFor(opened);
     const reservation = await reserve(opened);
     const call = { ...opened, reservation };
-    const judge = call.request.streamed ? {} : { judge: checkWholeReply };
-    const outcome = await attemptCandidates(call, { candidates, prepare: prepareFor(call), ...judge });
+    const check = call.request.streamed ? {} : { checkOutput: checkWholeReply };
+    const outcome = await attemptCandidates(call, { candidates, prepare: prepareFor(call), ...check });
     void settle(call, reservation, outcome);
     if (outcome.thrown !== undefined) throw outcome.thrown;
   };

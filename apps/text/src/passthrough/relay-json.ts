@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { RequestContext } from '@gateway/service-kit/request-context';
-import type { Judge } from '@gateway/upstream/judge-first-output';
-import { judgeFirstOutput } from '@gateway/upstream/judge-first-output';
+import type { OutputCheck } from '@gateway/upstream/check-first-output';
+import { checkFirstOutput } from '@gateway/upstream/check-first-output';
 import type { Reply } from '@gateway/upstream/reply';
 import { isObject, type JsonObject, parseObject } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
@@ -19,8 +19,8 @@ const MAX_REPLY_BYTES = 64 * 1024 * 1024;
  * Checks a reply that is not streamed by its whole body, as far as that is short, so that another channel is tried
  * where the body is no JSON object. An event stream is checked by its beginning.
  */
-export const checkWholeReply: Judge = (first) => {
-  const verdict = judgeFirstOutput(first);
+export const checkWholeReply: OutputCheck = (first) => {
+  const verdict = checkFirstOutput(first);
   if (verdict !== 'accept' || isEventStream(first.headers)) return verdict;
   if (!first.ended) return 'wait';
   return bodyOf(first.bytes) === null ? { status: 502, body: '' } : 'accept';

@@ -26,7 +26,7 @@ const MESSAGE_RULES: Readonly<Record<string, z.ZodType>> = {
   tool: z.looseObject({ content: Content, tool_call_id: z.string() }),
 };
 
-/** What a tool must bring, by its type; tools of other types are the provider's to judge. */
+/** What a tool must bring, by its type; tools of other types are the provider's to decide. */
 const TOOL_RULES: Readonly<Record<string, z.ZodType>> = {
   function: z.looseObject({ function: Named }),
   custom: z.looseObject({ custom: Named }),

@@ -17,7 +17,7 @@ const MessageItem = z.looseObject({
 const FunctionTool = z.looseObject({ name: z.string().min(1) });
 const FileSearchTool = z.looseObject({ vector_store_ids: z.array(z.string()).min(1) });
 
-/** What a tool must bring, by its type; tools of other types are the provider's to judge. */
+/** What a tool must bring, by its type; tools of other types are the provider's to decide. */
 const TOOL_RULES: Readonly<Record<string, z.ZodType>> = {
   function: FunctionTool,
   custom: FunctionTool,

@@ -39,7 +39,7 @@ export const AuditEntry = z.object({
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
 /** The oldest entries beyond this number are dropped, a few more or less. */
-export const MOST_AUDIT_ENTRIES = 100_000;
+export const MAX_AUDIT_ENTRIES = 100_000;
 
 interface AuditRequest {
   readonly limit: number;

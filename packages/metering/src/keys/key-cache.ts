@@ -11,8 +11,8 @@ const TOLERATED_MS = 60_000;
 const PATIENCE_MS = 50;
 /** How long an unknown secret is refused without asking again. */
 const UNKNOWN_MS = 1000;
-const MOST_KNOWN = 50_000;
-const MOST_UNKNOWN = 10_000;
+const MAX_KNOWN = 50_000;
+const MAX_UNKNOWN = 10_000;
 
 export interface KeyCache {
   /**
@@ -73,7 +73,7 @@ export function createKeyCache({
       before !== undefined && same(before.identity, found.identity) ? before.identity : found.identity;
     known.delete(secret);
     known.set(secret, { identity, expiresAtMs: found.expiresAtMs, confirmedAtMs: askedAtMs });
-    dropOldest(known, MOST_KNOWN, (key) => key.confirmedAtMs + TOLERATED_MS <= askedAtMs);
+    dropOldest(known, MAX_KNOWN, (key) => key.confirmedAtMs + TOLERATED_MS <= askedAtMs);
     unknown.delete(secret);
     return identity;
   };
@@ -82,7 +82,7 @@ export function createKeyCache({
     known.delete(secret);
     unknown.delete(secret);
     unknown.set(secret, { untilMs: askedAtMs + UNKNOWN_MS });
-    dropOldest(unknown, MOST_UNKNOWN, ({ untilMs }) => untilMs <= askedAtMs);
+    dropOldest(unknown, MAX_UNKNOWN, ({ untilMs }) => untilMs <= askedAtMs);
   };
 
   /** Limits and budgets cannot be kept without Redis, so keys that have any do not go on. */

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { type Actor, type AuditEntry, MOST_AUDIT_ENTRIES } from '../audit/audit-log.ts';
+import { type Actor, type AuditEntry, MAX_AUDIT_ENTRIES } from '../audit/audit-log.ts';
 import { loadScript } from '../load-script.ts';
 import { askRedis } from './ask-redis.ts';
 import { redisNames } from './redis-names.ts';
@@ -26,7 +26,7 @@ export interface RecordChange {
 export type ChangeRecord = (change: RecordChange) => Promise<boolean>;
 
 const CHANGE_RECORD = loadScript(new URL('./change-record.lua', import.meta.url));
-const MOST_ATTEMPTS = 10;
+const MAX_ATTEMPTS = 10;
 
 export function createRecordChanger({ redis, now }: { redis: Redis; now: () => number }): ChangeRecord {
   return async ({ id, record, index, before, after, begin = [], end = [], by, audit }) => {
@@ -44,7 +44,7 @@ export function createRecordChanger({ redis, now }: { redis: Redis; now: () => n
         after === null ? '' : JSON.stringify(after),
         id,
         JSON.stringify(entry),
-        MOST_AUDIT_ENTRIES,
+        MAX_AUDIT_ENTRIES,
         begin.length,
       ),
     );
@@ -54,7 +54,7 @@ export function createRecordChanger({ redis, now }: { redis: Redis; now: () => n
 
 /** Reads and changes until nobody came between; undefined from `attempt` means that somebody did. */
 export async function untilChanged<T>(id: string, attempt: () => Promise<T | undefined>): Promise<T> {
-  for (let count = 0; count < MOST_ATTEMPTS; count += 1) {
+  for (let count = 0; count < MAX_ATTEMPTS; count += 1) {
     const done = await attempt();
     if (done !== undefined) return done;
   }

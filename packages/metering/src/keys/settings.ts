@@ -2,10 +2,10 @@ import { type Budget, BudgetPeriod, EndpointScope, Limits } from '@gateway/contr
 import { DECIMAL, problem } from '@gateway/contracts/wire-types';
 import { z } from 'zod';
 
-const MOST_LABELS = 50;
+const MAX_LABELS = 50;
 const MICRO_PER_USD = 1e6;
 /** A thousand million dollars in micro-dollars is far inside what numbers hold exactly, in Redis' scripts too. */
-const MOST_USD = 1e9;
+const MAX_USD = 1e9;
 
 export const name = z.string().min(1).max(200);
 export const instant = z.iso.datetime({ offset: true });
@@ -32,7 +32,7 @@ const BudgetSettings = z.strictObject({
   usd: z
     .number()
     .min(0, { error: DECIMAL })
-    .max(MOST_USD, { error: DECIMAL })
+    .max(MAX_USD, { error: DECIMAL })
     .superRefine((usd, context) => {
       if (!isWholeMicroUsd(usd)) context.addIssue(refused('A budget has at most six decimals.'));
     }),
@@ -43,8 +43,8 @@ const BudgetSettings = z.strictObject({
 type BudgetSettings = z.infer<typeof BudgetSettings>;
 
 const labels = z.record(z.string().min(1).max(100), z.string().max(500)).superRefine((all, context) => {
-  if (Object.keys(all).length > MOST_LABELS)
-    context.addIssue(refused(`There may be at most ${MOST_LABELS} labels.`));
+  if (Object.keys(all).length > MAX_LABELS)
+    context.addIssue(refused(`There may be at most ${MAX_LABELS} labels.`));
 });
 
 /** What whoever manages a key decides. Absent `models` or `endpoints` mean all of them. Times are ISO 8601. */

@@ -52,14 +52,14 @@ function isoWeek(date: string): string {
 }
 
 /** No period is longer, not even with a change of clocks. */
-const LONGEST_PERIOD_MS = 32 * DAY_MS;
+const MAX_PERIOD_MS = 32 * DAY_MS;
 
 /** The first moment that no longer belongs to the period of `atMs`, in Unix milliseconds; null for `total`. */
 export function periodEndMs(period: BudgetPeriod, timeZone: string, atMs: number): number | null {
   if (period === 'total') return null;
   const current = periodOf(period, timeZone, atMs);
   let inside = Math.floor(atMs);
-  let outside = inside + LONGEST_PERIOD_MS;
+  let outside = inside + MAX_PERIOD_MS;
   while (outside - inside > 1) {
     const middle = Math.floor((inside + outside) / 2);
     if (periodOf(period, timeZone, middle) === current) inside = middle;

@@ -94,7 +94,7 @@ const LEASE_MS = 60_000;
 const UPKEEP_EVERY_MS = 15_000;
 const RETRY_AFTER_SECONDS = 2;
 /** Reservations of unknown fate that are remembered; those beyond run out by themselves. */
-const MOST_DOUBTFUL = 10_000;
+const MAX_DOUBTFUL = 10_000;
 
 /** One per process: reserves and settles, keeps leases alive, sweeps up after processes that are gone, replays the spool. */
 export function createMeter(options: MeterOptions): Meter {
@@ -208,7 +208,7 @@ export function createMeter(options: MeterOptions): Meter {
       }
       const answer = await reserving.catch((cause: unknown) => {
         open.delete(subject.id);
-        if (doubtful.size < MOST_DOUBTFUL) doubtful.add(subject.id);
+        if (doubtful.size < MAX_DOUBTFUL) doubtful.add(subject.id);
         throw new GatewayError('service_unavailable', {
           message: `The gateway cannot check this key's limits at the moment. Please try again in ${RETRY_AFTER_SECONDS} seconds.`,
           retryAfterSeconds: RETRY_AFTER_SECONDS,

@@ -58,7 +58,7 @@ export function refuseUnpriced(model: string, accounts: readonly Account[], onRe
 function budgetExhausted({ owner, period }: Extract<Charge, { kind: 'budget' }>): GatewayError {
   const whose = owner.startsWith('team:') ? "your team's budget" : "this key's budget";
   const when = period === 'total' ? '' : ` for this ${period}`;
-  const message = `You exceeded your current quota: ${whose}${when} does not cover this request. Ask whoever gave you the key.`;
+  const message = `You exceeded your current quota: ${whose}${when} does not cover this request. Ask the person who gave you the key.`;
   return new GatewayError('budget_exhausted', message);
 }
 

@@ -29,7 +29,7 @@ interface RefusalCountsOptions {
 const FLUSH_EVERY_MS = 1000;
 const SECONDS_PER_DAY = 86_400;
 /** Bounds the memory while Redis is away; further kinds of refusals are not counted then. */
-const MOST_PENDING = 10_000;
+const MAX_PENDING = 10_000;
 const HOUR_LENGTH = 'YYYY-MM-DDTHH'.length;
 
 export function createRefusalCounts({ redis, now, keepSumsDays }: RefusalCountsOptions): RefusalCounts {
@@ -41,7 +41,7 @@ export function createRefusalCounts({ redis, now, keepSumsDays }: RefusalCountsO
     const fields = pending.get(hour) ?? new Map<string, number>();
     pending.set(hour, fields);
     const before = fields.get(field);
-    if (before === undefined && size >= MOST_PENDING) return;
+    if (before === undefined && size >= MAX_PENDING) return;
     if (before === undefined) size += 1;
     fields.set(field, (before ?? 0) + amount);
   };

@@ -32,8 +32,8 @@ export function createCountHandler(count: CountEndpoint, services: TextServices)
       candidate.protocol === count.endpoint.protocol
         ? preparePassthrough(call, candidate)
         : prepareCountTranslation(call, candidate, count);
-    const judge = call.request.streamed ? {} : { judge: checkWholeReply };
-    const { thrown } = await attemptCandidates(call, { candidates, prepare, ...judge });
+    const check = call.request.streamed ? {} : { checkOutput: checkWholeReply };
+    const { thrown } = await attemptCandidates(call, { candidates, prepare, ...check });
     if (isUnknownPath(thrown)) return estimate(call, count);
     if (thrown !== undefined) throw thrown;
   };

@@ -20,7 +20,7 @@ export interface Disguised {
 
 /** `wait` asks again when more has come, or when the body has ended. */
 export type Verdict = 'accept' | 'wait' | Disguised;
-export type Judge = (first: FirstOutput) => Verdict;
+export type OutputCheck = (first: FirstOutput) => Verdict;
 
 /** The status that an error type or code would have had outside a stream. */
 const STATUS_OF: Readonly<Record<string, number>> = {
@@ -80,7 +80,7 @@ const ERROR_BODY = /^\s*\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error")/;
  * Finds the error that some providers send with a 200: an error object for a body, an error event before any other,
  * a page of HTML, or something that is not the JSON it says it is. Looks at a few bytes only.
  */
-export const judgeFirstOutput: Judge = ({ headers, bytes, ended }) => {
+export const checkFirstOutput: OutputCheck = ({ headers, bytes, ended }) => {
   const type = headers['content-type'] ?? '';
   const start = bytes.toString('latin1', 0, LOOKED_AT_BYTES);
   if (type.startsWith('text/event-stream')) {

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { judgeFirstOutput } from './judge-first-output.ts';
+import { checkFirstOutput } from './check-first-output.ts';
 import { startProvider, startUpstream } from './provider-for-tests.ts';
 
 const SSE = 'text/event-stream; charset=utf-8';
 const JSON_TYPE = 'application/json';
 
-const judge = (type: string, text: string, ended = true) =>
-  judgeFirstOutput({ status: 200, headers: { 'content-type': type }, bytes: Buffer.from(text), ended });
+const check = (type: string, text: string, ended = true) =>
+  checkFirstOutput({ status: 200, headers: { 'content-type': type }, bytes: Buffer.from(text), ended });
 
 test.for([
   [SSE, 'event: response.created\ndata: {"type":"response.created","response":{"error":null}}\n\n'],
@@ -20,7 +20,7 @@ test.for([
   ['audio/mpeg', '{"error":'],
   ['text/plain', 'error'],
 ] as const)('of type %s, %s is a beginning', ([type, text]) => {
-  expect(judge(type, text)).toBe('accept');
+  expect(check(type, text)).toBe('accept');
 });
 
 test.for([
@@ -34,12 +34,12 @@ test.for([
   [JSON_TYPE, 'garbage', 502],
   ['text/html', '<html>', 502],
 ] as const)('of type %s, %s is an error like an HTTP status %d', ([type, text, status]) => {
-  expect(judge(type, text)).toMatchObject({ status });
+  expect(check(type, text)).toMatchObject({ status });
 });
 
 test('an error that has not come whole is waited for', () => {
-  expect(judge(SSE, 'event: error\ndata: {"type":"err', false)).toBe('wait');
-  expect(judge(JSON_TYPE, '{"error":{"mess', false)).toBe('wait');
+  expect(check(SSE, 'event: error\ndata: {"type":"err', false)).toBe('wait');
+  expect(check(JSON_TYPE, '{"error":{"mess', false)).toBe('wait');
 });
 
 test('an error event before any other output is followed by another channel', async () => {
@@ -69,12 +69,12 @@ test('an error event before any other output is followed by another channel', as
 test.for(['constructor', '__proto__'])('an error of the type %s has no status of its own', (type) => {
   const body = JSON.stringify({ type: 'error', error: { type, code: type, message: 'No.' } });
   const headers = { 'content-type': 'application/json' };
-  const verdict = judgeFirstOutput({ status: 200, headers, bytes: Buffer.from(body), ended: true });
+  const verdict = checkFirstOutput({ status: 200, headers, bytes: Buffer.from(body), ended: true });
   expect(verdict).toEqual({ status: 502, body });
 });
 
 test.for([400, 429, 503])('an error that says its status as a number has that status: %d', (code) => {
   const bytes = Buffer.from(`data: {"error":{"code":${code},"message":"no","type":"x"}}\n\n`);
   const headers = { 'content-type': 'text/event-stream' };
-  expect(judgeFirstOutput({ status: 200, headers, bytes, ended: false })).toMatchObject({ status: code });
+  expect(checkFirstOutput({ status: 200, headers, bytes, ended: false })).toMatchObject({ status: code });
 });

@@ -1,15 +1,15 @@
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
-import { type Judge, judgeFirstOutput } from '@gateway/upstream/judge-first-output';
+import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/check-first-output';
 
 /** What calls itself text or JSON is not audio; audio itself often comes under a wrong type. */
 const NOT_AUDIO = /^(?:text\/|application\/(?:json|problem|xml))/;
 const BROKEN = { status: 502, body: '' };
 
 /** Finds replies that are no speech before any of it is passed on, so that another channel can be asked. */
-export const judgeAudio =
-  (takesEvents: boolean): Judge =>
+export const checkAudio =
+  (takesEvents: boolean): OutputCheck =>
   (first) => {
-    const verdict = judgeFirstOutput(first);
+    const verdict = checkFirstOutput(first);
     if (verdict !== 'accept') return verdict;
     if (first.ended && first.bytes.length === 0) return BROKEN;
     if (isEventStream(first.headers)) return takesEvents ? 'accept' : BROKEN;
