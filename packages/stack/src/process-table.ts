@@ -117,7 +117,7 @@ const EACH = [
   },
 ] as const satisfies readonly ProcessRow[];
 
-/** Where replicas are named, and what a caller asks for, it is by these names in either mode. */
+/** The services and workers have these names in either mode. */
 export type ProcessName = (typeof EACH)[number]['name'];
 
 /** As few processes as there can be. */
