@@ -3,7 +3,13 @@ import { ENDPOINTS, type Endpoint, type ServiceName } from '@gateway/contracts/e
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Identity, INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import { createPathTable, paramsOf, pathOf } from '@gateway/contracts/path-table';
-import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response } from 'express';
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express';
 import { checkRequest } from './check-request.ts';
 import { isStray } from './edge-connection.ts';
 import { type Metrics, pageOf } from './metrics.ts';
@@ -62,10 +68,10 @@ export function createService(options: ServiceAppOptions): Service {
 
 /** Gives a request that has passed no Express app what handlers know of Express. */
 function asExpress(handle: Handle): Dispatch {
-  const prototypes = express();
+  const app = bareExpress();
   return (endpoint, plainRequest, plainResponse, arrival) => {
-    const request: Request = Object.setPrototypeOf(plainRequest, prototypes.request);
-    const response: Response = Object.setPrototypeOf(plainResponse, prototypes.response);
+    const request: Request = Object.setPrototypeOf(plainRequest, app.request);
+    const response: Response = Object.setPrototypeOf(plainResponse, app.response);
     request.res = response;
     response.req = request;
     handle(endpoint, request, response, arrival);
@@ -107,11 +113,16 @@ const notThroughGateway = (): GatewayError =>
     message: 'This service answers only requests that came through the gateway. Call the gateway itself.',
   });
 
-/** Express sees only requests that are well-formed: it would answer others itself. */
-function createServiceApp(options: ServiceAppOptions, handle: Handle): RequestListener {
+function bareExpress(): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
+  return app;
+}
+
+/** Express sees only requests that are well-formed: it would answer others itself. */
+function createServiceApp(options: ServiceAppOptions, handle: Handle): RequestListener {
+  const app = bareExpress();
   app.use(findEndpoint(options, handle));
   mountHealth(app, options.readiness, { tellMissing: true });
   mountMetrics(app, pageOf(options.metrics));

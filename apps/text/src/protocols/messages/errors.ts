@@ -2,6 +2,9 @@ import type { ErrorCode } from '@gateway/contracts/error-codes';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { lookUp } from '@gateway/contracts/look-up';
 import { anthropicError } from '@gateway/service-kit/error-response';
+
+import { notFoundFault } from '@gateway/upstream/not-found';
+
 import { type JsonObject, objectAt, textAt } from '../../wire/json-object.ts';
 import { type CleanText, upstreamError } from '../../wire/public-message.ts';
 import { namedFrame } from '../../wire/sse-frames.ts';
@@ -33,9 +36,18 @@ export function decodeMessagesError(
   const code =
     error?.type === 'invalid_request_error' && CONTEXT_TOO_LONG.test(message)
       ? 'context_length_exceeded'
-      : (lookUp(CODE_OF_TYPE, error?.type) ?? 'upstream_failed');
+      : error?.type === 'not_found_error' && isOfCaller(message)
+        ? 'object_not_found'
+        : (lookUp(CODE_OF_TYPE, error?.type) ?? 'upstream_failed');
   return upstreamError(code, message, clean);
 }
+
+/** Whether what is missing is something that the request names, as with a 404. */
+const isOfCaller = (message: string): boolean =>
+  notFoundFault(
+    { code: null, type: 'not_found_error', param: null, detail: null, tokens: null, message },
+    '',
+  ) === 'caller';
 
 /** What the upstream's own `error` event calls its failure. */
 export function errorTypeOf(event: JsonObject): string | null {
