@@ -48,6 +48,25 @@ test('a reply that its service breaks off is a failure of the service for the ed
   for (const line of lines) expect(line).toMatchObject({ outcome: 'failed' });
 });
 
+test('every endpoint answers without a warning of Node in the log', async () => {
+  const answers = [
+    await ask('request-for-text'),
+    await ask(
+      'request-for-an-image',
+      { model: 'dall-e-3', prompt: 'A lighthouse' },
+      '/v1/images/generations',
+    ),
+    await ask(
+      'request-for-speech',
+      { model: 'gpt-4o-mini-tts', voice: 'alloy', input: 'Hello.' },
+      '/v1/audio/speech',
+    ),
+  ];
+  for (const reply of answers) expect((await reply.arrayBuffer()).byteLength).toBeGreaterThan(0);
+  await waitFor(() => linesOf('request-for-speech').length === 2);
+  expect(gateway.lines.map(({ text }) => text).filter((text) => text.includes('Warning'))).toEqual([]);
+});
+
 test('one page of metrics shows all parts, every metric once', async () => {
   await (await ask('request-that-is-counted')).text();
   const page = await (await fetch(`${gateway.stack.edgeMetricsUrl}/metrics`)).text();

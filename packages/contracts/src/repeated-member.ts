@@ -10,9 +10,7 @@ export function countMembers(value: unknown): number {
     for (const entry of value) if (typeof entry === 'object') count += countMembers(entry);
     return count;
   }
-  for (const inner of Object.values(value)) {
-    count += typeof inner === 'object' ? 1 + countMembers(inner) : 1;
-  }
+  for (const inner of Object.values(value)) count += typeof inner === 'object' ? 1 + countMembers(inner) : 1;
   return count;
 }
 
