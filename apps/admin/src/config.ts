@@ -10,7 +10,7 @@ export const AdminConfig = ProcessSettings.extend({
   GATEWAY_CONFIG: z.string().default('gateway.yaml'),
   /** In whose midnight budgets begin anew. */
   GATEWAY_TIME_ZONE: setting.timeZone(),
-  /** The bearer token of this service. Whoever has it can make keys. */
+  /** The bearer token of this service. It lets its owner make keys. */
   GATEWAY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters'),
   /** Set by `npm start`: by it the command line knows this service from another one on its port. */
   ADMIN_INSTANCE_KEY: z.string().min(32, 'must have at least 32 characters').optional(),

@@ -3,7 +3,7 @@ import type { Express } from 'express';
 
 /**
  * How the command line knows that it speaks with the admin service of its own data folder before it sends the token: `npm start` gives a key to the
- * service and puts it, beside the service's address, into a file that only its owner can read. Whoever answers a challenge with this proof has it.
+ * service and puts it, beside the service's address, into a file that only its owner can read. An answer with this proof comes from a process that has it.
  */
 const PATH = '/instance';
 const MAX_CHALLENGE_CHARS = 100;

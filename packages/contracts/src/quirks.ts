@@ -79,7 +79,7 @@ export type QuirksInput = z.input<typeof Quirks>;
 export const QuirkSettings = z.unknown().transform((value, context): QuirksInput => {
   const result = Quirks.safeParse(value);
   if (!result.success) {
-    // Without their texts: whoever checks the whole says it in words of its own.
+    // Without their texts: the check of the whole request has words of its own.
     for (const { message: _, ...issue } of result.error.issues) context.addIssue({ ...issue, inst: Quirks });
     return z.NEVER;
   }

@@ -10,7 +10,7 @@ import { type FilePart, type FormRefusal, type FormRules, UTF8_NAMES } from './f
 import { PartHeads } from './part-heads.ts';
 import { storeFile } from './store-file.ts';
 
-/** A file of the form. It belongs to whoever read the form. */
+/** A file of the form. It belongs to the reader of the form. */
 export interface ReceivedFile {
   /** The name of its `FilePart`. */
   readonly part: string;

@@ -15,7 +15,7 @@ export const JobEnvelope = z.strictObject({
   inputId: z.string(),
   /** Every file that the job is given, its input among them. They are deleted when it has ended. */
   uploads: z.array(z.string()),
-  /** What was reserved for it, for whoever ends it to settle. Absent: it is not metered. */
+  /** What was reserved for it, for the process that ends it to settle. Absent: it is not metered. */
   metering: JobMetering.optional(),
 });
 export type JobEnvelope = z.infer<typeof JobEnvelope>;

@@ -10,7 +10,7 @@ export const CANCEL_CHANNEL = `${QUEUE_PREFIX}:cancel`;
 export const ASK_CHANNEL = `${QUEUE_PREFIX}:ask`;
 export const ANSWER_CHANNEL = `${QUEUE_PREFIX}:answer`;
 
-/** Says that a job is cancelled, for whoever comes to it later; holds its record. */
+/** Says that a job is cancelled, for the process that takes it later; holds its record. */
 export const cancelledKey = (jobId: string): string => `${QUEUE_PREFIX}:cancelled:${jobId}`;
 
 /** The texts that a job has emitted and its reader has not taken yet. */

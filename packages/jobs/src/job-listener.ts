@@ -113,7 +113,7 @@ interface WaiterOptions {
 function createWaiter(jobId: string, { redis, onError, onSettled }: WaiterOptions): Waiting {
   const texts = createTextChannel();
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-  // Whoever asks for the outcome gets the rejection; nobody need ask.
+  // A request for the outcome gets the rejection; there may be none.
   promise.catch(() => undefined);
   const reader = createTextReader(redis, jobId, texts.push);
   let isStored = false;

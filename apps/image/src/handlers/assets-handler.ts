@@ -8,7 +8,7 @@ import type { ImageService } from './image-service.ts';
 /** Only images are handed out; a job's stored output lies in the same place. */
 const IMAGE = /^image\//;
 
-/** `GET` and `HEAD /v1/images/assets/{id}`: an image, to whoever has its signed URL. */
+/** `GET` and `HEAD /v1/images/assets/{id}`: an image, to anybody with its signed URL. */
 export const assetsHandler =
   ({ assets, secret, now }: Pick<ImageService, 'assets' | 'secret' | 'now'>): RequestHandler =>
   async (request, response) => {
