@@ -78,7 +78,7 @@ export type Identity = z.infer<typeof Identity>;
 
 /** Headers between the edge and the services. The edge removes them from what a caller sends. */
 export const INTERNAL_HEADERS = {
-  /** The first header of every request of the edge, by which a service knows where one begins. */
+  /** Begins every request of the edge, after `host` and `connection`; a service knows by it where a request begins. */
   edge: 'x-gateway-edge',
   identity: 'x-gateway-identity',
   requestId: 'x-request-id',

@@ -103,7 +103,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
 
   const process = async (job: Job, token = '') => {
     const jobId = job.id ?? '';
-    // A worker that could not reach Redis for a while loses its claims, but not its work: whoever is given such a job
+    // A worker that could not reach Redis for a while loses its claims, but not its work: the worker that is given such a job
     // leaves it to the one who is doing it.
     const here = running.get(jobId);
     if (here !== undefined) return returnedBy(job, here);

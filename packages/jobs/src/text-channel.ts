@@ -1,4 +1,4 @@
-/** Texts on their way from whoever pushes to one reader, in order. Bounded by what the pusher may push. */
+/** Texts on their way from one writer to one reader, in order. Bounded by what the writer may push. */
 export interface TextChannel extends AsyncIterable<string> {
   push(text: string): void;
   /** Nothing more comes; the reader's loop ends after what is left. */

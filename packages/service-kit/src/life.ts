@@ -118,7 +118,7 @@ async function closeAll(resources: AsyncDisposableStack, logger: Logger): Promis
   await resources.disposeAsync().catch((error: unknown) => logger.error({ err: error }, 'close failed'));
 }
 
-/** How long the last log lines may take to leave: whoever should read them may be stuck. */
+/** How long the last log lines may take to leave: their reader may be stuck. */
 const FLUSH_GRACE_MS = 1000;
 
 /**

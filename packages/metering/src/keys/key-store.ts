@@ -77,7 +77,7 @@ export interface KeyStore {
 
 interface KeyStoreOptions {
   readonly redis: Redis;
-  /** GATEWAY_SECRET: whoever has only the database cannot try secrets against it. */
+  /** GATEWAY_SECRET: with the database alone nobody can try secrets against it. */
   readonly gatewaySecret: string;
   readonly now: () => number;
   readonly onBroken?: ReportBroken;

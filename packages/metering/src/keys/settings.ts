@@ -47,7 +47,7 @@ const labels = z.record(z.string().min(1).max(100), z.string().max(500)).superRe
     context.addIssue(refused(`There may be at most ${MAX_LABELS} labels.`));
 });
 
-/** What whoever manages a key decides. Absent `models` or `endpoints` mean all of them. Times are ISO 8601. */
+/** What the manager of a key decides. Absent `models` or `endpoints` mean all of them. Times are ISO 8601. */
 export const KeySettings = z.strictObject({
   name,
   team: TeamName.optional(),

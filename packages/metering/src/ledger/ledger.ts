@@ -59,7 +59,7 @@ export interface Ledger {
 /** What the script answers to a reservation: 0 or the number of the charge that refuses, and numbers that go with it. */
 const ReserveAnswer = z.array(z.number());
 
-/** What a reservation remembers for whoever settles it in place of the process that is gone. */
+/** What a reservation remembers for the process that settles it after its own is gone. */
 const About = z.object({ subject: UsageSubject, estimate: UsageResult });
 type About = z.infer<typeof About>;
 const parseAbout = (text: string): About => About.parse(JSON.parse(text));
