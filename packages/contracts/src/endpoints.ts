@@ -1,5 +1,6 @@
 import type { Dialect } from './gateway-error.ts';
 import type { EndpointScope } from './identity.ts';
+import type { JobArea } from './jobs.ts';
 
 export type ServiceName = 'text' | 'image' | 'audio';
 
@@ -27,6 +28,18 @@ const row = (
   auth: Endpoint['auth'] = 'key',
 ): Endpoint => ({ method, path, service, scope, auth, summary });
 
+/** What callers can do with the jobs of one area; a key sees its own only. */
+function jobRows(area: JobArea, service: ServiceName, scope: Endpoint['scope']): Endpoint[] {
+  const jobs = `/v1/${area}/jobs`;
+  return [
+    row('GET', jobs, service, scope, 'List your jobs, newest first'),
+    row('GET', `${jobs}/{id}`, service, scope, 'Read how a job stands'),
+    row('DELETE', `${jobs}/{id}`, service, scope, 'Cancel a job, or remove its result'),
+    row('GET', `${jobs}/{id}/result`, service, scope, "Fetch a job's result, as waiting would have given it"),
+    row('GET', `${jobs}/{id}/events`, service, scope, "Follow a job's changes as server-sent events"),
+  ];
+}
+
 /** Every path that callers can reach. The edge routes by it, the services mount by it, `/openapi.json` is made from it. */
 export const ENDPOINTS: readonly Endpoint[] = [
   row('POST', '/v1/responses', 'text', 'responses', 'Generate a response'),
@@ -43,14 +56,16 @@ export const ENDPOINTS: readonly Endpoint[] = [
   row('POST', '/v1/images/generations', 'image', 'images', 'Generate images from a prompt'),
   row('POST', '/v1/images/edits', 'image', 'images', 'Edit images by a prompt'),
   row('GET', '/v1/images/assets/{id}', 'image', null, 'Fetch an image by its signed URL', 'public'),
+  ...jobRows('images', 'image', 'images'),
   row('POST', '/v1/audio/speech', 'audio', 'speech', 'Turn text into speech'),
   row('POST', '/v1/audio/transcriptions', 'audio', 'transcriptions', 'Turn speech into text'),
+  ...jobRows('audio', 'audio', null),
   row('GET', '/v1/key', 'edge', null, "Read what is left of your key's limits and budget"),
 ];
 
 /** Whether a caller may be held until a queued job has ended (`JOB_WAIT_LIMIT_MS`). */
 export const mayWaitForJob = ({ method, scope }: Endpoint): boolean =>
-  method === 'POST' && (scope === 'images' || scope === 'transcriptions');
+  method === 'POST' && (scope === 'images' || scope === 'speech' || scope === 'transcriptions');
 
 /** Paths of the protocols that are not offered, though a path with `{id}` fits them: no name of an object. */
 export const PATHS_NOT_OFFERED: ReadonlySet<string> = new Set(['/v1/responses/compact']);

@@ -1,8 +1,13 @@
 import { z } from 'zod';
 
 /** What kinds of work are queued. */
-export const JobKind = z.enum(['image.generation', 'image.edit', 'audio.transcription']);
+export const JobKind = z.enum(['image.generation', 'image.edit', 'audio.transcription', 'audio.speech']);
 export type JobKind = z.infer<typeof JobKind>;
+
+/** Jobs are listed and found below `/v1/images/jobs` or `/v1/audio/jobs`. */
+export type JobArea = 'images' | 'audio';
+
+export const jobAreaOf = (kind: JobKind): JobArea => (kind.startsWith('image.') ? 'images' : 'audio');
 
 export const JobStatus = z.enum(['queued', 'in_progress', 'completed', 'failed', 'cancelled']);
 export type JobStatus = z.infer<typeof JobStatus>;
@@ -29,6 +34,28 @@ export const PublicJob = z.strictObject({
   error: z.record(z.string(), z.unknown()).nullable(),
 });
 export type PublicJob = z.infer<typeof PublicJob>;
+
+/** A page of a key's jobs, newest first. */
+export const PublicJobList = z.strictObject({
+  object: z.literal('list'),
+  data: z.array(PublicJob),
+  first_id: z.string().nullable(),
+  /** What the next page's `after` is. */
+  last_id: z.string().nullable(),
+  has_more: z.boolean(),
+});
+export type PublicJobList = z.infer<typeof PublicJobList>;
+
+/** The query of a list of jobs. */
+export const JobListQuery = z.object({
+  status: JobStatus.optional(),
+  /** The `last_id` of the page before. */
+  after: z.string().max(100).optional(),
+  limit: z.coerce.number().int().min(1).max(100).optional(),
+  /** Finds the one job that a request with this `Idempotency-Key` made. */
+  idempotency_key: z.string().max(255).optional(),
+});
+export type JobListQuery = z.infer<typeof JobListQuery>;
 
 // Payloads are strict: both ends are ours. A queued job outlives a deploy, so a member that is added later is
 // optional at first.
@@ -59,6 +86,8 @@ export const ImageGenerationInput = z.strictObject({
   model: z.string(),
   /** The caller's JSON members, without `model` and `response_format`. */
   parameters: z.record(z.string(), z.unknown()),
+  /** Partial images are wanted as they come; the worker emits them. */
+  stream: z.boolean().optional(),
   responseFormat: ImageResponseFormat,
   /** The caller wants an error rather than have a member left out. */
   strict: z.boolean(),
@@ -71,6 +100,7 @@ export const ImageEditInput = z.strictObject({
   fields: FormFields,
   images: z.array(Upload).min(1),
   mask: Upload.nullable(),
+  stream: z.boolean().optional(),
   responseFormat: ImageResponseFormat,
   strict: z.boolean(),
 });
@@ -98,6 +128,8 @@ export const ImageOutput = z.strictObject({
   /** How many upstream calls it took. */
   upstreamAttempts: z.int().min(1),
   costMicroUsd,
+  /** What the caller wanted, for who fetches the result later. Absent in outputs of jobs from before results could be fetched. */
+  responseFormat: ImageResponseFormat.optional(),
 });
 export type ImageOutput = z.infer<typeof ImageOutput>;
 
@@ -126,3 +158,22 @@ export const TranscriptionOutput = z.strictObject({
   costMicroUsd,
 });
 export type TranscriptionOutput = z.infer<typeof TranscriptionOutput>;
+
+export const SpeechInput = z.strictObject({
+  model: z.string(),
+  /** The caller's JSON members, without `model`. */
+  parameters: z.record(z.string(), z.unknown()),
+});
+export type SpeechInput = z.infer<typeof SpeechInput>;
+
+/** Speech, done: what the reply's body would have been lies in the asset store. */
+export const SpeechOutput = z.strictObject({
+  assetId: z.string(),
+  contentType: z.string(),
+  sizeBytes: z.int().min(0),
+  characters: z.int().min(0),
+  channel: z.string(),
+  upstreamAttempts: z.int().min(1),
+  costMicroUsd,
+});
+export type SpeechOutput = z.infer<typeof SpeechOutput>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { dialectOf, ENDPOINTS, type Endpoint } from './endpoints.ts';
+import { JOB_SCHEMAS, jobOperation } from './job-operations.ts';
 import { REQUEST_BODIES, type RequestBody } from './request-bodies.ts';
 
 type Json = Record<string, unknown>;
@@ -35,12 +36,14 @@ const errorReply = (description: string, path: string) => ({
 
 function operation(endpoint: Endpoint): Json {
   const body = REQUEST_BODIES[`${endpoint.method} ${endpoint.path}`];
-  const parameters = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+  const job = jobOperation(endpoint);
+  const inPath = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
     required: true,
     schema: { type: 'string' },
   }));
+  const parameters = [...inPath, ...(job?.parameters ?? [])];
   return {
     summary: endpoint.summary,
     tags: [endpoint.service],
@@ -61,6 +64,7 @@ function operation(endpoint: Endpoint): Json {
         }),
     responses: {
       200: { description: "As the endpoint's protocol has it." },
+      ...job?.responses,
       '4XX': errorReply('The request was refused; the message says what to do.', endpoint.path),
       '5XX': errorReply('The gateway or the provider behind it failed.', endpoint.path),
     },
@@ -74,6 +78,7 @@ const COMPONENTS = {
     apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
   },
   schemas: {
+    ...JOB_SCHEMAS,
     OpenAIError: {
       type: 'object',
       required: ['error'],

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { type Endpoint, mayWaitForJob } from './endpoints.ts';
+import { JobListQuery, PublicJob, PublicJobList } from './jobs.ts';
+
+type Json = Record<string, unknown>;
+
+/** What `/openapi.json` says of an operation besides what every operation has. */
+interface JobOperation {
+  readonly parameters: readonly Json[];
+  readonly responses: Json;
+}
+
+function schemaOf(schema: z.ZodType): Json {
+  const { $schema: _, ...rest }: Json = z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12' });
+  return rest;
+}
+
+/** The schemas that the operations below refer to. */
+export const JOB_SCHEMAS: Readonly<Record<string, Json>> = {
+  Job: schemaOf(PublicJob),
+  JobList: schemaOf(PublicJobList),
+};
+
+const json = (description: string, name: string): Json => ({
+  description,
+  content: { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } },
+});
+
+const header = (name: string, description: string): Json => ({
+  name,
+  in: 'header',
+  required: false,
+  description,
+  schema: { type: 'string' },
+});
+
+/** Of the endpoints whose work may be a job. */
+const MAKES_JOBS: JobOperation = {
+  parameters: [
+    header('Prefer', "'respond-async' answers 202 with a job at once; 'wait=N' waits up to N seconds first."),
+    header(
+      'Idempotency-Key',
+      'The same request again joins the first one or gets its kept result, for 24 hours.',
+    ),
+  ],
+  responses: {
+    202: {
+      ...json('The job, where the Prefer header asks for one.', 'Job'),
+      headers: {
+        Location: { schema: { type: 'string' } },
+        'Preference-Applied': { schema: { type: 'string' } },
+      },
+    },
+  },
+};
+
+const listParameters = (): Json[] => {
+  const { properties } = schemaOf(JobListQuery);
+  const known = z.record(z.string(), z.unknown()).catch({}).parse(properties);
+  return Object.entries(known).map(([name, schema]) => ({ name, in: 'query', required: false, schema }));
+};
+
+/** By `METHOD` and what follows `/v1/{area}/jobs`. */
+const OF_JOBS: ReadonlyMap<string, JobOperation> = new Map([
+  ['GET ', { parameters: listParameters(), responses: { 200: json('A page of jobs.', 'JobList') } }],
+  ['GET /{id}', { parameters: [], responses: { 200: json('The job.', 'Job') } }],
+  [
+    'DELETE /{id}',
+    { parameters: [], responses: { 200: json('The job, cancelled or without its result.', 'Job') } },
+  ],
+  [
+    'GET /{id}/result',
+    {
+      parameters: [],
+      responses: { 200: { description: 'Status, content type and body as waiting would have given.' } },
+    },
+  ],
+  [
+    'GET /{id}/events',
+    {
+      parameters: [header('Last-Event-ID', 'Goes on after this event.')],
+      responses: {
+        200: { description: 'Events until the job has ended.', content: { 'text/event-stream': {} } },
+        204: { description: 'All events up to the end have been sent.' },
+      },
+    },
+  ],
+]);
+
+const JOBS_PATH = /^\/v1\/(?:images|audio)\/jobs(.*)$/;
+
+export function jobOperation(endpoint: Endpoint): JobOperation | undefined {
+  if (mayWaitForJob(endpoint)) return MAKES_JOBS;
+  const [, rest] = JOBS_PATH.exec(endpoint.path) ?? [];
+  return rest === undefined ? undefined : OF_JOBS.get(`${endpoint.method} ${rest}`);
+}
