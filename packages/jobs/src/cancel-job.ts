@@ -6,10 +6,10 @@ import type { Redis } from 'ioredis';
 import { JOBS } from './catalog.ts';
 import { parseEnvelope } from './job-envelope.ts';
 import type { JobFiles } from './job-files.ts';
-import { CANCEL_CHANNEL, cancelledKey } from './job-keys.ts';
+import { CANCEL_CHANNEL, cancelledKey, endedKey } from './job-keys.ts';
 import { jobCancelled } from './job-listener.ts';
 import { type JobMetering, type SettleJob, settlementOf } from './job-metering.ts';
-import { recordOf } from './job-record.ts';
+import { hasEnded, recordOf } from './job-record.ts';
 
 interface CancelOptions {
   readonly id: string;
@@ -29,16 +29,11 @@ export async function cancelJob({ id, queue, redis, files, settle }: CancelOptio
   if (job === undefined) return false;
   const kind = JobKind.parse(job.name);
   const record = await recordOf(kind, id, job, files);
-  if (record.status !== 'queued' && record.status !== 'in_progress') return true;
+  if (hasEnded(record) || (await redis.exists(endedKey(id))) === 1) return true;
   const finishedAtMs = Date.now();
   const { resultRetentionSeconds } = JOBS[kind];
-  const cancelled = {
-    ...record,
-    status: 'cancelled',
-    finishedAtMs,
-    expiresAtMs: finishedAtMs + resultRetentionSeconds * 1000,
-  };
-  await redis.set(cancelledKey(id), JSON.stringify(cancelled), 'EX', resultRetentionSeconds);
+  const cancelled = { ...record, status: 'cancelled', finishedAtMs, expiresAtMs: null };
+  await redis.set(cancelledKey(id), JSON.stringify(cancelled), 'EX', 2 * resultRetentionSeconds);
   const removed = await queue.remove(id);
   await redis.publish(CANCEL_CHANNEL, id);
   if (removed !== 1) return true;

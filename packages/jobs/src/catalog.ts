@@ -3,6 +3,8 @@ import {
   ImageGenerationInput,
   ImageOutput,
   type JobKind,
+  SpeechInput,
+  SpeechOutput,
   TranscriptionInput,
   TranscriptionOutput,
 } from '@gateway/contracts/jobs';
@@ -13,6 +15,7 @@ interface Payloads {
   'image.generation': { input: ImageGenerationInput; output: ImageOutput };
   'image.edit': { input: ImageEditInput; output: ImageOutput };
   'audio.transcription': { input: TranscriptionInput; output: TranscriptionOutput };
+  'audio.speech': { input: SpeechInput; output: SpeechOutput };
 }
 export type JobInput<Kind extends JobKind> = Payloads[Kind]['input'];
 export type JobOutput<Kind extends JobKind> = Payloads[Kind]['output'];
@@ -25,6 +28,8 @@ export interface JobSpec<Kind extends JobKind = JobKind> {
   readonly output: z.ZodType<JobOutput<Kind>>;
   /** Ids of the uploads that the job reads; they are deleted when it has ended. */
   readonly uploadsOf: (input: JobInput<Kind>) => string[];
+  /** Ids of the assets that its output names; they go with it. */
+  readonly assetsOf: (output: JobOutput<Kind>) => string[];
   /** `paid` work is never begun twice; `free` work may be repeated after a worker's death. */
   readonly work: 'paid' | 'free';
   /** How often it is tried while the upstream says that it did not begin (`free`: or that it failed). */
@@ -35,24 +40,30 @@ export interface JobSpec<Kind extends JobKind = JobKind> {
   readonly timeLimitMs: number;
   /** How long a caller is held, from enqueue to end. */
   readonly waitLimitMs: number;
+  /** How long a job may wait that goes on without its caller. */
+  readonly queueLimitMs: number;
   /** How many one worker process runs at a time, unless it is told otherwise. */
   readonly concurrency: number;
-  /** How long the outcome is remembered. */
+  /** How long the result is kept. That there was one is remembered twice as long. */
   readonly resultRetentionSeconds: number;
 }
 
 const MINUTE_MS = 60_000;
+const DAY_SECONDS = 86_400;
+
+const kept = { queueLimitMs: DAY_SECONDS * 1000, resultRetentionSeconds: DAY_SECONDS } as const;
 
 const image = {
   queue: 'image',
   output: ImageOutput,
+  assetsOf: ({ images }: ImageOutput) => images.map(({ assetId }) => assetId),
   work: 'paid',
   attempts: 2,
   takeovers: 3,
   timeLimitMs: 10 * MINUTE_MS,
   waitLimitMs: JOB_WAIT_LIMIT_MS,
   concurrency: 8,
-  resultRetentionSeconds: 3600,
+  ...kept,
 } as const;
 
 /** Every kind of job. */
@@ -68,15 +79,33 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
     input: TranscriptionInput,
     output: TranscriptionOutput,
     uploadsOf: ({ file }) => [file.uploadId],
+    assetsOf: () => [],
     work: 'free',
     attempts: 3,
     takeovers: 2,
     timeLimitMs: 10 * MINUTE_MS,
     waitLimitMs: JOB_WAIT_LIMIT_MS,
     concurrency: 8,
-    resultRetentionSeconds: 3600,
+    ...kept,
+  },
+  'audio.speech': {
+    queue: 'speech',
+    input: SpeechInput,
+    output: SpeechOutput,
+    uploadsOf: () => [],
+    assetsOf: ({ assetId }) => [assetId],
+    work: 'paid',
+    attempts: 2,
+    takeovers: 3,
+    timeLimitMs: 10 * MINUTE_MS,
+    waitLimitMs: JOB_WAIT_LIMIT_MS,
+    concurrency: 8,
+    ...kept,
   },
 };
 
 /** The longest that a job lives: for how long what was reserved for it stands, unless somebody settles it. */
-export const longestLifeMs = (kind: JobKind): number => JOBS[kind].waitLimitMs + JOBS[kind].timeLimitMs;
+export function longestLifeMs(kind: JobKind, { isDetached }: { isDetached: boolean }): number {
+  const { waitLimitMs, queueLimitMs, timeLimitMs } = JOBS[kind];
+  return (isDetached ? queueLimitMs : waitLimitMs) + timeLimitMs;
+}

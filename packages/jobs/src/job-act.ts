@@ -1,6 +1,6 @@
-import type { JobKind } from '@gateway/contracts/jobs';
+import { JobKind } from '@gateway/contracts/jobs';
 import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
-import type { JobInput, JobOutput } from './catalog.ts';
+import { JOBS, type JobInput, type JobOutput } from './catalog.ts';
 
 /** What a running job may know and do. */
 export interface JobContext {
@@ -36,3 +36,12 @@ export interface JobAct<Kind extends JobKind> {
 }
 
 export type JobActs<Kinds extends JobKind = JobKind> = { readonly [Kind in Kinds]?: JobAct<Kind> };
+
+/** The acts of each queue: a worker serves one. */
+export function actsByQueue(acts: JobActs): JobActs[] {
+  const kinds = JobKind.options.filter((kind) => acts[kind] !== undefined);
+  const queues = Map.groupBy(kinds, (kind) => JOBS[kind].queue);
+  return [...queues.values()].map((own) =>
+    own.reduce<JobActs>((all, kind) => Object.assign(all, { [kind]: acts[kind] }), {}),
+  );
+}

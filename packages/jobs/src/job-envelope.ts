@@ -17,6 +17,10 @@ export const JobEnvelope = z.strictObject({
   uploads: z.array(z.string()),
   /** What was reserved for it, for the process that ends it to settle. Absent: it is not metered. */
   metering: JobMetering.optional(),
+  /** It goes on without its caller, and what it emits is kept for whoever comes later. */
+  isDetached: z.boolean().optional(),
+  /** Where the claim of its idempotency key stands. It runs only as long as no other job has taken that over. */
+  claim: z.string().optional(),
 });
 export type JobEnvelope = z.infer<typeof JobEnvelope>;
 
@@ -34,7 +38,10 @@ const InlineInput = z.object({ model: z.string() });
 
 /** What is known of a queued job. */
 export interface QueuedJob
-  extends Pick<JobEnvelope, 'keyId' | 'requestId' | 'model' | 'uploads' | 'metering'> {
+  extends Pick<
+    JobEnvelope,
+    'keyId' | 'requestId' | 'model' | 'uploads' | 'metering' | 'isDetached' | 'claim'
+  > {
   /** In a file, or in the envelope itself: then the waiting service expects the output in the job as well. */
   readonly input: { readonly inputId: string } | { readonly inline: unknown };
 }
@@ -66,8 +73,9 @@ export const JobRecord = z.strictObject({
   createdAtMs: z.number(),
   startedAtMs: z.number().nullable(),
   finishedAtMs: z.number().nullable(),
-  /** When the outcome is forgotten. */
+  /** When the result goes. */
   expiresAtMs: z.number().nullable(),
   error: SerializedError.nullable(),
+  claim: z.string().optional(),
 });
 export type JobRecord = z.infer<typeof JobRecord>;

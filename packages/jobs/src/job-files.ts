@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { GatewayError, SerializedError } from '@gateway/contracts/gateway-error';
+import type { JobKind } from '@gateway/contracts/jobs';
 import { type AssetStore, assetId } from './asset-store.ts';
+import { JOBS } from './catalog.ts';
 import { writeWhole } from './file-area.ts';
 import { decodeFailure, encodeFailure } from './job-failure.ts';
 import type { UploadStore } from './upload-store.ts';
@@ -55,6 +57,18 @@ export async function outputOf(files: JobFiles, jobId: string): Promise<unknown>
   });
   if (output === undefined) throw missing('The job was done, but its result cannot be found.');
   return output;
+}
+
+/** Deletes a job's output, and the assets that it names. */
+export async function removeOutput<Kind extends JobKind>(
+  assets: Pick<AssetStore, 'open' | 'delete'>,
+  jobId: string,
+  kind: Kind,
+): Promise<void> {
+  const spec = JOBS[kind];
+  const output = spec.output.safeParse(await readJson(assets, outputId(jobId)));
+  const named = output.success ? spec.assetsOf(output.data) : [];
+  await Promise.all([...named, outputId(jobId)].map((id) => assets.delete(id)));
 }
 
 /** A reason that is longer than this lies in a file: a provider's error body may be of any length. */

@@ -1,4 +1,5 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import type { JobArea } from '@gateway/contracts/jobs';
 
 /** Before every key of the queues. The braces keep them in one slot of a Redis Cluster, as BullMQ's scripts need. */
 export const QUEUE_PREFIX = 'gateway:{jobs}';
@@ -13,6 +14,20 @@ export const ANSWER_CHANNEL = `${QUEUE_PREFIX}:answer`;
 /** Says that a job is cancelled, for the process that takes it later; holds its record. */
 export const cancelledKey = (jobId: string): string => `${QUEUE_PREFIX}:cancelled:${jobId}`;
 
+/** What became of a job that a worker has ended. */
+export const endedKey = (jobId: string): string => `${QUEUE_PREFIX}:ended:${jobId}`;
+
+/** A job that is done outside the queues, and the sign of life of the process that does it. */
+export const directKey = (jobId: string): string => `${QUEUE_PREFIX}:direct:${jobId}`;
+export const directLeaseKey = (jobId: string): string => `${QUEUE_PREFIX}:direct-lease:${jobId}`;
+
+/** The ids of a key's jobs in one area, by when they were made. */
+export const jobListKey = (area: JobArea, keyId: string): string => `${QUEUE_PREFIX}:list:${area}:${keyId}`;
+
+/** Which job has a key's idempotency key. What callers sent stands there as a digest: it may be long, or a secret. */
+export const claimKey = (keyId: string, idempotencyKey: string): string =>
+  `${QUEUE_PREFIX}:claim:${keyId}:${createHash('sha256').update(idempotencyKey).digest('base64url')}`;
+
 /** The texts that a job has emitted and its reader has not taken yet. */
 export const textsKey = (jobId: string): string => `${QUEUE_PREFIX}:texts:${jobId}`;
 
@@ -21,3 +36,6 @@ export const eventsKey = (queue: string): string => `${QUEUE_PREFIX}:${queue}:ev
 
 /** `job_` and 128 random bits. */
 export const newJobId = (): string => `job_${randomBytes(16).toString('hex')}`;
+
+/** Whether a text that a caller sent can be a job's id at all. */
+export const isJobId = (text: string): boolean => /^job_[0-9a-f]{32}$/.test(text);

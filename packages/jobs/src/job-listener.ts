@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Queue, QueueEvents } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { closeInTime, GOODBYE_MS } from './close-in-time.ts';
+import type { FindJob } from './find-job.ts';
 import { outcomeUnknown, toJobError } from './job-failure.ts';
 import { failureOf, type JobFiles, outputOf, readOutput } from './job-files.ts';
 import { eventsKey, QUEUE_PREFIX } from './job-keys.ts';
@@ -22,8 +23,16 @@ export interface Waiter {
 
 /** Hears what becomes of one queue's jobs and tells those who wait. */
 export interface JobListener {
-  /** To be called before the job is stored, so that nothing is missed. */
-  wait(jobId: string): Waiter;
+  /**
+   * To be called before the job is stored, so that nothing is missed.
+   *
+   * @param options.keepsTexts others may read the job's texts too, so they are not dropped as they are read
+   */
+  wait(jobId: string, options: { keepsTexts: boolean }): Waiter;
+  /** Tells those who wait for a job what has become of it before they did. */
+  lookUp(jobId: string): Promise<void>;
+  /** Calls back whenever something may have changed about a job, until it is stopped. */
+  watch(jobId: string, onChange: () => void): { stop(): void };
   close(): Promise<void>;
 }
 
@@ -31,6 +40,7 @@ interface ListenerOptions {
   readonly queue: Queue;
   readonly redis: Redis;
   readonly files: JobFiles;
+  readonly find: FindJob;
   readonly onError: (error: unknown) => void;
 }
 
@@ -47,14 +57,21 @@ interface Waiting extends Waiter {
  * Reads the queue's event stream from the place where it ends now. Reading goes on there after a lost connection, so
  * that no event is missed; should the stream have been cut meanwhile, the jobs waited for are looked up once.
  */
-export async function listenToJobs({ queue, redis, files, onError }: ListenerOptions): Promise<JobListener> {
-  const waiters = new Map<string, Waiting>();
+export async function listenToJobs(options: ListenerOptions): Promise<JobListener> {
+  const { queue, redis, files, find, onError } = options;
+  const waiters = createRegister<Waiting>();
+  const watchers = createRegister<() => void>();
   const [last] = await redis.xrevrange(eventsKey(queue.name), '+', '-', 'COUNT', 1);
   const events = new QueueEvents(queue.name, {
     connection: redis,
     prefix: QUEUE_PREFIX,
     lastEventId: last?.[0] ?? '0-0',
   });
+  const tellWatchers = ({ jobId }: { jobId: string }) => {
+    for (const onChange of watchers.of(jobId)) onChange();
+  };
+  const endAll = (jobId: string, outcome: () => Promise<Outcome>) =>
+    Promise.all(waiters.of(jobId).map((waiter) => waiter.end(outcome)));
   const made = (jobId: string) => async (): Promise<Outcome> => ({ output: await outputOf(files, jobId) });
   const failed = (jobId: string, reason: string) => async (): Promise<Outcome> => ({
     error: await failureOf(files, jobId, reason),
@@ -64,35 +81,58 @@ export async function listenToJobs({ queue, redis, files, onError }: ListenerOpt
     return output === undefined ? { error: outcomeUnknown() } : { output };
   };
   events.on('error', onError);
-  events.on('progress', ({ jobId }) => void waiters.get(jobId)?.readTexts().catch(onError));
-  events.on('completed', ({ jobId }) => void waiters.get(jobId)?.end(made(jobId)));
-  events.on('failed', ({ jobId, failedReason }) => void waiters.get(jobId)?.end(failed(jobId, failedReason)));
-  events.on('removed', ({ jobId }) => waiters.get(jobId)?.settle({ error: jobCancelled() }));
+  events.on('progress', ({ jobId }) => {
+    for (const waiter of waiters.of(jobId)) waiter.readTexts().catch(onError);
+  });
+  events.on('completed', ({ jobId }) => void endAll(jobId, made(jobId)));
+  events.on('failed', ({ jobId, failedReason }) => void endAll(jobId, failed(jobId, failedReason)));
+  events.on('removed', ({ jobId }) => {
+    for (const waiter of waiters.of(jobId)) waiter.settle({ error: jobCancelled() });
+  });
+  events.on('active', tellWatchers);
+  events.on('waiting', tellWatchers);
+  events.on('delayed', tellWatchers);
+  events.on('progress', tellWatchers);
+  events.on('completed', tellWatchers);
+  events.on('failed', tellWatchers);
+  events.on('removed', tellWatchers);
 
-  /** The state first, then the job: one that ends in between is heard of by its event. */
-  const lookUp = async () => {
-    for (const [jobId, waiter] of waiters) {
-      if (!waiter.isStored) continue;
-      const state = await queue.getJobState(jobId);
-      await waiter.readTexts();
-      if (state === 'completed') await waiter.end(made(jobId));
-      else if (state === 'unknown') await waiter.end(lost(jobId));
-      else if (state === 'failed') {
-        const job = await queue.getJob(jobId);
-        await waiter.end(job === undefined ? lost(jobId) : failed(jobId, job.failedReason));
-      }
+  const lookUp = async (jobId: string) => {
+    const record = await find(jobId);
+    await Promise.all(waiters.of(jobId).map((waiter) => waiter.readTexts()));
+    if (record === undefined) await endAll(jobId, lost(jobId));
+    else if (record.status === 'completed') await endAll(jobId, made(jobId));
+    else if (record.status === 'cancelled') await endAll(jobId, async () => ({ error: jobCancelled() }));
+    else if (record.error !== null) {
+      const error = GatewayError.deserialize(record.error);
+      await endAll(jobId, async () => ({ error }));
     }
+  };
+  const lookUpAll = async () => {
+    for (const jobId of watchers.jobIds()) tellWatchers({ jobId });
+    for (const jobId of waiters.jobIds())
+      if (waiters.of(jobId).some(({ isStored }) => isStored)) await lookUp(jobId);
   };
   // One that loses Redis before its first connection never reads, and its close fails.
   await events.waitUntilReady();
-  const onReady = () => void lookUp().catch(onError);
+  const onReady = () => void lookUpAll().catch(onError);
   redis.on('ready', onReady);
 
   return {
-    wait: (jobId) => {
-      const waiter = createWaiter(jobId, { redis, onError, onSettled: () => waiters.delete(jobId) });
-      waiters.set(jobId, waiter);
+    wait: (jobId, { keepsTexts }) => {
+      const waiter = createWaiter(jobId, {
+        redis,
+        keepsTexts,
+        onError,
+        onSettled: () => waiters.remove(jobId, waiter),
+      });
+      waiters.add(jobId, waiter);
       return waiter;
+    },
+    lookUp,
+    watch: (jobId, onChange) => {
+      watchers.add(jobId, onChange);
+      return { stop: () => watchers.remove(jobId, onChange) };
     },
     close: async () => {
       redis.off('ready', onReady);
@@ -101,21 +141,41 @@ export async function listenToJobs({ queue, redis, files, onError }: ListenerOpt
   };
 }
 
+/** Who is interested in which jobs. */
+function createRegister<Entry>() {
+  const entries = new Map<string, Set<Entry>>();
+  return {
+    add: (jobId: string, entry: Entry) => {
+      const known = entries.get(jobId);
+      if (known === undefined) entries.set(jobId, new Set([entry]));
+      else known.add(entry);
+    },
+    remove: (jobId: string, entry: Entry) => {
+      const known = entries.get(jobId);
+      known?.delete(entry);
+      if (known?.size === 0) entries.delete(jobId);
+    },
+    of: (jobId: string): Entry[] => [...(entries.get(jobId) ?? [])],
+    jobIds: (): string[] => [...entries.keys()],
+  };
+}
+
 export const jobCancelled = (): GatewayError =>
   new GatewayError('job_cancelled', 'The job was cancelled before it was done.');
 
 interface WaiterOptions {
   readonly redis: Redis;
+  readonly keepsTexts: boolean;
   readonly onError: (error: unknown) => void;
   readonly onSettled: () => void;
 }
 
-function createWaiter(jobId: string, { redis, onError, onSettled }: WaiterOptions): Waiting {
+function createWaiter(jobId: string, { redis, keepsTexts, onError, onSettled }: WaiterOptions): Waiting {
   const texts = createTextChannel();
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   // A request for the outcome gets the rejection; there may be none.
   promise.catch(() => undefined);
-  const reader = createTextReader(redis, jobId, texts.push);
+  const reader = createTextReader(redis, jobId, { keepsTexts, onText: texts.push });
   let isStored = false;
   let hasTexts = false;
   const settle = (outcome: Outcome): void => {

@@ -1,18 +1,23 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { JobKind } from '@gateway/contracts/jobs';
+import { type JobArea, type JobKind, jobAreaOf } from '@gateway/contracts/jobs';
 import { Queue } from 'bullmq';
-import type { ZodType } from 'zod';
 import type { AssetStore } from './asset-store.ts';
 import { cancelJob, unstarted } from './cancel-job.ts';
 import { JOBS, type JobInput, type JobOutput } from './catalog.ts';
+import { beginDirectJob, cancelDirectJob, type DirectJob } from './direct-job.ts';
+import { expireNow } from './ended-jobs.ts';
+import { createJobFinder } from './find-job.ts';
+import { createJobClaims, type JobClaims } from './job-claims.ts';
 import { connectPatiently, connectPromptly } from './job-connections.ts';
-import { type JobEnvelope, JobRecord, uploadsOf } from './job-envelope.ts';
+import { type JobEnvelope, type JobRecord, uploadsOf } from './job-envelope.ts';
 import { toJobError } from './job-failure.ts';
-import { type JobFiles, storeInput } from './job-files.ts';
-import { cancelledKey, newJobId, QUEUE_PREFIX } from './job-keys.ts';
+import { type JobFiles, outputOf, removeOutput, storeInput } from './job-files.ts';
+import { type JobHandle, openHandle } from './job-handle.ts';
+import { newJobId, QUEUE_PREFIX } from './job-keys.ts';
+import { listedJobs, listJob, unlistJobs } from './job-list.ts';
 import { listenToJobs } from './job-listener.ts';
 import type { JobMetering, SettleJob } from './job-metering.ts';
-import { recordOf } from './job-record.ts';
+import { type EmittedText, readTexts } from './job-texts.ts';
 import { oncePerOutage } from './once-per-outage.ts';
 import type { UploadStore } from './upload-store.ts';
 
@@ -25,7 +30,7 @@ export interface JobQueueOptions<Kind extends JobKind> {
   /** Where jobs' inputs and uploads lie; those of a job cancelled before its start are deleted. */
   readonly uploads: UploadStore;
   /** Where their outputs lie. The workers have the same. */
-  readonly assets: Pick<AssetStore, 'put' | 'open'>;
+  readonly assets: Pick<AssetStore, 'put' | 'open' | 'delete'>;
   /** Accounts for metered jobs that never start. */
   readonly settle?: SettleJob;
   readonly now: () => number;
@@ -38,25 +43,25 @@ export interface JobOwner {
   readonly requestId: string;
   /** What has been reserved for the job, whose id is the subject's. Whatever becomes of the job, this is settled. */
   readonly metering?: JobMetering;
+  /** It goes on without its caller, who comes back for its result. */
+  readonly isDetached?: boolean;
+  /** The claim of its idempotency key, as `claims` gave it. */
+  readonly claim?: string;
 }
 
-/** A job that somebody in this process waits for. */
-export interface JobHandle<Output> {
-  /** `job_…` */
-  readonly id: string;
-  /** What the job emits while it runs, in order; ends with the job. For one reader. */
-  readonly events: AsyncIterable<string>;
-  /**
-   * The job's output. When the signal aborts, the job is cancelled and the signal's reason thrown.
-   *
-   * @throws {GatewayError} the job's own failure, `job_cancelled`, `outcome_unknown`, or `service_timeout`
-   */
-  result(signal: AbortSignal): Promise<Output>;
-  /** Takes a queued job out of the line and stops a running one, in whatever process it runs. Does nothing to an ended one. */
-  cancel(): Promise<void>;
+interface ListOptions {
+  readonly area: JobArea;
+  readonly keyId: string;
+  /** The job before the page's first. */
+  readonly after: string | undefined;
+  readonly count: number;
 }
 
 export interface JobQueue<Kinds extends JobKind> {
+  /** What it enqueues. */
+  readonly kinds: readonly Kinds[];
+  /** Which jobs idempotency keys stand for. */
+  readonly claims: JobClaims;
   /**
    * Refuses when the line is full. For requests with files, to be asked before the files are read.
    *
@@ -69,8 +74,31 @@ export interface JobQueue<Kinds extends JobKind> {
     input: JobInput<Kind>,
     owner: JobOwner,
   ): Promise<JobHandle<JobOutput<Kind>>>;
-  /** What is known of a job, if it is this key's. @throws {GatewayError} `service_unavailable` */
+  /** Waits for a detached job that was made before, here or elsewhere. */
+  attach<Kind extends Kinds>(kind: Kind, jobId: string): Promise<JobHandle<JobOutput<Kind>>>;
+  /** What is known of a job, if it is this key's and of this queue's area. @throws {GatewayError} `service_unavailable` */
   find(jobId: string, keyId: string): Promise<JobRecord | undefined>;
+  /** How many jobs of its queue are begun before it does, itself counted; null once it is no longer queued. */
+  positionOf(record: JobRecord): Promise<number | null>;
+  /** A key's jobs, newest first; undefined where the job before is not known. `size` counts forgotten ones too. */
+  list(
+    options: ListOptions,
+  ): Promise<{ records: JobRecord[]; size: number; lastId: string | null } | undefined>;
+  /** Takes a queued job out of the line and stops a running one, in whatever process it runs. */
+  cancel(record: JobRecord): Promise<void>;
+  /** The stored output of a job that has ended well. @throws {GatewayError} `internal` when it is not there */
+  outputOf<Kind extends Kinds>(kind: Kind, jobId: string): Promise<JobOutput<Kind>>;
+  /** Removes what a finished job made. */
+  removeResult(record: JobRecord): Promise<void>;
+  /** Makes a job that this process does by itself, outside the queues. @throws {GatewayError} `service_unavailable` */
+  beginDirect<Kind extends Kinds>(
+    kind: Kind,
+    job: { readonly id: string; readonly keyId: string; readonly model: string },
+  ): Promise<DirectJob<JobOutput<Kind>>>;
+  /** What a job has emitted that is still there, from this id on. */
+  texts(jobId: string, from: string): Promise<EmittedText[]>;
+  /** Calls back whenever something may have changed about a job, until it is stopped. */
+  watch(kind: Kinds, jobId: string, onChange: () => void): { stop(): void };
   /** Whether Redis answers. */
   isReady(): Promise<boolean>;
   close(): Promise<void>;
@@ -81,6 +109,8 @@ const FULL_RETRY_AFTER_SECONDS = 5;
 const AWAY_RETRY_AFTER_SECONDS = 5;
 /** Ended jobs that are remembered per queue, whatever their age. */
 const MAX_REMEMBERED = 10_000;
+/** How long the queue itself knows of them; what became of them is kept for longer (`ended-jobs.ts`). */
+const REMEMBERED_SECONDS = 3600;
 
 /**
  * The waiting side of the queues. Its requests fail promptly while Redis is away; cancellations are kept until it is back.
@@ -95,20 +125,26 @@ export async function createJobQueue<Kinds extends JobKind>(
   const onError = oncePerOutage(options.onError);
   const prompt = await connectPromptly(redisUrl, onError);
   const patient = await connectPatiently(redisUrl, onError);
-  const names = new Set(kinds.map((kind) => JOBS[kind].queue));
+  const names = [...new Set(kinds.map((kind) => JOBS[kind].queue))];
+  const areas = new Set(kinds.map(jobAreaOf));
+  const finderOn = (redis: typeof prompt) =>
+    createJobFinder({ redis, files, queues: names.map((name) => openQueue(name, redis, onError)) });
+  const findAny = finderOn(prompt);
   const lines = new Map(
     await Promise.all(
-      [...names].map(async (name) => {
+      names.map(async (name) => {
         const queue = openQueue(name, prompt, onError);
         const patientQueue = openQueue(name, patient, onError);
-        const listener = await listenToJobs({ queue: patientQueue, redis: patient, files, onError });
+        const find = finderOn(patient);
+        const listener = await listenToJobs({ queue: patientQueue, redis: patient, files, find, onError });
         return [name, { queue, patientQueue, listener }] as const;
       }),
     ),
   );
-  const lineOf = (kind: Kinds) => {
+  const claims = awareOfOutages(createJobClaims({ redis: prompt, find: findAny, now }));
+  const lineOf = (kind: JobKind) => {
     const line = lines.get(JOBS[kind].queue);
-    if (line === undefined) throw new Error(`this process does not enqueue ${kind}`);
+    if (line === undefined) throw new Error(`this process knows no jobs of the kind ${kind}`);
     return line;
   };
 
@@ -122,9 +158,11 @@ export async function createJobQueue<Kinds extends JobKind>(
   };
 
   return {
+    kinds,
+    claims,
     ensureRoom,
     enqueue: async <Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner) => {
-      const { keyId, requestId, metering } = owner;
+      const { keyId, requestId, metering, isDetached = false, claim } = owner;
       const neverStarted = (error: unknown) =>
         metering && settle?.(metering.subject, unstarted(metering, toJobError(error)));
       await ensureRoom(kind).catch((error: unknown) => {
@@ -145,23 +183,26 @@ export async function createJobQueue<Kinds extends JobKind>(
         inputId,
         uploads: [inputId, ...uploadsOf(kind, checked)],
         ...(metering && { metering }),
+        ...(isDetached && { isDetached }),
+        ...(claim && { claim }),
       };
       const id = metering?.subject.id ?? newJobId();
-      const waiter = listener.wait(id);
-      const kept = { age: spec.resultRetentionSeconds, count: MAX_REMEMBERED };
+      const waiter = listener.wait(id, { keepsTexts: isDetached });
+      const kept = { age: REMEMBERED_SECONDS, count: MAX_REMEMBERED };
       const cancel = () => cancelJob({ id, queue: patientQueue, redis: patient, files, settle });
       try {
-        await unlessAway(
-          queue.add(kind, envelope, {
-            jobId: id,
-            timestamp: now(),
-            attempts: spec.attempts,
-            backoff: { type: 'custom' },
-            removeOnComplete: kept,
-            removeOnFail: kept,
-            stackTraceLimit: 0,
-          }),
-        );
+        const createdAtMs = now();
+        const listed = listJob(prompt, { kind, keyId, jobId: id, createdAtMs });
+        const added = queue.add(kind, envelope, {
+          jobId: id,
+          timestamp: createdAtMs,
+          attempts: spec.attempts,
+          backoff: { type: 'custom' },
+          removeOnComplete: kept,
+          removeOnFail: kept,
+          stackTraceLimit: 0,
+        });
+        await unlessAway(Promise.all([listed, added]));
         waiter.stored();
       } catch (error) {
         // A command that timed out may have been carried out all the same.
@@ -171,42 +212,64 @@ export async function createJobQueue<Kinds extends JobKind>(
         if (error instanceof GatewayError) waiter.settle({ error });
         throw error;
       }
-      const timer = setTimeout(() => {
-        waiter.settle({ error: waitedTooLong() });
-        cancel().catch(onError);
-      }, spec.waitLimitMs);
-      const settled = () => clearTimeout(timer);
-      waiter.outcome.then(settled, settled);
-
-      return {
-        id,
-        events: waiter.texts,
-        cancel: async () => void (await cancel()),
-        result: async (signal) => {
-          const leave = () => {
-            cancel().catch(onError);
-            waiter.settle({ error: leaving(signal.reason) });
-          };
-          if (signal.aborted) leave();
-          signal.addEventListener('abort', leave, { once: true });
-          try {
-            return outputAs(spec.output, await waiter.outcome);
-          } finally {
-            signal.removeEventListener('abort', leave);
-          }
-        },
-      };
+      return openHandle({ id, waiter, spec, isDetached, cancel, onError });
+    },
+    attach: async (kind, jobId) => {
+      const spec = JOBS[kind];
+      const { listener, patientQueue } = lineOf(kind);
+      const waiter = listener.wait(jobId, { keepsTexts: true });
+      waiter.stored();
+      const cancel = () => cancelJob({ id: jobId, queue: patientQueue, redis: patient, files, settle });
+      try {
+        await unlessAway(listener.lookUp(jobId));
+      } catch (error) {
+        waiter.settle({ error: toJobError(error) });
+        throw error;
+      }
+      return openHandle({ id: jobId, waiter, spec, isDetached: true, cancel, onError });
     },
     find: async (jobId, keyId) => {
-      const cancelled = await unlessAway(prompt.get(cancelledKey(jobId)));
-      if (cancelled !== null) return ownedBy(keyId, JobRecord.parse(JSON.parse(cancelled)));
-      for (const { queue } of lines.values()) {
-        const job = await unlessAway(queue.getJob(jobId));
-        if (job !== undefined)
-          return ownedBy(keyId, await unlessAway(recordOf(JobKind.parse(job.name), jobId, job, files)));
-      }
-      return undefined;
+      const record = await unlessAway(findAny(jobId));
+      return record?.keyId === keyId && areas.has(jobAreaOf(record.kind)) ? record : undefined;
     },
+    positionOf: async ({ id, kind, status }) => {
+      if (status !== 'queued') return null;
+      const { queue } = lineOf(kind);
+      const place = await unlessAway(prompt.lpos(queue.toKey('wait'), id, 'RANK', -1));
+      return place === null ? null : (await unlessAway(prompt.llen(queue.toKey('wait')))) - place;
+    },
+    list: async ({ area, keyId, after, count }) => {
+      const jobIds = await unlessAway(listedJobs(prompt, { area, keyId, after, count }));
+      if (jobIds === undefined) return undefined;
+      const found = await unlessAway(Promise.all(jobIds.map(findAny)));
+      const lost = jobIds.filter((_id, at) => found[at] === undefined);
+      // The last one is where the next page begins.
+      const lastId = jobIds.at(-1) ?? null;
+      unlistJobs(patient, { area, keyId, jobIds: lost.filter((id) => id !== lastId) }).catch(onError);
+      return { records: found.filter((record) => record !== undefined), size: jobIds.length, lastId };
+    },
+    cancel: async (record) => {
+      const { id, kind } = record;
+      const { queue } = lineOf(kind);
+      const isQueued = await unlessAway(cancelJob({ id, queue, redis: prompt, files, settle }));
+      if (!isQueued) await unlessAway(cancelDirectJob(prompt, record, now()));
+    },
+    beginDirect: (kind, job) => {
+      const { listener } = lineOf(kind);
+      return unlessAway(beginDirectJob({ ...job, kind, redis: prompt, files, listener, now, onError }));
+    },
+    outputOf: async <Kind extends Kinds>(kind: Kind, jobId: string) => {
+      const output = JOBS[kind].output.safeParse(await outputOf(files, jobId));
+      if (output.success) return output.data;
+      throw toJobError(output.error);
+    },
+    removeResult: async (record) => {
+      await unlessAway(expireNow(prompt, record.id, now()));
+      if (record.claim !== undefined) await unlessAway(claims.release(record.claim, record.id));
+      await removeOutput(assets, record.id, record.kind);
+    },
+    texts: (jobId, from) => unlessAway(readTexts(prompt, jobId, { from })),
+    watch: (kind, jobId, onChange) => lineOf(kind).listener.watch(jobId, onChange),
     isReady: async () => (await prompt.ping()) === 'PONG',
     close: async () => {
       for (const { listener } of lines.values()) await listener.close();
@@ -226,16 +289,6 @@ function openQueue(
   return queue;
 }
 
-/** What is wrong with a finished job's output is our mistake, and the work has been paid for. */
-function outputAs<Output>(schema: ZodType<Output>, output: unknown): Output {
-  const parsed = schema.safeParse(output);
-  if (parsed.success) return parsed.data;
-  throw toJobError(parsed.error);
-}
-
-const ownedBy = (keyId: string, record: JobRecord): JobRecord | undefined =>
-  record.keyId === keyId ? record : undefined;
-
 /** What goes wrong between us and Redis is nothing that a caller did. */
 async function unlessAway<Value>(answer: Promise<Value>): Promise<Value> {
   try {
@@ -250,16 +303,9 @@ async function unlessAway<Value>(answer: Promise<Value>): Promise<Value> {
   }
 }
 
-const leaving = (reason: unknown): GatewayError =>
-  reason instanceof GatewayError
-    ? reason
-    : new GatewayError('client_closed_request', {
-        message: 'The caller left before the job was done.',
-        cause: reason,
-      });
-
-const waitedTooLong = (): GatewayError =>
-  new GatewayError('service_timeout', {
-    message: 'The job was not done in time and has been cancelled. Send the request again later.',
-    retryAfterSeconds: AWAY_RETRY_AFTER_SECONDS,
-  });
+/** Claims whose Redis is away are refused like everything else. */
+const awareOfOutages = ({ claim, jobOf, release }: JobClaims): JobClaims => ({
+  claim: (request) => unlessAway(claim(request)),
+  jobOf: (keyId, idempotencyKey) => unlessAway(jobOf(keyId, idempotencyKey)),
+  release: (key, jobId) => unlessAway(release(key, jobId)),
+});

@@ -18,7 +18,7 @@ const STATUS_OF: Readonly<Record<JobState | 'unknown', JobStatus>> = {
 
 /** What BullMQ knows of a job, in our words. */
 export async function recordOf(kind: JobKind, id: string, job: Job, files: JobFiles): Promise<JobRecord> {
-  const { keyId, model } = parseEnvelope(kind, job.data);
+  const { keyId, model, claim } = parseEnvelope(kind, job.data);
   const state = await job.getState();
   const error = state === 'failed' ? await failureOf(files, id, job.failedReason) : null;
   const finishedAtMs = job.finishedOn ?? null;
@@ -33,5 +33,10 @@ export async function recordOf(kind: JobKind, id: string, job: Job, files: JobFi
     finishedAtMs,
     expiresAtMs: finishedAtMs === null ? null : finishedAtMs + JOBS[kind].resultRetentionSeconds * 1000,
     error: error?.serialize() ?? null,
+    ...(claim && { claim }),
   };
 }
+
+/** Whether nothing more will become of it. */
+export const hasEnded = ({ status }: Pick<JobRecord, 'status'>): boolean =>
+  status === 'completed' || status === 'failed' || status === 'cancelled';

@@ -4,6 +4,8 @@ import { textsKey } from './job-keys.ts';
 
 const MAX_CHARACTERS = 65_536;
 const MAX_TEXTS = 100_000;
+/** What is kept of a job's texts for those who come later; of more, the oldest go. */
+const MAX_KEPT_CHARACTERS = 4 * 1024 * 1024;
 /** How long texts stand that nobody takes, because their reader or their writer is gone. */
 const UNREAD_TTL_S = 3600;
 const ENDED_TTL_S = 300;
@@ -17,20 +19,50 @@ export interface JobEmitter {
   flush(): Promise<void>;
 }
 
+interface EmitterOptions {
+  readonly jobId: string;
+  readonly redis: Redis;
+  /** Texts stay when they have been read. */
+  readonly keepsTexts: boolean;
+  /** Says in the queue's event stream that there are so many. */
+  readonly tell: (count: number) => Promise<unknown>;
+}
+
+/** Which of a job's texts are kept. */
+function createKeptTexts() {
+  const entries: { id: string; length: number }[] = [];
+  let total = 0;
+  return {
+    /** Resolves to the oldest that is kept from now on, where older ones have to go. */
+    add: (id: string, length: number): string | undefined => {
+      entries.push({ id, length });
+      total += length;
+      if (total <= MAX_KEPT_CHARACTERS) return undefined;
+      while (total > MAX_KEPT_CHARACTERS) total -= entries.shift()?.length ?? total;
+      return entries[0]?.id;
+    },
+  };
+}
+
 /**
- * Sends a job's texts through a stream of its own, which goes when they have been read. The queue's event stream, which
+ * Sends a job's texts through a stream of its own, which goes when they have been read, or after a while. The queue's event stream, which
  * also tells of the job's end, says that there are more.
  */
-export function createJobEmitter(job: Job, jobId: string, redis: Redis): JobEmitter {
+export function createJobEmitter({ jobId, redis, keepsTexts, tell }: EmitterOptions): JobEmitter {
+  const key = textsKey(jobId);
+  const kept = createKeptTexts();
   let count = 0;
   let last = Promise.resolve();
   const send = async (text: string): Promise<void> => {
-    const key = textsKey(jobId);
     // All at once, so that they are carried out in this order.
-    const commands: Promise<unknown>[] = [redis.xadd(key, '*', 'text', text)];
+    const added = redis.xadd(key, '*', 'text', text);
+    const commands: Promise<unknown>[] = [added];
     if (count === 1) commands.push(redis.expire(key, UNREAD_TTL_S));
-    commands.push(job.updateProgress({ texts: count }));
+    commands.push(tell(count));
     await Promise.all(commands);
+    const id = await added;
+    const oldest = keepsTexts && id !== null ? kept.add(id, text.length) : undefined;
+    if (oldest !== undefined) await redis.xtrim(key, 'MINID', oldest);
   };
   return {
     emit: (text) => {
@@ -60,13 +92,20 @@ export async function endTexts(redis: Redis, jobId: string, { isRead }: { isRead
 
 /** Takes a job's texts from Redis, in order, each once. */
 export interface TextReader {
-  /** Takes what is there now; what has been taken is dropped from Redis. */
+  /** Takes what is there now. */
   read(): Promise<void>;
-  /** Drops the rest. */
+  /** Drops the rest, unless texts are kept. */
   close(): Promise<void>;
 }
 
-export function createTextReader(redis: Redis, jobId: string, onText: (text: string) => void): TextReader {
+interface ReaderOptions {
+  /** What has been taken stays in Redis. */
+  readonly keepsTexts: boolean;
+  readonly onText: (text: string) => void;
+}
+
+export function createTextReader(redis: Redis, jobId: string, options: ReaderOptions): TextReader {
+  const { keepsTexts, onText } = options;
   const key = textsKey(jobId);
   let last: string | undefined;
   let turn = Promise.resolve();
@@ -78,7 +117,7 @@ export function createTextReader(redis: Redis, jobId: string, onText: (text: str
         last = id;
         onText(text);
       }
-      if (last !== undefined && page.length > 0) await redis.xtrim(key, 'MINID', last);
+      if (!keepsTexts && last !== undefined && page.length > 0) await redis.xtrim(key, 'MINID', last);
       if (page.length < PAGE) return;
     }
   };
@@ -89,7 +128,23 @@ export function createTextReader(redis: Redis, jobId: string, onText: (text: str
       return taken;
     },
     close: async () => {
-      await redis.del(key);
+      if (!keepsTexts) await redis.del(key);
     },
   };
+}
+
+/** A text that a job emitted, under its id in the job's stream. */
+export interface EmittedText {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** A page of the texts that are still there, from this one on; a page that is not full is the last. */
+export async function readTexts(
+  redis: Redis,
+  jobId: string,
+  { from, count = PAGE }: { from: string; count?: number },
+): Promise<EmittedText[]> {
+  const page = await redis.xrange(textsKey(jobId), from, '+', 'COUNT', count);
+  return page.map(([id, [, text = '']]) => ({ id, text }));
 }

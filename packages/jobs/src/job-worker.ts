@@ -6,12 +6,14 @@ import { DelayedError, type Job, Worker } from 'bullmq';
 import type { AssetStore } from './asset-store.ts';
 import { JOBS } from './catalog.ts';
 import { closeInTime, GOODBYE_MS } from './close-in-time.ts';
+import { keepEnd } from './ended-jobs.ts';
 import { errorOf, type FinishedJob, finishedJob } from './finished-job.ts';
 import type { JobActs } from './job-act.ts';
 import { connectPatiently } from './job-connections.ts';
 import { parseEnvelope } from './job-envelope.ts';
+import { encodeFailure } from './job-failure.ts';
 import type { JobFiles } from './job-files.ts';
-import { QUEUE_PREFIX } from './job-keys.ts';
+import { endedKey, QUEUE_PREFIX } from './job-keys.ts';
 import { type SettleJob, settlementOf } from './job-metering.ts';
 import { endTexts, hasEmitted } from './job-texts.ts';
 import { oncePerOutage } from './once-per-outage.ts';
@@ -145,8 +147,14 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     if (thrown) account(job, { hasRun: true, consumed: undefined }, errorOf(thrown)).catch(onError);
     const finished = finishedJob(job, thrown, { output: outputs.get(job), usage: accounted.get(job) });
     const isRead = finished.outcome !== 'cancelled';
+    if (thrown) keepUnkept(job, errorOf(thrown)).catch(onError);
     if (hasEmitted(job)) endTexts(redis, finished.jobId, { isRead }).catch(onError);
     onFinished(finished);
+  };
+  /** BullMQ itself ends a job that was taken over too often: nobody has kept its end. */
+  const keepUnkept = async (job: Job, error: GatewayError) => {
+    if ((await redis.exists(endedKey(job.id ?? ''))) === 0)
+      await keepEnd(redis, job, { error, reason: encodeFailure(error) });
   };
   worker.on('completed', (job) => end(job, undefined));
   worker.on('failed', (job, error) => {

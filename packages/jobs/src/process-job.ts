@@ -1,10 +1,12 @@
-import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
 import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { JOBS, type JobOutput } from './catalog.ts';
+import { keepEnd } from './ended-jobs.ts';
 import type { JobAct } from './job-act.ts';
+import { isSuperseded } from './job-claims.ts';
 import { parseEnvelope, type QueuedJob } from './job-envelope.ts';
 import { outcomeUnknown, toJobError } from './job-failure.ts';
 import { type JobFiles, readInput, storeFailure, storeOutput } from './job-files.ts';
@@ -49,7 +51,13 @@ export interface DoneJob {
 export async function processJob<Kind extends JobKind>(options: ProcessOptions<Kind>): Promise<DoneJob> {
   const { kind, job, jobId, token, stopper, redis, files, settle } = options;
   const spec = JOBS[kind];
-  const emitter = createJobEmitter(job, jobId, redis);
+  const { isDetached = false } = parseEnvelope(kind, job.data);
+  const emitter = createJobEmitter({
+    jobId,
+    redis,
+    keepsTexts: isDetached,
+    tell: (count) => job.updateProgress({ texts: count }),
+  });
   const run: JobRun = { hasRun: wasInterrupted(job), consumed: undefined };
   try {
     const queued = parseEnvelope(kind, job.data);
@@ -57,6 +65,7 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     const returned = 'inline' in queued.input ? output : await storeOutput(files, jobId, output);
     await emitter.flush();
     await settle(run, undefined);
+    await keepEnd(redis, job, { error: undefined, reason: null });
     return { output, returned };
   } catch (thrown) {
     const putBack = spec.work === 'free' && !emitter.hasEmitted;
@@ -68,6 +77,7 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     const again = !emitter.hasEmitted && retryDelayMs(error, job.attemptsMade + 1, spec) !== undefined;
     if (!again) await settle(run, error);
     const reason = await storeFailure(files, jobId, error);
+    if (!again) await keepEnd(redis, job, { error, reason });
     const failure = again ? new Error(reason) : new UnrecoverableError(reason);
     failure.cause = error;
     throw failure;
@@ -87,6 +97,8 @@ async function attempt<Kind extends JobKind>(
   };
   // Who cancels sets the mark and then tells the workers; this one has been listening since before it looks.
   if ((await redis.exists(cancelledKey(jobId))) === 1) throw jobCancelled();
+  if (queued.claim && (await isSuperseded(redis, queued.claim, jobId))) throw superseded();
+  if (queued.isDetached && Date.now() - job.timestamp > spec.queueLimitMs) throw waitedTooLong();
   const stored = queued.input;
   const input = spec.input.parse('inline' in stored ? stored.inline : await readInput(files, stored.inputId));
   if (wasInterrupted(job) && (spec.work === 'paid' || hasEmitted(job))) {
@@ -106,3 +118,12 @@ async function attempt<Kind extends JobKind>(
 
 /** An earlier attempt neither ended nor failed: its worker died, or fell silent for too long. */
 export const wasInterrupted = (job: Job): boolean => job.attemptsStarted > job.attemptsMade + 1;
+
+const superseded = (): GatewayError =>
+  new GatewayError(
+    'job_cancelled',
+    'Another job was made for the same Idempotency-Key, and this one was not begun.',
+  );
+
+const waitedTooLong = (): GatewayError =>
+  new GatewayError('service_timeout', 'No worker began the job within a day. Send the request again.');

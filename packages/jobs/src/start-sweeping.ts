@@ -3,10 +3,10 @@ import type { UploadStore } from './upload-store.ts';
 
 const MINUTE_MS = 60_000;
 const INTERVAL_MS = 10 * MINUTE_MS;
-/** A result is remembered for an hour, and a URL given out at the end of it lives for another. */
-const ASSET_LIFETIME_MS = 130 * MINUTE_MS;
+/** A result is kept for a day, and a URL given out at the end of it lives for an hour. */
+const ASSET_LIFETIME_MS = (24 * 60 + 70) * MINUTE_MS;
 /** Longer than any job waits; only uploads whose service died before it queued them are left that long. */
-const UPLOAD_LIFETIME_MS = 24 * 60 * MINUTE_MS;
+const UPLOAD_LIFETIME_MS = 26 * 60 * MINUTE_MS;
 
 interface SweepOptions {
   readonly assets: Pick<AssetStore, 'sweep'>;

@@ -1,0 +1,134 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import type { JobKind } from '@gateway/contracts/jobs';
+import type { Redis } from 'ioredis';
+import { JOBS, type JobOutput } from './catalog.ts';
+import { expiryOf, keepRecord } from './ended-jobs.ts';
+import type { JobRecord } from './job-envelope.ts';
+import { toJobError } from './job-failure.ts';
+import { type JobFiles, storeFailure, storeOutput } from './job-files.ts';
+import { cancelledKey, directKey, directLeaseKey, eventsKey } from './job-keys.ts';
+import { listJob } from './job-list.ts';
+import { type JobListener, jobCancelled } from './job-listener.ts';
+import { createJobEmitter, endTexts } from './job-texts.ts';
+
+/** How long a silent process counts as alive, and how often it says that it is. */
+const LEASE_MS = 30_000;
+const RENEWAL_MS = 10_000;
+/** As many events as BullMQ itself keeps. */
+const MAX_EVENTS = 10_000;
+
+/** A job that its own service does while the caller holds the connection. It can be found, followed and cancelled as any other. */
+export interface DirectJob<Output> {
+  readonly id: string;
+  /** Aborted when somebody cancels the job. */
+  readonly signal: AbortSignal;
+  /** Sends a text to those who follow the job. */
+  emit(text: string): Promise<void>;
+  /** Keeps the output. Never rejects: where that cannot be done the job has failed. */
+  complete(output: Output): Promise<void>;
+  fail(error: GatewayError): Promise<void>;
+}
+
+interface DirectOptions<Kind extends JobKind> {
+  readonly kind: Kind;
+  readonly id: string;
+  readonly keyId: string;
+  readonly model: string;
+  readonly redis: Redis;
+  readonly files: JobFiles;
+  readonly listener: JobListener;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly onError: (error: unknown) => void;
+}
+
+export async function beginDirectJob<Kind extends JobKind>(
+  options: DirectOptions<Kind>,
+): Promise<DirectJob<JobOutput<Kind>>> {
+  const { kind, id, keyId, model, redis, files, listener, now, onError } = options;
+  const createdAtMs = now();
+  const open = { finishedAtMs: null, expiresAtMs: null, error: null };
+  const record: JobRecord = {
+    ...{ id, kind, keyId, model, createdAtMs, startedAtMs: createdAtMs, ...open },
+    status: 'in_progress',
+  };
+  const tell = (event: string, ...fields: string[]) => tellEvent(redis, kind, id, [event, ...fields]);
+  const renew = () => redis.set(directLeaseKey(id), '1', 'PX', LEASE_MS);
+  const { resultRetentionSeconds } = JOBS[kind];
+  await Promise.all([
+    renew(),
+    redis.set(directKey(id), JSON.stringify(record), 'EX', resultRetentionSeconds),
+    listJob(redis, { kind, keyId, jobId: id, createdAtMs }),
+    tell('active', 'prev', 'waiting'),
+  ]);
+  const renewal = setInterval(() => void renew().catch(onError), RENEWAL_MS);
+  const cancelling = new AbortController();
+  const watching = listener.watch(id, () => {
+    redis
+      .exists(cancelledKey(id))
+      .then((isCancelled) => isCancelled === 1 && cancelling.abort(jobCancelled()))
+      .catch(onError);
+  });
+  const emitter = createJobEmitter({
+    jobId: id,
+    redis,
+    keepsTexts: true,
+    tell: (count) => tell('progress', 'data', JSON.stringify({ texts: count })),
+  });
+
+  const end = async (error: GatewayError | undefined, reason: string | null) => {
+    clearInterval(renewal);
+    watching.stop();
+    await emitter.flush();
+    const finishedAtMs = now();
+    const status =
+      error === undefined ? 'completed' : error.code === 'job_cancelled' ? 'cancelled' : 'failed';
+    const ended = { ...record, status, finishedAtMs, expiresAtMs: expiryOf(kind, finishedAtMs) } as const;
+    await keepRecord(redis, ended, reason);
+    await redis.del(directKey(id), directLeaseKey(id));
+    if (reason === null) await tell('completed', 'returnvalue', '""');
+    else await tell('failed', 'failedReason', reason);
+    await endTexts(redis, id, { isRead: true });
+  };
+  const fail = async (error: GatewayError) => {
+    try {
+      await end(error, await storeFailure(files, id, error));
+    } catch (trouble) {
+      onError(trouble);
+    }
+  };
+  return {
+    id,
+    signal: cancelling.signal,
+    emit: emitter.emit,
+    complete: async (output) => {
+      try {
+        await storeOutput(files, id, output);
+        await end(undefined, null);
+      } catch (error) {
+        onError(error);
+        await fail(toJobError(error));
+      }
+    },
+    fail,
+  };
+}
+
+/** Marks a direct job as cancelled and has the process that does it stop. */
+export async function cancelDirectJob(redis: Redis, record: JobRecord, nowMs: number): Promise<void> {
+  const { id, kind } = record;
+  const cancelled = { ...record, status: 'cancelled', finishedAtMs: nowMs };
+  await redis.set(cancelledKey(id), JSON.stringify(cancelled), 'EX', 2 * JOBS[kind].resultRetentionSeconds);
+  await tellEvent(redis, kind, id, ['removed', 'prev', 'active']);
+}
+
+/** Tells in the queue's own event stream what has become of a job that BullMQ does not know. */
+const tellEvent = (redis: Redis, kind: JobKind, jobId: string, event: readonly string[]): Promise<unknown> =>
+  redis.xadd(
+    eventsKey(JOBS[kind].queue),
+    'MAXLEN',
+    '~',
+    MAX_EVENTS,
+    '*',
+    ...['jobId', jobId, 'event', ...event],
+  );

@@ -1,0 +1,75 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { JobKind } from '@gateway/contracts/jobs';
+import type { Job } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { JOBS } from './catalog.ts';
+import { JobRecord, parseEnvelope } from './job-envelope.ts';
+import { failureOf, type JobFiles } from './job-files.ts';
+import { endedKey } from './job-keys.ts';
+
+/** A job's record with its reason as Redis keeps it: a long one lies in a file. */
+const EndedJob = JobRecord.omit({ error: true }).extend({ reason: z.string().nullable() });
+type EndedJob = z.infer<typeof EndedJob>;
+
+/** A job whose result has gone is remembered for as long again, so that its caller is told that it has expired. */
+const rememberedSeconds = (kind: JobKind): number => 2 * JOBS[kind].resultRetentionSeconds;
+
+/** When a result goes that there is now, in Unix milliseconds. */
+export const expiryOf = (kind: JobKind, finishedAtMs: number): number =>
+  finishedAtMs + JOBS[kind].resultRetentionSeconds * 1000;
+
+async function keep(redis: Redis, ended: EndedJob): Promise<void> {
+  await redis.set(endedKey(ended.id), JSON.stringify(ended), 'EX', rememberedSeconds(ended.kind));
+}
+
+/** How a job ended: without an error it has a result; the reason is the error as it was stored. */
+export interface JobEnd {
+  readonly error: GatewayError | undefined;
+  readonly reason: string | null;
+}
+
+/**
+ * Keeps what became of a job, for longer than the queue knows of it. To be called before its end is told, so that it can
+ * be found by who hears of that.
+ */
+export async function keepEnd(redis: Redis, job: Job, { error, reason }: JobEnd): Promise<void> {
+  const kind = JobKind.parse(job.name);
+  const { keyId, model, claim } = parseEnvelope(kind, job.data);
+  const finishedAtMs = Date.now();
+  const status = error === undefined ? 'completed' : error.code === 'job_cancelled' ? 'cancelled' : 'failed';
+  await keep(redis, {
+    id: job.id ?? '',
+    kind,
+    keyId,
+    model,
+    status,
+    createdAtMs: job.timestamp,
+    startedAtMs: job.processedOn ?? null,
+    finishedAtMs,
+    expiresAtMs: expiryOf(kind, finishedAtMs),
+    reason,
+    ...(claim && { claim }),
+  });
+}
+
+/** The same for a job that no queue has. */
+export async function keepRecord(redis: Redis, record: JobRecord, reason: string | null): Promise<void> {
+  const { error: _, ...rest } = record;
+  await keep(redis, { ...rest, reason });
+}
+
+/** What became of a job, from what Redis keeps of it. */
+export async function readEnded(text: string, files: JobFiles): Promise<JobRecord> {
+  const { reason, ...ended } = EndedJob.parse(JSON.parse(text));
+  const error = reason === null ? null : (await failureOf(files, ended.id, reason)).serialize();
+  return { ...ended, error };
+}
+
+/** Notes that a job's result has been removed. */
+export async function expireNow(redis: Redis, jobId: string, nowMs: number): Promise<void> {
+  const text = await redis.get(endedKey(jobId));
+  if (text === null) return;
+  const ended = EndedJob.parse(JSON.parse(text));
+  await keep(redis, { ...ended, expiresAtMs: Math.min(nowMs, ended.expiresAtMs ?? nowMs) });
+}

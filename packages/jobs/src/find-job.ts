@@ -1,0 +1,49 @@
+import { JobKind } from '@gateway/contracts/jobs';
+import type { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { readEnded } from './ended-jobs.ts';
+import { JobRecord } from './job-envelope.ts';
+import { outcomeUnknown } from './job-failure.ts';
+import type { JobFiles } from './job-files.ts';
+import { cancelledKey, directKey, directLeaseKey, endedKey, isJobId } from './job-keys.ts';
+import { hasEnded, recordOf } from './job-record.ts';
+
+interface FinderOptions {
+  readonly redis: Redis;
+  readonly queues: readonly Queue[];
+  readonly files: JobFiles;
+}
+
+/** Looks for a job wherever one may be: ended, under way in a process of ours, or in a queue. */
+export type FindJob = (jobId: string) => Promise<JobRecord | undefined>;
+
+export function createJobFinder({ redis, queues, files }: FinderOptions): FindJob {
+  const findStored = async (jobId: string): Promise<JobRecord | undefined> => {
+    const names = [cancelledKey(jobId), endedKey(jobId), directKey(jobId), directLeaseKey(jobId)];
+    const [cancelled, ended, direct, lease] = await redis.mget(names);
+    if (cancelled) return JobRecord.parse(JSON.parse(cancelled));
+    if (ended) return readEnded(ended, files);
+    if (!direct) return undefined;
+    const record = JobRecord.parse(JSON.parse(direct));
+    // The process that did it has died.
+    return lease ? record : { ...record, status: 'failed', error: outcomeUnknown().serialize() };
+  };
+
+  return async (jobId) => {
+    if (!isJobId(jobId)) return undefined;
+    const stored = await findStored(jobId);
+    if (stored !== undefined) return stored;
+    for (const queue of queues) {
+      const job = await queue.getJob(jobId);
+      if (job === undefined) continue;
+      const record = await recordOf(JobKind.parse(job.name), jobId, job, files);
+      if (!hasEnded(record)) return record;
+      // It may have ended while it was looked at: what was kept of its end stands there before that.
+      const ended = await findStored(jobId);
+      if (ended !== undefined) return ended;
+      const again = await queue.getJob(jobId);
+      return again && recordOf(JobKind.parse(again.name), jobId, again, files);
+    }
+    return undefined;
+  };
+}
