@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JobKind } from '@gateway/contracts/jobs';
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
 import { longestLifeMs } from '@gateway/jobs/catalog';
-import { newJobId } from '@gateway/jobs/job-keys';
 import type { JobOwner } from '@gateway/jobs/job-queue';
 import { rateLimitHeaders } from '@gateway/metering/limits/rate-limit-headers';
 import { BUDGET_HEADER } from '@gateway/metering/meter/budget-notice';
@@ -17,7 +16,7 @@ interface MeteringService {
 }
 
 /** A request that is about to cost something. */
-interface CostlyRequest {
+export interface CostlyRequest {
   readonly endpoint: UsageSubject['endpoint'];
   /** The caller's name for it. */
   readonly model: string;
@@ -50,8 +49,9 @@ export async function reserveJob(
   service: MeteringService,
   kind: JobKind,
   costly: CostlyRequest,
+  { jobId, isDetached }: { readonly jobId: string; readonly isDetached: boolean },
 ): Promise<JobOwner> {
-  const { subject } = await reserve(service, costly, newJobId(), longestLifeMs(kind));
+  const { subject } = await reserve(service, costly, jobId, longestLifeMs(kind, { isDetached }));
   const { requestId } = contextOf(costly.request);
   return { keyId: subject.keyId, requestId, metering: { subject, estimate: costly.estimate } };
 }

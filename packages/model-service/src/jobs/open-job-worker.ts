@@ -1,6 +1,7 @@
 import { type AssetStore, openAssetStore } from '@gateway/jobs/asset-store';
+import { actsByQueue, type JobActs } from '@gateway/jobs/job-act';
 import { jobLine } from '@gateway/jobs/job-line';
-import { createJobWorker, type JobWorkerOptions } from '@gateway/jobs/job-worker';
+import { createJobWorker } from '@gateway/jobs/job-worker';
 import { startSweeping } from '@gateway/jobs/start-sweeping';
 import { openUploadStore, type UploadStore } from '@gateway/jobs/upload-store';
 import type { LogFields } from '@gateway/service-kit/request-context';
@@ -15,12 +16,12 @@ interface WorkerOptions {
     readonly upstream: Upstream;
     readonly assets: AssetStore;
     readonly uploads: UploadStore;
-  }) => JobWorkerOptions['acts'];
+  }) => JobActs;
   /** What a job's log line says of its output, beside what every job's does. */
   readonly outputFields: (output: unknown) => LogFields;
 }
 
-/** Opens a worker of queued jobs: it works as long as the process lives, and each job ends with one log line. */
+/** Opens a worker for each queue of a service: they work as long as the process lives, and each job ends with one log line. */
 export async function openJobWorker(
   started: Started<JobWorkerSettings>,
   { acts, outputFields }: WorkerOptions,
@@ -31,22 +32,29 @@ export async function openJobWorker(
   const assets = await openAssetStore(config.GATEWAY_DATA_DIR);
   const onError = (error: unknown) => logger.warn({ err: error }, 'the queue');
   life.own(startSweeping({ assets, uploads, now: Date.now, onError }), (sweeping) => sweeping.close());
-  const worker = life.own(
-    await createJobWorker({
-      redisUrl: config.REDIS_URL,
-      acts: acts({ upstream, assets, uploads }),
-      concurrency: config.WORKER_CONCURRENCY,
-      uploads,
-      assets,
-      settle: (subject, result) => meter.resume(subject).settle(result),
-      onFinished: (job) => {
-        const { level, labels, fields } = jobLine(job);
-        metrics.request(labels, job.durationMs);
-        logger[level]({ ...fields, ...outputFields(job.output) });
-      },
-      onError,
-    }),
-    (opened) => opened.close({ drainTimeoutMs: config.DRAIN_TIMEOUT_MS }),
-  );
-  life.readiness.check('queue', () => worker.isReady());
+  const open = async (own: JobActs) => {
+    const worker = life.own(
+      await createJobWorker({
+        redisUrl: config.REDIS_URL,
+        acts: own,
+        concurrency: config.WORKER_CONCURRENCY,
+        uploads,
+        assets,
+        settle: (subject, result) => meter.resume(subject).settle(result),
+        onFinished: (job) => {
+          const { level, labels, fields } = jobLine(job);
+          metrics.request(labels, job.durationMs);
+          logger[level]({ ...fields, ...outputFields(job.output) });
+        },
+        onError,
+      }),
+      (opened) => opened.close({ drainTimeoutMs: config.DRAIN_TIMEOUT_MS }),
+    );
+    return worker;
+  };
+  const workers = await Promise.all(actsByQueue(acts({ upstream, assets, uploads })).map(open));
+  life.readiness.check('queue', async () => {
+    const ready = await Promise.all(workers.map((worker) => worker.isReady()));
+    return ready.every(Boolean);
+  });
 }

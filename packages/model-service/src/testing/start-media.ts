@@ -7,7 +7,7 @@ import type { JobKind } from '@gateway/contracts/jobs';
 import type { UsageRecord } from '@gateway/contracts/usage-record';
 import { type AssetStore, openAssetStore } from '@gateway/jobs/asset-store';
 import type { FinishedJob } from '@gateway/jobs/finished-job';
-import type { JobActs } from '@gateway/jobs/job-act';
+import { actsByQueue, type JobActs } from '@gateway/jobs/job-act';
 import type { SettleJob } from '@gateway/jobs/job-metering';
 import { createJobQueue, type JobQueue } from '@gateway/jobs/job-queue';
 import { createJobWorker, type JobWorkerOptions } from '@gateway/jobs/job-worker';
@@ -130,21 +130,33 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
   const queue = await openQueue();
   const jobs: FinishedJob[] = [];
   const startWorker = async ({ takeover }: Pick<JobWorkerOptions, 'takeover'> = {}) => {
-    const worker = await createJobWorker({
-      redisUrl: redis.url,
-      acts: options.acts({ upstream, assets, uploads, now }),
-      concurrency: 4,
-      uploads,
-      assets,
-      settle,
-      onFinished: (job) => {
-        if ((settledAfter.get(job.jobId) ?? resets) === resets) jobs.push(job);
+    const open = async (acts: JobActs) => {
+      const worker = await createJobWorker({
+        redisUrl: redis.url,
+        acts,
+        concurrency: 4,
+        uploads,
+        assets,
+        settle,
+        onFinished: (job) => {
+          if ((settledAfter.get(job.jobId) ?? resets) === resets) jobs.push(job);
+        },
+        onError,
+        ...(takeover && { takeover }),
+      });
+      return resources.adopt(worker, (owned) => owned.close({ drainTimeoutMs: 0 }));
+    };
+    const workers = await Promise.all(
+      actsByQueue(options.acts({ upstream, assets, uploads, now })).map(open),
+    );
+    return {
+      close: async (closing: { drainTimeoutMs: number }) => {
+        await Promise.all(workers.map((worker) => worker.close(closing)));
       },
-      onError,
-      ...(takeover && { takeover }),
-    });
-    resources.adopt(worker, (owned) => owned.close({ drainTimeoutMs: 0 }));
-    return worker;
+      get running() {
+        return workers.reduce((sum, { running }) => sum + running, 0);
+      },
+    };
   };
 
   const lines: LoggedLine[] = [];

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+
+/** A file of a form, as it lies in the uploads area. */
+interface FormFile {
+  readonly part: string;
+  readonly fileName: string;
+  readonly uploadId: string;
+}
+
+interface Form {
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly files: readonly FormFile[];
+}
+
+/** The same for JSON of the same content to the same endpoint, in whatever order and spacing its members come. */
+export const fingerprintOfJson = (endpoint: string, body: unknown): string =>
+  digest(JSON.stringify([endpoint, sorted(body)]));
+
+/** The same for forms of the same parts to the same endpoint, whatever their boundary is: each file counts by its bytes. */
+export async function fingerprintOfForm(
+  endpoint: string,
+  { fields, files }: Form,
+  uploads: { pathOf(uploadId: string): string },
+): Promise<string> {
+  const parts: unknown[] = [];
+  for (const { part, fileName, uploadId } of files)
+    parts.push([part, fileName, await digestOfFile(uploads.pathOf(uploadId))]);
+  return digest(JSON.stringify([endpoint, fields, parts]));
+}
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('base64url');
+
+async function digestOfFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk);
+  return hash.digest('base64url');
+}
+
+/** Its depth is bounded where the body was read. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return members.map(([name, member]) => [name, sorted(member)]);
+}

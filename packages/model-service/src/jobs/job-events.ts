@@ -1,0 +1,145 @@
+import { once } from 'node:events';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { JobKind } from '@gateway/contracts/jobs';
+import type { JobRecord } from '@gateway/jobs/job-envelope';
+import type { JobQueue } from '@gateway/jobs/job-queue';
+import { hasEnded } from '@gateway/jobs/job-record';
+import { contextOf } from '@gateway/service-kit/request-context';
+import type { Request, RequestHandler, Response } from 'express';
+import { createEventReader, type EventPlace, placeIn } from './emitted-events.ts';
+import { publicJob } from './public-job.ts';
+
+/** Makes the event that a caller gets out of what a job has emitted; in pieces, since it may hold a whole image. */
+export type ExpandEvent = (frame: string) => AsyncIterable<string>;
+
+interface EventsOptions<Kinds extends JobKind> {
+  readonly queue: JobQueue<Kinds>;
+  readonly expandEvent?: ExpandEvent;
+  /** @throws {GatewayError} `object_not_found` */
+  readonly find: (request: Request) => Promise<JobRecord>;
+}
+
+const KEEP_ALIVE_MS = 15_000;
+/** Then the stream ends without the job's end, and its reader comes again. */
+const LIFETIME_MS = 20 * 60_000;
+/** Streams that one process serves at a time. */
+const MAX_STREAMS = 1000;
+/** After an event's id: nothing more comes. */
+const END = '.end';
+
+/**
+ * `GET …/jobs/{id}/events`: how a job stands, at first and after every change, and what it emits. `Last-Event-ID` goes on
+ * after an event; a reader that has had all of them gets 204, by which an `EventSource` stops.
+ */
+export function jobEventsHandler<Kinds extends JobKind>(options: EventsOptions<Kinds>): RequestHandler {
+  let streams = 0;
+  return async (request, response) => {
+    const record = await options.find(request);
+    const last = String(request.headers['last-event-id'] ?? '');
+    const { requestId } = contextOf(request);
+    response.set({ 'cache-control': 'no-store', 'x-request-id': requestId, 'request-id': requestId });
+    if (hasEnded(record) && last.endsWith(END)) {
+      response.status(204).end();
+      return;
+    }
+    if (streams >= MAX_STREAMS) throw tooMany();
+    streams += 1;
+    try {
+      response.writeHead(200, {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'x-gateway-job': record.id,
+      });
+      response.flushHeaders();
+      await follow(options, { record, place: placeIn(last), request, response });
+      response.end();
+    } finally {
+      streams -= 1;
+    }
+  };
+}
+
+interface Following {
+  readonly record: JobRecord;
+  readonly place: EventPlace | undefined;
+  readonly request: Request;
+  readonly response: Response;
+}
+
+async function follow<Kinds extends JobKind>(
+  { queue, expandEvent = asItIs, find }: EventsOptions<Kinds>,
+  { record: first, place, request, response }: Following,
+): Promise<void> {
+  const { signal } = contextOf(request);
+  const kind = queue.kinds.find((known) => known === first.kind);
+  if (kind === undefined) return;
+  const bell = createBell();
+  const watching = queue.watch(kind, first.id, bell.ring);
+  const keepAlive = setInterval(() => response.write(': keep-alive\n\n'), KEEP_ALIVE_MS);
+  const lifetime = setTimeout(bell.stop, LIFETIME_MS);
+  signal.addEventListener('abort', bell.stop);
+  const reader = createEventReader((from) => queue.texts(first.id, from), place);
+  const write = async (text: string) => {
+    if (!response.write(text) && !signal.aborted) await Promise.race([once(response, 'drain'), bell.stopped]);
+  };
+  try {
+    let told: string | undefined;
+    for (;;) {
+      // The job first: what it has emitted before it ended is then there to be read.
+      const record = await find(request);
+      const isNews = record.status !== told;
+      if (isNews && !hasEnded(record)) await write(await statusEvent(queue, record, reader.lastId));
+      told = record.status;
+      for await (const { id, frame } of reader.read()) {
+        if (signal.aborted) return;
+        for await (const piece of expandEvent(frame)) await write(piece);
+        await write(`id: ${id}\n\n`);
+      }
+      if (hasEnded(record)) return await write(await statusEvent(queue, record, `${reader.lastId}${END}`));
+      if (!(await bell.next())) return;
+    }
+  } finally {
+    clearInterval(keepAlive);
+    clearTimeout(lifetime);
+    signal.removeEventListener('abort', bell.stop);
+    watching.stop();
+  }
+}
+
+async function* asItIs(frame: string): AsyncGenerator<string> {
+  yield `${frame}\n`;
+}
+
+async function statusEvent<Kinds extends JobKind>(
+  queue: JobQueue<Kinds>,
+  record: JobRecord,
+  id: string,
+): Promise<string> {
+  return `event: status\ndata: ${JSON.stringify(await publicJob(queue, record))}\nid: ${id}\n\n`;
+}
+
+/** Something that rings for one listener; what rings meanwhile is heard at the next listening. */
+function createBell() {
+  let rung = Promise.withResolvers<void>();
+  const stopped = Promise.withResolvers<void>();
+  let isStopped = false;
+  return {
+    ring: () => rung.resolve(),
+    stop: () => {
+      isStopped = true;
+      stopped.resolve();
+    },
+    stopped: stopped.promise,
+    /** Resolves when it rings; to false once it has been stopped. */
+    next: async (): Promise<boolean> => {
+      await Promise.race([rung.promise, stopped.promise]);
+      rung = Promise.withResolvers<void>();
+      return !isStopped;
+    },
+  };
+}
+
+const tooMany = (): GatewayError =>
+  new GatewayError('service_unavailable', {
+    message: 'Too many jobs are being followed. Poll the job, or try again in 5s.',
+    retryAfterSeconds: 5,
+  });

@@ -1,0 +1,160 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { type JobArea, type JobKind, JobListQuery, type PublicJobList } from '@gateway/contracts/jobs';
+import type { JobOutput } from '@gateway/jobs/catalog';
+import type { JobRecord } from '@gateway/jobs/job-envelope';
+import type { JobQueue } from '@gateway/jobs/job-queue';
+import { hasEnded } from '@gateway/jobs/job-record';
+import { contextOf, identityOf } from '@gateway/service-kit/request-context';
+import { validate } from '@gateway/service-kit/validate';
+import type { Request, RequestHandler, Response } from 'express';
+import { type ExpandEvent, jobEventsHandler } from './job-events.ts';
+import { publicJob } from './public-job.ts';
+
+/** Writes the result of a finished job of each kind, as waiting for it would have given it. */
+export type ResultWriters<Kinds extends JobKind> = {
+  readonly [Kind in Kinds]: (output: JobOutput<Kind>, request: Request, response: Response) => Promise<void>;
+};
+
+interface JobHandlerOptions<Kinds extends JobKind> {
+  readonly area: JobArea;
+  readonly queue: JobQueue<Kinds>;
+  readonly writers: ResultWriters<Kinds>;
+  /** What stands in the place of an event that a job has emitted, where that only refers to it. */
+  readonly expandEvent?: ExpandEvent;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** How soon to look again for a result that is not there yet. */
+const RETRY_AFTER_SECONDS = 2;
+const DEFAULT_PAGE = 20;
+/** Jobs that one request for a list looks through for those of a status. */
+const MAX_LOOKED_THROUGH = 2000;
+const LOOK_THROUGH_AT_ONCE = 100;
+
+/** What callers can do with the jobs of one area. A key finds its own; any other id answers 404. */
+export function jobHandlers<Kinds extends JobKind>(
+  options: JobHandlerOptions<Kinds>,
+): Readonly<Record<string, RequestHandler>> {
+  const { area, queue, writers, now } = options;
+  const jobs = `/v1/${area}/jobs`;
+  const find = async (request: Request): Promise<JobRecord> => {
+    const { line } = contextOf(request);
+    const record = await queue.find(String(request.params.id), identityOf(request).keyId);
+    if (record === undefined) throw notFound();
+    Object.assign(line, { jobId: record.id, model: record.model });
+    return record;
+  };
+  return {
+    [`GET ${jobs}`]: async (request, response) => {
+      const query = validate(JobListQuery, request.query);
+      sendJson(response, request, await listOf(options, query, identityOf(request).keyId));
+    },
+    [`GET ${jobs}/{id}`]: async (request, response) =>
+      sendJson(response, request, await publicJob(queue, await find(request))),
+    [`DELETE ${jobs}/{id}`]: async (request, response) => {
+      const record = await find(request);
+      if (hasEnded(record)) await queue.removeResult(record);
+      else await queue.cancel(record);
+      sendJson(response, request, await publicJob(queue, await find(request)));
+    },
+    [`GET ${jobs}/{id}/result`]: async (request, response) => {
+      const record = await find(request);
+      await resultOf({ queue, writers, now }, record)(request, response);
+    },
+    [`GET ${jobs}/{id}/events`]: jobEventsHandler({ ...options, find }),
+  };
+}
+
+/** @throws {GatewayError} the job's own failure; `job_not_finished`, `job_cancelled`, `result_expired` */
+function resultOf<Kinds extends JobKind>(
+  { queue, writers, now }: Pick<JobHandlerOptions<Kinds>, 'queue' | 'writers' | 'now'>,
+  record: JobRecord,
+): (request: Request, response: Response) => Promise<void> {
+  const { status, error, expiresAtMs } = record;
+  if (status === 'cancelled')
+    throw new GatewayError('job_cancelled', 'The job was cancelled, so it has no result.');
+  if (error !== null) throw GatewayError.deserialize(error);
+  if (!hasEnded(record)) throw notFinished(record);
+  if (expiresAtMs !== null && expiresAtMs <= now()) throw expired();
+  const kind = queue.kinds.find((known) => known === record.kind);
+  if (kind === undefined) throw notFound();
+  return async (request, response) => {
+    const output = await queue.outputOf(kind, record.id).catch((cause: unknown) => {
+      throw expired(cause);
+    });
+    contextOf(request).mayBePaid = true;
+    response.setHeader('x-gateway-job', record.id);
+    await writers[kind](output, request, response);
+  };
+}
+
+async function listOf<Kinds extends JobKind>(
+  { area, queue }: JobHandlerOptions<Kinds>,
+  { status, after, limit = DEFAULT_PAGE, idempotency_key: idempotencyKey }: JobListQuery,
+  keyId: string,
+): Promise<PublicJobList> {
+  if (idempotencyKey !== undefined) {
+    const jobId = await queue.claims.jobOf(keyId, idempotencyKey);
+    const record = jobId === undefined ? undefined : await queue.find(jobId, keyId);
+    const fits = record !== undefined && (status ?? record.status) === record.status;
+    return pageOf(queue, fits ? [record] : [], { lastId: record?.id ?? null, hasMore: false });
+  }
+  const found: JobRecord[] = [];
+  let last = after;
+  for (let seen = 0; seen < MAX_LOOKED_THROUGH; seen += LOOK_THROUGH_AT_ONCE) {
+    const page = await queue.list({ area, keyId, after: last, count: LOOK_THROUGH_AT_ONCE });
+    if (page === undefined) throw unknownCursor();
+    for (const record of page.records) {
+      if (status !== undefined && record.status !== status) continue;
+      if (found.length === limit)
+        return pageOf(queue, found, { lastId: found.at(-1)?.id ?? null, hasMore: true });
+      found.push(record);
+    }
+    last = page.lastId ?? last;
+    if (page.size < LOOK_THROUGH_AT_ONCE)
+      return pageOf(queue, found, { lastId: found.at(-1)?.id ?? null, hasMore: false });
+  }
+  return pageOf(queue, found, { lastId: last ?? null, hasMore: true });
+}
+
+async function pageOf<Kinds extends JobKind>(
+  queue: JobQueue<Kinds>,
+  records: readonly JobRecord[],
+  { lastId, hasMore }: { lastId: string | null; hasMore: boolean },
+): Promise<PublicJobList> {
+  return {
+    object: 'list',
+    data: await Promise.all(records.map((record) => publicJob(queue, record))),
+    first_id: records[0]?.id ?? null,
+    last_id: lastId,
+    has_more: hasMore,
+  };
+}
+
+function sendJson(response: Response, request: Request, body: unknown): void {
+  const { requestId } = contextOf(request);
+  const headers = { 'cache-control': 'no-store', 'x-request-id': requestId, 'request-id': requestId };
+  response.set(headers).json(body);
+}
+
+const notFound = (): GatewayError =>
+  new GatewayError('object_not_found', 'There is no such job. A job is forgotten two days after its end.');
+
+const notFinished = ({ status }: JobRecord): GatewayError =>
+  new GatewayError('job_not_finished', {
+    message: `The job is ${status === 'queued' ? 'queued' : 'in progress'}. Try again later, or follow its events.`,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+
+const expired = (cause?: unknown): GatewayError =>
+  new GatewayError('result_expired', {
+    message: 'The result of this job has expired or was removed.',
+    cause,
+  });
+
+const unknownCursor = (): GatewayError =>
+  new GatewayError('invalid_value', {
+    path: ['after'],
+    message: "No job of yours has this id any more. Begin again without 'after'.",
+  });

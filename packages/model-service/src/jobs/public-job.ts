@@ -1,0 +1,34 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { type JobKind, jobAreaOf, type PublicJob } from '@gateway/contracts/jobs';
+import type { JobRecord } from '@gateway/jobs/job-envelope';
+import type { JobQueue } from '@gateway/jobs/job-queue';
+import { openaiError } from '@gateway/service-kit/error-response';
+
+const toSeconds = (ms: number): number => Math.floor(ms / 1000);
+const toSecondsOrNull = (ms: number | null): number | null => (ms === null ? null : toSeconds(ms));
+
+/** Where callers find a job. */
+export const jobPath = ({ id, kind }: Pick<JobRecord, 'id' | 'kind'>): string =>
+  `/v1/${jobAreaOf(kind)}/jobs/${id}`;
+
+/** A job as its caller sees it. */
+export async function publicJob(
+  queue: Pick<JobQueue<JobKind>, 'positionOf'>,
+  record: JobRecord,
+): Promise<PublicJob> {
+  const { id, kind, status, model, createdAtMs, startedAtMs, finishedAtMs, expiresAtMs, error } = record;
+  return {
+    id,
+    object: 'job',
+    kind,
+    status,
+    model,
+    created_at: toSeconds(createdAtMs),
+    started_at: toSecondsOrNull(startedAtMs),
+    finished_at: toSecondsOrNull(finishedAtMs),
+    expires_at: toSecondsOrNull(expiresAtMs),
+    progress: status === 'completed' ? 1 : 0,
+    position: await queue.positionOf(record),
+    error: error && openaiError(GatewayError.deserialize(error)),
+  };
+}

@@ -1,0 +1,89 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { JobKind } from '@gateway/contracts/jobs';
+import type { JobInput, JobOutput } from '@gateway/jobs/catalog';
+import type { JobHandle } from '@gateway/jobs/job-handle';
+import { newJobId } from '@gateway/jobs/job-keys';
+import type { JobQueue } from '@gateway/jobs/job-queue';
+import type { Meter } from '@gateway/metering/meter/meter';
+import { identityOf } from '@gateway/service-kit/request-context';
+import { type CostlyRequest, reserveJob } from '../metered-request.ts';
+import type { JobWishes } from './job-wishes.ts';
+
+/** What it takes to make jobs for callers. */
+export interface JobService<Kinds extends JobKind> {
+  readonly queue: JobQueue<Kinds>;
+  readonly meter: Meter;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+interface Submission<Kind extends JobKind> extends Omit<CostlyRequest, 'request' | 'response' | 'model'> {
+  readonly kind: Kind;
+  readonly input: JobInput<Kind>;
+  readonly wishes: JobWishes;
+  /** The same for the same request; called where it has an idempotency key. */
+  readonly fingerprint: () => string | Promise<string>;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+export interface SubmittedJob<Output> {
+  readonly handle: JobHandle<Output>;
+  readonly wishes: JobWishes;
+  /** False: an earlier request with the same idempotency key made it. */
+  readonly isNew: boolean;
+}
+
+/**
+ * Refuses when the queue is full, before the files of a request are read. One that repeats another needs no room.
+ *
+ * @throws {GatewayError} `queue_full`, `service_unavailable`
+ */
+export async function ensureRoom<Kind extends JobKind>(
+  { queue }: Pick<JobService<Kind>, 'queue'>,
+  { kind, wishes, request }: { kind: Kind; wishes: JobWishes; request: IncomingMessage },
+): Promise<void> {
+  const { idempotencyKey } = wishes;
+  const known = idempotencyKey && (await queue.claims.jobOf(identityOf(request).keyId, idempotencyKey));
+  if (!known) await queue.ensureRoom(kind);
+}
+
+/**
+ * Makes the job of a request: reserves what it may cost and queues it. A request whose idempotency key has a job joins that
+ * one, and nothing is reserved.
+ *
+ * @throws {GatewayError} where a limit or a budget does not cover it; `idempotency_key_reused`, `queue_full`, `storage_full`
+ */
+export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
+  service: JobService<Kinds>,
+  submission: Submission<Kind>,
+): Promise<SubmittedJob<JobOutput<Kind>>> {
+  const { kind, input, wishes, fingerprint, request, response, endpoint, estimate } = submission;
+  const { queue } = service;
+  const { isDetached, idempotencyKey } = wishes;
+  const { keyId } = identityOf(request);
+  const jobId = newJobId();
+  let claim: string | undefined;
+  if (idempotencyKey !== null) {
+    const claimed = await queue.claims.claim({
+      keyId,
+      idempotencyKey,
+      fingerprint: await fingerprint(),
+      jobId,
+    });
+    if (!claimed.isNew) return { handle: await queue.attach(kind, claimed.record.id), wishes, isNew: false };
+    claim = claimed.claim;
+  }
+  try {
+    const costly = { endpoint, model: input.model, estimate, request, response };
+    const owner = await reserveJob(service, kind, costly, { jobId, isDetached });
+    const handle = await queue.enqueue(kind, input, { ...owner, isDetached, ...(claim && { claim }) });
+    return { handle, wishes, isNew: true };
+  } catch (error) {
+    // Where Redis did not answer, the job may be queued all the same: whoever comes next finds out.
+    const mayBeQueued = error instanceof GatewayError && error.code === 'service_unavailable';
+    if (claim !== undefined && !mayBeQueued) await queue.claims.release(claim, jobId);
+    throw error;
+  }
+}

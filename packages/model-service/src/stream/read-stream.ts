@@ -1,0 +1,19 @@
+import type { Reply } from '@gateway/upstream/reply';
+import type { RelayedStream } from './relayed-stream.ts';
+
+/**
+ * Reads an upstream's stream where nobody holds a connection for it: gives what a caller would have been sent.
+ *
+ * @throws {GatewayError} where it breaks, or is no good answer
+ */
+export async function* readStream(reply: Reply, stream: RelayedStream): AsyncGenerator<Buffer> {
+  for await (const chunk of reply.body) {
+    const output = stream.push(chunk);
+    if (stream.failure !== null) throw stream.failure;
+    if (output !== null) yield Buffer.from(output);
+    if (stream.rest !== 'wanted') return;
+  }
+  const output = stream.end();
+  if (stream.failure !== null) throw stream.failure;
+  if (output !== null) yield Buffer.from(output);
+}
