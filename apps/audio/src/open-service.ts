@@ -10,12 +10,11 @@ import type { AudioSettings } from './config.ts';
 export async function openAudioService(started: Started<AudioSettings>): Promise<Service> {
   const { config } = started;
   const access = await openModelAccess(started);
-  const { queue, uploads } = await openJobQueue(started, access, ['audio.transcription']);
+  const jobs = await openJobQueue(started, access, ['audio.transcription', 'audio.speech']);
   return createAudioService({
     ...serviceAppOptions(started),
     ...access,
-    queue,
-    uploads,
+    ...jobs,
     jsonMaxBytes: config.JSON_MAX_BYTES,
     maxJsonDepth: config.MAX_JSON_DEPTH,
     fileMaxBytes: config.AUDIO_FILE_MAX_BYTES,

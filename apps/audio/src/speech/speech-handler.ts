@@ -1,7 +1,12 @@
-import { DEFAULT_SPEECH_FORMAT, SPEECH_CONTENT_TYPES, SpeechRequest } from '@gateway/contracts/openai/speech';
-import type { UsageOutcome } from '@gateway/contracts/usage-record';
+import type { SpeechOutput } from '@gateway/contracts/jobs';
+import { DEFAULT_SPEECH_FORMAT, SpeechRequest } from '@gateway/contracts/openai/speech';
+import type { UsageOutcome, UsageResult } from '@gateway/contracts/usage-record';
 import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage-without-reply';
-import type { Meter } from '@gateway/metering/meter/meter';
+import type { AssetStore } from '@gateway/jobs/asset-store';
+import { answerJob } from '@gateway/model-service/jobs/answer-job';
+import { fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
+import { type JobWishes, wishesOf } from '@gateway/model-service/jobs/job-wishes';
+import { ensureRoom, type JobService, submitJob } from '@gateway/model-service/jobs/submit-job';
 import { reserveRequest } from '@gateway/model-service/metered-request';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
@@ -14,24 +19,26 @@ import type { Candidate } from '@gateway/upstream/catalog';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Attempt } from '@gateway/upstream/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
+import type { AudioJobKind } from '../audio-acts.ts';
+import { writeSpeech } from '../audio-job-handlers.ts';
 import { estimateSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { checkAudio } from './check-audio.ts';
 import { speechCandidates } from './speech-candidates.ts';
-import { audioStream, speechEventStream } from './speech-stream.ts';
+import { audioStream, speechContentType, speechEventStream } from './speech-stream.ts';
 
-interface SpeechOptions {
+const KIND = 'audio.speech';
+
+interface SpeechOptions extends JobService<AudioJobKind> {
   readonly upstream: Upstream;
-  readonly meter: Meter;
+  readonly assets: AssetStore;
   readonly jsonMaxBytes: number;
   readonly maxJsonDepth: number;
-  /** Unix milliseconds. */
-  readonly now: () => number;
 }
 
 /**
  * `POST /v1/audio/speech`: checks the request, then streams the upstream's answer straight through. Charged are the
- * characters of the input, as soon as an upstream has begun to speak them.
+ * characters of the input, as soon as an upstream has begun to speak them. Under `Prefer` or `Idempotency-Key` it is a job.
  */
 export const speechHandler =
   (service: SpeechOptions): RequestHandler =>
@@ -39,6 +46,7 @@ export const speechHandler =
     const { upstream, jsonMaxBytes: maxBytes, maxJsonDepth: maxDepth } = service;
     const context = contextOf(request);
     const startedAt = performance.now();
+    const wishes = wishesOf(request);
     const body = await readJsonBody(request, { maxBytes, maxDepth });
     const speech = validate(SpeechRequest, body.value);
     const model = modelFor(upstream, {
@@ -51,6 +59,7 @@ export const speechHandler =
     const estimate = estimateSpeech(model.price, speech);
     const { characters } = estimate.consumption;
     Object.assign(context.line, { model: model.name, format, characters });
+    if (wishes.isDetached) return queueSpeech({ service, wishes, speech, estimate, request, response });
     const costly = { endpoint: 'speech', model: model.name, estimate, request, response };
     const metered = await reserveRequest(service, costly);
     let firstByteMs: number | null = null;
@@ -99,7 +108,7 @@ export const speechHandler =
       context,
       stream: isEvents ? speechEventStream(onDone) : audioStream(),
       headers: {
-        'content-type': isEvents ? 'text/event-stream; charset=utf-8' : SPEECH_CONTENT_TYPES[format],
+        'content-type': speechContentType(speech, isEvents),
         'cache-control': 'no-store',
         'x-request-id': context.requestId,
         'request-id': context.requestId,
@@ -108,6 +117,34 @@ export const speechHandler =
       onEnd: (failure) => settle(failure ? 'cut' : hasLeft() ? 'left' : 'ok', usage),
     });
   };
+
+interface QueueOptions {
+  readonly service: SpeechOptions;
+  readonly wishes: JobWishes;
+  readonly speech: SpeechRequest;
+  readonly estimate: UsageResult;
+  readonly request: Request;
+  readonly response: Response;
+}
+
+/** Speech that goes on without its caller is made by a worker, whole. */
+async function queueSpeech({ service, wishes, speech, estimate, request, response }: QueueOptions) {
+  const { queue, assets } = service;
+  const { model, ...parameters } = speech;
+  await ensureRoom(service, { kind: KIND, wishes, request });
+  const submitted = await submitJob(service, {
+    kind: KIND,
+    endpoint: 'speech',
+    estimate,
+    input: { model, parameters },
+    wishes,
+    fingerprint: () => fingerprintOfJson(KIND, speech),
+    request,
+    response,
+  });
+  const write = (output: SpeechOutput) => writeSpeech(assets, output, request, response);
+  await answerJob({ queue, submitted, request, response, write });
+}
 
 /** The caller's own bytes, unless the channel has another name for the model. */
 function bodyFor(candidate: Candidate, { bytes }: JsonBody, speech: SpeechRequest): Buffer {

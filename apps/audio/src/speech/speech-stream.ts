@@ -1,4 +1,9 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import {
+  DEFAULT_SPEECH_FORMAT,
+  SPEECH_CONTENT_TYPES,
+  type SpeechRequest,
+} from '@gateway/contracts/openai/speech';
 import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
@@ -7,6 +12,13 @@ import { isErrorEvent, MAX_FRAME_BYTES } from '../event-stream/upstream-events.t
 
 /** The last event of a complete answer. */
 const DONE = 'speech.audio.done';
+
+/** The content type follows the format, whatever the provider calls its bytes. */
+export const speechContentType = (
+  { response_format: format }: Pick<SpeechRequest, 'response_format'>,
+  isEvents: boolean,
+): string =>
+  isEvents ? 'text/event-stream; charset=utf-8' : SPEECH_CONTENT_TYPES[format ?? DEFAULT_SPEECH_FORMAT];
 
 /** Audio itself. It has no words for an error: a broken recording breaks its connection, so that no half is taken for a whole. */
 export const audioStream = (): RelayedStream => ({

@@ -1,7 +1,7 @@
 import { startMedia } from '@gateway/model-service/testing/start-media';
 import OpenAI from 'openai';
 import { createAudioService } from '../app.ts';
-import { transcribe } from '../transcriptions/transcribe.ts';
+import { audioActs } from '../audio-acts.ts';
 
 /** Two channels to the stand-in provider, under keys of their own. */
 const CONFIGURATION = (url: string) => `
@@ -31,12 +31,12 @@ export type TestAudio = Awaited<ReturnType<typeof startAudio>>;
 export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 } = {}) {
   const media = await startMedia({
     name: 'audio',
-    kinds: ['audio.transcription'],
+    kinds: ['audio.transcription', 'audio.speech'],
     maxWaiting,
     configuration: CONFIGURATION,
     service: (parts) =>
       createAudioService({ ...parts, jsonMaxBytes: 1_000_000, maxJsonDepth: 128, fileMaxBytes }),
-    acts: (parts) => ({ 'audio.transcription': transcribe(parts) }),
+    acts: audioActs,
   });
   return {
     ...media,

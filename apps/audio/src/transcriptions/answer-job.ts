@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { TranscriptionOutput } from '@gateway/contracts/jobs';
-import type { JobHandle } from '@gateway/jobs/job-queue';
+import { showJob } from '@gateway/model-service/jobs/answer-job';
+import type { SubmittedJob } from '@gateway/model-service/jobs/submit-job';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { RequestContext } from '@gateway/service-kit/request-context';
@@ -8,7 +9,7 @@ import { errorFrame } from '../event-stream/error-frame.ts';
 import { StreamHead } from './stream-message.ts';
 
 interface AnswerOptions {
-  readonly handle: JobHandle<TranscriptionOutput>;
+  readonly submitted: SubmittedJob<TranscriptionOutput>;
   readonly response: ServerResponse;
   readonly context: RequestContext;
 }
@@ -20,8 +21,9 @@ interface AnswerOptions {
  *
  * @throws {GatewayError} the job's own, as long as nothing has been sent
  */
-export async function answerJob({ handle, response, context }: AnswerOptions): Promise<void> {
-  context.mayBePaid = true;
+export async function streamJob({ submitted, response, context }: AnswerOptions): Promise<void> {
+  showJob(submitted, context, response);
+  const { handle } = submitted;
   const startedAt = performance.now();
   const result = handle.result(context.signal);
   // Awaited only after the events, of which there may be many.
@@ -42,7 +44,7 @@ export async function answerJob({ handle, response, context }: AnswerOptions): P
     Object.assign(context.line, { channel, costMicroUsd });
     if (durationSeconds !== null) context.line.audioSeconds = durationSeconds;
     if (streaming) response.end();
-    else sendWhole(output, response, context);
+    else writeTranscript(output, response, context);
   } catch (thrown) {
     const error = endedRequest(context) ?? toGatewayError(thrown);
     if (!streaming) throw error;
@@ -61,7 +63,15 @@ function beginStream({ channel }: StreamHead, response: ServerResponse, context:
   response.flushHeaders();
 }
 
-function sendWhole(output: TranscriptionOutput, response: ServerResponse, context: RequestContext): void {
+/** Answers with a whole transcript. */
+export function writeTranscript(
+  output: TranscriptionOutput,
+  response: ServerResponse,
+  context: RequestContext,
+): void {
+  const { durationSeconds, channel, costMicroUsd } = output;
+  Object.assign(context.line, { channel, costMicroUsd });
+  if (durationSeconds !== null) context.line.audioSeconds = durationSeconds;
   response.writeHead(200, {
     ...headersOf(output.channel, context),
     'content-type': output.contentType,

@@ -1,4 +1,3 @@
-import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TranscriptionOutput } from '@gateway/contracts/jobs';
 import {
   TRANSCRIPT_CONTENT_TYPES,
@@ -13,6 +12,7 @@ import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/check-firs
 import type { Reply } from '@gateway/upstream/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateTranscription, usageOfTranscription } from '../metering/transcription-usage.ts';
+import { modelGone } from '../model-gone.ts';
 import { relayDeltas } from './relay-deltas.ts';
 import { readTranscript } from './render/read-transcript.ts';
 import { renderTranscript } from './render/render-transcript.ts';
@@ -128,9 +128,3 @@ async function wholeAnswer(
 
 const billedSeconds = (usage: TranscriptionOutput['usage'] | undefined): number | null =>
   typeof usage?.seconds === 'number' ? usage.seconds : null;
-
-const modelGone = (name: string) =>
-  new GatewayError('model_not_found', {
-    path: ['model'],
-    message: `The model '${name}' does not exist or you do not have access to it.`,
-  });

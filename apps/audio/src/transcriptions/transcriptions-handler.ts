@@ -1,12 +1,18 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { TranscriptionInput } from '@gateway/contracts/jobs';
+import type { TranscriptionInput, TranscriptionOutput } from '@gateway/contracts/jobs';
 import { DEFAULT_TRANSCRIPT_FORMAT, TranscriptionRequest } from '@gateway/contracts/openai/transcriptions';
 import type { Price } from '@gateway/contracts/price';
 import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
-import type { JobQueue } from '@gateway/jobs/job-queue';
 import type { UploadStore } from '@gateway/jobs/upload-store';
-import type { Meter } from '@gateway/metering/meter/meter';
-import { reserveJob } from '@gateway/model-service/metered-request';
+import { answerJob } from '@gateway/model-service/jobs/answer-job';
+import { fingerprintOfForm } from '@gateway/model-service/jobs/fingerprint';
+import { wishesOf } from '@gateway/model-service/jobs/job-wishes';
+import {
+  ensureRoom,
+  type JobService,
+  type SubmittedJob,
+  submitJob,
+} from '@gateway/model-service/jobs/submit-job';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { refuseEncoding } from '@gateway/service-kit/json-body';
@@ -15,25 +21,22 @@ import { validate } from '@gateway/service-kit/validate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Request, RequestHandler } from 'express';
+import type { AudioJobKind } from '../audio-acts.ts';
 import { estimateTranscription } from '../metering/transcription-usage.ts';
-import { answerJob } from './answer-job.ts';
+import { streamJob, writeTranscript } from './answer-job.ts';
 import { gatherParts, isAbsent } from './gather-parts.ts';
 import { inspectAudio } from './inspect-audio.ts';
 import { transcriptPlans } from './transcript-plans.ts';
 import { transcriptionForm } from './transcription-form.ts';
 
-interface TranscriptionsOptions {
+const KIND = 'audio.transcription';
+
+interface TranscriptionsOptions extends JobService<AudioJobKind> {
   readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates'>;
-  readonly queue: Pick<JobQueue<'audio.transcription'>, 'ensureRoom' | 'enqueue'>;
   readonly uploads: UploadStore;
-  readonly meter: Meter;
-  /** Unix milliseconds. */
-  readonly now: () => number;
   readonly fileMaxBytes: number;
   readonly maxJsonDepth: number;
 }
-
-const KIND = 'audio.transcription';
 
 /** `POST /v1/audio/transcriptions`: checks the form, queues the work, and answers when it is done. */
 export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHandler => {
@@ -41,33 +44,40 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
   const rules = transcriptionForm(fileMaxBytes);
   return async (request, response) => {
     const context = contextOf(request);
-    await queue.ensureRoom(KIND).catch((error: unknown) => {
+    const wishes = wishesOf(request);
+    await ensureRoom(options, { kind: KIND, wishes, request }).catch((error: unknown) => {
       discardRest(request);
       throw error;
     });
     refuseEncoding(request);
     const form = await readForm(request, response, { rules, uploads, discardRest });
-    let handle: Awaited<ReturnType<typeof queue.enqueue<typeof KIND>>>;
+    const uploadIds = form.files.map(({ uploadId }) => uploadId);
+    let submitted: SubmittedJob<TranscriptionOutput>;
+    let streams: boolean;
     try {
       const { input, price } = await toInput(request, form, options);
       const ended = endedRequest(context);
       if (ended) throw ended;
-      const owner = await reserveJob(options, KIND, {
+      submitted = await submitJob(options, {
+        kind: KIND,
         endpoint: 'transcriptions',
-        model: input.model,
         estimate: estimateTranscription(price, input),
+        input,
+        wishes,
+        fingerprint: () => fingerprintOfForm(KIND, form, uploads),
         request,
         response,
       });
-      handle = await queue.enqueue(KIND, input, owner);
+      streams = input.stream;
     } catch (error) {
-      await uploads.delete(...form.files.map(({ uploadId }) => uploadId));
+      await uploads.delete(...uploadIds);
       throw error;
     }
-    // From here on the file belongs to the job.
-    context.line.jobId = handle.id;
-    response.setHeader('x-gateway-job', handle.id);
-    await answerJob({ handle, response, context });
+    // From here on the file belongs to the job. A job that was there before has its own.
+    if (!submitted.isNew) await uploads.delete(...uploadIds);
+    if (streams && wishes.waitMs === null) return streamJob({ submitted, response, context });
+    const write = (output: TranscriptionOutput) => writeTranscript(output, response, context);
+    await answerJob({ queue, submitted, request, response, write });
   };
 };
 

@@ -1,26 +1,32 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { ImagesReply } from '@gateway/contracts/openai/images';
+import type { ImageOutput } from '@gateway/contracts/jobs';
 import type { UsageOutcome, UsageResult } from '@gateway/contracts/usage-record';
 import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage-without-reply';
+import type { DirectJob } from '@gateway/jobs/direct-job';
+import { newJobId } from '@gateway/jobs/job-keys';
 import { reserveRequest } from '@gateway/model-service/metered-request';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
-import { CallerLeft, contextOf } from '@gateway/service-kit/request-context';
+import { CallerLeft, contextOf, identityOf } from '@gateway/service-kit/request-context';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
-import type { Attempt, Reply } from '@gateway/upstream/reply';
+import type { Attempt } from '@gateway/upstream/reply';
 import type { Request, Response } from 'express';
-import { rulesOfCandidate } from '../families/rules-for.ts';
-import { askForImages, badReply, readImagesReply } from '../making/ask-upstream.ts';
+import { askForImages, readStreamable } from '../making/ask-upstream.ts';
 import type { Prepared } from '../making/generation-request.ts';
+import { createImageCollector, type ImageCollector } from '../making/image-collector.ts';
+import { streamingCandidates } from '../making/streaming-candidates.ts';
 import { estimateImages, type ImageOrder, usageOfImages } from '../metering/image-order.ts';
 import { eventsOfReply, imageStream } from '../stream/image-events.ts';
 import { commonHeaders } from './common-headers.ts';
 import type { ImageService } from './image-service.ts';
 
+type Kind = 'image.generation' | 'image.edit';
+
 interface StreamOptions {
   readonly service: ImageService;
+  readonly kind: Kind;
   readonly model: ResolvedModel;
   readonly order: ImageOrder;
   readonly prepare: (candidate: Candidate) => Prepared | Promise<Prepared>;
@@ -30,7 +36,8 @@ interface StreamOptions {
 
 /**
  * Answers with images as they come. Straight from the upstream: the caller holds the connection, so a queue would add
- * nothing but copies of every picture in Redis. Charged is what was completed.
+ * nothing but copies of every picture in Redis. Charged is what was completed. It is a job all the same, which can be found,
+ * followed and cancelled, and whose result is kept.
  *
  * @throws {GatewayError} before the stream has begun; afterwards the stream itself says what went wrong
  */
@@ -38,10 +45,7 @@ export async function answerStream(options: StreamOptions): Promise<void> {
   const { service, model, order, request, response } = options;
   const context = contextOf(request);
   const startedAt = performance.now();
-  const candidates = service.upstream
-    .candidates({ model, protocol: 'images' })
-    .filter((candidate) => rulesOfCandidate(model, candidate).streams);
-  if (candidates.length === 0) throw noStreams(model.name);
+  const candidates = streamingCandidates(service.upstream, model);
   const estimate = estimateImages(model, order);
   const costly = { endpoint: 'images', model: model.name, estimate, request, response };
   const metered = await reserveRequest(service, costly);
@@ -53,6 +57,7 @@ export async function answerStream(options: StreamOptions): Promise<void> {
   };
   const failedAs = (): UsageOutcome => (context.signal.reason instanceof CallerLeft ? 'left' : 'failed');
 
+  const job = await beginJob(options);
   context.mayBePaid = true;
   const asked: Attempt[] = [];
   const { reply, dropped } = await askForImages({
@@ -60,11 +65,12 @@ export async function answerStream(options: StreamOptions): Promise<void> {
     candidates,
     prepare: options.prepare,
     streamed: true,
-    signal: context.signal,
+    signal: AbortSignal.any([context.signal, job.signal]),
     onAttempt: (attempt) => asked.push(attempt),
   }).catch((thrown: unknown) => {
     const error = endedRequest(context) ?? toGatewayError(thrown);
     settle(failedAs(), usageOfFailure(estimate, error.code, asked));
+    job.fail(error);
     throw error;
   });
   const channel = reply.candidate.channel.name;
@@ -81,23 +87,34 @@ export async function answerStream(options: StreamOptions): Promise<void> {
     const usage = usageOfImages({ price: model.price, order, images, said, channel, attempts });
     Object.assign(context.line, { images, costMicroUsd: usage.costMicroUsd });
     settle(outcome, usage);
+    return usage.costMicroUsd;
   };
+  const keep = (costMicroUsd: number | null) =>
+    job.complete({
+      ...{ channel, dropped: [...dropped], costMicroUsd, responseFormat: 'b64_json' },
+      upstreamAttempts: attempts,
+      nowMs: service.now(),
+    });
 
   if (!isEventStream(reply.headers)) {
-    const whole = await readWhole(reply).catch((error: unknown) => {
+    const whole = await readStreamable(reply).catch((thrown: unknown) => {
+      const error = endedRequest(context) ?? toGatewayError(thrown);
       settle(failedAs(), { ...estimate, channel, attempts });
-      throw endedRequest(context) ?? error;
+      job.fail(error);
+      throw error;
     });
     const events = eventsOfReply(whole, order.inputImages > 0 ? 'image_edit' : 'image_generation');
-    charge(
+    for (const { data } of events) job.take(data);
+    const costMicroUsd = charge(
       'ok',
       events.map(({ completed }) => completed),
     );
+    keep(costMicroUsd);
     response.writeHead(200, headers);
     response.end(events.map(({ frame }) => frame).join(''));
     return;
   }
-  const { events, stream } = imageStream();
+  const { events, stream } = imageStream(job.take);
   await relayStream({
     reply,
     response,
@@ -107,17 +124,56 @@ export async function answerStream(options: StreamOptions): Promise<void> {
     onEnd: (failure) => {
       const broken = response.headersSent ? 'cut' : 'failed';
       const outcome = failure === undefined ? 'ok' : broken;
-      charge(failedAs() === 'left' ? 'left' : outcome, events.completed);
+      const costMicroUsd = charge(failedAs() === 'left' ? 'left' : outcome, events.completed);
+      if (failure === undefined && events.completed.length >= (order.n ?? 1)) keep(costMicroUsd);
+      else job.fail(failure ?? callerLeft());
     },
   });
 }
 
-/** An upstream that does not stream answers with all images at once: their bytes, since a place cannot be streamed. */
-async function readWhole(reply: Reply): Promise<ImagesReply> {
-  const whole = await readImagesReply(reply);
-  if (whole.data.every(({ b64_json }) => typeof b64_json === 'string')) return whole;
-  throw badReply('The upstream answered with something that holds no images.');
+/** The job of a stream, as far as it can be kept: the caller's stream goes on without it. */
+interface StreamJob extends Pick<ImageCollector, 'take'> {
+  /** Aborted when somebody cancels the job. */
+  readonly signal: AbortSignal;
+  complete(end: Parameters<ImageCollector['finish']>[0]): void;
+  fail(error: GatewayError): void;
 }
+
+/** Without Redis there is a stream, but no job. */
+async function beginJob({ service, kind, model, request, response }: StreamOptions): Promise<StreamJob> {
+  const { line } = contextOf(request);
+  const { keyId } = identityOf(request);
+  const id = newJobId();
+  let job: DirectJob<ImageOutput>;
+  try {
+    job = await service.queue.beginDirect(kind, { id, keyId, model: model.name });
+  } catch (error) {
+    line['job.error'] = toGatewayError(error).code;
+    return {
+      signal: new AbortController().signal,
+      take: () => undefined,
+      complete: () => undefined,
+      fail: () => undefined,
+    };
+  }
+  line.jobId = id;
+  response.setHeader('x-gateway-job', id);
+  const collector = createImageCollector({ assets: service.assets, jobId: id, emit: job.emit });
+  const fail = (error: GatewayError) => void job.fail(error);
+  return {
+    signal: job.signal,
+    take: collector.take,
+    complete: (end) =>
+      void collector
+        .finish(end)
+        .then(job.complete)
+        .catch((error: unknown) => fail(toGatewayError(error))),
+    fail,
+  };
+}
+
+const callerLeft = (): GatewayError =>
+  new GatewayError('job_cancelled', 'The caller left before its images were complete.');
 
 function toJson(text: string): unknown {
   try {
@@ -126,9 +182,3 @@ function toJson(text: string): unknown {
     return undefined;
   }
 }
-
-const noStreams = (name: string): GatewayError =>
-  new GatewayError('unsupported_parameter', {
-    path: ['stream'],
-    message: `Unsupported parameter: 'stream' is not available with the model '${name}'.`,
-  });

@@ -1,7 +1,9 @@
 import type { ImageEditInput } from '@gateway/contracts/jobs';
 import { ImageEditRequest } from '@gateway/contracts/openai/images';
 import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
-import { reserveJob } from '@gateway/model-service/metered-request';
+import { fingerprintOfForm } from '@gateway/model-service/jobs/fingerprint';
+import { wishesOf } from '@gateway/model-service/jobs/job-wishes';
+import { ensureRoom, submitJob } from '@gateway/model-service/jobs/submit-job';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { refuseEncoding } from '@gateway/service-kit/json-body';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
@@ -14,9 +16,11 @@ import { EDIT_FORM } from '../form/edit-form.ts';
 import { formValues } from '../form/form-values.ts';
 import { inspectFiles } from '../form/inspect-files.ts';
 import { editRequest } from '../making/edit-request.ts';
+import { withStream } from '../making/make-images.ts';
 import { openMasks } from '../making/mask-for.ts';
+import { streamingCandidates } from '../making/streaming-candidates.ts';
 import { estimateImages } from '../metering/image-order.ts';
-import { answerJob } from './answer-job.ts';
+import { answerImageJob } from './answer-image-job.ts';
 import { answerStream } from './answer-stream.ts';
 import type { ImageService } from './image-service.ts';
 import { isStrict } from './is-strict.ts';
@@ -24,11 +28,14 @@ import { isStrict } from './is-strict.ts';
 /** Said by the gateway itself, or to it. */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['model', 'response_format', 'stream']);
 
+const KIND = 'image.edit';
+
 /** `POST /v1/images/edits`: reads the form to disk, checks it, has a worker edit the images, and answers with them. */
 export const editsHandler =
   (service: ImageService): RequestHandler =>
   async (request, response) => {
-    await service.queue.ensureRoom('image.edit').catch((error: unknown) => {
+    const wishes = wishesOf(request);
+    await ensureRoom(service, { kind: KIND, wishes, request }).catch((error: unknown) => {
       discardRest(request);
       throw error;
     });
@@ -39,18 +46,27 @@ export const editsHandler =
     let isQueued = false;
     try {
       const edit = await checkEdit(service, form, request);
-      if (edit.streams) {
+      const { model, input, order, streams } = edit;
+      if (streams && !wishes.isDetached) {
         await streamEdit(service, edit, request, response);
         return;
       }
-      const { model, order } = edit;
-      const estimate = estimateImages(model, order);
-      const costly = { endpoint: 'images', model: model.name, estimate, request, response };
-      const owner = await reserveJob(service, 'image.edit', costly);
-      const job = await service.queue.enqueue('image.edit', edit.input, owner);
-      // From here on they belong to the job.
-      isQueued = true;
-      await answerJob({ service, job, format: edit.input.responseFormat, request, response });
+      if (streams) streamingCandidates(service.upstream, model);
+      const submitted = await submitJob(service, {
+        kind: KIND,
+        endpoint: 'images',
+        estimate: estimateImages(model, order),
+        input,
+        wishes,
+        fingerprint: () => fingerprintOfForm(`${KIND} ${input.strict}`, form, uploads),
+        request,
+        response,
+      });
+      // From here on they belong to the job. A job that was there before has its own.
+      isQueued = submitted.isNew;
+      if (!isQueued) await uploads.delete(...uploadIds);
+      const { responseFormat: format } = input;
+      await answerImageJob({ service, kind: KIND, submitted, format, streams, request, response });
     } finally {
       if (!isQueued) await uploads.delete(...uploadIds);
     }
@@ -70,6 +86,7 @@ async function checkEdit({ upstream, uploads }: ImageService, form: ReceivedForm
     identity: identityOf(request),
   });
   const rules = rulesFor(model);
+  const streams = asked.stream === true;
   Object.assign(line, { model: model.name, size: asked.size ?? undefined, inputImages: files.length });
   checkRules(asked, rules);
   const { images, mask } = await inspectFiles(files, { uploads, maxImages: rules.maxInputImages });
@@ -78,10 +95,12 @@ async function checkEdit({ upstream, uploads }: ImageService, form: ReceivedForm
     fields: fields.filter(([name]) => !OWN_FIELDS.has(name)).map(([name, value]) => [name, value]),
     images: [...images],
     mask,
-    responseFormat: asked.response_format ?? rules.defaultResponseFormat,
+    // A stream has room for bytes only.
+    responseFormat: streams ? 'b64_json' : (asked.response_format ?? rules.defaultResponseFormat),
     strict: isStrict(request),
+    ...(streams && { stream: true }),
   };
-  return { model, input, order: { ...asked, inputImages: images.length }, streams: asked.stream === true };
+  return { model, input, order: { ...asked, inputImages: images.length }, streams };
 }
 
 async function streamEdit(
@@ -92,9 +111,10 @@ async function streamEdit(
 ): Promise<void> {
   const { uploads } = service;
   await using masks = openMasks(input.mask, model, uploads);
-  const streamed: ImageEditInput = { ...input, fields: [...input.fields, ['stream', 'true']] };
+  const streamed = withStream(input);
   await answerStream({
     service,
+    kind: KIND,
     model,
     order,
     prepare: async (candidate) =>

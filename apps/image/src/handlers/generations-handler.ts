@@ -1,5 +1,7 @@
 import { ImageGenerationRequest } from '@gateway/contracts/openai/images';
-import { reserveJob } from '@gateway/model-service/metered-request';
+import { fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
+import { wishesOf } from '@gateway/model-service/jobs/job-wishes';
+import { ensureRoom, submitJob } from '@gateway/model-service/jobs/submit-job';
 import { readJsonBody } from '@gateway/service-kit/json-body';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import { validate } from '@gateway/service-kit/validate';
@@ -8,11 +10,14 @@ import type { RequestHandler } from 'express';
 import { checkRules } from '../families/check-rules.ts';
 import { rulesFor } from '../families/rules-for.ts';
 import { generationRequest } from '../making/generation-request.ts';
+import { streamingCandidates } from '../making/streaming-candidates.ts';
 import { estimateImages } from '../metering/image-order.ts';
-import { answerJob } from './answer-job.ts';
+import { answerImageJob } from './answer-image-job.ts';
 import { answerStream } from './answer-stream.ts';
 import type { ImageService } from './image-service.ts';
 import { isStrict } from './is-strict.ts';
+
+const KIND = 'image.generation';
 
 /** `POST /v1/images/generations`: checks the request, has a worker make the images, and answers with them. */
 export const generationsHandler =
@@ -20,7 +25,8 @@ export const generationsHandler =
   async (request, response) => {
     const context = contextOf(request);
     const identity = identityOf(request);
-    const { upstream, queue, jsonMaxBytes: maxBytes, maxJsonDepth: maxDepth } = service;
+    const wishes = wishesOf(request);
+    const { upstream, jsonMaxBytes: maxBytes, maxJsonDepth: maxDepth } = service;
     const { value } = await readJsonBody(request, { maxBytes, maxDepth });
     const asked = validate(ImageGenerationRequest, value);
     const model = modelFor(upstream, { name: asked.model, protocols: ['images'], identity });
@@ -28,22 +34,37 @@ export const generationsHandler =
     Object.assign(context.line, { model: model.name, size: asked.size ?? undefined });
     checkRules(asked, rules);
 
-    const { model: _name, response_format: format, stream, ...rest } = asked;
+    const { model: _name, response_format: format, stream, ...parameters } = asked;
     const strict = isStrict(request);
     const order = { ...asked, inputImages: 0 };
-    const parameters = stream ? { ...rest, stream } : rest;
-    if (stream) {
+    if (stream && !wishes.isDetached) {
       const prepare = (candidate: Parameters<typeof generationRequest>[0]['candidate']) =>
-        generationRequest({ model, candidate, parameters, strict });
-      await answerStream({ service, model, order, prepare, request, response });
+        generationRequest({ model, candidate, parameters: { ...parameters, stream }, strict });
+      await answerStream({ service, kind: KIND, model, order, prepare, request, response });
       return;
     }
-    const responseFormat = format ?? rules.defaultResponseFormat;
-    await queue.ensureRoom('image.generation');
-    const estimate = estimateImages(model, order);
-    const costly = { endpoint: 'images', model: model.name, estimate, request, response };
-    const owner = await reserveJob(service, 'image.generation', costly);
-    const input = { model: model.name, parameters, responseFormat, strict };
-    const job = await queue.enqueue('image.generation', input, owner);
-    await answerJob({ service, job, format: responseFormat, request, response });
+    const streams = stream === true;
+    if (streams) streamingCandidates(upstream, model);
+    // A stream has room for bytes only.
+    const responseFormat = streams ? 'b64_json' : (format ?? rules.defaultResponseFormat);
+    await ensureRoom(service, { kind: KIND, wishes, request });
+    const submitted = await submitJob(service, {
+      kind: KIND,
+      endpoint: 'images',
+      estimate: estimateImages(model, order),
+      input: { model: model.name, parameters, responseFormat, strict, ...(streams && { stream }) },
+      wishes,
+      fingerprint: () => fingerprintOfJson(KIND, [strict, value]),
+      request,
+      response,
+    });
+    await answerImageJob({
+      service,
+      kind: KIND,
+      submitted,
+      format: responseFormat,
+      streams,
+      request,
+      response,
+    });
   };

@@ -63,6 +63,13 @@ export async function readImagesReply(reply: Reply): Promise<ImagesReply> {
   }
 }
 
+/** An upstream that does not stream answers with all images at once: their bytes, since a place cannot be streamed. */
+export async function readStreamable(reply: Reply): Promise<ImagesReply> {
+  const whole = await readImagesReply(reply);
+  if (whole.data.every(({ b64_json }) => typeof b64_json === 'string')) return whole;
+  throw badReply('The upstream answered with something that holds no images.');
+}
+
 /** The images were probably made and billed, but cannot be had. */
 export const badReply = (message: string, cause?: unknown): GatewayError =>
   new GatewayError('upstream_failed', { message, source: 'upstream', retry: false, cause });

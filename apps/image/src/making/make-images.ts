@@ -1,17 +1,24 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type ImageEditInput, type ImageGenerationInput, ImageOutput } from '@gateway/contracts/jobs';
 import type { JobActs, JobContext } from '@gateway/jobs/job-act';
 import { readOutput } from '@gateway/jobs/job-files';
+import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { readStream } from '@gateway/model-service/stream/read-stream';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import type { Reply } from '@gateway/upstream/reply';
 import { estimateImages, usageOfImages } from '../metering/image-order.ts';
 import { orderOfJob } from '../metering/job-order.ts';
-import { askForImages, modelOfJob, readImagesReply } from './ask-upstream.ts';
+import { eventsOfReply, imageStream } from '../stream/image-events.ts';
+import { askForImages, modelOfJob, readImagesReply, readStreamable } from './ask-upstream.ts';
 import { editRequest } from './edit-request.ts';
 import { generationRequest, type Prepared } from './generation-request.ts';
+import { createImageCollector } from './image-collector.ts';
 import type { ImageMaker } from './image-maker.ts';
 import { openMasks } from './mask-for.ts';
 import { storeImages } from './store-images.ts';
+import { streamingCandidates } from './streaming-candidates.ts';
 
-type Job = Pick<JobContext, 'jobId' | 'signal' | 'consumed'>;
+type Job = Pick<JobContext, 'jobId' | 'signal' | 'consumed' | 'emit'>;
 type Input = ImageGenerationInput | ImageEditInput;
 
 /** Makes images from a prompt and stores them. @throws {GatewayError} */
@@ -20,7 +27,8 @@ export async function generateImages(
   input: ImageGenerationInput,
   job: Job,
 ): Promise<ImageOutput> {
-  const { parameters, strict } = input;
+  const { strict, stream } = input;
+  const parameters = stream ? { ...input.parameters, stream } : input.parameters;
   const model = modelOfJob(maker.upstream, input.model);
   const prepare = (candidate: Candidate) => generationRequest({ model, candidate, parameters, strict });
   return make({ maker, input, model, prepare, job });
@@ -31,10 +39,17 @@ export async function editImages(maker: ImageMaker, input: ImageEditInput, job: 
   const { upstream, uploads } = maker;
   const model = modelOfJob(upstream, input.model);
   await using masks = openMasks(input.mask, model, uploads);
+  const asked = input.stream ? withStream(input) : input;
   const prepare = async (candidate: Candidate) =>
-    editRequest({ model, candidate, input, mask: await masks.for(candidate), uploads });
+    editRequest({ model, candidate, input: asked, mask: await masks.for(candidate), uploads });
   return await make({ maker, input, model, prepare, job });
 }
+
+/** The form of an edit whose images are wanted as they come. */
+export const withStream = (input: ImageEditInput): ImageEditInput => ({
+  ...input,
+  fields: [...input.fields, ['stream', 'true']],
+});
 
 interface MakeOptions {
   readonly maker: ImageMaker;
@@ -50,26 +65,88 @@ async function make({ maker, input, model, prepare, job }: MakeOptions): Promise
   const order = orderOfJob(input);
   const { reply, dropped } = await askForImages({
     upstream,
-    candidates: upstream.candidates({ model, protocol: 'images' }),
+    candidates: input.stream
+      ? streamingCandidates(upstream, model)
+      : upstream.candidates({ model, protocol: 'images' }),
     prepare,
-    streamed: false,
+    streamed: input.stream ?? false,
     signal: job.signal,
   });
   const asked = { channel: reply.candidate.channel.name, attempts: reply.attempts.length };
   job.consumed({ ...estimateImages(model, order), ...asked });
-  const images = await readImagesReply(reply);
   const { price } = model;
+  const { responseFormat } = input;
+  if (input.stream) return collectImages({ maker, model, input, reply, dropped, job });
+  const images = await readImagesReply(reply);
   const usage = usageOfImages({ price, order, images: images.data.length, said: [images], ...asked });
   job.consumed(usage);
   const { costMicroUsd } = usage;
-  return storeImages({ maker, jobId: job.jobId, reply, images, dropped, costMicroUsd });
+  return storeImages({ maker, jobId: job.jobId, reply, images, dropped, costMicroUsd, responseFormat });
+}
+
+interface CollectOptions extends Pick<MakeOptions, 'maker' | 'model' | 'input' | 'job'> {
+  readonly reply: Reply;
+  readonly dropped: readonly string[];
+}
+
+/** Takes images as they come, and tells those who follow the job. Charged is what was completed. */
+async function collectImages({
+  maker,
+  model,
+  input,
+  reply,
+  dropped,
+  job,
+}: CollectOptions): Promise<ImageOutput> {
+  const { jobId, emit } = job;
+  const order = orderOfJob(input);
+  const channel = reply.candidate.channel.name;
+  const attempts = reply.attempts.length;
+  const collector = createImageCollector({ assets: maker.assets, jobId, emit });
+  const charge = (completed: readonly string[]) => {
+    const said = completed.map((text): unknown => JSON.parse(text));
+    const images = completed.length;
+    const usage = usageOfImages({ price: model.price, order, images, said, channel, attempts });
+    job.consumed(usage);
+    return usage.costMicroUsd;
+  };
+  let costMicroUsd: number | null;
+  if (isEventStream(reply.headers)) {
+    const { events, stream } = imageStream(collector.take);
+    try {
+      for await (const _ of readStream(reply, stream));
+    } catch (error) {
+      if (events.completed.length > 0) charge(events.completed);
+      throw paidFor(error);
+    }
+    costMicroUsd = charge(events.completed);
+  } else {
+    const events = eventsOfReply(
+      await readStreamable(reply),
+      order.inputImages > 0 ? 'image_edit' : 'image_generation',
+    );
+    for (const { data } of events) collector.take(data);
+    costMicroUsd = charge(events.map(({ completed }) => completed));
+  }
+  const { responseFormat } = input;
+  return collector.finish({
+    ...{ channel, dropped: [...dropped], costMicroUsd, responseFormat },
+    upstreamAttempts: attempts,
+    nowMs: maker.now(),
+  });
+}
+
+/** What broke after images had begun to come must not be asked for again. */
+function paidFor(error: unknown): unknown {
+  if (!(error instanceof GatewayError)) return error;
+  return new GatewayError(error.code, { ...error.options, retry: false });
 }
 
 /** What an image worker does. */
 export function imageActs(maker: ImageMaker): JobActs {
   const recover = async (
     input: Input,
-    { jobId, consumed }: Omit<Job, 'signal'>,
+    { jobId, consumed }: Pick<Job, 'jobId' | 'consumed'>,
   ): Promise<ImageOutput | undefined> => {
     const stored = await readOutput(maker, jobId);
     if (stored === undefined) return undefined;

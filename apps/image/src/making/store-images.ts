@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { ImageOutput } from '@gateway/contracts/jobs';
+import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
 import type { ImagesReply } from '@gateway/contracts/openai/images';
 import { assetId } from '@gateway/jobs/asset-store';
 import type { Channel } from '@gateway/upstream/configuration/configuration';
@@ -21,6 +21,7 @@ interface StoreOptions {
   readonly images: ImagesReply;
   readonly dropped: readonly string[];
   readonly costMicroUsd: number | null;
+  readonly responseFormat: ImageResponseFormat;
 }
 
 /**
@@ -55,6 +56,7 @@ async function store({ maker, jobId, reply, images, dropped, ...more }: StoreOpt
     channel: reply.candidate.channel.name,
     upstreamAttempts: reply.attempts.length,
     costMicroUsd: more.costMicroUsd,
+    responseFormat: more.responseFormat,
   };
 }
 

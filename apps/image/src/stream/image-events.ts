@@ -13,28 +13,37 @@ const MAX_FRAME_BYTES = 128 * 1024 * 1024;
 const TYPE = /"type"\s*:\s*"([a-z_.]+)"/;
 const COMPLETED = '.completed';
 
-/** A stream of images for the caller, and what it is read by. */
-export function imageStream(): { readonly events: ImageEvents; readonly stream: RelayedStream } {
-  const events = new ImageEvents();
+/**
+ * A stream of images for the caller, and what it is read by.
+ *
+ * @param onEvent gets every event's data
+ */
+export function imageStream(onEvent: (data: string) => void): {
+  readonly events: ImageEvents;
+  readonly stream: RelayedStream;
+} {
+  const events = new ImageEvents(onEvent);
   return { events, stream: createEventStream({ mapper: events, maxFrameBytes: MAX_FRAME_BYTES }) };
 }
 
 /**
  * Makes the events that a caller waits for out of a whole reply, for an upstream that does not stream.
  *
- * @returns each event with its image, and without it, as `ImageEvents.completed` has it
+ * @returns each event with its image, as a frame and as its data, and without it, as `ImageEvents.completed` has it
  */
 export function eventsOfReply(
   { data, created, usage, ...members }: ImagesReply,
   kind: 'image_generation' | 'image_edit',
-): { readonly frame: string; readonly completed: string }[] {
+): { readonly frame: string; readonly data: string; readonly completed: string }[] {
   const type = `${kind}${COMPLETED}`;
   return data.map(({ b64_json, url: _, ...entry }, index) => {
     // It counts all images together, so it stands in the last event.
     const reported = index === data.length - 1 && usage !== undefined ? { usage } : {};
     const event = { type, ...members, ...entry, ...(created && { created_at: created }), ...reported };
+    const whole = JSON.stringify({ ...event, b64_json });
     return {
-      frame: `event: ${type}\ndata: ${JSON.stringify({ ...event, b64_json })}\n\n`,
+      frame: `event: ${type}\ndata: ${whole}\n\n`,
+      data: whole,
       completed: JSON.stringify(event),
     };
   });
@@ -46,11 +55,18 @@ class ImageEvents implements EventMapper {
   readonly id = null;
   /** The events of completed images, as they came but for the image itself: JSON. */
   readonly completed: string[] = [];
+  readonly #onEvent: (data: string) => void;
   failure: GatewayError | null = null;
+
+  constructor(onEvent: (data: string) => void) {
+    this.#onEvent = onEvent;
+  }
 
   frame(frame: Frame): typeof PASS {
     const kind = kindOf(frame.latin1);
-    if (kind === 'completed') this.completed.push(withoutImage(frame.data ?? ''));
+    const data = frame.data ?? '';
+    if (kind !== 'error') this.#onEvent(data);
+    if (kind === 'completed') this.completed.push(withoutImage(data));
     if (kind === 'error')
       this.failure = broken('The upstream reported an error in the middle of the stream.');
     return PASS;
@@ -89,5 +105,6 @@ const withoutImage = (data: string): string =>
 const broken = (message: string): GatewayError =>
   new GatewayError('upstream_failed', { message, source: 'upstream', retry: false });
 
-const errorFrame = (error: GatewayError): string =>
+/** The last frame of a stream that broke. */
+export const errorFrame = (error: GatewayError): string =>
   `event: error\ndata: ${JSON.stringify({ type: 'error', error: openaiError(error) })}\n\n`;

@@ -1,0 +1,21 @@
+import type { AssetStore } from '@gateway/jobs/asset-store';
+import type { JobActs } from '@gateway/jobs/job-act';
+import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { Upstream } from '@gateway/upstream/upstream';
+import { speak } from './speech/speak.ts';
+import { transcribe } from './transcriptions/transcribe.ts';
+
+/** What the audio service queues. */
+export type AudioJobKind = 'audio.transcription' | 'audio.speech';
+
+interface AudioMaker {
+  readonly upstream: Upstream;
+  readonly assets: AssetStore;
+  readonly uploads: UploadStore;
+}
+
+/** What an audio worker does. */
+export const audioActs = (maker: AudioMaker): JobActs => ({
+  'audio.transcription': transcribe(maker),
+  'audio.speech': speak(maker),
+});

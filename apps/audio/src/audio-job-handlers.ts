@@ -1,0 +1,61 @@
+import { pipeline } from 'node:stream/promises';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { SpeechOutput } from '@gateway/contracts/jobs';
+import type { AssetStore } from '@gateway/jobs/asset-store';
+import type { JobQueue } from '@gateway/jobs/job-queue';
+import { jobHandlers } from '@gateway/model-service/jobs/job-handlers';
+import { contextOf } from '@gateway/service-kit/request-context';
+import type { Request, RequestHandler, Response } from 'express';
+import type { AudioJobKind } from './audio-acts.ts';
+import { writeTranscript } from './transcriptions/answer-job.ts';
+
+interface AudioJobs {
+  readonly queue: JobQueue<AudioJobKind>;
+  readonly assets: AssetStore;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** `/v1/audio/jobs…` */
+export const audioJobHandlers = ({
+  queue,
+  assets,
+  now,
+}: AudioJobs): Readonly<Record<string, RequestHandler>> =>
+  jobHandlers({
+    area: 'audio',
+    queue,
+    now,
+    writers: {
+      'audio.transcription': async (output, request, response) =>
+        writeTranscript(output, response, contextOf(request)),
+      'audio.speech': (output, request, response) => writeSpeech(assets, output, request, response),
+    },
+  });
+
+/** Answers with stored speech. */
+export async function writeSpeech(
+  assets: Pick<AssetStore, 'open'>,
+  { assetId, contentType, channel, costMicroUsd, sizeBytes }: SpeechOutput,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const { requestId, line } = contextOf(request);
+  Object.assign(line, { channel, costMicroUsd });
+  const asset = await assets.open(assetId);
+  if (asset === undefined)
+    throw new GatewayError('internal', {
+      message: 'The speech was made but cannot be found. Report the request id.',
+      retry: false,
+      cause: new Error(`no asset ${assetId}: do service and worker share GATEWAY_DATA_DIR?`),
+    });
+  response.writeHead(200, {
+    'content-type': contentType,
+    'content-length': sizeBytes,
+    'cache-control': 'no-store',
+    'x-request-id': requestId,
+    'request-id': requestId,
+    'x-gateway-channel': channel,
+  });
+  await pipeline(asset.stream(), response);
+}

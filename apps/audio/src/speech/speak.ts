@@ -1,0 +1,96 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { SpeechOutput } from '@gateway/contracts/jobs';
+import { SpeechRequest } from '@gateway/contracts/openai/speech';
+import { type AssetStore, assetId } from '@gateway/jobs/asset-store';
+import type { JobAct } from '@gateway/jobs/job-act';
+import { readOutput } from '@gateway/jobs/job-files';
+import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { readStream } from '@gateway/model-service/stream/read-stream';
+import type { Upstream } from '@gateway/upstream/upstream';
+import { estimateSpeech, withTokensTold } from '../metering/speech-usage.ts';
+import { modelGone } from '../model-gone.ts';
+import { checkAudio } from './check-audio.ts';
+import { speechCandidates } from './speech-candidates.ts';
+import { audioStream, speechContentType, speechEventStream } from './speech-stream.ts';
+
+interface SpeakOptions {
+  readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates' | 'send'>;
+  readonly assets: AssetStore;
+}
+
+/** The longest input at the lowest speed, without compression, is some 80 MB. */
+const MAX_SPEECH_BYTES = 128 * 1024 * 1024;
+
+/** How speech is made for a caller who comes back for it: what would have been streamed is stored. */
+export const speak = ({ upstream, assets }: SpeakOptions): JobAct<'audio.speech'> => ({
+  run: async ({ model: name, parameters }, { jobId, signal, consumed }) => {
+    const model = upstream.resolveModel(name);
+    if (model === null) throw modelGone(name);
+    const speech = SpeechRequest.parse({ ...parameters, model: name });
+    const estimate = estimateSpeech(model.price, speech);
+    const reply = await upstream.send({
+      candidates: speechCandidates(upstream, model, speech),
+      request: (candidate) => ({
+        operation: 'speech',
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...parameters, model: candidate.model }),
+      }),
+      checkOutput: checkAudio(speech.stream_format === 'sse'),
+      dialect: 'openai',
+      signal,
+      work: 'paid',
+      streamed: true,
+    });
+    const channel = reply.candidate.channel.name;
+    const upstreamAttempts = reply.attempts.length;
+    let usage = { ...estimate, channel, attempts: upstreamAttempts };
+    consumed(usage);
+    const isEvents = isEventStream(reply.headers);
+    const onDone = (event: string) => {
+      usage = withTokensTold(usage, model.price, event);
+      consumed(usage);
+    };
+    const stream = isEvents ? speechEventStream(onDone) : audioStream();
+    const id = assetId(jobId, 'speech', 'application/octet-stream');
+    try {
+      const { sizeBytes } = await assets.put(id, bounded(readStream(reply, stream)));
+      return {
+        assetId: id,
+        contentType: speechContentType(speech, isEvents),
+        sizeBytes,
+        characters: estimate.consumption.characters,
+        channel,
+        upstreamAttempts,
+        costMicroUsd: usage.costMicroUsd,
+      };
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      // It has been paid for.
+      throw new GatewayError(error.code, { ...error.options, retry: false });
+    }
+  },
+  recover: async (input, { jobId, consumed }) => {
+    const stored = await readOutput({ assets }, jobId);
+    if (stored === undefined) return undefined;
+    const output = SpeechOutput.parse(stored);
+    const { channel, upstreamAttempts: attempts } = output;
+    const price = upstream.resolveModel(input.model)?.price ?? null;
+    const speech = SpeechRequest.parse({ ...input.parameters, model: input.model });
+    consumed({ ...estimateSpeech(price, speech), channel, attempts });
+    return output;
+  },
+});
+
+async function* bounded(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let sizeBytes = 0;
+  for await (const chunk of source) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > MAX_SPEECH_BYTES)
+      throw new GatewayError('upstream_failed', {
+        message: 'The upstream sent more speech than can be kept.',
+        source: 'upstream',
+      });
+    yield chunk;
+  }
+}

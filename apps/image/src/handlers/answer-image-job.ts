@@ -1,0 +1,83 @@
+import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
+import { answerJob, showJob } from '@gateway/model-service/jobs/answer-job';
+import type { SubmittedJob } from '@gateway/model-service/jobs/submit-job';
+import { endedRequest } from '@gateway/service-kit/ended-request';
+import { toGatewayError } from '@gateway/service-kit/error-response';
+import { contextOf } from '@gateway/service-kit/request-context';
+import type { Request, Response } from 'express';
+import { errorFrame } from '../stream/image-events.ts';
+import { completedEvents, expandEvent } from '../stream/job-events.ts';
+import type { ImageService } from './image-service.ts';
+import { writeImages } from './write-images.ts';
+
+interface AnswerOptions {
+  readonly service: ImageService;
+  readonly kind: 'image.generation' | 'image.edit';
+  readonly submitted: SubmittedJob<ImageOutput>;
+  readonly format: ImageResponseFormat;
+  /** The caller wants images as they come. */
+  readonly streams: boolean;
+  readonly request: Request;
+  readonly response: Response;
+}
+
+/** Answers a request for images that a worker makes. */
+export async function answerImageJob(options: AnswerOptions): Promise<void> {
+  const { service, submitted, format, streams, request, response } = options;
+  if (streams && submitted.wishes.waitMs === null) return streamJob(options);
+  const write = (output: ImageOutput) => writeImages({ service, output, format, request, response });
+  await answerJob({ queue: service.queue, submitted, request, response, write });
+}
+
+/** What a job has emitted becomes the protocol's event stream; its first event decides that there is one. */
+async function streamJob({ service, kind, submitted, request, response }: AnswerOptions): Promise<void> {
+  const context = contextOf(request);
+  showJob(submitted, context, response);
+  const { handle } = submitted;
+  const expand = expandEvent(service);
+  const result = handle.result(context.signal);
+  // Awaited only after the events.
+  result.catch(() => undefined);
+  const send = async (text: string) => {
+    if (response.destroyed) return;
+    if (!response.headersSent) beginStream(response, context.requestId);
+    for await (const piece of expand(text)) await write(response, piece);
+    await write(response, '\n');
+  };
+  try {
+    for await (const text of handle.events) await send(text);
+    const output = await result;
+    const { channel, images, costMicroUsd } = output;
+    Object.assign(context.line, { channel, images: images.length, costMicroUsd });
+    // What it emitted has gone, as it does soon after the end.
+    if (!response.headersSent) for (const text of completedEvents(kind, output)) await send(text);
+    response.end();
+  } catch (thrown) {
+    const error = endedRequest(context) ?? toGatewayError(thrown);
+    if (!response.headersSent) throw error;
+    context.failure = error;
+    if (!response.destroyed) response.end(errorFrame(error));
+  }
+}
+
+function beginStream(response: Response, requestId: string): void {
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-request-id': requestId,
+    'request-id': requestId,
+  });
+}
+
+async function write(response: Response, piece: string): Promise<void> {
+  if (response.destroyed || response.write(piece)) return;
+  await new Promise<void>((resolve) => {
+    const goOn = () => {
+      response.off('drain', goOn);
+      response.off('close', goOn);
+      resolve();
+    };
+    response.on('drain', goOn);
+    response.on('close', goOn);
+  });
+}

@@ -1,0 +1,32 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
+import { contextOf } from '@gateway/service-kit/request-context';
+import type { Request, Response } from 'express';
+import { commonHeaders } from './common-headers.ts';
+import type { ImageService } from './image-service.ts';
+import { renderReply } from './render-reply.ts';
+
+interface WriteOptions {
+  readonly service: Pick<ImageService, 'assets' | 'publicUrl' | 'secret' | 'now'>;
+  readonly output: ImageOutput;
+  readonly format: ImageResponseFormat;
+  readonly request: Request;
+  readonly response: Response;
+}
+
+/** Answers with what a job made; its URLs are signed now. */
+export async function writeImages({
+  service,
+  output,
+  format,
+  request,
+  response,
+}: WriteOptions): Promise<void> {
+  const context = contextOf(request);
+  const { channel, upstreamAttempts, images, costMicroUsd } = output;
+  Object.assign(context.line, { channel, images: images.length, attempts: upstreamAttempts, costMicroUsd });
+  const reply = Readable.from(renderReply(service, output, format), { objectMode: false });
+  response.setHeaders(new Headers({ 'content-type': 'application/json', ...commonHeaders(context, output) }));
+  await pipeline(reply, response);
+}
