@@ -1,6 +1,8 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 export interface SseEvent {
+  /** The `id:` line. */
+  readonly id: string | undefined;
   /** The `event:` line; undefined where there was none. */
   readonly event: string | undefined;
   /** The `data:` lines, joined. */
@@ -27,7 +29,7 @@ export async function* readSse(response: Response): AsyncGenerator<SseEvent> {
   const events = response.body
     .pipeThrough(new TextDecoderStream())
     .pipeThrough(new EventSourceParserStream());
-  for await (const { event, data } of events) yield { event, data, json: parseJson(data) };
+  for await (const { id, event, data } of events) yield { id, event, data, json: parseJson(data) };
 }
 
 function parseJson(text: string): unknown {

@@ -57,6 +57,11 @@ interface MediaParts<Kind extends JobKind> extends Omit<ServiceAppOptions, 'serv
   readonly now: () => number;
 }
 
+interface CallOptions extends Omit<RequestInit, 'headers'> {
+  readonly keyId?: string;
+  readonly headers?: Record<string, string>;
+}
+
 type WorkerParts = Pick<MediaParts<JobKind>, 'upstream' | 'assets' | 'uploads' | 'now'>;
 
 interface MediaOptions<Kind extends JobKind> {
@@ -239,6 +244,9 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
     startWorker,
     /** What the edge sends along for a caller's key. */
     headersFor,
+    /** A request with a key's identity. */
+    call: (path: string, { keyId = IDENTITY.keyId, headers, ...init }: CallOptions = {}) =>
+      fetch(new URL(path, url), { ...init, headers: { ...headersFor({ keyId }), ...headers } }),
     /** What lies in the uploads area. */
     uploaded: () => readdir(uploads.folder),
     assetFiles: () => readdir(join(folder.path, 'assets')),
