@@ -7,7 +7,7 @@ export interface JobCounts {
   readonly delayed: number;
 }
 
-const QUEUES = ['image', 'transcription'];
+const QUEUES = ['image', 'transcription', 'speech'];
 
 /** A look into the queues. */
 export interface JobQueues extends AsyncDisposable {

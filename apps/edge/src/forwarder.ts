@@ -73,7 +73,7 @@ export function createForwarder(
       if (address !== undefined) pools[forwarding.endpoint.service].refused(address);
       return sendToNext(forwarding, error);
     }
-    if (!mayRepeat(forwarding)) return fail(forwarding, serviceLost(forwarding.endpoint, error));
+    if (!mayRepeat(forwarding)) return fail(forwarding, serviceLost(forwarding.endpoint, request, error));
     forwarding.repeats += 1;
     send(forwarding);
   };

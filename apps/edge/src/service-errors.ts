@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Endpoint } from '@gateway/contracts/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { BodyLimits, Slowness } from './body-pace.ts';
@@ -16,18 +17,29 @@ export const serviceDown = (cause?: unknown): GatewayError =>
 const PAID = new Set<Endpoint['scope']>(['images', 'speech']);
 
 /** The service took the request and was gone before it answered. */
-export const serviceLost = ({ method, scope }: Endpoint, cause: unknown): GatewayError =>
-  method === 'POST' && PAID.has(scope)
-    ? new GatewayError('outcome_unknown', {
-        message:
-          'The gateway lost the service that was working on this request. It may have been done and billed; it was not repeated.',
-        cause,
-      })
-    : new GatewayError('service_unavailable', {
-        message: 'The gateway lost the service that was answering. Please try again.',
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-        cause,
-      });
+export function serviceLost(
+  { method, scope }: Endpoint,
+  { headers }: Pick<IncomingMessage, 'headers'>,
+  cause: unknown,
+): GatewayError {
+  // Sent again with its key, the request joins its job: it is not done twice.
+  const joins = headers['idempotency-key'] !== undefined && method === 'POST';
+  return joins || method !== 'POST' || !PAID.has(scope) ? lost(cause) : mayBeDone(cause);
+}
+
+const mayBeDone = (cause: unknown): GatewayError =>
+  new GatewayError('outcome_unknown', {
+    message:
+      'The gateway lost the service that was working on this request. It may have been done and billed; it was not repeated.',
+    cause,
+  });
+
+const lost = (cause: unknown): GatewayError =>
+  new GatewayError('service_unavailable', {
+    message: 'The gateway lost the service that was answering. Please try again.',
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    cause,
+  });
 
 /** For the log alone: the reply had begun, and is broken off. */
 export const serviceBrokeOff = (cause: unknown): GatewayError =>
