@@ -7,9 +7,9 @@ import type { JobRecord } from './job-envelope.ts';
 import { toJobError } from './job-failure.ts';
 import { type JobFiles, storeFailure, storeOutput } from './job-files.ts';
 import { cancelledKey, directKey, directLeaseKey, eventsKey } from './job-keys.ts';
-import { listJob } from './job-list.ts';
 import { type JobListener, jobCancelled } from './job-listener.ts';
 import { createJobEmitter, endTexts } from './job-texts.ts';
+import { listJob } from './owned-jobs.ts';
 
 /** How long a silent process counts as alive, and how often it says that it is. */
 const LEASE_MS = 30_000;

@@ -14,11 +14,11 @@ import { toJobError } from './job-failure.ts';
 import { type JobFiles, outputOf, removeOutput, storeInput } from './job-files.ts';
 import { type JobHandle, openHandle } from './job-handle.ts';
 import { newJobId, QUEUE_PREFIX } from './job-keys.ts';
-import { listedJobs, listJob, unlistJobs } from './job-list.ts';
 import { listenToJobs } from './job-listener.ts';
 import type { JobMetering, SettleJob } from './job-metering.ts';
 import { type EmittedText, readTexts } from './job-texts.ts';
 import { oncePerOutage } from './once-per-outage.ts';
+import { listedJobs, listJob, unlistJobs } from './owned-jobs.ts';
 import type { UploadStore } from './upload-store.ts';
 
 export interface JobQueueOptions<Kind extends JobKind> {

@@ -10,6 +10,8 @@ export interface Metrics {
   budgetNear(): void;
   /** Something stored that could not be read and was left out. */
   brokenRecord(kind: string): void;
+  /** A request that is done by a job: one that it made, or one that an earlier request made. */
+  jobRequest(labels: JobRequestLabels): void;
   /** One channel that was asked, and how that went until its first output. */
   attempt(labels: { readonly channel: string; readonly outcome: string }): void;
 }
@@ -23,6 +25,13 @@ export type RefusalReason =
   | 'audio_seconds_per_minute'
   | 'budget'
   | 'unpriced_model';
+
+export interface JobRequestLabels {
+  readonly kind: string;
+  /** Whether the job goes on without its caller. */
+  readonly mode: 'waiting' | 'detached';
+  readonly job: 'new' | 'joined';
+}
 
 export interface RequestLabels {
   readonly endpoint: string;
@@ -107,6 +116,12 @@ function metricsIn(registry: Registry): Metrics {
     labelNames: ['kind'],
     registers: [registry],
   });
+  const jobRequests = new Counter({
+    name: 'gateway_job_requests_total',
+    help: 'Requests that are done by a job, by its kind, whether it goes on without its caller, and whether it was there before',
+    labelNames: ['kind', 'mode', 'job'],
+    registers: [registry],
+  });
   const attempts = new Counter({
     name: 'gateway_upstream_attempts_total',
     help: 'Requests sent to channels, by how they went until their first output',
@@ -118,6 +133,7 @@ function metricsIn(registry: Registry): Metrics {
     refused: (reason) => refused.inc({ reason }),
     budgetNear: () => budgetNear.inc(),
     brokenRecord: (kind) => brokenRecords.inc({ kind }),
+    jobRequest: ({ kind, mode, job }) => jobRequests.inc({ kind, mode, job }),
     attempt: ({ channel, outcome }) => attempts.inc({ channel, outcome }),
     request: ({ endpoint, status, outcome }, durationMs) => {
       requests.inc({ endpoint, status, outcome });

@@ -2,12 +2,14 @@ import type { AssetStore } from '@gateway/jobs/asset-store';
 import type { JobQueue } from '@gateway/jobs/job-queue';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Meter } from '@gateway/metering/meter/meter';
+import type { Metrics } from '@gateway/service-kit/metrics';
 import type { Upstream } from '@gateway/upstream/upstream';
 
 /** What the image endpoints work with. */
 export interface ImageService {
   readonly upstream: Upstream;
   readonly meter: Meter;
+  readonly metrics: Metrics;
   readonly queue: JobQueue<'image.generation' | 'image.edit'>;
   readonly assets: AssetStore;
   readonly uploads: UploadStore;

@@ -6,6 +6,7 @@ import type { JobHandle } from '@gateway/jobs/job-handle';
 import { newJobId } from '@gateway/jobs/job-keys';
 import type { JobQueue } from '@gateway/jobs/job-queue';
 import type { Meter } from '@gateway/metering/meter/meter';
+import type { Metrics } from '@gateway/service-kit/metrics';
 import { identityOf } from '@gateway/service-kit/request-context';
 import { type CostlyRequest, reserveJob } from '../metered-request.ts';
 import type { JobWishes } from './job-wishes.ts';
@@ -14,6 +15,7 @@ import type { JobWishes } from './job-wishes.ts';
 export interface JobService<Kinds extends JobKind> {
   readonly queue: JobQueue<Kinds>;
   readonly meter: Meter;
+  readonly metrics: Metrics;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -72,13 +74,17 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
       fingerprint: await fingerprint(),
       jobId,
     });
-    if (!claimed.isNew) return { handle: await queue.attach(kind, claimed.record.id), wishes, isNew: false };
+    if (!claimed.isNew) {
+      service.metrics.jobRequest({ kind, mode: 'detached', job: 'joined' });
+      return { handle: await queue.attach(kind, claimed.record.id), wishes, isNew: false };
+    }
     claim = claimed.claim;
   }
   try {
     const costly = { endpoint, model: input.model, estimate, request, response };
     const owner = await reserveJob(service, kind, costly, { jobId, isDetached });
     const handle = await queue.enqueue(kind, input, { ...owner, isDetached, ...(claim && { claim }) });
+    service.metrics.jobRequest({ kind, mode: isDetached ? 'detached' : 'waiting', job: 'new' });
     return { handle, wishes, isNew: true };
   } catch (error) {
     // Where Redis did not answer, the job may be queued all the same: whoever comes next finds out.
