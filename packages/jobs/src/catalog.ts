@@ -56,7 +56,10 @@ const kept = { queueLimitMs: DAY_SECONDS * 1000, resultRetentionSeconds: DAY_SEC
 const image = {
   queue: 'image',
   output: ImageOutput,
-  assetsOf: ({ images }: ImageOutput) => images.map(({ assetId }) => assetId),
+  assetsOf: ({ images, partialAssetIds = [] }: ImageOutput) => [
+    ...images.map(({ assetId }) => assetId),
+    ...partialAssetIds,
+  ],
   work: 'paid',
   attempts: 2,
   takeovers: 3,
