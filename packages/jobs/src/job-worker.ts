@@ -18,6 +18,7 @@ import { oncePerOutage } from './once-per-outage.ts';
 import { type DoneJob, type JobRun, processJob, wasInterrupted } from './process-job.ts';
 import { retryDelayMs } from './retry-policy.ts';
 import { CLOSE_GRACE_MS, WorkerStopping } from './running-job.ts';
+import { createJobTurns } from './turns/job-turns.ts';
 import type { UploadStore } from './upload-store.ts';
 import { openWorkerChannel } from './worker-channel.ts';
 
@@ -72,6 +73,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const onError = oncePerOutage(options.onError);
   const spec = specOfQueue(acts);
   const redis = await connectPatiently(redisUrl, onError);
+  const turns = createJobTurns(redis, Date.now);
   const running = new Map<string, RunningJob>();
   const accounted = new WeakMap<Job, UsageResult>();
   const outputs = new WeakMap<Job, unknown>();
@@ -140,7 +142,9 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   });
   worker.on('error', onError);
   const end = (job: Job, thrown: Error | undefined) => {
-    uploads.delete(...parseEnvelope(JobKind.parse(job.name), job.data).uploads).catch(onError);
+    const { keyId, uploads: uploadIds, share } = parseEnvelope(JobKind.parse(job.name), job.data);
+    if (share?.concurrentJobs !== undefined) turns.releaseParked(keyId).catch(onError);
+    uploads.delete(...uploadIds).catch(onError);
     // BullMQ itself ends a job that was taken over too often; nobody has accounted for that.
     if (thrown) account(job, { hasRun: true, consumed: undefined }, errorOf(thrown)).catch(onError);
     const finished = finishedJob(job, thrown, { output: outputs.get(job), usage: accounted.get(job) });
