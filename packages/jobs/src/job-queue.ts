@@ -146,6 +146,7 @@ export async function createJobQueue<Kinds extends JobKind>(
         model: input.model,
         inputId,
         uploads: [inputId, ...uploadsOf(kind, checked)],
+        marksBegin: true,
         ...(metering && { metering }),
         ...(share && { share }),
       };

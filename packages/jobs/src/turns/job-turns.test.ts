@@ -1,5 +1,6 @@
 import type { JobShare } from '@gateway/contracts/identity';
 import { waitFor } from '@gateway/testkit/wait-for';
+import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { generation, images, type JobStage, openJobStage, owner, staying } from '../fixtures/job-stage.ts';
 import type { JobContext } from '../job-act.ts';
@@ -35,6 +36,14 @@ const recordInto =
   async ({ keyId, requestId }: JobContext) =>
     void begun.push({ keyId, requestId });
 
+/** The image jobs that workers have taken, in this order. */
+async function taken(): Promise<string[]> {
+  const redis = new Redis(stage.redis.url);
+  const events = await redis.xrange('gateway:{jobs}:image:events', '-', '+');
+  redis.disconnect();
+  return events.flatMap(([, [, event, , jobId = '']]) => (event === 'active' ? [jobId] : []));
+}
+
 /** How often each key came before each point, as `counts[key]`. */
 function* prefixes(begun: readonly Begun[]) {
   const counts: Record<string, number> = {};
@@ -47,22 +56,29 @@ function* prefixes(begun: readonly Begun[]) {
 test('of a thousand jobs that five keys queue one after the other, each key gets every fifth turn, in its own order', async () => {
   const queue = await stage.openQueue({ maxWaiting: 2000 });
   const keys = ['key_a', 'key_b', 'key_c', 'key_d', 'key_e'];
-  const handles = [];
   const callers = Array.from({ length: 20 }, (_, caller) => caller);
+  const queued = new Map<string, Begun>();
+  const results: Promise<unknown>[] = [];
   for (const keyId of keys)
     for (let at = 0; at < 10; at += 1)
-      handles.push(...(await Promise.all(callers.map((caller) => enqueue(queue, keyId, `${caller}:${at}`)))));
-  const begun: Begun[] = [];
-  await openWorker(recordInto(begun), 1);
-  await Promise.all(handles.map((handle) => handle.result(staying)));
+      await Promise.all(
+        callers.map(async (caller) => {
+          const handle = await enqueue(queue, keyId, `${caller}:${at}`);
+          queued.set(handle.id, { keyId, requestId: `${at}` });
+          results.push(handle.result(staying));
+        }),
+      );
+  await openWorker(async () => undefined, 16);
+  await Promise.all(results);
 
+  const begun = (await taken()).flatMap((jobId) => queued.get(jobId) ?? []);
   expect(begun).toHaveLength(1000);
   for (const counts of prefixes(begun)) {
     const all = keys.map((keyId) => counts[keyId] ?? 0);
     expect(Math.max(...all) - Math.min(...all)).toBeLessThanOrEqual(1);
   }
   for (const keyId of keys) {
-    const order = begun.filter((one) => one.keyId === keyId).map(({ requestId }) => requestId.split(':')[1]);
+    const order = begun.filter((one) => one.keyId === keyId).map(({ requestId }) => requestId);
     expect(order).toEqual(order.toSorted());
   }
 });
