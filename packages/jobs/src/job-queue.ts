@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobShare } from '@gateway/contracts/identity';
 import { JobKind } from '@gateway/contracts/jobs';
-import { type IRedisTransaction, Job, Queue } from 'bullmq';
+import { Queue } from 'bullmq';
 import type { ZodType } from 'zod';
 import type { AssetStore } from './asset-store.ts';
 import { cancelJob, unstarted } from './cancel-job.ts';
@@ -16,7 +16,11 @@ import type { JobMetering, SettleJob } from './job-metering.ts';
 import { recordOf } from './job-record.ts';
 import { oncePerOutage } from './once-per-outage.ts';
 import { createQueuePlaces, type QueuePlace } from './queue-places.ts';
-import { BULLMQ_PRIORITY, createJobTurns, type JobPosition, type TurnTaker } from './turns/job-turns.ts';
+import { type JobToStore, storeJob } from './store-job.ts';
+import { createBegunMarks } from './takeover/begun-marks.ts';
+import { reviveJob } from './takeover/revive-job.ts';
+import { openWorkerChannel } from './takeover/worker-channel.ts';
+import { createJobTurns, type JobPosition, type TurnTaker } from './turns/job-turns.ts';
 import type { UploadStore } from './upload-store.ts';
 
 export interface JobQueueOptions<Kind extends JobKind> {
@@ -86,8 +90,8 @@ export interface JobQueue<Kinds extends JobKind> {
 }
 
 const AWAY_RETRY_AFTER_SECONDS = 5;
-/** Ended jobs that are remembered per queue, whatever their age. */
-const MAX_REMEMBERED = 10_000;
+/** How long a worker may take to say that it runs a job that Redis has lost. */
+const ANSWER_WAIT_MS = 3000;
 
 /**
  * The waiting side of the queues. Its requests fail promptly while Redis is away; cancellations are kept until it is back.
@@ -104,6 +108,14 @@ export async function createJobQueue<Kinds extends JobKind>(
   const patient = await connectPatiently(redisUrl, onError);
   const turns = createJobTurns(prompt, now);
   const patientTurns = createJobTurns(patient, now);
+  const marks = createBegunMarks(uploads);
+  const channel = await openWorkerChannel({
+    redisUrl,
+    running: new Map(),
+    redis: patient,
+    answerWaitMs: ANSWER_WAIT_MS,
+    onError,
+  });
   const places = createQueuePlaces({ turns, maxWaiting, onError });
   const names = new Set(kinds.map((kind) => JOBS[kind].queue));
   const lines = new Map(
@@ -151,32 +163,16 @@ export async function createJobQueue<Kinds extends JobKind>(
         ...(share && { share }),
       };
       const id = metering?.subject.id ?? newJobId();
-      const waiter = listener.wait(id);
-      const kept = { age: spec.resultRetentionSeconds, count: MAX_REMEMBERED };
+      const job = { id, kind, envelope, placeId: place.id, createdAtMs: now() };
+      const store = (lost: JobToStore) => storeJob({ queue: patientQueue, turns: patientTurns }, lost);
+      const waiter = listener.wait(id, {
+        revive: (isHeard) => reviveJob({ job, isHeard, channel, marks, uploads, settle, store }),
+        deleteFiles: () => uploads.delete(...envelope.uploads),
+      });
       const cancel = () =>
         cancelJob({ id, queue: patientQueue, redis: patient, turns: patientTurns, files, settle });
       try {
-        const job = new Job(
-          queue,
-          kind,
-          envelope,
-          {
-            jobId: id,
-            timestamp: now(),
-            attempts: spec.attempts,
-            backoff: { type: 'custom' },
-            priority: BULLMQ_PRIORITY,
-            removeOnComplete: kept,
-            removeOnFail: kept,
-            stackTraceLimit: 0,
-          },
-          id,
-        );
-        await unlessAway(
-          storeInTurn(queue, job, (transaction) =>
-            turns.takeTurn(transaction, queue.name, { keyId, share, jobId: id, placeId: place.id }),
-          ),
-        );
+        await unlessAway(storeJob({ queue, turns }, job));
         places.used(place.id);
         waiter.stored();
       } catch (error) {
@@ -233,24 +229,12 @@ export async function createJobQueue<Kinds extends JobKind>(
     isReady: async () => (await prompt.ping()) === 'PONG',
     close: async () => {
       places.close();
+      channel.close();
       for (const { listener } of lines.values()) await listener.close();
       prompt.disconnect();
       patient.disconnect();
     },
   };
-}
-
-/** Stores a job and gives it its turn, both or neither. */
-async function storeInTurn(
-  queue: Queue,
-  job: Job,
-  takeTurn: (transaction: IRedisTransaction) => void,
-): Promise<void> {
-  const client = await queue.backend.client;
-  const transaction = client.multi();
-  await job.addJob(transaction);
-  takeTurn(transaction);
-  for (const [error] of (await transaction.exec()) ?? []) if (error) throw error;
 }
 
 function openQueue(
