@@ -4,6 +4,7 @@ import { soundUsage } from '@gateway/contracts/sound-usage';
 import type { UsageResult } from '@gateway/contracts/usage-record';
 import { DelayedError, type Job, Worker } from 'bullmq';
 import type { AssetStore } from './asset-store.ts';
+import { createByteBudget } from './byte-budget.ts';
 import { JOBS } from './catalog.ts';
 import { closeInTime, GOODBYE_MS } from './close-in-time.ts';
 import { errorOf, type FinishedJob, finishedJob } from './finished-job.ts';
@@ -30,6 +31,8 @@ export interface JobWorkerOptions {
   readonly acts: JobActs;
   /** Jobs at a time in this process. */
   readonly concurrency: number;
+  /** What the jobs at work may hold in memory together, as estimated; one that alone holds more runs alone. Absent: not bounded. */
+  readonly maxBytesInFlight?: number;
   /** The uploads of a job that has ended are deleted. */
   readonly uploads: UploadStore;
   /** Where outputs are kept. The queues' processes have the same. */
@@ -97,6 +100,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const turns = createJobTurns(redis, Date.now);
   const marks = createBegunMarks(uploads);
   const workerId = newWorkerId();
+  const memory = createByteBudget(options.maxBytesInFlight ?? Number.POSITIVE_INFINITY);
   const running = new Map<string, RunningJob>();
   const accounted = new WeakMap<Job, UsageResult>();
   const outputs = new WeakMap<Job, unknown>();
@@ -117,7 +121,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const run = (job: Job, jobId: string, token: string): RunningJob => {
     const stopper = new AbortController();
     const settle = (state: JobRun, error: GatewayError | undefined) => account(job, state, error);
-    const shared = { job, jobId, token, redis, files, marks, workerId, stopper, settle };
+    const shared = { job, jobId, token, redis, files, marks, workerId, memory, stopper, settle };
     const processAs = <Kind extends JobKind>(kind: Kind) => {
       const act = acts[kind];
       if (act === undefined) throw new Error(`this worker does not know how to do ${kind}`);

@@ -3,6 +3,7 @@ import type { JobKind } from '@gateway/contracts/jobs';
 import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Redis } from 'ioredis';
+import type { ByteBudget } from './byte-budget.ts';
 import { JOBS, type JobOutput } from './catalog.ts';
 import type { JobAct } from './job-act.ts';
 import { parseEnvelope, type QueuedJob } from './job-envelope.ts';
@@ -30,6 +31,8 @@ export interface ProcessOptions<Kind extends JobKind> {
   /** Aborts the attempt; already registered with those who may do so. */
   readonly stopper: AbortController;
   /** Accounts for the job before its end is told, so that no end goes without. */
+  /** Bounds what the process holds in memory. */
+  readonly memory: ByteBudget;
   readonly settle: (run: JobRun, error: GatewayError | undefined) => Promise<void>;
 }
 
@@ -81,7 +84,7 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
 }
 
 async function attempt<Kind extends JobKind>(
-  { kind, act, job, jobId, redis, files, marks, workerId, stopper }: ProcessOptions<Kind>,
+  { kind, act, job, jobId, redis, files, marks, workerId, memory, stopper }: ProcessOptions<Kind>,
   queued: QueuedJob,
   run: JobRun,
   emit: (text: string) => Promise<void>,
@@ -100,13 +103,14 @@ async function attempt<Kind extends JobKind>(
     if (output === undefined) throw outcomeUnknown();
     return output;
   }
+  using _held = await memory.take(spec.bytesOf(input), stopper.signal);
   if ('inputId' in stored) {
     const isFirst = await marks.begin(stored.inputId, workerId);
     // Two workers were given it, by a Redis that came back with an older state.
     if (!isFirst && spec.work === 'paid') throw outcomeUnknown();
   }
   const context = { jobId, requestId, keyId, attempt: job.attemptsStarted, emit, consumed };
-  return runStoppable(
+  return await runStoppable(
     (signal) => {
       run.hasRun = true;
       return act.run(input, { ...context, signal });
