@@ -16,6 +16,9 @@ export const workerChannel = (workerId: string): string => `${QUEUE_PREFIX}:work
 /** Says that a job is cancelled, for the process that takes it later; holds its record. */
 export const cancelledKey = (jobId: string): string => `${QUEUE_PREFIX}:cancelled:${jobId}`;
 
+/** Stands while somebody queues a failed job again. */
+export const requeueKey = (jobId: string): string => `${QUEUE_PREFIX}:requeue:${jobId}`;
+
 /** The texts that a job has emitted and its reader has not taken yet. */
 export const textsKey = (jobId: string): string => `${QUEUE_PREFIX}:texts:${jobId}`;
 

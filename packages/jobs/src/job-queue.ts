@@ -49,6 +49,8 @@ export interface JobOwner {
   readonly metering?: JobMetering;
   /** How its key's jobs stand beside others'. */
   readonly share?: JobShare | undefined;
+  /** Its caller comes back for it: where it fails without having been done, its files stay, and it can be queued again. */
+  readonly isKept?: boolean;
   /** Where it is to wait; one is reserved if left out. */
   readonly place?: QueuePlace;
 }
@@ -169,6 +171,7 @@ export async function createJobQueue<Kinds extends JobKind>(
         inputId,
         uploads: [inputId, ...uploadsOf(kind, checked)],
         marksBegin: true,
+        ...(owner.isKept === true && { isKept: true }),
         ...(metering && { metering }),
         ...(share && { share }),
       };

@@ -17,7 +17,7 @@ import { type SettleJob, settlementOf } from './job-metering.ts';
 import { endTexts, hasEmitted } from './job-texts.ts';
 import { oncePerOutage } from './once-per-outage.ts';
 import { type DoneJob, earlierRun, type JobRun, processJob } from './process-job.ts';
-import { retryDelayMs } from './retry-policy.ts';
+import { mayBeRequeued, retryDelayMs } from './retry-policy.ts';
 import { CLOSE_GRACE_MS, WorkerStopping } from './running-job.ts';
 import { createBegunMarks } from './takeover/begun-marks.ts';
 import { watchWorkers } from './takeover/watch-workers.ts';
@@ -171,9 +171,12 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   });
   worker.on('error', onError);
   const end = (job: Job, thrown: Error | undefined) => {
-    const { keyId, uploads: uploadIds, share } = parseEnvelope(JobKind.parse(job.name), job.data);
+    const kind = JobKind.parse(job.name);
+    const { keyId, uploads: uploadIds, share, isKept } = parseEnvelope(kind, job.data);
     if (share?.concurrentJobs !== undefined) turns.releaseParked(keyId).catch(onError);
-    uploads.delete(...uploadIds).catch(onError);
+    const staysForAnother =
+      isKept === true && thrown !== undefined && mayBeRequeued(errorOf(thrown), JOBS[kind]);
+    if (!staysForAnother) uploads.delete(...uploadIds).catch(onError);
     // BullMQ itself ends a job that was taken over too often; nobody has accounted for that.
     if (thrown) account(job, { hasRun: true, consumed: undefined }, errorOf(thrown)).catch(onError);
     const finished = finishedJob(job, thrown, { output: outputs.get(job), usage: accounted.get(job) });

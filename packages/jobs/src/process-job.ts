@@ -12,7 +12,7 @@ import { type JobFiles, readInput, storeFailure, storeOutput } from './job-files
 import { cancelledKey } from './job-keys.ts';
 import { jobCancelled } from './job-listener.ts';
 import { createJobEmitter, hasEmitted } from './job-texts.ts';
-import { retryDelayMs } from './retry-policy.ts';
+import { mayBeRequeued, retryDelayMs } from './retry-policy.ts';
 import { runStoppable, WorkerStopping } from './running-job.ts';
 import type { BegunMarks } from './takeover/begun-marks.ts';
 
@@ -75,7 +75,7 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     const isHeard = emitter.hasEmitted || hasEmitted(job);
     const again = !isHeard && retryDelayMs(error, job.attemptsMade + 1, spec) !== undefined;
     if (!again) await settle(run, error);
-    else if ('inputId' in queued.input) await marks.clear(queued.input.inputId);
+    if (mayBeRequeued(error, spec) && 'inputId' in queued.input) await marks.clear(queued.input.inputId);
     const reason = await storeFailure(files, jobId, error);
     const failure = again ? new Error(reason) : new UnrecoverableError(reason);
     failure.cause = error;
