@@ -42,7 +42,7 @@ const meteringOf = (id: string): JobMetering => ({
   },
   estimate,
 });
-const reserve = async ({ subject, estimate: same }: JobMetering, id: string) => ({
+const reserve = async ({ subject, estimate: same }: JobMetering, _kind: string, id: string) => ({
   subject: { ...subject, id },
   estimate: same,
 });

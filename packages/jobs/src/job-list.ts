@@ -46,6 +46,8 @@ export interface JobPage {
 }
 
 export interface JobList {
+  /** For a page that shows them. */
+  readonly queues: readonly Queue[];
   counts(): Promise<QueueCounts[]>;
   /** Queue by queue, the newest first. @param after `next` of the page before */
   list(options: { status: ListedStatus; limit: number; after?: string | undefined }): Promise<JobPage>;
@@ -61,7 +63,7 @@ export interface JobList {
 export const ListedStatus = JobStatus.extract(['queued', 'in_progress', 'completed', 'failed']);
 export type ListedStatus = z.infer<typeof ListedStatus>;
 
-export type ReserveAgain = (metering: JobMetering, id: string) => Promise<JobMetering>;
+export type ReserveAgain = (metering: JobMetering, kind: JobKind, id: string) => Promise<JobMetering>;
 
 /** Where a page begins: the queue, and how many of its jobs came before. */
 export const JOB_CURSOR = /^(\d{1,2})-(\d{1,6})$/;
@@ -85,6 +87,7 @@ export function createJobList(redis: Redis, onError: (error: unknown) => void): 
     return queue;
   });
   return {
+    queues,
     counts: () =>
       Promise.all(
         queues.map(async (queue) => {
@@ -147,7 +150,7 @@ async function requeueJob(job: Job, reserve: ReserveAgain): Promise<ListedJob> {
   // Usage is put down once for each id, and this one's attempt has been.
   const requeues = (envelope.requeues ?? 0) + 1;
   const { metering } = envelope;
-  const again = metering && (await reserve(metering, `${job.id}.${requeues}`));
+  const again = metering && (await reserve(metering, JobKind.parse(job.name), `${job.id}.${requeues}`));
   await job.updateData({ ...envelope, requeues, ...(again && { metering: again }) });
   await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true });
   return listed(job, 'queued');
