@@ -17,6 +17,8 @@ const NOTICED = { timeout: 60_000 };
 
 const folder = await temporaryFolder();
 const orders = join(folder.path, 'die-at');
+const dieAt = new URL('./support/die-at.ts', import.meta.url);
+dieAt.searchParams.set('orders', orders);
 /** A provider that takes connections and reads nothing. */
 const deaf = createServer({ pauseOnConnect: true });
 let gateway: Gateway;
@@ -35,7 +37,7 @@ beforeAll(async () => {
         `channels:\n  deaf: { provider: simulator, baseUrl: "http://127.0.0.1:${port}", apiKey: x }`,
       ),
     env: {
-      NODE_OPTIONS: `--import ${new URL(`./support/die-at.ts?orders=${orders}`, import.meta.url).href}`,
+      NODE_OPTIONS: `--import ${dieAt.href}`,
     },
   });
 });

@@ -15,12 +15,13 @@ import { listenToJobs } from './job-listener.ts';
 import type { JobMetering, SettleJob } from './job-metering.ts';
 import { recordOf } from './job-record.ts';
 import { oncePerOutage } from './once-per-outage.ts';
-import { createQueuePlaces, type QueuePlace } from './queue-places.ts';
+import { leaving, unlessAway, waitedTooLong } from './queue-errors.ts';
+import { createQueuePlaces, type QueuePlace, secondsFor } from './queue-places.ts';
 import { type JobToStore, storeJob } from './store-job.ts';
 import { createBegunMarks } from './takeover/begun-marks.ts';
 import { reviveJob } from './takeover/revive-job.ts';
 import { openWorkerChannel } from './takeover/worker-channel.ts';
-import { createJobTurns, type JobPosition, type TurnTaker } from './turns/job-turns.ts';
+import { createJobTurns, type TurnTaker } from './turns/job-turns.ts';
 import type { UploadStore } from './upload-store.ts';
 
 export interface JobQueueOptions<Kind extends JobKind> {
@@ -71,6 +72,14 @@ export interface JobHandle<Output> {
   cancel(): Promise<void>;
 }
 
+/** Where a waiting job stands. */
+export interface WaitingJob {
+  /** From 1. */
+  readonly position: number;
+  /** Until about then a worker takes it, as measured by the jobs that ended lately; undefined where there are few. At most five minutes. */
+  readonly waitSeconds: number | undefined;
+}
+
 export interface JobQueue<Kinds extends JobKind> {
   /**
    * Keeps a place for a job, before its files are read. Refuses when the queue is full, or what is free is kept for other keys.
@@ -87,13 +96,12 @@ export interface JobQueue<Kinds extends JobKind> {
   /** What is known of a job, if it is this key's. @throws {GatewayError} `service_unavailable` */
   find(jobId: string, keyId: string): Promise<JobRecord | undefined>;
   /** How many jobs are before a waiting one; undefined for one that does not wait. @throws {GatewayError} `service_unavailable` */
-  positionOf(jobId: string, keyId: string): Promise<JobPosition | undefined>;
+  positionOf(jobId: string, keyId: string): Promise<WaitingJob | undefined>;
   /** Whether Redis answers. */
   isReady(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-const AWAY_RETRY_AFTER_SECONDS = 5;
 /** A Redis that was emptied does not say so. */
 const LOOK_UP_MS = 5000;
 /** How long a worker may take to say that it runs a job that Redis has lost. */
@@ -235,7 +243,9 @@ export async function createJobQueue<Kinds extends JobKind>(
     positionOf: async (jobId, keyId) => {
       for (const name of lines.keys()) {
         const found = await unlessAway(turns.positionOf(name, jobId, keyId));
-        if (found !== undefined) return found;
+        if (found === undefined) continue;
+        const { position, endIntervalMs } = found;
+        return { position, waitSeconds: secondsFor(position, endIntervalMs) };
       }
       return undefined;
     },
@@ -269,31 +279,3 @@ function outputAs<Output>(schema: ZodType<Output>, output: unknown): Output {
 
 const ownedBy = (keyId: string, record: JobRecord): JobRecord | undefined =>
   record.keyId === keyId ? record : undefined;
-
-/** What goes wrong between us and Redis is nothing that a caller did. */
-async function unlessAway<Value>(answer: Promise<Value>): Promise<Value> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof GatewayError) throw error;
-    throw new GatewayError('service_unavailable', {
-      message: `The queue cannot be reached. Please try again in ${AWAY_RETRY_AFTER_SECONDS}s.`,
-      retryAfterSeconds: AWAY_RETRY_AFTER_SECONDS,
-      cause: error,
-    });
-  }
-}
-
-const leaving = (reason: unknown): GatewayError =>
-  reason instanceof GatewayError
-    ? reason
-    : new GatewayError('client_closed_request', {
-        message: 'The caller left before the job was done.',
-        cause: reason,
-      });
-
-const waitedTooLong = (): GatewayError =>
-  new GatewayError('service_timeout', {
-    message: 'The job was not done in time and has been cancelled. Send the request again later.',
-    retryAfterSeconds: AWAY_RETRY_AFTER_SECONDS,
-  });

@@ -29,6 +29,7 @@ export function createBegunMarks({ begunPathOf }: Pick<UploadStore, 'begunPathOf
         const file = await open(begunPathOf(inputId), 'wx');
         try {
           await writeFile(file, workerId);
+          await file.sync();
         } finally {
           await file.close();
         }
