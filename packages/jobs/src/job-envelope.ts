@@ -1,4 +1,5 @@
 import { SerializedError } from '@gateway/contracts/gateway-error';
+import { JobShare } from '@gateway/contracts/identity';
 import { JobKind, JobStatus } from '@gateway/contracts/jobs';
 import { z } from 'zod';
 import { JOBS } from './catalog.ts';
@@ -21,6 +22,14 @@ export const JobEnvelope = z.strictObject({
   isDetached: z.boolean().optional(),
   /** Where the claim of its idempotency key stands. It runs only as long as no other job has taken that over. */
   claim: z.string().optional(),
+  /** Its files stay when it fails without having been done, so that it can be queued again. */
+  isKept: z.literal(true).optional(),
+  /** How often it has been. */
+  requeues: z.int().optional(),
+  /** Its begin is marked beside its input; absent in jobs of before that was so. */
+  marksBegin: z.literal(true).optional(),
+  /** How its key's jobs stand beside others'. Absent: as those of every key. */
+  share: JobShare.optional(),
 });
 export type JobEnvelope = z.infer<typeof JobEnvelope>;
 
@@ -40,7 +49,16 @@ const InlineInput = z.object({ model: z.string() });
 export interface QueuedJob
   extends Pick<
     JobEnvelope,
-    'keyId' | 'requestId' | 'model' | 'uploads' | 'metering' | 'isDetached' | 'claim'
+    | 'keyId'
+    | 'requestId'
+    | 'model'
+    | 'uploads'
+    | 'metering'
+    | 'share'
+    | 'marksBegin'
+    | 'isKept'
+    | 'isDetached'
+    | 'claim'
   > {
   /** In a file, or in the envelope itself: then the waiting service expects the output in the job as well. */
   readonly input: { readonly inputId: string } | { readonly inline: unknown };
