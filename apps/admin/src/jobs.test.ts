@@ -69,7 +69,7 @@ async function failedJob(keyId: string): Promise<string> {
     keyId,
     requestId: 'req_1',
     metering,
-    isKept: true,
+    isDetached: true,
   });
   await expect(handle.result(staying)).rejects.toMatchObject({ code: 'upstream_overloaded' });
   await worker.close({ drainTimeoutMs: 0 });

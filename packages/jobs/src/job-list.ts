@@ -158,7 +158,7 @@ async function requeueJob(job: Job, reserve: ReserveAgain): Promise<ListedJob> {
 
 function listed(job: Job, status: ListedStatus): ListedJob {
   const kind = JobKind.parse(job.name);
-  const { keyId, requestId, model, isKept } = parseEnvelope(kind, job.data);
+  const { keyId, requestId, model, isDetached } = parseEnvelope(kind, job.data);
   const failure = status === 'failed' ? storedFailure(job.failedReason) : null;
   return {
     id: job.id ?? '',
@@ -172,7 +172,8 @@ function listed(job: Job, status: ListedStatus): ListedJob {
     finishedAtMs: job.finishedOn ?? null,
     attempts: job.attemptsStarted,
     errorCode: failure?.code ?? null,
-    canRequeue: failure !== null && isKept === true && !hasEmitted(job) && mayBeRequeued(failure, JOBS[kind]),
+    canRequeue:
+      failure !== null && isDetached === true && !hasEmitted(job) && mayBeRequeued(failure, JOBS[kind]),
   };
 }
 

@@ -50,8 +50,8 @@ export interface JobOwner {
   readonly metering?: JobMetering;
   /** How its key's jobs stand beside others'. */
   readonly share?: JobShare | undefined;
-  /** Its caller comes back for it: where it fails without having been done, its files stay, and it can be queued again. */
-  readonly isKept?: boolean;
+  /** It goes on without its caller, who comes back for it: where it fails without having been done, it can be queued again. */
+  readonly isDetached?: boolean;
   /** Where it is to wait; one is reserved if left out. */
   readonly place?: QueuePlace;
 }
@@ -160,7 +160,7 @@ export async function createJobQueue<Kinds extends JobKind>(
   return {
     reservePlace,
     enqueue: async <Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner) => {
-      const { keyId, requestId, metering, share } = owner;
+      const { keyId, requestId, metering, share, isDetached = false } = owner;
       const neverStarted = (error: unknown) =>
         metering && settle?.(metering.subject, unstarted(metering, toJobError(error)));
       const refuse = (error: unknown): never => {
@@ -179,7 +179,7 @@ export async function createJobQueue<Kinds extends JobKind>(
         inputId,
         uploads: [inputId, ...uploadsOf(kind, checked)],
         marksBegin: true,
-        ...(owner.isKept === true && { isKept: true }),
+        ...(isDetached && { isDetached }),
         ...(metering && { metering }),
         ...(share && { share }),
       };

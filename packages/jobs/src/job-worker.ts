@@ -172,10 +172,10 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   worker.on('error', onError);
   const end = (job: Job, thrown: Error | undefined) => {
     const kind = JobKind.parse(job.name);
-    const { keyId, uploads: uploadIds, share, isKept } = parseEnvelope(kind, job.data);
+    const { keyId, uploads: uploadIds, share, isDetached } = parseEnvelope(kind, job.data);
     if (share?.concurrentJobs !== undefined) turns.releaseParked(keyId).catch(onError);
     const staysForAnother =
-      isKept === true && thrown !== undefined && mayBeRequeued(errorOf(thrown), JOBS[kind]);
+      isDetached === true && thrown !== undefined && mayBeRequeued(errorOf(thrown), JOBS[kind]);
     if (!staysForAnother) uploads.delete(...uploadIds).catch(onError);
     // BullMQ itself ends a job that was taken over too often; nobody has accounted for that.
     if (thrown) account(job, { hasRun: true, consumed: undefined }, errorOf(thrown)).catch(onError);
@@ -196,6 +196,8 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     checkMs: takeover.checkMs,
     graceMs: takeover.graceMs,
     moveUnclaimed: () => worker.startStalledCheckTimer(),
+    onGone: (gone, jobs) =>
+      onError(new Error(`the worker ${gone} is gone; others take its ${jobs} jobs over`)),
     onError,
   });
 
