@@ -16,7 +16,7 @@ import { newWorkerId, QUEUE_PREFIX } from './job-keys.ts';
 import { type SettleJob, settlementOf } from './job-metering.ts';
 import { endTexts, hasEmitted } from './job-texts.ts';
 import { oncePerOutage } from './once-per-outage.ts';
-import { type DoneJob, earlierRun, type JobRun, processJob } from './process-job.ts';
+import { type DoneJob, type EarlierRun, earlierRun, type JobRun, processJob } from './process-job.ts';
 import { mayBeRequeued, retryDelayMs } from './retry-policy.ts';
 import { CLOSE_GRACE_MS, WorkerStopping } from './running-job.ts';
 import { createBegunMarks } from './takeover/begun-marks.ts';
@@ -118,10 +118,10 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     await settle?.(metering.subject, usage);
   };
 
-  const run = (job: Job, jobId: string, token: string): RunningJob => {
+  const run = (job: Job, jobId: string, token: string, earlier: EarlierRun | undefined): RunningJob => {
     const stopper = new AbortController();
     const settle = (state: JobRun, error: GatewayError | undefined) => account(job, state, error);
-    const shared = { job, jobId, token, redis, files, marks, workerId, memory, stopper, settle };
+    const shared = { job, jobId, token, redis, files, marks, earlier, workerId, memory, stopper, settle };
     const processAs = <Kind extends JobKind>(kind: Kind) => {
       const act = acts[kind];
       if (act === undefined) throw new Error(`this worker does not know how to do ${kind}`);
@@ -141,7 +141,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
       await job.moveToDelayed(Date.now() + takeover.checkMs, token);
       throw new DelayedError();
     }
-    const begun = run(job, jobId, token);
+    const begun = run(job, jobId, token, earlier);
     running.set(jobId, begun);
     try {
       return await returnedBy(job, begun);
