@@ -7,6 +7,14 @@ import type { RequestHandler } from 'express';
 
 export const JOB_BOARD_PATH = '/admin/board';
 
+/** It asks nobody else for anything, such as the fonts that it would like, and stands in nobody's frame. */
+const SAFETY = new Headers({
+  'content-security-policy':
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; form-action 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+});
+
 /**
  * A page on which people look at the queues. It only shows: what it could do by itself, such as trying a paid job again, knows
  * nothing of what may have been done and paid for.
@@ -26,6 +34,7 @@ export function createJobBoard(queues: readonly Queue[]): RequestHandler {
         message: `Not allowed to ${request.method} here: the board only shows. Use npm run gateway -- jobs requeue ID.`,
         headers: { allow: 'GET, HEAD' },
       });
+    response.setHeaders(SAFETY);
     router(request, response, next);
   };
 }

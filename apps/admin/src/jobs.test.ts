@@ -149,6 +149,7 @@ test('the board is shown to a browser that logs in with the token, and to nobody
     200,
     expect.stringContaining('text/html'),
   ]);
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
   const queues = await get('/admin/board/api/queues', basic(TOKEN));
   expect(await queues.json()).toMatchObject({
     queues: [

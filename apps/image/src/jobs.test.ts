@@ -79,9 +79,10 @@ test('a worker process makes images, and says that it is alive and ready', async
   expect((await image.generate(dallE2)).status).toBe(200);
   await waitFor(async () => {
     const metrics = await (await fetch(`${ops}/metrics`)).text();
-    return /gateway_requests_total\{endpoint="image\.generation",status="200",outcome="ok"[^}]*\} 1/.test(
-      metrics,
-    );
+    return [
+      /gateway_requests_total\{endpoint="image\.generation",status="200",outcome="ok"[^}]*\} 1/,
+      /gateway_job_queue_seconds_count\{[^}]*kind="image\.generation"[^}]*\} 1/,
+    ].every((line) => line.test(metrics));
   });
   child.kill('SIGTERM');
   expect(await once(child, 'exit')).toEqual([0, null]);

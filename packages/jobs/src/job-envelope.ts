@@ -18,12 +18,13 @@ export const JobEnvelope = z.strictObject({
   uploads: z.array(z.string()),
   /** What was reserved for it, for the process that ends it to settle. Absent: it is not metered. */
   metering: JobMetering.optional(),
-  /** It goes on without its caller, and what it emits is kept for whoever comes later. */
+  /**
+   * It goes on without its caller, and what it emits is kept for whoever comes later. Its files stay when it fails without having
+   * been done, so that it can be queued again.
+   */
   isDetached: z.boolean().optional(),
   /** Where the claim of its idempotency key stands. It runs only as long as no other job has taken that over. */
   claim: z.string().optional(),
-  /** Its files stay when it fails without having been done, so that it can be queued again. */
-  isKept: z.literal(true).optional(),
   /** How often it has been. */
   requeues: z.int().optional(),
   /** Its begin is marked beside its input; absent in jobs of before that was so. */
@@ -49,16 +50,7 @@ const InlineInput = z.object({ model: z.string() });
 export interface QueuedJob
   extends Pick<
     JobEnvelope,
-    | 'keyId'
-    | 'requestId'
-    | 'model'
-    | 'uploads'
-    | 'metering'
-    | 'share'
-    | 'marksBegin'
-    | 'isKept'
-    | 'isDetached'
-    | 'claim'
+    'keyId' | 'requestId' | 'model' | 'uploads' | 'metering' | 'share' | 'marksBegin' | 'isDetached' | 'claim'
   > {
   /** In a file, or in the envelope itself: then the waiting service expects the output in the job as well. */
   readonly input: { readonly inputId: string } | { readonly inline: unknown };

@@ -52,15 +52,11 @@ const openWorker = (run: () => Promise<typeof images>) =>
 const failWith = (error: GatewayError) => openWorker(() => Promise.reject(error));
 const busy = new GatewayError('upstream_overloaded', { message: 'busy', retryAfterSeconds: 60 });
 
-async function failedJob(error: GatewayError, isKept = true): Promise<string> {
+async function failedJob(error: GatewayError, isDetached = true): Promise<string> {
   const queue = await stage.openQueue();
   const metering = meteringOf(newJobId());
   const worker = await failWith(error);
-  const handle = await queue.enqueue('image.generation', generation, {
-    ...owner,
-    metering,
-    isDetached: isKept,
-  });
+  const handle = await queue.enqueue('image.generation', generation, { ...owner, metering, isDetached });
   await expect(handle.result(staying)).rejects.toMatchObject({ code: error.code });
   await worker.close({ drainTimeoutMs: 0 });
   return handle.id;

@@ -159,7 +159,7 @@ async function requeueJob(redis: Redis, job: Job, reserve: ReserveAgain): Promis
 
 function listed(job: Job, status: ListedStatus): ListedJob {
   const kind = JobKind.parse(job.name);
-  const { keyId, requestId, model, isKept } = parseEnvelope(kind, job.data);
+  const { keyId, requestId, model, isDetached } = parseEnvelope(kind, job.data);
   const failure = status === 'failed' ? storedFailure(job.failedReason) : null;
   return {
     id: job.id ?? '',
@@ -173,7 +173,8 @@ function listed(job: Job, status: ListedStatus): ListedJob {
     finishedAtMs: job.finishedOn ?? null,
     attempts: job.attemptsStarted,
     errorCode: failure?.code ?? null,
-    canRequeue: failure !== null && isKept === true && !hasEmitted(job) && mayBeRequeued(failure, JOBS[kind]),
+    canRequeue:
+      failure !== null && isDetached === true && !hasEmitted(job) && mayBeRequeued(failure, JOBS[kind]),
   };
 }
 

@@ -221,7 +221,7 @@ export async function createJobQueue<Kinds extends JobKind>(
         inputId,
         uploads: [inputId, ...uploadsOf(kind, checked)],
         marksBegin: true,
-        ...(isDetached && { isDetached, isKept: true }),
+        ...(isDetached && { isDetached }),
         ...(claim && { claim }),
         ...(metering && { metering }),
         ...(share && { share }),

@@ -18,7 +18,7 @@ import { endedKey, newWorkerId, QUEUE_PREFIX } from './job-keys.ts';
 import { type SettleJob, settlementOf } from './job-metering.ts';
 import { endTexts, hasEmitted } from './job-texts.ts';
 import { oncePerOutage } from './once-per-outage.ts';
-import { type DoneJob, earlierRun, type JobRun, processJob } from './process-job.ts';
+import { type DoneJob, type EarlierRun, earlierRun, type JobRun, processJob } from './process-job.ts';
 import { mayBeRequeued, retryDelayMs } from './retry-policy.ts';
 import { CLOSE_GRACE_MS, WorkerStopping } from './running-job.ts';
 import { createBegunMarks } from './takeover/begun-marks.ts';
@@ -120,10 +120,10 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     await settle?.(metering.subject, usage);
   };
 
-  const run = (job: Job, jobId: string, token: string): RunningJob => {
+  const run = (job: Job, jobId: string, token: string, earlier: EarlierRun | undefined): RunningJob => {
     const stopper = new AbortController();
     const settle = (state: JobRun, error: GatewayError | undefined) => account(job, state, error);
-    const shared = { job, jobId, token, redis, files, marks, workerId, memory, stopper, settle };
+    const shared = { job, jobId, token, redis, files, marks, earlier, workerId, memory, stopper, settle };
     const processAs = <Kind extends JobKind>(kind: Kind) => {
       const act = acts[kind];
       if (act === undefined) throw new Error(`this worker does not know how to do ${kind}`);
@@ -143,7 +143,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
       await job.moveToDelayed(Date.now() + takeover.checkMs, token);
       throw new DelayedError();
     }
-    const begun = run(job, jobId, token);
+    const begun = run(job, jobId, token, earlier);
     running.set(jobId, begun);
     try {
       return await returnedBy(job, begun);
@@ -174,10 +174,10 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   worker.on('error', onError);
   const end = (job: Job, thrown: Error | undefined) => {
     const kind = JobKind.parse(job.name);
-    const { keyId, uploads: uploadIds, share, isKept } = parseEnvelope(kind, job.data);
+    const { keyId, uploads: uploadIds, share, isDetached } = parseEnvelope(kind, job.data);
     if (share?.concurrentJobs !== undefined) turns.releaseParked(keyId).catch(onError);
     const staysForAnother =
-      isKept === true && thrown !== undefined && mayBeRequeued(errorOf(thrown), JOBS[kind]);
+      isDetached === true && thrown !== undefined && mayBeRequeued(errorOf(thrown), JOBS[kind]);
     if (!staysForAnother) uploads.delete(...uploadIds).catch(onError);
     // BullMQ itself ends a job that was taken over too often; nobody has accounted for that.
     if (thrown) account(job, { hasRun: true, consumed: undefined }, errorOf(thrown)).catch(onError);
@@ -204,6 +204,8 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     checkMs: takeover.checkMs,
     graceMs: takeover.graceMs,
     moveUnclaimed: () => worker.startStalledCheckTimer(),
+    onGone: (gone, jobs) =>
+      onError(new Error(`the worker ${gone} is gone; others take its ${jobs} jobs over`)),
     onError,
   });
 

@@ -28,6 +28,8 @@ export interface ProcessOptions<Kind extends JobKind> {
   readonly redis: Redis;
   readonly files: JobFiles;
   readonly marks: BegunMarks;
+  /** An attempt that was interrupted, if there was one. */
+  readonly earlier: EarlierRun | undefined;
   /** Under which this worker marks what it begins. */
   readonly workerId: string;
   /** Aborts the attempt; already registered with those who may do so. */
@@ -56,7 +58,7 @@ export interface DoneJob {
  * good, another error when it is to be tried again, `WaitingError` when it has been put back into the line.
  */
 export async function processJob<Kind extends JobKind>(options: ProcessOptions<Kind>): Promise<DoneJob> {
-  const { kind, job, jobId, token, stopper, redis, files, marks, settle } = options;
+  const { kind, job, jobId, token, stopper, redis, files, marks, earlier, settle } = options;
   const spec = JOBS[kind];
   const queued = parseEnvelope(kind, job.data);
   const emitter = createJobEmitter({
@@ -65,7 +67,7 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     keepsTexts: queued.isDetached ?? false,
     tell: (count) => job.updateProgress({ texts: count }),
   });
-  const run: JobRun = { hasRun: (await earlierRun(job, queued, marks)) !== undefined, consumed: undefined };
+  const run: JobRun = { hasRun: earlier !== undefined, consumed: undefined };
   try {
     const output = spec.output.parse(await attempt(options, queued, run, emitter.emit));
     const returned = 'inline' in queued.input ? output : await storeOutput(files, jobId, output);
@@ -103,12 +105,14 @@ async function attempt<Kind extends JobKind>(
   const consumed = (consumption: ConsumedUsage) => {
     run.consumed = consumption;
   };
+  const stored = queued.input;
+  const reading = 'inline' in stored ? stored.inline : readInput(files, stored.inputId);
   // Who cancels sets the mark and then tells the workers; this one has been listening since before it looks.
-  if ((await redis.exists(cancelledKey(jobId))) === 1) throw jobCancelled();
+  const [isCancelled, read] = await Promise.allSettled([redis.exists(cancelledKey(jobId)), reading]);
+  if (settledValue(isCancelled) === 1) throw jobCancelled();
   if (queued.claim && (await isSuperseded(redis, queued.claim, jobId))) throw superseded();
   if (queued.isDetached && Date.now() - job.timestamp > spec.queueLimitMs) throw waitedTooLong();
-  const stored = queued.input;
-  const input = spec.input.parse('inline' in stored ? stored.inline : await readInput(files, stored.inputId));
+  const input = spec.input.parse(settledValue(read));
   if (run.hasRun && (spec.work === 'paid' || hasEmitted(job))) {
     const output = await act.recover?.(input, { jobId, consumed });
     if (output === undefined) throw outcomeUnknown();
@@ -128,6 +132,12 @@ async function attempt<Kind extends JobKind>(
     },
     { stopper, timeLimitMs: spec.timeLimitMs },
   );
+}
+
+/** @throws what the promise was rejected with */
+function settledValue<Value>(result: PromiseSettledResult<Value>): Value {
+  if (result.status === 'rejected') throw result.reason;
+  return result.value;
 }
 
 /** An attempt that began and neither ended nor failed: its worker died, or fell silent for too long. */

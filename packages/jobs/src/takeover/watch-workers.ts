@@ -22,6 +22,8 @@ interface WatchOptions {
   readonly graceMs: number;
   /** Gives jobs without a claim to others. */
   readonly moveUnclaimed: () => Promise<void>;
+  /** Told of a worker that is gone, and of how many of its jobs go to others. */
+  readonly onGone: (worker: string, jobs: number) => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -31,7 +33,7 @@ interface WatchOptions {
  * in seconds, and a long computation is not taken for one. Where a whole machine is gone, the claims run out.
  */
 export function watchWorkers(options: WatchOptions): { close(): void } {
-  const { queue, redis, turns, checkMs, graceMs, moveUnclaimed, onError } = options;
+  const { queue, redis, turns, checkMs, graceMs, moveUnclaimed, onGone, onError } = options;
   redis.defineCommand('gatewayReleaseClaims', { numberOfKeys: 2, lua: RELEASE_CLAIMS });
   const key = (name: string) => `${QUEUE_PREFIX}:${queue}:${name}`;
   const closing = new AbortController();
@@ -54,7 +56,9 @@ export function watchWorkers(options: WatchOptions): { close(): void } {
     const jobs = await runningJobs();
     for (const worker of await disconnected(redis, suspects)) {
       const ids = jobs.get(worker) ?? [];
-      await redis.gatewayReleaseClaims(key('stalled'), key('stalled-check'), key(''), worker, ...ids);
+      const keys = [key('stalled'), key('stalled-check')];
+      const count = await redis.gatewayReleaseClaims(...keys, key(''), worker, ...ids);
+      if (count > 0) onGone(worker, count);
     }
     await moveUnclaimed();
   };

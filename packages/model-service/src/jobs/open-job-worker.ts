@@ -45,6 +45,7 @@ export async function openJobWorker(
         onFinished: (job) => {
           const { level, labels, fields } = jobLine(job);
           metrics.request(labels, job.durationMs);
+          metrics.queued(job.kind, job.queuedMs);
           logger[level]({ ...fields, ...outputFields(job.output) });
         },
         onError,
