@@ -1,0 +1,248 @@
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
+import { join } from 'node:path';
+import type { Identity } from '@gateway/contracts/identity';
+import type { JobKind } from '@gateway/contracts/jobs';
+import type { UsageRecord } from '@gateway/contracts/usage-record';
+import { type AssetStore, openAssetStore } from '@gateway/jobs/asset-store';
+import type { FinishedJob } from '@gateway/jobs/finished-job';
+import type { JobActs } from '@gateway/jobs/job-act';
+import type { SettleJob } from '@gateway/jobs/job-metering';
+import { createJobQueue, type JobQueue } from '@gateway/jobs/job-queue';
+import { createJobWorker, type JobWorkerOptions } from '@gateway/jobs/job-worker';
+import { openUploadStore, type UploadStore } from '@gateway/jobs/upload-store';
+import type { Meter } from '@gateway/metering/meter/meter';
+import { openMeter } from '@gateway/metering/meter/open-meter';
+import { createRequestRedis } from '@gateway/metering/request-redis';
+import { usageRecords } from '@gateway/metering/usage/usage-records';
+import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity-token';
+import { createMetrics } from '@gateway/service-kit/metrics';
+import { createReadiness } from '@gateway/service-kit/readiness';
+import type { LogFields } from '@gateway/service-kit/request-context';
+import type { RequestLog } from '@gateway/service-kit/request-log';
+import type { Service, ServiceAppOptions } from '@gateway/service-kit/service-app';
+import { startSimulator } from '@gateway/simulator/start-simulator';
+import { startRedis } from '@gateway/testkit/start-redis';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
+import { createUpstream, type Upstream } from '@gateway/upstream/upstream';
+
+const SECRET = 'a secret that only these tests know of';
+const IDENTITY: Identity = {
+  keyId: 'key_1',
+  keyName: 'test',
+  team: null,
+  models: null,
+  endpoints: null,
+  accounts: [],
+};
+
+interface LoggedLine extends LogFields {
+  readonly status: number;
+  readonly left: boolean;
+}
+
+/** What a media service and its workers are made from. */
+interface MediaParts<Kind extends JobKind> extends Omit<ServiceAppOptions, 'service' | 'handlers'> {
+  readonly upstream: Upstream;
+  readonly queue: JobQueue<Kind>;
+  readonly meter: Meter;
+  readonly assets: AssetStore;
+  readonly uploads: UploadStore;
+  /** Where the service listens. */
+  readonly publicUrl: string;
+  readonly secret: string;
+  readonly now: () => number;
+}
+
+type WorkerParts = Pick<MediaParts<JobKind>, 'upstream' | 'assets' | 'uploads' | 'now'>;
+
+interface MediaOptions<Kind extends JobKind> {
+  readonly name: 'image' | 'audio';
+  readonly kinds: readonly Kind[];
+  readonly maxWaiting: number;
+  /** The configuration file, given the stand-in provider's URL. */
+  readonly configuration: (url: string) => string;
+  readonly service: (parts: MediaParts<Kind>) => Service;
+  readonly acts: (parts: WorkerParts) => JobActs;
+}
+
+/** A media service and, if wanted, its worker, in this process, before a stand-in provider and a real Redis. */
+export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kind>) {
+  const { name, kinds, maxWaiting, configuration } = options;
+  const startedAtMs = Date.now();
+  const resources = new AsyncDisposableStack();
+  const own = <T extends { close(): unknown }>(resource: T): T =>
+    resources.adopt(resource, async (owned) => {
+      await owned.close();
+    });
+  const redis = own(await startRedis());
+  const folder = own(await temporaryFolder());
+  const simulator = own(await startSimulator());
+  const configure = (url: string) => parseConfiguration(configuration(url), 'gateway.yaml', {});
+  const upstream = own(createUpstream({ configuration: configure(simulator.url) }));
+  const uploads = await openUploadStore(folder.path);
+  const assets = await openAssetStore(folder.path);
+  const clock = { offsetMs: 0 };
+  const now = () => Date.now() + clock.offsetMs;
+  const troubles: unknown[] = [];
+  const onError = (error: unknown) => void troubles.push(error);
+  const metrics = createMetrics(name);
+  const meterRedis = resources.adopt(createRequestRedis(redis.url), (opened) => opened.disconnect());
+  meterRedis.on('error', () => undefined);
+  await meterRedis.connect();
+  const meter = own(
+    await openMeter({
+      redis: meterRedis,
+      settings: {
+        GATEWAY_DATA_DIR: folder.path,
+        GATEWAY_TIME_ZONE: 'UTC',
+        USAGE_RECORDS_DAYS: 1,
+        USAGE_SUMS_DAYS: 1,
+      },
+      metrics,
+      now: Date.now,
+      report: (problem) => void troubles.push(problem),
+    }),
+  );
+  // A job is told of a little after its caller has the answer: one of an earlier test must not count for a later one.
+  let resets = 0;
+  const settledAfter = new Map<string, number>();
+  const settle: SettleJob = (subject, result) => {
+    settledAfter.set(subject.id, resets);
+    return meter.resume(subject).settle(result);
+  };
+  const openQueue = async () =>
+    own(
+      await createJobQueue({
+        redisUrl: redis.url,
+        kinds,
+        maxWaiting,
+        uploads,
+        assets,
+        settle,
+        now: Date.now,
+        onError,
+      }),
+    );
+  const queue = await openQueue();
+  const jobs: FinishedJob[] = [];
+  const startWorker = async ({ takeover }: Pick<JobWorkerOptions, 'takeover'> = {}) => {
+    const worker = await createJobWorker({
+      redisUrl: redis.url,
+      acts: options.acts({ upstream, assets, uploads, now }),
+      concurrency: 4,
+      uploads,
+      assets,
+      settle,
+      onFinished: (job) => {
+        if ((settledAfter.get(job.jobId) ?? resets) === resets) jobs.push(job);
+      },
+      onError,
+      ...(takeover && { takeover }),
+    });
+    resources.adopt(worker, (owned) => owned.close({ drainTimeoutMs: 0 }));
+    return worker;
+  };
+
+  const lines: LoggedLine[] = [];
+  const requestLog: RequestLog = {
+    observe: (_request, response, context) => {
+      response.once('close', () =>
+        lines.push({
+          ...context.line,
+          status: response.statusCode,
+          error: context.failure?.code,
+          left: !response.writableFinished && context.failure === undefined,
+        }),
+      );
+    },
+  };
+  const deadline = new AbortController();
+  /** One replica of the service. */
+  const startReplica = async (ownQueue: JobQueue<Kind>) => {
+    let app: RequestListener | undefined;
+    // No idle connection is closed while a test, busy elsewhere, is about to use it again.
+    const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) =>
+      app?.(request, response),
+    ).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    resources.defer(async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    const address = server.address();
+    if (typeof address !== 'object' || address === null) throw new Error('not listening');
+    const url = `http://127.0.0.1:${address.port}`;
+    app = options.service({
+      readiness: createReadiness(),
+      metrics,
+      requestLog,
+      verifyIdentity: createIdentityVerifier({ secret: SECRET, now: Date.now }),
+      deadline: deadline.signal,
+      upstream,
+      queue: ownQueue,
+      meter,
+      assets,
+      uploads,
+      publicUrl: url,
+      secret: SECRET,
+      now,
+    }).app;
+    return { url, server };
+  };
+  const { url, server } = await startReplica(queue);
+  const sign = createIdentitySigner({ secret: SECRET, now: Date.now });
+  const headersFor = (identity: Partial<Identity> = {}) => ({
+    'x-gateway-identity': sign({ ...IDENTITY, ...identity }),
+  });
+
+  return {
+    url,
+    server,
+    dataDir: folder.path,
+    redis,
+    assets,
+    simulator,
+    queue,
+    jobs,
+    lines,
+    clock,
+    troubles,
+    deadline,
+    meterRedis,
+    /** A second replica, with a queue of its own; resolves to its URL. */
+    startReplica: async () => (await startReplica(await openQueue())).url,
+    /** What has been accounted for a key, once there are so many records. */
+    accounted: (keyId: string, count: number) =>
+      waitFor(async () => {
+        const records: UsageRecord[] = [];
+        const nowMs = Date.now();
+        for await (const record of usageRecords(meterRedis, { fromMs: startedAtMs, toMs: nowMs + 60_000 }))
+          if (record.keyId === keyId) records.push(record);
+        return records.length >= count && records;
+      }),
+    startWorker,
+    /** What the edge sends along for a caller's key. */
+    headersFor,
+    /** What lies in the uploads area. */
+    uploaded: () => readdir(uploads.folder),
+    assetFiles: () => readdir(join(folder.path, 'assets')),
+    /** Uploads are deleted when the job has ended, a moment after the caller has heard. */
+    nothingLeft: () =>
+      waitFor(async () => (await readdir(uploads.folder)).length === 0, { what: 'an empty uploads area' }),
+    /** From now on the channels lead to another provider. */
+    useProvider: (provider: string) => upstream.replace(configure(provider)),
+    lastLine: (count = 1) => waitFor(() => lines.length >= count && lines.at(-1)),
+    reset: () => {
+      simulator.reset();
+      lines.length = 0;
+      jobs.length = 0;
+      resets += 1;
+      clock.offsetMs = 0;
+    },
+    close: () => resources.disposeAsync(),
+  };
+}
