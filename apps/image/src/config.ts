@@ -1,14 +1,15 @@
-import { JobWorkerSettings, ModelServiceSettings } from '@gateway/model-service/settings';
+import { FileSettings, JobWorkerSettings, ModelServiceSettings } from '@gateway/model-service/settings';
 import { setting } from '@gateway/service-kit/config';
 import type { z } from 'zod';
 
 const MEBIBYTE = 1024 * 1024;
 
 /**
- * What the image service reads wherever it runs. `GATEWAY_DATA_DIR` holds images and uploads too: the service and its
- * workers share it.
+ * What the image service reads wherever it runs. Without `ASSETS_URL`, `GATEWAY_DATA_DIR` holds images and uploads too: the
+ * service and its workers share it.
  */
 export const ImageSettings = ModelServiceSettings.extend({
+  ...FileSettings.shape,
   /** Base of the image URLs: where callers reach the edge. Absent: `PORT` on this machine. */
   PUBLIC_URL: setting.url().optional(),
   /** The edge's. */

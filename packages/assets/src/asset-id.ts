@@ -16,8 +16,9 @@ const TYPE_OF: ReadonlyMap<string, string> = new Map(
 
 const ASSET_ID = /^[A-Za-z0-9_-]{1,120}(?:\.([a-z]{3,4}))?$/;
 
-export const endingOf = (contentType: string): string =>
-  ENDING_OF.get(contentType) ?? ENDINGS['application/octet-stream'];
+/** The id of something that a job or the like makes: the same however often it is made. `part` is a number, or a name. */
+export const assetId = (maker: string, part: number | string, contentType: string): string =>
+  `${maker}-${part}.${ENDING_OF.get(contentType) ?? ENDINGS['application/octet-stream']}`;
 
 /** What an id's bytes are; undefined for what is no id. */
 export function contentTypeOf(id: string): string | undefined {

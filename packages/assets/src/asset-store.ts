@@ -67,5 +67,7 @@ export interface AssetStore {
 export interface AssetStores {
   /** @param name of the store: lower-case letters */
   open(name: string): Promise<AssetStore>;
+  /** The folder in which that store keeps its assets as files under their ids; undefined where it does not. */
+  folderOf(name: string): string | undefined;
   close(): void;
 }

@@ -1,15 +1,8 @@
-import { randomBytes } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, opendir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { checkedId, contentTypeOf } from './asset-id.ts';
-import type { AssetInfo, AssetSource, AssetStore } from './asset-store.ts';
-import { toStorageError } from './storage-error.ts';
-
-/** A file that is still being written, or whose writer has died. */
-const PARTIAL = /\.[0-9a-f]{12}\.part$/;
+import type { AssetInfo, AssetStore } from './asset-store.ts';
+import { isPartial, writeWhole } from './write-whole.ts';
 
 /** Keeps assets as files of one folder, which is made if need be. Processes that open the same folder share them. */
 export async function openFolderStore(folder: string): Promise<AssetStore> {
@@ -57,7 +50,7 @@ export async function openFolderStore(folder: string): Promise<AssetStore> {
         swept += 1;
       }
       for await (const { name } of await opendir(folder)) {
-        if (!PARTIAL.test(name)) continue;
+        if (!isPartial(name)) continue;
         const found = await unlessMissing(stat(join(folder, name)));
         if (found !== undefined && found.mtimeMs < olderThanMs) await rm(join(folder, name), { force: true });
       }
@@ -86,27 +79,6 @@ const toInfo = (
   // A file that replaces another one has an inode of its own.
   etag: `"${[ino, size, Math.round(mtimeMs * 1000)].map((part) => part.toString(36)).join('-')}"`,
 });
-
-/**
- * Writes a whole file or nothing: under another name first, on disk before it gets its own.
- *
- * @throws {GatewayError} `storage_full`; whatever the source throws
- */
-async function writeWhole(path: string, source: AssetSource): Promise<{ sizeBytes: number }> {
-  const partial = `${path}.${randomBytes(6).toString('hex')}.part`;
-  try {
-    await pipeline(
-      Readable.from(source instanceof Uint8Array ? [source] : source, { objectMode: false }),
-      createWriteStream(partial, { flags: 'wx', flush: true }),
-    );
-    const { size } = await stat(partial);
-    await rename(partial, path);
-    return { sizeBytes: size };
-  } catch (error) {
-    await rm(partial, { force: true });
-    throw toStorageError(error);
-  }
-}
 
 async function unlessMissing<Value>(found: Promise<Value>): Promise<Value | undefined> {
   try {

@@ -32,5 +32,6 @@ export async function openAssetStores({ url, ...options }: AssetStoresOptions): 
     return openS3Stores({ ...options, bucket, prefix });
   }
   const folder = url.startsWith('file:') ? fileURLToPath(url) : url;
-  return { open: (name) => openFolderStore(join(folder, name)), close: () => undefined };
+  const folderOf = (name: string) => join(folder, name);
+  return { open: (name) => openFolderStore(folderOf(name)), folderOf, close: () => undefined };
 }

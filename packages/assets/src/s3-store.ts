@@ -61,6 +61,7 @@ export async function openS3Stores(options: S3Options): Promise<AssetStores> {
   return {
     open: async (name) =>
       storeOf({ client, publicClient, bucket, folder: prefix === '' ? `${name}/` : `${prefix}/${name}/` }),
+    folderOf: () => undefined,
     close: () => {
       client.destroy();
       publicClient?.destroy();

@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { assetId } from '@gateway/assets/asset-id';
+import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError, SerializedError } from '@gateway/contracts/gateway-error';
-import { type AssetStore, assetId } from './asset-store.ts';
-import { writeWhole } from './file-area.ts';
 import { decodeFailure, encodeFailure } from './job-failure.ts';
 import type { UploadStore } from './upload-store.ts';
 
@@ -18,16 +17,13 @@ const JSON_TYPE = 'application/json';
 
 /** Keeps a job's input; resolves to its id. @throws {GatewayError} `storage_full` */
 export async function storeInput({ uploads }: JobFiles, input: unknown): Promise<string> {
-  const id = uploads.newInputId();
-  await writeWhole(uploads.pathOf(id), Buffer.from(JSON.stringify(input)));
-  return id;
+  return uploads.putInput(JSON.stringify(input));
 }
 
 /** @throws {GatewayError} `internal` when it is not there */
 export async function readInput({ uploads }: JobFiles, inputId: string): Promise<unknown> {
-  const text = await readFile(uploads.pathOf(inputId), 'utf8').catch((cause: unknown) => {
-    throw missing("The job's input cannot be found.", cause);
-  });
+  const text = await uploads.readInput(inputId);
+  if (text === undefined) throw missing("The job's input cannot be found.");
   return JSON.parse(text);
 }
 
@@ -103,5 +99,7 @@ const missing = (what: string, cause?: unknown): GatewayError =>
   new GatewayError('internal', {
     message: `${what} Report the request id.`,
     retry: false,
-    cause: new Error('Do the service and its workers share GATEWAY_DATA_DIR?', { cause }),
+    cause: new Error('Do the service and its workers have the same ASSETS_URL, or share GATEWAY_DATA_DIR?', {
+      cause,
+    }),
   });

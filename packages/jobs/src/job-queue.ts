@@ -1,8 +1,8 @@
+import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
 import { Queue } from 'bullmq';
 import type { ZodType } from 'zod';
-import type { AssetStore } from './asset-store.ts';
 import { cancelJob, unstarted } from './cancel-job.ts';
 import { JOBS, type JobInput, type JobOutput } from './catalog.ts';
 import { connectPatiently, connectPromptly } from './job-connections.ts';
@@ -134,7 +134,12 @@ export async function createJobQueue<Kinds extends JobKind>(
       const spec = JOBS[kind];
       const { queue, patientQueue, listener } = lineOf(kind);
       const checked = spec.input.parse(input);
-      const inputId = await storeInput(files, checked).catch((error: unknown) => {
+      const uploadIds = uploadsOf(kind, checked);
+      const shareAll = async () => {
+        await uploads.share(uploadIds);
+        return storeInput(files, checked);
+      };
+      const inputId = await shareAll().catch((error: unknown) => {
         neverStarted(error)?.catch(onError);
         throw error;
       });
@@ -143,7 +148,7 @@ export async function createJobQueue<Kinds extends JobKind>(
         requestId,
         model: input.model,
         inputId,
-        uploads: [inputId, ...uploadsOf(kind, checked)],
+        uploads: [inputId, ...uploadIds],
         ...(metering && { metering }),
       };
       const id = metering?.subject.id ?? newJobId();

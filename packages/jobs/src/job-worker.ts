@@ -1,9 +1,9 @@
+import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
 import { soundUsage } from '@gateway/contracts/sound-usage';
 import type { UsageResult } from '@gateway/contracts/usage-record';
 import { DelayedError, type Job, Worker } from 'bullmq';
-import type { AssetStore } from './asset-store.ts';
 import { JOBS } from './catalog.ts';
 import { closeInTime, GOODBYE_MS } from './close-in-time.ts';
 import { errorOf, type FinishedJob, finishedJob } from './finished-job.ts';

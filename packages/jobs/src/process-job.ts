@@ -96,9 +96,10 @@ async function attempt<Kind extends JobKind>(
   }
   const context = { jobId, requestId, keyId, attempt: job.attemptsStarted, emit, consumed };
   return runStoppable(
-    (signal) => {
+    async (signal) => {
+      await using _files = await files.uploads.borrow(spec.uploadsOf(input));
       run.hasRun = true;
-      return act.run(input, { ...context, signal });
+      return await act.run(input, { ...context, signal });
     },
     { stopper, timeLimitMs: spec.timeLimitMs },
   );

@@ -1,4 +1,4 @@
-import type { AssetStore } from './asset-store.ts';
+import type { AssetStore } from '@gateway/assets/asset-store';
 import type { UploadStore } from './upload-store.ts';
 
 const MINUTE_MS = 60_000;

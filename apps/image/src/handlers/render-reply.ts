@@ -1,6 +1,6 @@
+import type { Asset } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
-import type { Asset } from '@gateway/jobs/asset-store';
 import { signAssetUrl } from '@gateway/jobs/asset-url';
 import type { ImageService } from './image-service.ts';
 
@@ -41,7 +41,9 @@ async function openAsset({ assets }: Renderer, id: string): Promise<Asset> {
   throw new GatewayError('internal', {
     message: 'The image was made but cannot be found. Report the request id.',
     retry: false,
-    cause: new Error(`no asset ${id}: do service and worker share GATEWAY_DATA_DIR?`),
+    cause: new Error(
+      `no asset ${id}: do service and worker have the same ASSETS_URL, or share GATEWAY_DATA_DIR?`,
+    ),
   });
 }
 

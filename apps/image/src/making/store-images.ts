@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { assetId } from '@gateway/assets/asset-id';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageOutput } from '@gateway/contracts/jobs';
 import type { ImagesReply } from '@gateway/contracts/openai/images';
-import { assetId } from '@gateway/jobs/asset-store';
 import type { Channel } from '@gateway/upstream/configuration/configuration';
 import type { Reply } from '@gateway/upstream/reply';
 import { imageTypeOf } from '../files/image-type.ts';

@@ -1,13 +1,14 @@
-import { type AssetStore, openAssetStore } from '@gateway/jobs/asset-store';
+import type { AssetStore } from '@gateway/assets/asset-store';
 import { jobLine } from '@gateway/jobs/job-line';
 import { createJobWorker, type JobWorkerOptions } from '@gateway/jobs/job-worker';
 import { startSweeping } from '@gateway/jobs/start-sweeping';
-import { openUploadStore, type UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { LogFields } from '@gateway/service-kit/request-context';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { openModelAccess } from '../open-model-access.ts';
 import type { JobWorkerSettings } from '../settings.ts';
+import { openFileStores } from './open-file-stores.ts';
 
 interface WorkerOptions {
   /** What is done for each kind of job. */
@@ -27,8 +28,7 @@ export async function openJobWorker(
 ): Promise<void> {
   const { config, life, logger, metrics } = started;
   const { upstream, meter } = await openModelAccess(started);
-  const uploads = await openUploadStore(config.GATEWAY_DATA_DIR);
-  const assets = await openAssetStore(config.GATEWAY_DATA_DIR);
+  const { uploads, assets } = await openFileStores(started);
   const onError = (error: unknown) => logger.warn({ err: error }, 'the queue');
   life.own(startSweeping({ assets, uploads, now: Date.now, onError }), (sweeping) => sweeping.close());
   const worker = life.own(
