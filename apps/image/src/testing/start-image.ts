@@ -26,6 +26,7 @@ import { parseConfiguration } from '@gateway/upstream/configuration/parse-config
 import { createUpstream } from '@gateway/upstream/upstream';
 import OpenAI from 'openai';
 import { createImageService } from '../app.ts';
+import type { ReferenceFetching } from '../form/store-references.ts';
 import { imageActs } from '../making/make-images.ts';
 
 export const SECRET = 'a secret that only these tests know of';
@@ -67,10 +68,22 @@ interface LoggedLine extends LogFields {
   readonly left: boolean;
 }
 
+interface StartOptions {
+  readonly maxWaiting?: number;
+  readonly jsonMaxBytes?: number;
+  readonly fetching?: ReferenceFetching;
+}
+
+const NO_FETCHING: ReferenceFetching = { privateOrigins: [], timeoutMs: 10_000 };
+
 export type TestImage = Awaited<ReturnType<typeof startImage>>;
 
 /** The image service and, if wanted, its worker, in this process, before a stand-in provider and a real Redis. */
-export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 } = {}) {
+export async function startImage({
+  maxWaiting = 1000,
+  jsonMaxBytes = 1_000_000,
+  fetching = NO_FETCHING,
+}: StartOptions = {}) {
   const startedAtMs = Date.now();
   const resources = new AsyncDisposableStack();
   const own = <T extends { close(): unknown }>(resource: T): T =>
@@ -179,6 +192,8 @@ export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 }
     },
     secret: SECRET,
     jsonMaxBytes,
+    editJsonMaxBytes: 4_000_000,
+    fetching,
     maxJsonDepth: 128,
     now,
   });
