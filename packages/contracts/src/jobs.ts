@@ -65,12 +65,19 @@ export const ImageGenerationInput = z.strictObject({
 });
 export type ImageGenerationInput = z.infer<typeof ImageGenerationInput>;
 
+/** A file that the provider has, named by the id that it gave it. */
+export const ProviderFile = z.strictObject({ fileId: z.string().min(1) });
+export type ProviderFile = z.infer<typeof ProviderFile>;
+
+const ImageSource = z.union([Upload, ProviderFile]);
+export type ImageSource = z.infer<typeof ImageSource>;
+
 export const ImageEditInput = z.strictObject({
   model: z.string(),
-  /** The caller's text parts, without `model` and `response_format`. */
+  /** The caller's text parts, without `model` and `response_format`; members of JSON as the texts that they would be in a form. */
   fields: FormFields,
-  images: z.array(Upload).min(1),
-  mask: Upload.nullable(),
+  images: z.array(ImageSource).min(1),
+  mask: ImageSource.nullable(),
   responseFormat: ImageResponseFormat,
   strict: z.boolean(),
 });

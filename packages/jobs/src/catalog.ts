@@ -61,7 +61,8 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
   'image.edit': {
     ...image,
     input: ImageEditInput,
-    uploadsOf: ({ images, mask }) => [...images, ...(mask ? [mask] : [])].map(({ uploadId }) => uploadId),
+    uploadsOf: ({ images, mask }) =>
+      [...images, ...(mask ? [mask] : [])].flatMap((file) => ('uploadId' in file ? file.uploadId : [])),
   },
   'audio.transcription': {
     queue: 'transcription',

@@ -8,12 +8,11 @@ import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { CallerLeft, contextOf } from '@gateway/service-kit/request-context';
-import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Attempt, Reply } from '@gateway/upstream/reply';
 import type { Request, Response } from 'express';
 import { rulesOfCandidate } from '../families/rules-for.ts';
-import { askForImages, badReply, readImagesReply } from '../making/ask-upstream.ts';
-import type { Prepared } from '../making/generation-request.ts';
+import { askForImages, badReply, type Prepare, readImagesReply } from '../making/ask-upstream.ts';
 import { estimateImages, type ImageOrder, usageOfImages } from '../metering/image-order.ts';
 import { eventsOfReply, imageStream } from '../stream/image-events.ts';
 import { commonHeaders } from './common-headers.ts';
@@ -23,7 +22,7 @@ interface StreamOptions {
   readonly service: ImageService;
   readonly model: ResolvedModel;
   readonly order: ImageOrder;
-  readonly prepare: (candidate: Candidate) => Prepared | Promise<Prepared>;
+  readonly prepare: Prepare;
   readonly request: Request;
   readonly response: Response;
 }

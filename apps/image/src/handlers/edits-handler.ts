@@ -1,18 +1,13 @@
 import type { ImageEditInput } from '@gateway/contracts/jobs';
-import { ImageEditRequest } from '@gateway/contracts/openai/images';
-import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
 import { reserveJob } from '@gateway/model-service/metered-request';
 import { discardRest } from '@gateway/service-kit/discard-rest';
-import { refuseEncoding } from '@gateway/service-kit/json-body';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
-import { validate } from '@gateway/service-kit/validate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Request, RequestHandler, Response } from 'express';
 import { checkRules } from '../families/check-rules.ts';
 import { rulesFor } from '../families/rules-for.ts';
-import { EDIT_FORM } from '../form/edit-form.ts';
-import { formValues } from '../form/form-values.ts';
 import { inspectFiles } from '../form/inspect-files.ts';
+import { type ReceivedEdit, readEdit } from '../form/read-edit.ts';
 import { editRequest } from '../making/edit-request.ts';
 import { openMasks } from '../making/mask-for.ts';
 import { estimateImages } from '../metering/image-order.ts';
@@ -24,7 +19,7 @@ import { isStrict } from './is-strict.ts';
 /** Said by the gateway itself, or to it. */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['model', 'response_format', 'stream']);
 
-/** `POST /v1/images/edits`: reads the form to disk, checks it, has a worker edit the images, and answers with them. */
+/** `POST /v1/images/edits`: reads the images to disk, checks them, has a worker edit them, and answers with what it made. */
 export const editsHandler =
   (service: ImageService): RequestHandler =>
   async (request, response) => {
@@ -32,13 +27,10 @@ export const editsHandler =
       discardRest(request);
       throw error;
     });
-    refuseEncoding(request);
-    const { uploads } = service;
-    const form = await readForm(request, response, { rules: EDIT_FORM, uploads, discardRest });
-    const uploadIds = form.files.map(({ uploadId }) => uploadId);
+    const received = await readEdit(request, response, service);
     let isQueued = false;
     try {
-      const edit = await checkEdit(service, form, request);
+      const edit = await checkEdit(service, received, request);
       if (edit.streams) {
         await streamEdit(service, edit, request, response);
         return;
@@ -52,26 +44,25 @@ export const editsHandler =
       isQueued = true;
       await answerJob({ service, job, format: edit.input.responseFormat, request, response });
     } finally {
-      if (!isQueued) await uploads.delete(...uploadIds);
+      if (!isQueued) await received.discard();
     }
   };
 
 type CheckedEdit = Awaited<ReturnType<typeof checkEdit>>;
 
-async function checkEdit({ upstream, uploads }: ImageService, form: ReceivedForm, request: Request) {
-  const { files } = form;
-  // An optional part may be an empty text, which is as good as none.
-  const fields = form.fields.filter(([, value]) => value !== '');
+async function checkEdit({ upstream, uploads }: ImageService, received: ReceivedEdit, request: Request) {
+  const { asked, fields } = received;
   const { line } = contextOf(request);
-  const asked = validate(ImageEditRequest, formValues(fields));
   const model = modelFor(upstream, {
     name: asked.model,
     protocols: ['images'],
     identity: identityOf(request),
   });
   const rules = rulesFor(model);
-  Object.assign(line, { model: model.name, size: asked.size ?? undefined, inputImages: files.length });
+  Object.assign(line, { model: model.name, size: asked.size ?? undefined });
   checkRules(asked, rules);
+  const files = await received.files();
+  line.inputImages = files.length;
   const { images, mask } = await inspectFiles(files, { uploads, maxImages: rules.maxInputImages });
   const input: ImageEditInput = {
     model: model.name,

@@ -4,9 +4,9 @@ import { readOutput } from '@gateway/jobs/job-files';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import { estimateImages, usageOfImages } from '../metering/image-order.ts';
 import { orderOfJob } from '../metering/job-order.ts';
-import { askForImages, modelOfJob, readImagesReply } from './ask-upstream.ts';
+import { askForImages, modelOfJob, type Prepare, readImagesReply } from './ask-upstream.ts';
 import { editRequest } from './edit-request.ts';
-import { generationRequest, type Prepared } from './generation-request.ts';
+import { generationRequest } from './generation-request.ts';
 import type { ImageMaker } from './image-maker.ts';
 import { openMasks } from './mask-for.ts';
 import { storeImages } from './store-images.ts';
@@ -40,7 +40,7 @@ interface MakeOptions {
   readonly maker: ImageMaker;
   readonly input: Input;
   readonly model: ResolvedModel;
-  readonly prepare: (candidate: Candidate) => Prepared | Promise<Prepared>;
+  readonly prepare: Prepare;
   readonly job: Job;
 }
 
