@@ -8,7 +8,7 @@ import type { Upstream } from '@gateway/upstream/upstream';
 import type { Prepared } from './generation-request.ts';
 
 /** Ten images of the largest size, in base64. */
-const MAX_REPLY_BYTES = 400 * 1024 * 1024;
+export const MAX_REPLY_BYTES = 400 * 1024 * 1024;
 
 export type Prepare = (candidate: Candidate) => Prepared | GatewayError | Promise<Prepared | GatewayError>;
 

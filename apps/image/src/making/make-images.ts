@@ -4,12 +4,13 @@ import { readOutput } from '@gateway/jobs/job-files';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import { estimateImages, usageOfImages } from '../metering/image-order.ts';
 import { orderOfJob } from '../metering/job-order.ts';
-import { askForImages, modelOfJob, type Prepare, readImagesReply } from './ask-upstream.ts';
+import { askForImages, modelOfJob, type Prepare } from './ask-upstream.ts';
 import { editRequest } from './edit-request.ts';
 import { generationRequest } from './generation-request.ts';
 import type { ImageMaker } from './image-maker.ts';
 import { openMasks } from './mask-for.ts';
-import { storeImages } from './store-images.ts';
+import { receiveImages } from './receive-images.ts';
+import { storeImage, storeImages } from './store-images.ts';
 
 type Job = Pick<JobContext, 'jobId' | 'signal' | 'consumed'>;
 type Input = ImageGenerationInput | ImageEditInput;
@@ -57,12 +58,21 @@ async function make({ maker, input, model, prepare, job }: MakeOptions): Promise
   });
   const asked = { channel: reply.candidate.channel.name, attempts: reply.attempts.length };
   job.consumed({ ...estimateImages(model, order), ...asked });
-  const images = await readImagesReply(reply);
+  const { jobId } = job;
+  const received = await receiveImages(reply, (index, bytes) =>
+    storeImage(maker.assets, { jobId, index }, bytes),
+  );
   const { price } = model;
-  const usage = usageOfImages({ price, order, images: images.data.length, said: [images], ...asked });
+  const usage = usageOfImages({
+    price,
+    order,
+    images: received.images.data.length,
+    said: [received.images],
+    ...asked,
+  });
   job.consumed(usage);
   const { costMicroUsd } = usage;
-  return storeImages({ maker, jobId: job.jobId, reply, images, dropped, costMicroUsd });
+  return storeImages({ maker, jobId, reply, received, dropped, costMicroUsd });
 }
 
 /** What an image worker does. */
