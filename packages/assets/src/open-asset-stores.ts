@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AssetStores } from './asset-store.ts';
 import { openFolderStore } from './folder-store.ts';
+import type { S3Credentials } from './s3-store.ts';
 
 export interface AssetStoresOptions {
   /** `s3://bucket/prefix`, or a folder: `file:///path` or a path. */
@@ -11,6 +12,8 @@ export interface AssetStoresOptions {
   /** Where callers reach the S3 store; without it they get everything through the gateway. */
   readonly publicEndpoint?: string | undefined;
   readonly region?: string | undefined;
+  /** Absent: by the usual AWS variables and files. */
+  readonly credentials?: S3Credentials;
 }
 
 const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*?))?\/?$/;

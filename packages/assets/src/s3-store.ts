@@ -18,6 +18,11 @@ import { checkedId, contentTypeOf } from './asset-id.ts';
 import type { Asset, AssetInfo, AssetSource, AssetStore, AssetStores } from './asset-store.ts';
 import { toNetworkStorageError } from './storage-error.ts';
 
+export interface S3Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}
+
 export interface S3Options {
   readonly bucket: string;
   /** Before all names; without a `/` at its end. Empty for none. */
@@ -28,7 +33,7 @@ export interface S3Options {
   readonly publicEndpoint?: string | undefined;
   /** Absent: by the usual AWS variables and files. */
   readonly region?: string | undefined;
-  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  readonly credentials?: S3Credentials;
 }
 
 /** Of an asset that is being stored, one part is held while another is sent. Stores take no smaller ones. */

@@ -126,6 +126,7 @@ export const ERRORS = {
   job_cancelled: refused(409, 'job_cancelled', 'invalid_request_error'),
   result_expired: refused(410, 'result_expired', 'not_found_error'),
   asset_forbidden: refused(403, 'asset_forbidden', 'permission_error'),
+  range_not_satisfiable: refused(416, 'range_not_satisfiable', 'invalid_request_error'),
   outcome_unknown: upstream(502, 'outcome_unknown', apiError, false),
 
   // The upstream

@@ -1,4 +1,4 @@
-import { startMedia } from '@gateway/model-service/testing/start-media';
+import { type StoreLocation, startMedia } from '@gateway/model-service/testing/start-media';
 import OpenAI from 'openai';
 import { createImageService } from '../app.ts';
 import type { ReferenceFetching } from '../form/store-references.ts';
@@ -32,6 +32,8 @@ interface StartOptions {
   readonly maxWaiting?: number;
   readonly jsonMaxBytes?: number;
   readonly fetching?: ReferenceFetching;
+  /** Where jobs' files lie, if not in the data folder. */
+  readonly files?: StoreLocation;
 }
 
 const NO_FETCHING: ReferenceFetching = { privateOrigins: [], timeoutMs: 10_000 };
@@ -43,11 +45,13 @@ export async function startImage({
   maxWaiting = 1000,
   jsonMaxBytes = 1_000_000,
   fetching = NO_FETCHING,
+  files = {},
 }: StartOptions = {}) {
   const media = await startMedia({
     name: 'image',
     kinds: ['image.generation', 'image.edit'],
     maxWaiting,
+    files,
     configuration: configurationText,
     service: (parts) =>
       createImageService({

@@ -10,7 +10,7 @@ import type { FinishedJob } from '@gateway/jobs/finished-job';
 import type { JobActs } from '@gateway/jobs/job-act';
 import type { SettleJob } from '@gateway/jobs/job-metering';
 import { createJobQueue, type JobQueue } from '@gateway/jobs/job-queue';
-import { openJobStores } from '@gateway/jobs/job-stores';
+import { type JobStoresOptions, openJobStores } from '@gateway/jobs/job-stores';
 import { createJobWorker, type JobWorkerOptions } from '@gateway/jobs/job-worker';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Meter } from '@gateway/metering/meter/meter';
@@ -30,7 +30,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
 import { createUpstream, type Upstream } from '@gateway/upstream/upstream';
 
-const SECRET = 'a secret that only these tests know of';
+export const SECRET = 'a secret that only these tests know of';
 const IDENTITY: Identity = {
   keyId: 'key_1',
   keyName: 'test',
@@ -60,6 +60,9 @@ interface MediaParts<Kind extends JobKind> extends Omit<ServiceAppOptions, 'serv
 
 type WorkerParts = Pick<MediaParts<JobKind>, 'upstream' | 'assets' | 'uploads' | 'now'>;
 
+/** Where jobs' files lie, if not in the data folder. */
+export type StoreLocation = Omit<JobStoresOptions, 'dataDir'>;
+
 interface MediaOptions<Kind extends JobKind> {
   readonly name: 'image' | 'audio';
   readonly kinds: readonly Kind[];
@@ -68,6 +71,7 @@ interface MediaOptions<Kind extends JobKind> {
   readonly configuration: (url: string) => string;
   readonly service: (parts: MediaParts<Kind>) => Service;
   readonly acts: (parts: WorkerParts) => JobActs;
+  readonly files?: StoreLocation;
 }
 
 /** A media service and, if wanted, its worker, in this process, before a stand-in provider and a real Redis. */
@@ -84,7 +88,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
   const simulator = own(await startSimulator());
   const configure = (url: string) => parseConfiguration(configuration(url), 'gateway.yaml', {});
   const upstream = own(createUpstream({ configuration: configure(simulator.url) }));
-  const { uploads, assets } = await openJobStores({ dataDir: folder.path });
+  const { uploads, assets } = own(await openJobStores({ ...options.files, dataDir: folder.path }));
   const clock = { offsetMs: 0 };
   const now = () => Date.now() + clock.offsetMs;
   const troubles: unknown[] = [];
