@@ -95,6 +95,16 @@ describe.each(Object.entries(STORES))('%s', (_name, openIn) => {
     expect(await idsOf(place.store)).toEqual(['a.png']);
   });
 
+  test('what must be new is stored once', async () => {
+    using place = await opened();
+    expect(await place.store.putNew('a', Buffer.from('first'))).toBe(true);
+    expect(await place.store.putNew('a', Buffer.from('second'))).toBe(false);
+    expect(String(await (await place.store.open('a'))?.bytes())).toBe('first');
+    expect(await idsOf(place.store)).toEqual(['a']);
+    await place.store.delete('a');
+    expect(await place.store.putNew('a', Buffer.from('third'))).toBe(true);
+  });
+
   test.for([10, 11_000_000])(
     'a source that breaks after %s bytes leaves nothing behind',
     async (sizeBytes) => {
@@ -184,6 +194,9 @@ test('writers of the same id in a folder never leave a mixture', async () => {
   await Promise.all(contents.map((content) => store.put('x', content)));
   const found = await (await store.open('x'))?.bytes();
   expect(contents.filter((content) => found?.equals(content))).toHaveLength(1);
+  const first = await Promise.all(contents.map((content) => store.putNew('y', content)));
+  expect(first.filter(Boolean)).toHaveLength(1);
+  expect(await idsOf(store)).toEqual(['x', 'y']);
 });
 
 test('a folder that others write to shows no asset that is not whole, and a sweep takes what dead writers left', async () => {

@@ -46,6 +46,13 @@ export interface AssetStore {
    * @throws {GatewayError} `storage_full`, `service_unavailable`; whatever the source throws
    */
   put(id: string, source: AssetSource): Promise<{ id: string; sizeBytes: number }>;
+  /**
+   * Stores a few bytes unless something has this id already. Resolves to whether it did. Of several writers at the same time one
+   * succeeds, but with an S3 store that does not know conditional writes.
+   *
+   * @throws {GatewayError} as `put`
+   */
+  putNew(id: string, bytes: Uint8Array): Promise<boolean>;
   /** Undefined for what is not there (any more) and for what is no id. */
   head(id: string): Promise<AssetInfo | undefined>;
   /** Undefined for what is not there (any more) and for what is no id. `sizeBytes` is that of the whole, also with a range. */

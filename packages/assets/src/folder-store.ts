@@ -2,7 +2,7 @@ import { mkdir, open, opendir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkedId, contentTypeOf } from './asset-id.ts';
 import type { AssetInfo, AssetStore } from './asset-store.ts';
-import { isPartial, writeWhole } from './write-whole.ts';
+import { isPartial, writeNew, writeWhole } from './write-whole.ts';
 
 /** Keeps assets as files of one folder, which is made if need be. Processes that open the same folder share them. */
 export async function openFolderStore(folder: string): Promise<AssetStore> {
@@ -19,6 +19,7 @@ export async function openFolderStore(folder: string): Promise<AssetStore> {
 
   return {
     put: async (id, source) => ({ id, ...(await writeWhole(pathOf(id), source)) }),
+    putNew: (id, bytes) => writeNew(pathOf(id), bytes),
     head: async (id) => infoOf(folder, id),
     open: async (id, range) => {
       const contentType = contentTypeOf(id);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
+import { link, rename, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { AssetSource } from './asset-store.ts';
@@ -15,17 +15,39 @@ export const isPartial = (name: string): boolean => /\.[0-9a-f]{12}\.part$/.test
  * @throws {GatewayError} `storage_full`; whatever the source throws
  */
 export async function writeWhole(path: string, source: AssetSource): Promise<{ sizeBytes: number }> {
+  await using partial = await writePartial(path, source);
+  const { size } = await stat(partial.path);
+  await rename(partial.path, path);
+  return { sizeBytes: size };
+}
+
+/** The same where there is no such file yet; resolves to whether it was written. @throws {GatewayError} `storage_full` */
+export async function writeNew(path: string, bytes: Uint8Array): Promise<boolean> {
+  await using partial = await writePartial(path, bytes);
+  try {
+    await link(partial.path, path);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** A file under another name, which is deleted with what is returned. */
+async function writePartial(
+  path: string,
+  source: AssetSource,
+): Promise<AsyncDisposable & { readonly path: string }> {
   const partial = `${path}.${randomBytes(6).toString('hex')}.part`;
+  const remove = () => rm(partial, { force: true });
   try {
     await pipeline(
       Readable.from(source instanceof Uint8Array ? [source] : source, { objectMode: false }),
       createWriteStream(partial, { flags: 'wx', flush: true }),
     );
-    const { size } = await stat(partial);
-    await rename(partial, path);
-    return { sizeBytes: size };
+    return { path: partial, [Symbol.asyncDispose]: remove };
   } catch (error) {
-    await rm(partial, { force: true });
+    await remove();
     throw toStorageError(error);
   }
 }

@@ -10,11 +10,13 @@ import { CANCEL_CHANNEL, cancelledKey } from './job-keys.ts';
 import { jobCancelled } from './job-listener.ts';
 import { type JobMetering, type SettleJob, settlementOf } from './job-metering.ts';
 import { recordOf } from './job-record.ts';
+import type { JobTurns } from './turns/job-turns.ts';
 
 interface CancelOptions {
   readonly id: string;
   readonly queue: Queue;
   readonly redis: Redis;
+  readonly turns: Pick<JobTurns, 'releaseParked'>;
   readonly files: JobFiles;
   /** Accounts for a metered job that never starts. */
   readonly settle: SettleJob | undefined;
@@ -24,7 +26,7 @@ interface CancelOptions {
  * Takes a queued job out of the line and stops a running one. The mark is set first: a worker that is just taking the
  * job either finds it there or is already listening. Resolves to whether there is such a job.
  */
-export async function cancelJob({ id, queue, redis, files, settle }: CancelOptions): Promise<boolean> {
+export async function cancelJob({ id, queue, redis, turns, files, settle }: CancelOptions): Promise<boolean> {
   const job = await queue.getJob(id);
   if (job === undefined) return false;
   const kind = JobKind.parse(job.name);
@@ -42,7 +44,8 @@ export async function cancelJob({ id, queue, redis, files, settle }: CancelOptio
   const removed = await queue.remove(id);
   await redis.publish(CANCEL_CHANNEL, id);
   if (removed !== 1) return true;
-  const { uploads, metering } = parseEnvelope(kind, job.data);
+  const { keyId, uploads, metering, share } = parseEnvelope(kind, job.data);
+  if (share?.concurrentJobs !== undefined) await turns.releaseParked(keyId);
   await files.uploads.delete(...uploads);
   if (metering) await settle?.(metering.subject, unstarted(metering, jobCancelled()));
   return true;

@@ -1,4 +1,5 @@
 import { SerializedError } from '@gateway/contracts/gateway-error';
+import { JobShare } from '@gateway/contracts/identity';
 import { JobKind, JobStatus } from '@gateway/contracts/jobs';
 import { z } from 'zod';
 import { JOBS } from './catalog.ts';
@@ -17,6 +18,10 @@ export const JobEnvelope = z.strictObject({
   uploads: z.array(z.string()),
   /** What was reserved for it, for the process that ends it to settle. Absent: it is not metered. */
   metering: JobMetering.optional(),
+  /** Its begin is marked beside its input; absent in jobs of before that was so. */
+  marksBegin: z.literal(true).optional(),
+  /** How its key's jobs stand beside others'. Absent: as those of every key. */
+  share: JobShare.optional(),
 });
 export type JobEnvelope = z.infer<typeof JobEnvelope>;
 
@@ -34,7 +39,10 @@ const InlineInput = z.object({ model: z.string() });
 
 /** What is known of a queued job. */
 export interface QueuedJob
-  extends Pick<JobEnvelope, 'keyId' | 'requestId' | 'model' | 'uploads' | 'metering'> {
+  extends Pick<
+    JobEnvelope,
+    'keyId' | 'requestId' | 'model' | 'uploads' | 'metering' | 'share' | 'marksBegin'
+  > {
   /** In a file, or in the envelope itself: then the waiting service expects the output in the job as well. */
   readonly input: { readonly inputId: string } | { readonly inline: unknown };
 }

@@ -20,10 +20,18 @@ export interface Waiter {
   settle(outcome: Outcome): void;
 }
 
+/** What is done about a job that Redis has lost. */
+export interface LostJob {
+  /** Whether it is still to be waited for. @param isHeard whether its caller has got texts of it */
+  revive(isHeard: boolean): Promise<boolean>;
+  /** Its files go: the worker that ended it could not know that it was the last. */
+  deleteFiles(): Promise<void>;
+}
+
 /** Hears what becomes of one queue's jobs and tells those who wait. */
 export interface JobListener {
   /** To be called before the job is stored, so that nothing is missed. */
-  wait(jobId: string): Waiter;
+  wait(jobId: string, lost: LostJob): Waiter;
   close(): Promise<void>;
 }
 
@@ -36,6 +44,8 @@ interface ListenerOptions {
 
 /** A waiter, and how the listener hands it its job's texts and outcome. */
 interface Waiting extends Waiter {
+  /** For when Redis has lost the job. */
+  readonly lost: { revive(): Promise<boolean>; deleteFiles(): Promise<void> };
   readonly isStored: boolean;
   /** Takes the texts that the job has emitted. */
   readTexts(): Promise<void>;
@@ -43,9 +53,12 @@ interface Waiting extends Waiter {
   end(outcome: () => Promise<Outcome>): Promise<void>;
 }
 
+/** A Redis that was emptied does not say so. */
+const LOOK_UP_MS = 5000;
+
 /**
  * Reads the queue's event stream from the place where it ends now. Reading goes on there after a lost connection, so
- * that no event is missed; should the stream have been cut meanwhile, the jobs waited for are looked up once.
+ * that no event is missed; should the stream have been cut or lost meanwhile, the jobs waited for are looked up as well.
  */
 export async function listenToJobs({ queue, redis, files, onError }: ListenerOptions): Promise<JobListener> {
   const waiters = new Map<string, Waiting>();
@@ -59,9 +72,13 @@ export async function listenToJobs({ queue, redis, files, onError }: ListenerOpt
   const failed = (jobId: string, reason: string) => async (): Promise<Outcome> => ({
     error: await failureOf(files, jobId, reason),
   });
-  const lost = (jobId: string) => async (): Promise<Outcome> => {
+  /** What was made counts; else it is waited for on, where it can come back. */
+  const endLost = async (jobId: string, waiter: Waiting): Promise<void> => {
     const output = await readOutput(files, jobId);
-    return output === undefined ? { error: outcomeUnknown() } : { output };
+    if (output !== undefined) {
+      await waiter.end(async () => ({ output }));
+      await waiter.lost.deleteFiles();
+    } else if (!(await waiter.lost.revive())) await waiter.end(async () => ({ error: outcomeUnknown() }));
   };
   events.on('error', onError);
   events.on('progress', ({ jobId }) => void waiters.get(jobId)?.readTexts().catch(onError));
@@ -71,31 +88,48 @@ export async function listenToJobs({ queue, redis, files, onError }: ListenerOpt
 
   /** The state first, then the job: one that ends in between is heard of by its event. */
   const lookUp = async () => {
+    const lost: Promise<void>[] = [];
     for (const [jobId, waiter] of waiters) {
       if (!waiter.isStored) continue;
       const state = await queue.getJobState(jobId);
       await waiter.readTexts();
       if (state === 'completed') await waiter.end(made(jobId));
-      else if (state === 'unknown') await waiter.end(lost(jobId));
+      else if (state === 'unknown') lost.push(endLost(jobId, waiter));
       else if (state === 'failed') {
         const job = await queue.getJob(jobId);
-        await waiter.end(job === undefined ? lost(jobId) : failed(jobId, job.failedReason));
+        if (job === undefined) lost.push(endLost(jobId, waiter));
+        else await waiter.end(failed(jobId, job.failedReason));
       }
     }
+    await Promise.all(lost);
   };
   // One that loses Redis before its first connection never reads, and its close fails.
   await events.waitUntilReady();
-  const onReady = () => void lookUp().catch(onError);
+  let lookingUp: Promise<void> | undefined;
+  const onReady = () => {
+    const mine = (lookingUp ?? Promise.resolve())
+      .then(lookUp)
+      .catch(onError)
+      .finally(() => {
+        if (lookingUp === mine) lookingUp = undefined;
+      });
+    lookingUp = mine;
+  };
   redis.on('ready', onReady);
+  const timer = setInterval(() => {
+    if (redis.status === 'ready' && lookingUp === undefined) onReady();
+  }, LOOK_UP_MS).unref();
 
   return {
-    wait: (jobId) => {
-      const waiter = createWaiter(jobId, { redis, onError, onSettled: () => waiters.delete(jobId) });
+    wait: (jobId, lost) => {
+      const onSettled = () => waiters.delete(jobId);
+      const waiter = createWaiter(jobId, { redis, lost, onError, onSettled });
       waiters.set(jobId, waiter);
       return waiter;
     },
     close: async () => {
       redis.off('ready', onReady);
+      clearInterval(timer);
       await closeInTime(events.close().catch(onError), GOODBYE_MS);
     },
   };
@@ -106,18 +140,23 @@ export const jobCancelled = (): GatewayError =>
 
 interface WaiterOptions {
   readonly redis: Redis;
+  readonly lost: LostJob;
   readonly onError: (error: unknown) => void;
   readonly onSettled: () => void;
 }
 
-function createWaiter(jobId: string, { redis, onError, onSettled }: WaiterOptions): Waiting {
+function createWaiter(jobId: string, { redis, lost, onError, onSettled }: WaiterOptions): Waiting {
   const texts = createTextChannel();
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   // A request for the outcome gets the rejection; there may be none.
   promise.catch(() => undefined);
-  const reader = createTextReader(redis, jobId, texts.push);
+  const reader = createTextReader(redis, jobId, (text) => {
+    isHeard = true;
+    texts.push(text);
+  });
   let isStored = false;
   let hasTexts = false;
+  let isHeard = false;
   const settle = (outcome: Outcome): void => {
     if ('error' in outcome) reject(outcome.error);
     else resolve(outcome.output);
@@ -127,6 +166,7 @@ function createWaiter(jobId: string, { redis, onError, onSettled }: WaiterOption
   return {
     texts,
     outcome: promise,
+    lost: { revive: () => lost.revive(isHeard), deleteFiles: () => lost.deleteFiles() },
     stored: () => {
       isStored = true;
     },

@@ -1,5 +1,6 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { JobShare } from '@gateway/contracts/identity';
 import { JobKind } from '@gateway/contracts/jobs';
 import { Queue } from 'bullmq';
 import type { ZodType } from 'zod';
@@ -14,6 +15,12 @@ import { listenToJobs } from './job-listener.ts';
 import type { JobMetering, SettleJob } from './job-metering.ts';
 import { recordOf } from './job-record.ts';
 import { oncePerOutage } from './once-per-outage.ts';
+import { createQueuePlaces, type QueuePlace } from './queue-places.ts';
+import { type JobToStore, storeJob } from './store-job.ts';
+import { createBegunMarks } from './takeover/begun-marks.ts';
+import { reviveJob } from './takeover/revive-job.ts';
+import { openWorkerChannel } from './takeover/worker-channel.ts';
+import { createJobTurns, type JobPosition, type TurnTaker } from './turns/job-turns.ts';
 import type { UploadStore } from './upload-store.ts';
 
 export interface JobQueueOptions<Kind extends JobKind> {
@@ -38,6 +45,10 @@ export interface JobOwner {
   readonly requestId: string;
   /** What has been reserved for the job, whose id is the subject's. Whatever becomes of the job, this is settled. */
   readonly metering?: JobMetering;
+  /** How its key's jobs stand beside others'. */
+  readonly share?: JobShare | undefined;
+  /** Where it is to wait; one is reserved if left out. */
+  readonly place?: QueuePlace;
 }
 
 /** A job that somebody in this process waits for. */
@@ -58,11 +69,11 @@ export interface JobHandle<Output> {
 
 export interface JobQueue<Kinds extends JobKind> {
   /**
-   * Refuses when the line is full. For requests with files, to be asked before the files are read.
+   * Keeps a place for a job, before its files are read. Refuses when the queue is full, or what is free is kept for other keys.
    *
    * @throws {GatewayError} `queue_full`, `service_unavailable`
    */
-  ensureRoom(kind: Kinds): Promise<void>;
+  reservePlace(kind: Kinds, taker: TurnTaker): Promise<QueuePlace>;
   /** @throws {GatewayError} `queue_full` before anything is stored, `service_unavailable` */
   enqueue<Kind extends Kinds>(
     kind: Kind,
@@ -71,16 +82,16 @@ export interface JobQueue<Kinds extends JobKind> {
   ): Promise<JobHandle<JobOutput<Kind>>>;
   /** What is known of a job, if it is this key's. @throws {GatewayError} `service_unavailable` */
   find(jobId: string, keyId: string): Promise<JobRecord | undefined>;
+  /** How many jobs are before a waiting one; undefined for one that does not wait. @throws {GatewayError} `service_unavailable` */
+  positionOf(jobId: string, keyId: string): Promise<JobPosition | undefined>;
   /** Whether Redis answers. */
   isReady(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** How soon a refused caller may try again: about the time in which a few places become free. */
-const FULL_RETRY_AFTER_SECONDS = 5;
 const AWAY_RETRY_AFTER_SECONDS = 5;
-/** Ended jobs that are remembered per queue, whatever their age. */
-const MAX_REMEMBERED = 10_000;
+/** How long a worker may take to say that it runs a job that Redis has lost. */
+const ANSWER_WAIT_MS = 3000;
 
 /**
  * The waiting side of the queues. Its requests fail promptly while Redis is away; cancellations are kept until it is back.
@@ -95,6 +106,17 @@ export async function createJobQueue<Kinds extends JobKind>(
   const onError = oncePerOutage(options.onError);
   const prompt = await connectPromptly(redisUrl, onError);
   const patient = await connectPatiently(redisUrl, onError);
+  const turns = createJobTurns(prompt, now);
+  const patientTurns = createJobTurns(patient, now);
+  const marks = createBegunMarks(uploads);
+  const channel = await openWorkerChannel({
+    redisUrl,
+    running: new Map(),
+    redis: patient,
+    answerWaitMs: ANSWER_WAIT_MS,
+    onError,
+  });
+  const places = createQueuePlaces({ turns, maxWaiting, onError });
   const names = new Set(kinds.map((kind) => JOBS[kind].queue));
   const lines = new Map(
     await Promise.all(
@@ -112,61 +134,50 @@ export async function createJobQueue<Kinds extends JobKind>(
     return line;
   };
 
-  const ensureRoom = async (kind: Kinds) => {
-    const waiting = await unlessAway(lineOf(kind).queue.getWaitingCount());
-    if (waiting < maxWaiting) return;
-    throw new GatewayError('queue_full', {
-      message: `The queue is full: ${waiting} jobs are waiting. Please try again in ${FULL_RETRY_AFTER_SECONDS}s.`,
-      retryAfterSeconds: FULL_RETRY_AFTER_SECONDS,
-    });
-  };
+  const reservePlace = (kind: Kinds, taker: TurnTaker) =>
+    unlessAway(places.reserve(lineOf(kind).queue.name, taker));
 
   return {
-    ensureRoom,
+    reservePlace,
     enqueue: async <Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner) => {
-      const { keyId, requestId, metering } = owner;
+      const { keyId, requestId, metering, share } = owner;
       const neverStarted = (error: unknown) =>
         metering && settle?.(metering.subject, unstarted(metering, toJobError(error)));
-      await ensureRoom(kind).catch((error: unknown) => {
+      const refuse = (error: unknown): never => {
         neverStarted(error)?.catch(onError);
         throw error;
-      });
+      };
+      await using place = owner.place ?? (await reservePlace(kind, owner).catch(refuse));
       const spec = JOBS[kind];
       const { queue, patientQueue, listener } = lineOf(kind);
       const checked = spec.input.parse(input);
       const uploadIds = uploadsOf(kind, checked);
-      const shareAll = async () => {
-        await uploads.share(uploadIds);
-        return storeInput(files, checked);
-      };
-      const inputId = await shareAll().catch((error: unknown) => {
-        neverStarted(error)?.catch(onError);
-        throw error;
-      });
+      const inputId = await uploads
+        .share(uploadIds)
+        .then(() => storeInput(files, checked))
+        .catch(refuse);
       const envelope: JobEnvelope = {
         keyId,
         requestId,
         model: input.model,
         inputId,
         uploads: [inputId, ...uploadIds],
+        marksBegin: true,
         ...(metering && { metering }),
+        ...(share && { share }),
       };
       const id = metering?.subject.id ?? newJobId();
-      const waiter = listener.wait(id);
-      const kept = { age: spec.resultRetentionSeconds, count: MAX_REMEMBERED };
-      const cancel = () => cancelJob({ id, queue: patientQueue, redis: patient, files, settle });
+      const job = { id, kind, envelope, placeId: place.id, createdAtMs: now() };
+      const store = (lost: JobToStore) => storeJob({ queue: patientQueue, turns: patientTurns }, lost);
+      const waiter = listener.wait(id, {
+        revive: (isHeard) => reviveJob({ job, isHeard, channel, marks, uploads, settle, store }),
+        deleteFiles: () => uploads.delete(...envelope.uploads),
+      });
+      const cancel = () =>
+        cancelJob({ id, queue: patientQueue, redis: patient, turns: patientTurns, files, settle });
       try {
-        await unlessAway(
-          queue.add(kind, envelope, {
-            jobId: id,
-            timestamp: now(),
-            attempts: spec.attempts,
-            backoff: { type: 'custom' },
-            removeOnComplete: kept,
-            removeOnFail: kept,
-            stackTraceLimit: 0,
-          }),
-        );
+        await unlessAway(storeJob({ queue, turns }, job));
+        places.used(place.id);
         waiter.stored();
       } catch (error) {
         // A command that timed out may have been carried out all the same.
@@ -212,8 +223,17 @@ export async function createJobQueue<Kinds extends JobKind>(
       }
       return undefined;
     },
+    positionOf: async (jobId, keyId) => {
+      for (const name of lines.keys()) {
+        const found = await unlessAway(turns.positionOf(name, jobId, keyId));
+        if (found !== undefined) return found;
+      }
+      return undefined;
+    },
     isReady: async () => (await prompt.ping()) === 'PONG',
     close: async () => {
+      places.close();
+      channel.close();
       for (const { listener } of lines.values()) await listener.close();
       prompt.disconnect();
       patient.disconnect();

@@ -13,6 +13,7 @@ import { jobCancelled } from './job-listener.ts';
 import { createJobEmitter, hasEmitted } from './job-texts.ts';
 import { retryDelayMs } from './retry-policy.ts';
 import { runStoppable, WorkerStopping } from './running-job.ts';
+import type { BegunMarks } from './takeover/begun-marks.ts';
 
 export interface ProcessOptions<Kind extends JobKind> {
   readonly kind: Kind;
@@ -23,6 +24,9 @@ export interface ProcessOptions<Kind extends JobKind> {
   readonly token: string;
   readonly redis: Redis;
   readonly files: JobFiles;
+  readonly marks: BegunMarks;
+  /** Under which this worker marks what it begins. */
+  readonly workerId: string;
   /** Aborts the attempt; already registered with those who may do so. */
   readonly stopper: AbortController;
   /** Accounts for the job before its end is told, so that no end goes without. */
@@ -47,12 +51,12 @@ export interface DoneJob {
  * good, another error when it is to be tried again, `WaitingError` when it has been put back into the line.
  */
 export async function processJob<Kind extends JobKind>(options: ProcessOptions<Kind>): Promise<DoneJob> {
-  const { kind, job, jobId, token, stopper, redis, files, settle } = options;
+  const { kind, job, jobId, token, stopper, redis, files, marks, settle } = options;
   const spec = JOBS[kind];
   const emitter = createJobEmitter(job, jobId, redis);
-  const run: JobRun = { hasRun: wasInterrupted(job), consumed: undefined };
+  const queued = parseEnvelope(kind, job.data);
+  const run: JobRun = { hasRun: (await earlierRun(job, queued, marks)) !== undefined, consumed: undefined };
   try {
-    const queued = parseEnvelope(kind, job.data);
     const output = spec.output.parse(await attempt(options, queued, run, emitter.emit));
     const returned = 'inline' in queued.input ? output : await storeOutput(files, jobId, output);
     await emitter.flush();
@@ -65,8 +69,10 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
       throw new WaitingError();
     }
     const error = thrown instanceof WorkerStopping ? outcomeUnknown(thrown) : toJobError(thrown);
-    const again = !emitter.hasEmitted && retryDelayMs(error, job.attemptsMade + 1, spec) !== undefined;
+    const isHeard = emitter.hasEmitted || hasEmitted(job);
+    const again = !isHeard && retryDelayMs(error, job.attemptsMade + 1, spec) !== undefined;
     if (!again) await settle(run, error);
+    else if ('inputId' in queued.input) await marks.clear(queued.input.inputId);
     const reason = await storeFailure(files, jobId, error);
     const failure = again ? new Error(reason) : new UnrecoverableError(reason);
     failure.cause = error;
@@ -75,7 +81,7 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
 }
 
 async function attempt<Kind extends JobKind>(
-  { kind, act, job, jobId, redis, files, stopper }: ProcessOptions<Kind>,
+  { kind, act, job, jobId, redis, files, marks, workerId, stopper }: ProcessOptions<Kind>,
   queued: QueuedJob,
   run: JobRun,
   emit: (text: string) => Promise<void>,
@@ -89,10 +95,15 @@ async function attempt<Kind extends JobKind>(
   if ((await redis.exists(cancelledKey(jobId))) === 1) throw jobCancelled();
   const stored = queued.input;
   const input = spec.input.parse('inline' in stored ? stored.inline : await readInput(files, stored.inputId));
-  if (wasInterrupted(job) && (spec.work === 'paid' || hasEmitted(job))) {
+  if (run.hasRun && (spec.work === 'paid' || hasEmitted(job))) {
     const output = await act.recover?.(input, { jobId, consumed });
     if (output === undefined) throw outcomeUnknown();
     return output;
+  }
+  if ('inputId' in stored) {
+    const isFirst = await marks.begin(stored.inputId, workerId);
+    // Two workers were given it, by a Redis that came back with an older state.
+    if (!isFirst && spec.work === 'paid') throw outcomeUnknown();
   }
   const context = { jobId, requestId, keyId, attempt: job.attemptsStarted, emit, consumed };
   return runStoppable(
@@ -105,5 +116,21 @@ async function attempt<Kind extends JobKind>(
   );
 }
 
-/** An earlier attempt neither ended nor failed: its worker died, or fell silent for too long. */
-export const wasInterrupted = (job: Job): boolean => job.attemptsStarted > job.attemptsMade + 1;
+/** An attempt that began and neither ended nor failed: its worker died, or fell silent for too long. */
+export interface EarlierRun {
+  /** Unknown for jobs whose begin is not marked. */
+  readonly workerId: string | undefined;
+}
+
+/** Such an attempt at a job that is being taken again; undefined where the work has certainly not begun. */
+export async function earlierRun(
+  job: Job,
+  { input, marksBegin }: Pick<QueuedJob, 'input' | 'marksBegin'>,
+  marks: BegunMarks,
+): Promise<EarlierRun | undefined> {
+  const workerId = 'inputId' in input ? await marks.begunBy(input.inputId) : undefined;
+  if (workerId !== undefined) return { workerId };
+  return wasInterrupted(job) && marksBegin === undefined ? { workerId } : undefined;
+}
+
+const wasInterrupted = (job: Job): boolean => job.attemptsStarted > job.attemptsMade + 1;

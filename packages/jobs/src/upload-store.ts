@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AssetStores } from '@gateway/assets/asset-store';
+import type { AssetStore, AssetStores } from '@gateway/assets/asset-store';
 import { openFolderStore } from '@gateway/assets/folder-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 
@@ -32,6 +32,10 @@ export interface UploadStore {
   putInput(input: string): Promise<string>;
   /** Undefined for one that is not there. */
   readInput(inputId: string): Promise<string | undefined>;
+  /** What is noted beside an input; it is deleted with the input. */
+  readonly notes: Pick<AssetStore, 'putNew' | 'open' | 'delete'>;
+  /** Under which something is noted there: that the input's job has begun. */
+  begunIdOf(inputId: string): string;
   /** Deletes what is there, files and inputs, here and where they are shared. */
   delete(...ids: string[]): Promise<void>;
   /** Deletes what has been forgotten: files written before this time, in Unix milliseconds. Resolves to how many. */
@@ -51,6 +55,7 @@ export async function openUploadStore(stores: AssetStores, dataDir: string): Pro
   const unshared = new Set<string>();
 
   const pathOf = (id: string) => join(folder, checked(id, 'upload'));
+  const begunIdOf = (inputId: string) => `${checked(inputId, 'input')}-begun`;
   const newId = (kind: 'upload' | 'input') => `${kind}_${randomBytes(16).toString('hex')}`;
   const removeHere = (ids: readonly string[]) =>
     Promise.all(ids.map((id) => rm(pathOf(id), { force: true })));
@@ -95,11 +100,14 @@ export async function openUploadStore(stores: AssetStores, dataDir: string): Pro
       return id;
     },
     readInput: async (id) => (await (await inputs.open(checked(id, 'input')))?.bytes())?.toString(),
+    notes: inputs,
+    begunIdOf,
     delete: async (...ids) => {
       const files = ids.filter((id) => kindOf(id) === 'upload');
       await removeHere(files);
       await shared.delete(...files.filter((id) => !unshared.delete(id)));
-      await inputs.delete(...ids.filter((id) => kindOf(id) === 'input'));
+      const given = ids.filter((id) => kindOf(id) === 'input');
+      await inputs.delete(...given, ...given.map(begunIdOf));
     },
     sweep: async (olderThanMs) => {
       const areas = sharedFolder === undefined ? [here, shared, inputs] : [shared, inputs];

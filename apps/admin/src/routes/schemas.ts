@@ -21,7 +21,7 @@ const shownKey = {
   owner: z.string().nullable(),
   models: keys.models.unwrap().nullable(),
   endpoints: keys.endpoints.unwrap().nullable(),
-  limits: shownLimits,
+  limits: keys.limits.unwrap(),
   budget: shownBudget,
   expiresAt: instant.nullable(),
   disabled: z.boolean(),

@@ -6,7 +6,7 @@ import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
 import type { JobQueue } from '@gateway/jobs/job-queue';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Meter } from '@gateway/metering/meter/meter';
-import { reserveJob } from '@gateway/model-service/metered-request';
+import { reserveJob, turnTakerOf } from '@gateway/model-service/metered-request';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { refuseEncoding } from '@gateway/service-kit/json-body';
@@ -24,7 +24,7 @@ import { transcriptionForm } from './transcription-form.ts';
 
 interface TranscriptionsOptions {
   readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates'>;
-  readonly queue: Pick<JobQueue<'audio.transcription'>, 'ensureRoom' | 'enqueue'>;
+  readonly queue: Pick<JobQueue<'audio.transcription'>, 'reservePlace' | 'enqueue'>;
   readonly uploads: UploadStore;
   readonly meter: Meter;
   /** Unix milliseconds. */
@@ -41,7 +41,7 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
   const rules = transcriptionForm(fileMaxBytes);
   return async (request, response) => {
     const context = contextOf(request);
-    await queue.ensureRoom(KIND).catch((error: unknown) => {
+    await using place = await queue.reservePlace(KIND, turnTakerOf(request)).catch((error: unknown) => {
       discardRest(request);
       throw error;
     });
@@ -59,7 +59,7 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
         request,
         response,
       });
-      handle = await queue.enqueue(KIND, input, owner);
+      handle = await queue.enqueue(KIND, input, { ...owner, place });
     } catch (error) {
       await uploads.delete(...form.files.map(({ uploadId }) => uploadId));
       throw error;

@@ -1,5 +1,5 @@
 import type { ImageEditInput } from '@gateway/contracts/jobs';
-import { reserveJob } from '@gateway/model-service/metered-request';
+import { reserveJob, turnTakerOf } from '@gateway/model-service/metered-request';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import { modelFor } from '@gateway/upstream/model-for';
@@ -23,7 +23,8 @@ const OWN_FIELDS: ReadonlySet<string> = new Set(['model', 'response_format', 'st
 export const editsHandler =
   (service: ImageService): RequestHandler =>
   async (request, response) => {
-    await service.queue.ensureRoom('image.edit').catch((error: unknown) => {
+    const reserving = service.queue.reservePlace('image.edit', turnTakerOf(request));
+    await using place = await reserving.catch((error: unknown) => {
       discardRest(request);
       throw error;
     });
@@ -32,6 +33,7 @@ export const editsHandler =
     try {
       const edit = await checkEdit(service, received, request);
       if (edit.streams) {
+        await place.free();
         await streamEdit(service, edit, request, response);
         return;
       }
@@ -39,7 +41,7 @@ export const editsHandler =
       const estimate = estimateImages(model, order);
       const costly = { endpoint: 'images', model: model.name, estimate, request, response };
       const owner = await reserveJob(service, 'image.edit', costly);
-      const job = await service.queue.enqueue('image.edit', edit.input, owner);
+      const job = await service.queue.enqueue('image.edit', edit.input, { ...owner, place });
       // From here on they belong to the job.
       isQueued = true;
       await answerJob({ service, job, format: edit.input.responseFormat, request, response });

@@ -1,5 +1,5 @@
 import { ImageGenerationRequest } from '@gateway/contracts/openai/images';
-import { reserveJob } from '@gateway/model-service/metered-request';
+import { reserveJob, turnTakerOf } from '@gateway/model-service/metered-request';
 import { readJsonBody } from '@gateway/service-kit/json-body';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import { validate } from '@gateway/service-kit/validate';
@@ -39,11 +39,11 @@ export const generationsHandler =
       return;
     }
     const responseFormat = format ?? rules.defaultResponseFormat;
-    await queue.ensureRoom('image.generation');
+    await using place = await queue.reservePlace('image.generation', turnTakerOf(request));
     const estimate = estimateImages(model, order);
     const costly = { endpoint: 'images', model: model.name, estimate, request, response };
     const owner = await reserveJob(service, 'image.generation', costly);
     const input = { model: model.name, parameters, responseFormat, strict };
-    const job = await queue.enqueue('image.generation', input, owner);
+    const job = await queue.enqueue('image.generation', input, { ...owner, place });
     await answerJob({ service, job, format: responseFormat, request, response });
   };

@@ -1,0 +1,26 @@
+import type { UploadStore } from '../upload-store.ts';
+
+/**
+ * Says beside a job's input that its work has begun, and in which worker. It stands whatever becomes of Redis, which may have lost
+ * the job or have come back with an older state, and goes with the input.
+ */
+export interface BegunMarks {
+  /** The worker that began it; undefined where nobody has. */
+  begunBy(inputId: string): Promise<string | undefined>;
+  /** Resolves to false where somebody has begun before. */
+  begin(inputId: string, workerId: string): Promise<boolean>;
+  /** The attempt is over, and another may begin. */
+  clear(inputId: string): Promise<void>;
+}
+
+export const createBegunMarks = ({
+  notes,
+  begunIdOf,
+}: Pick<UploadStore, 'notes' | 'begunIdOf'>): BegunMarks => ({
+  begunBy: async (inputId) => {
+    const mark = await notes.open(begunIdOf(inputId));
+    return mark && (await mark.bytes()).toString();
+  },
+  begin: (inputId, workerId) => notes.putNew(begunIdOf(inputId), Buffer.from(workerId)),
+  clear: (inputId) => notes.delete(begunIdOf(inputId)),
+});
