@@ -1,4 +1,4 @@
-import { FileSettings, JobWorkerSettings, ModelServiceSettings } from '@gateway/model-service/settings';
+import { JobQueueSettings, JobWorkerSettings, ModelServiceSettings } from '@gateway/model-service/settings';
 import { setting } from '@gateway/service-kit/config';
 import type { z } from 'zod';
 
@@ -9,9 +9,7 @@ const MEBIBYTE = 1024 * 1024;
  * ends: the service and its workers share it.
  */
 export const AudioSettings = ModelServiceSettings.extend({
-  ...FileSettings.shape,
-  /** Jobs that may wait before callers are refused. */
-  QUEUE_MAX_WAITING: setting.integer(1000, { min: 1 }),
+  ...JobQueueSettings.shape,
   JSON_MAX_BYTES: setting.integer(32 * MEBIBYTE, { min: 1 }),
   AUDIO_FILE_MAX_BYTES: setting.integer(25 * MEBIBYTE, { min: 1 }),
 });

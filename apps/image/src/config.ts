@@ -1,4 +1,4 @@
-import { FileSettings, JobWorkerSettings, ModelServiceSettings } from '@gateway/model-service/settings';
+import { JobQueueSettings, JobWorkerSettings, ModelServiceSettings } from '@gateway/model-service/settings';
 import { setting } from '@gateway/service-kit/config';
 import type { z } from 'zod';
 
@@ -9,13 +9,11 @@ const MEBIBYTE = 1024 * 1024;
  * service and its workers share it.
  */
 export const ImageSettings = ModelServiceSettings.extend({
-  ...FileSettings.shape,
+  ...JobQueueSettings.shape,
   /** Base of the image URLs: where callers reach the edge. Absent: `PORT` on this machine. */
   PUBLIC_URL: setting.url().optional(),
   /** The edge's. */
   PORT: setting.port(8080),
-  /** Jobs that may wait before callers are refused. */
-  QUEUE_MAX_WAITING: setting.integer(1000, { min: 1 }),
   /** Smaller than elsewhere, since a waiting request lies in Redis. */
   IMAGE_JSON_MAX_BYTES: setting.integer(2 * MEBIBYTE, { min: 1 }),
   /** Of an edit in JSON, whose images may stand in it as data URLs. */

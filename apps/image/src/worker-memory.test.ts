@@ -88,6 +88,7 @@ models: { painter: { kind: image, family: gpt-image, routes: [{ channel: one }] 
         redisUrl: redis.url,
         kinds: ['image.generation'],
         maxWaiting: 100,
+        maxResultBytes: 10_000_000_000,
         uploads,
         assets,
         now: Date.now,

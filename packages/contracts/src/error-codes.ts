@@ -121,6 +121,12 @@ export const ERRORS = {
     retry: true,
   },
 
+  result_quota_exhausted: {
+    openai: { status: 429, type: 'insufficient_quota', code: 'result_quota_exhausted' },
+    anthropic: { status: 429, type: 'rate_limit_error' },
+    retry: false,
+  },
+
   // Jobs and assets
   job_not_finished: refused(409, 'job_not_finished', 'invalid_request_error'),
   job_cancelled: refused(409, 'job_cancelled', 'invalid_request_error'),

@@ -17,6 +17,12 @@ interface Payloads {
 export type JobInput<Kind extends JobKind> = Payloads[Kind]['input'];
 export type JobOutput<Kind extends JobKind> = Payloads[Kind]['output'];
 
+/** Something that a job has stored. */
+export interface KeptAsset {
+  readonly id: string;
+  readonly sizeBytes: number;
+}
+
 /** What is known of a kind of job before one is made. */
 export interface JobSpec<Kind extends JobKind = JobKind> {
   /** Kinds with the same queue wait in one line and share its workers' places. */
@@ -25,6 +31,8 @@ export interface JobSpec<Kind extends JobKind = JobKind> {
   readonly output: z.ZodType<JobOutput<Kind>>;
   /** Ids of the uploads that the job reads; they are deleted when it has ended. */
   readonly uploadsOf: (input: JobInput<Kind>) => string[];
+  /** The assets that an output names; they go with it. */
+  readonly assetsOf: (output: JobOutput<Kind>) => KeptAsset[];
   /** `paid` work is never begun twice; `free` work may be repeated after a worker's death. */
   readonly work: 'paid' | 'free';
   /** How often it is tried while the upstream says that it did not begin (`free`: or that it failed). */
@@ -46,6 +54,7 @@ const MINUTE_MS = 60_000;
 const image = {
   queue: 'image',
   output: ImageOutput,
+  assetsOf: ({ images }: ImageOutput) => images.map(({ assetId: id, sizeBytes }) => ({ id, sizeBytes })),
   work: 'paid',
   attempts: 2,
   takeovers: 3,
@@ -69,6 +78,7 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
     input: TranscriptionInput,
     output: TranscriptionOutput,
     uploadsOf: ({ file }) => [file.uploadId],
+    assetsOf: () => [],
     work: 'free',
     attempts: 3,
     takeovers: 2,

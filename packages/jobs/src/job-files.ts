@@ -1,6 +1,7 @@
 import { assetId } from '@gateway/assets/asset-id';
 import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError, SerializedError } from '@gateway/contracts/gateway-error';
+import type { KeptAsset } from './catalog.ts';
 import { decodeFailure, encodeFailure } from './job-failure.ts';
 import type { UploadStore } from './upload-store.ts';
 
@@ -10,7 +11,7 @@ import type { UploadStore } from './upload-store.ts';
  */
 export interface JobFiles {
   readonly uploads: UploadStore;
-  readonly assets: Pick<AssetStore, 'put' | 'open'>;
+  readonly assets: Pick<AssetStore, 'put' | 'open' | 'delete'>;
 }
 
 const JSON_TYPE = 'application/json';
@@ -27,11 +28,10 @@ export async function readInput({ uploads }: JobFiles, inputId: string): Promise
   return JSON.parse(text);
 }
 
-/** Keeps a job's output; resolves to the asset's id. @throws {GatewayError} `storage_full` */
-export async function storeOutput({ assets }: JobFiles, jobId: string, output: unknown): Promise<string> {
+/** Keeps a job's output. @throws {GatewayError} `storage_full` */
+export async function storeOutput({ assets }: JobFiles, jobId: string, output: unknown): Promise<KeptAsset> {
   try {
-    const { id } = await assets.put(outputId(jobId), Buffer.from(JSON.stringify(output)));
-    return id;
+    return await assets.put(outputId(jobId), Buffer.from(JSON.stringify(output)));
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     // The work has been done: sending the request again would cost again.

@@ -16,6 +16,7 @@ import type { JobMetering, SettleJob } from './job-metering.ts';
 import { recordOf } from './job-record.ts';
 import { oncePerOutage } from './once-per-outage.ts';
 import { createQueuePlaces, type QueuePlace } from './queue-places.ts';
+import { createKeptResults, type Delivery } from './results/kept-results.ts';
 import { type JobToStore, storeJob } from './store-job.ts';
 import { createBegunMarks } from './takeover/begun-marks.ts';
 import { reviveJob } from './takeover/revive-job.ts';
@@ -32,7 +33,9 @@ export interface JobQueueOptions<Kind extends JobKind> {
   /** Where jobs' inputs and uploads lie; those of a job cancelled before its start are deleted. */
   readonly uploads: UploadStore;
   /** Where their outputs lie. The workers have the same. */
-  readonly assets: Pick<AssetStore, 'put' | 'open'>;
+  readonly assets: Pick<AssetStore, 'put' | 'open' | 'delete'>;
+  /** Bytes of results that are kept for a key without a limit of its own, before it is refused. */
+  readonly maxResultBytes: number;
   /** Accounts for metered jobs that never start. */
   readonly settle?: SettleJob;
   readonly now: () => number;
@@ -63,6 +66,8 @@ export interface JobHandle<Output> {
    * @throws {GatewayError} the job's own failure, `job_cancelled`, `outcome_unknown`, or `service_timeout`
    */
   result(signal: AbortSignal): Promise<Output>;
+  /** Its caller has got the result, which is kept for a shorter time from now on. */
+  delivered(how: Delivery): void;
   /** Takes a queued job out of the line and stops a running one, in whatever process it runs. Does nothing to an ended one. */
   cancel(): Promise<void>;
 }
@@ -71,10 +76,10 @@ export interface JobQueue<Kinds extends JobKind> {
   /**
    * Keeps a place for a job, before its files are read. Refuses when the queue is full, or what is free is kept for other keys.
    *
-   * @throws {GatewayError} `queue_full`, `service_unavailable`
+   * @throws {GatewayError} `queue_full`, `result_quota_exhausted`, `service_unavailable`
    */
   reservePlace(kind: Kinds, taker: TurnTaker): Promise<QueuePlace>;
-  /** @throws {GatewayError} `queue_full` before anything is stored, `service_unavailable` */
+  /** @throws {GatewayError} as `reservePlace`, before anything is stored; `storage_full` */
   enqueue<Kind extends Kinds>(
     kind: Kind,
     input: JobInput<Kind>,
@@ -101,7 +106,7 @@ const ANSWER_WAIT_MS = 3000;
 export async function createJobQueue<Kinds extends JobKind>(
   options: JobQueueOptions<Kinds>,
 ): Promise<JobQueue<Kinds>> {
-  const { redisUrl, kinds, maxWaiting, uploads, assets, settle, now } = options;
+  const { redisUrl, kinds, maxWaiting, maxResultBytes, uploads, assets, settle, now } = options;
   const files: JobFiles = { uploads, assets };
   const onError = oncePerOutage(options.onError);
   const prompt = await connectPromptly(redisUrl, onError);
@@ -109,6 +114,7 @@ export async function createJobQueue<Kinds extends JobKind>(
   const turns = createJobTurns(prompt, now);
   const patientTurns = createJobTurns(patient, now);
   const marks = createBegunMarks(uploads);
+  const results = createKeptResults({ redis: prompt, assets, now });
   const channel = await openWorkerChannel({
     redisUrl,
     running: new Map(),
@@ -134,8 +140,11 @@ export async function createJobQueue<Kinds extends JobKind>(
     return line;
   };
 
-  const reservePlace = (kind: Kinds, taker: TurnTaker) =>
-    unlessAway(places.reserve(lineOf(kind).queue.name, taker));
+  const reservePlace = async (kind: Kinds, taker: TurnTaker) => {
+    const maxBytes = taker.share?.keptResultBytes ?? maxResultBytes;
+    await unlessAway(results.ensureRoom(taker.keyId, maxBytes));
+    return unlessAway(places.reserve(lineOf(kind).queue.name, taker));
+  };
 
   return {
     reservePlace,
@@ -197,6 +206,7 @@ export async function createJobQueue<Kinds extends JobKind>(
       return {
         id,
         events: waiter.texts,
+        delivered: (how) => void results.delivered(id, how).catch(onError),
         cancel: async () => void (await cancel()),
         result: async (signal) => {
           const leave = () => {

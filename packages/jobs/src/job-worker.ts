@@ -4,7 +4,7 @@ import { JobKind } from '@gateway/contracts/jobs';
 import { soundUsage } from '@gateway/contracts/sound-usage';
 import type { UsageResult } from '@gateway/contracts/usage-record';
 import { DelayedError, type Job, Worker } from 'bullmq';
-import { JOBS } from './catalog.ts';
+import { JOBS, type KeptAsset } from './catalog.ts';
 import { closeInTime, GOODBYE_MS } from './close-in-time.ts';
 import { errorOf, type FinishedJob, finishedJob } from './finished-job.ts';
 import type { JobActs } from './job-act.ts';
@@ -16,6 +16,7 @@ import { type SettleJob, settlementOf } from './job-metering.ts';
 import { endTexts, hasEmitted } from './job-texts.ts';
 import { oncePerOutage } from './once-per-outage.ts';
 import { type DoneJob, earlierRun, type JobRun, processJob } from './process-job.ts';
+import { createKeptResults, type KeptResults } from './results/kept-results.ts';
 import { retryDelayMs } from './retry-policy.ts';
 import { CLOSE_GRACE_MS, WorkerStopping } from './running-job.ts';
 import { createBegunMarks } from './takeover/begun-marks.ts';
@@ -33,7 +34,7 @@ export interface JobWorkerOptions {
   /** The uploads of a job that has ended are deleted. */
   readonly uploads: UploadStore;
   /** Where outputs are kept. The queues' processes have the same. */
-  readonly assets: Pick<AssetStore, 'put' | 'open'>;
+  readonly assets: Pick<AssetStore, 'put' | 'open' | 'delete'>;
   /** Accounts for the jobs that are metered. */
   readonly settle?: SettleJob;
   /** For the log line and the metrics. */
@@ -56,6 +57,8 @@ export interface TakeoverTimes {
 export interface JobWorker {
   /** Whether Redis answers and jobs are being taken. */
   isReady(): Promise<boolean>;
+  /** What its jobs came to, and what others of the same Redis did. */
+  readonly results: Pick<KeptResults, 'sweep'>;
   /** How many jobs are being run. */
   readonly running: number;
   /**
@@ -96,6 +99,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const redis = await connectPatiently(redisUrl, onError);
   const turns = createJobTurns(redis, Date.now);
   const marks = createBegunMarks(uploads);
+  const results = createKeptResults({ redis, assets, now: Date.now });
   const workerId = newWorkerId();
   const running = new Map<string, RunningJob>();
   const accounted = new WeakMap<Job, UsageResult>();
@@ -117,7 +121,13 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const run = (job: Job, jobId: string, token: string): RunningJob => {
     const stopper = new AbortController();
     const settle = (state: JobRun, error: GatewayError | undefined) => account(job, state, error);
-    const shared = { job, jobId, token, redis, files, marks, workerId, stopper, settle };
+    const { keyId } = parseEnvelope(JobKind.parse(job.name), job.data);
+    // Without its entry a result stays until the assets are swept that nobody knows of.
+    const keep = (kept: readonly KeptAsset[]) =>
+      results
+        .keep({ jobId, keyId, assets: kept, retentionSeconds: spec.resultRetentionSeconds })
+        .catch(onError);
+    const shared = { job, jobId, token, redis, files, marks, workerId, stopper, keep, settle };
     const processAs = <Kind extends JobKind>(kind: Kind) => {
       const act = acts[kind];
       if (act === undefined) throw new Error(`this worker does not know how to do ${kind}`);
@@ -194,6 +204,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
 
   return {
     isReady: async () => worker.isRunning() && (await redis.ping()) === 'PONG',
+    results,
     get running() {
       return running.size;
     },

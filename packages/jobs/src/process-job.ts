@@ -3,7 +3,7 @@ import type { JobKind } from '@gateway/contracts/jobs';
 import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { JOBS, type JobOutput } from './catalog.ts';
+import { JOBS, type JobOutput, type KeptAsset } from './catalog.ts';
 import type { JobAct } from './job-act.ts';
 import { parseEnvelope, type QueuedJob } from './job-envelope.ts';
 import { outcomeUnknown, toJobError } from './job-failure.ts';
@@ -29,6 +29,8 @@ export interface ProcessOptions<Kind extends JobKind> {
   readonly workerId: string;
   /** Aborts the attempt; already registered with those who may do so. */
   readonly stopper: AbortController;
+  /** Puts down what the job has stored, for as long as it is kept. Never rejects. */
+  readonly keep: (assets: readonly KeptAsset[]) => Promise<void>;
   /** Accounts for the job before its end is told, so that no end goes without. */
   readonly settle: (run: JobRun, error: GatewayError | undefined) => Promise<void>;
 }
@@ -51,17 +53,18 @@ export interface DoneJob {
  * good, another error when it is to be tried again, `WaitingError` when it has been put back into the line.
  */
 export async function processJob<Kind extends JobKind>(options: ProcessOptions<Kind>): Promise<DoneJob> {
-  const { kind, job, jobId, token, stopper, redis, files, marks, settle } = options;
+  const { kind, job, jobId, token, stopper, redis, files, marks, keep, settle } = options;
   const spec = JOBS[kind];
   const emitter = createJobEmitter(job, jobId, redis);
   const queued = parseEnvelope(kind, job.data);
   const run: JobRun = { hasRun: (await earlierRun(job, queued, marks)) !== undefined, consumed: undefined };
   try {
     const output = spec.output.parse(await attempt(options, queued, run, emitter.emit));
-    const returned = 'inline' in queued.input ? output : await storeOutput(files, jobId, output);
+    const stored = 'inline' in queued.input ? undefined : await storeOutput(files, jobId, output);
+    if (stored !== undefined) await keep([stored, ...spec.assetsOf(output)]);
     await emitter.flush();
     await settle(run, undefined);
-    return { output, returned };
+    return { output, returned: stored?.id ?? output };
   } catch (thrown) {
     const putBack = spec.work === 'free' && !emitter.hasEmitted;
     if (stopper.signal.reason instanceof WorkerStopping && putBack) {

@@ -13,6 +13,7 @@ test('assets outlive every URL that was given out for them, uploads every job', 
   });
   const now = 1_800_000_000_000;
   const sweeping = startSweeping({
+    results: { sweep: async () => 0 },
     assets: remember('assets'),
     uploads: remember('uploads'),
     now: () => now,
@@ -29,6 +30,7 @@ test('a sweep that fails is told and tried again, no more', async () => {
   const failed = new Error('no disk');
   const sweep = () => Promise.reject(failed);
   const sweeping = startSweeping({
+    results: { sweep },
     assets: { sweep },
     uploads: { sweep },
     now: Date.now,
@@ -36,5 +38,5 @@ test('a sweep that fails is told and tried again, no more', async () => {
   });
   sweeping.close();
   await new Promise((resolve) => setImmediate(resolve));
-  expect(told).toEqual([failed, failed]);
+  expect(told).toEqual([failed, failed, failed]);
 });

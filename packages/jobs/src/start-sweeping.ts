@@ -1,14 +1,22 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
+import { JOBS } from './catalog.ts';
+import type { KeptResults } from './results/kept-results.ts';
 import type { UploadStore } from './upload-store.ts';
 
 const MINUTE_MS = 60_000;
-const INTERVAL_MS = 10 * MINUTE_MS;
-/** A result is remembered for an hour, and a URL given out at the end of it lives for another. */
-const ASSET_LIFETIME_MS = 130 * MINUTE_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const RESULTS_INTERVAL_MS = 10 * MINUTE_MS;
+/** All files are looked at. */
+const FILES_INTERVAL_MS = HOUR_MS;
+/** Longer than any result: as long as one is kept for its caller, then as long as the URLs hold that are given out at the end of it. */
+const ASSET_LIFETIME_MS =
+  Math.max(...Object.values(JOBS).map(({ resultRetentionSeconds }) => resultRetentionSeconds)) * 1000 +
+  2 * HOUR_MS;
 /** Longer than any job waits; only uploads whose service died before it queued them are left that long. */
-const UPLOAD_LIFETIME_MS = 24 * 60 * MINUTE_MS;
+const UPLOAD_LIFETIME_MS = 24 * HOUR_MS;
 
 interface SweepOptions {
+  readonly results: Pick<KeptResults, 'sweep'>;
   readonly assets: Pick<AssetStore, 'sweep'>;
   readonly uploads: Pick<UploadStore, 'sweep'>;
   /** Unix milliseconds. */
@@ -16,13 +24,18 @@ interface SweepOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Deletes expired assets and forgotten uploads, now and every ten minutes. Several processes may do so at once. */
-export function startSweeping({ assets, uploads, now, onError }: SweepOptions): { close(): void } {
-  const sweep = () => {
+/**
+ * Deletes expired results, now and every ten minutes; and files that nobody knows of any more, now and every hour: those of jobs that
+ * failed halfway, or whose Redis was emptied, and uploads that were never queued. Several processes may do so at once.
+ */
+export function startSweeping({ results, assets, uploads, now, onError }: SweepOptions): { close(): void } {
+  const sweepResults = () => void results.sweep().catch(onError);
+  const sweepFiles = () => {
     assets.sweep(now() - ASSET_LIFETIME_MS).catch(onError);
     uploads.sweep(now() - UPLOAD_LIFETIME_MS).catch(onError);
   };
-  sweep();
-  const timer = setInterval(sweep, INTERVAL_MS);
-  return { close: () => clearInterval(timer) };
+  sweepResults();
+  sweepFiles();
+  const timers = [setInterval(sweepResults, RESULTS_INTERVAL_MS), setInterval(sweepFiles, FILES_INTERVAL_MS)];
+  return { close: () => timers.forEach(clearInterval) };
 }

@@ -32,6 +32,17 @@ export const FileSettings = z.object({
 });
 export type FileSettings = z.infer<typeof FileSettings>;
 
+const GIBIBYTE = 1024 ** 3;
+
+/** What every service reads that queues jobs. */
+export const JobQueueSettings = FileSettings.extend({
+  /** Jobs that may wait before callers are refused. */
+  QUEUE_MAX_WAITING: setting.integer(1000, { min: 1 }),
+  /** Bytes of results that are kept for a key which has no limit of its own. */
+  RESULT_BYTES_PER_KEY: setting.integer(10 * GIBIBYTE, { min: 1 }),
+});
+export type JobQueueSettings = z.infer<typeof JobQueueSettings>;
+
 /** What every worker reads. */
 export const JobWorkerSettings = ModelSettings.extend({
   ...FileSettings.shape,

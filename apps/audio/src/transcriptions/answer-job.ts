@@ -41,6 +41,7 @@ export async function answerJob({ handle, response, context }: AnswerOptions): P
     const { durationSeconds, channel, costMicroUsd } = output;
     Object.assign(context.line, { channel, costMicroUsd });
     if (durationSeconds !== null) context.line.audioSeconds = durationSeconds;
+    response.once('finish', () => handle.delivered('whole'));
     if (streaming) response.end();
     else sendWhole(output, response, context);
   } catch (thrown) {

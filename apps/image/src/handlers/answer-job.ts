@@ -31,4 +31,5 @@ export async function answerJob({ service, job, format, request, response }: Ans
   const reply = Readable.from(renderReply(service, output, format), { objectMode: false });
   response.setHeaders(new Headers({ 'content-type': 'application/json', ...commonHeaders(context, output) }));
   await pipeline(reply, response);
+  job.delivered(format === 'url' ? 'by URL' : 'whole');
 }

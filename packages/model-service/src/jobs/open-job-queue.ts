@@ -4,14 +4,12 @@ import { createJobQueue, type JobQueue } from '@gateway/jobs/job-queue';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { ModelAccess } from '../open-model-access.ts';
-import type { FileSettings, ModelSettings } from '../settings.ts';
+import type { JobQueueSettings, ModelSettings } from '../settings.ts';
 import { openFileStores } from './open-file-stores.ts';
-
-type QueueSettings = ModelSettings & FileSettings & { readonly QUEUE_MAX_WAITING: number };
 
 /** The queue of a service's kinds of jobs, and where their files lie; the process's life closes it. */
 export async function openJobQueue<Kind extends JobKind>(
-  started: Started<QueueSettings>,
+  started: Started<ModelSettings & JobQueueSettings>,
   { meter }: Pick<ModelAccess, 'meter'>,
   kinds: readonly Kind[],
 ): Promise<{ queue: JobQueue<Kind>; uploads: UploadStore; assets: AssetStore }> {
@@ -22,6 +20,7 @@ export async function openJobQueue<Kind extends JobKind>(
       redisUrl: config.REDIS_URL,
       kinds,
       maxWaiting: config.QUEUE_MAX_WAITING,
+      maxResultBytes: config.RESULT_BYTES_PER_KEY,
       uploads,
       assets,
       settle: (subject, result) => meter.resume(subject).settle(result),

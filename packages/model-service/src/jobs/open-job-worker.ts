@@ -30,7 +30,6 @@ export async function openJobWorker(
   const { upstream, meter } = await openModelAccess(started);
   const { uploads, assets } = await openFileStores(started);
   const onError = (error: unknown) => logger.warn({ err: error }, 'the queue');
-  life.own(startSweeping({ assets, uploads, now: Date.now, onError }), (sweeping) => sweeping.close());
   const worker = life.own(
     await createJobWorker({
       redisUrl: config.REDIS_URL,
@@ -47,6 +46,10 @@ export async function openJobWorker(
       onError,
     }),
     (opened) => opened.close({ drainTimeoutMs: config.DRAIN_TIMEOUT_MS }),
+  );
+  const { results } = worker;
+  life.own(startSweeping({ results, assets, uploads, now: Date.now, onError }), (sweeping) =>
+    sweeping.close(),
   );
   life.readiness.check('queue', () => worker.isReady());
 }

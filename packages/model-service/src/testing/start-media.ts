@@ -124,6 +124,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
         redisUrl: redis.url,
         kinds,
         maxWaiting,
+        maxResultBytes: 1_000_000_000,
         uploads,
         assets,
         settle,
