@@ -42,24 +42,12 @@ async function startProvider(): Promise<string> {
 async function startOnSmallDisk() {
   const provider = await startProvider();
   const folder = await temporaryFolder();
-  const script = 'mount -t tmpfs -o size=16m tmpfs "$0" && TMPDIR="$0" exec "$@"';
+  const mounted = `sh -c 'mount -t tmpfs -o size=16m tmpfs "$0" && TMPDIR="$0" exec "$@"'`;
+  const script = `exec unshare --user --map-root-user --mount ${mounted} "$0" "$@"`;
   const fixture = fileURLToPath(new URL('./testing/image-on-small-disk.ts', import.meta.url));
-  const child = spawn(
-    'unshare',
-    [
-      '--user',
-      '--map-root-user',
-      '--mount',
-      'sh',
-      '-c',
-      script,
-      folder.path,
-      process.execPath,
-      fixture,
-      provider,
-    ],
-    { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
-  );
+  const child = spawn('sh', ['-c', script, folder.path, process.execPath, fixture, provider], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
   onTestFinished(async () => {
     child.kill('SIGKILL');
     await once(child, 'exit');
