@@ -76,6 +76,8 @@ models: { painter: { kind: image, family: gpt-image, routes: [{ channel: one }] 
       GATEWAY_CONFIG: config,
       GATEWAY_DATA_DIR: join(folder.path, 'worker'),
       WORKER_CONCURRENCY: String(JOBS),
+      // They are all to be at work: the bound on bytes would let them take turns.
+      WORKER_MAX_BYTES_IN_FLIGHT: '10000000000',
       ...shared,
     });
     const before = await peakMemory(worker);

@@ -18,6 +18,10 @@ export const JobEnvelope = z.strictObject({
   uploads: z.array(z.string()),
   /** What was reserved for it, for the process that ends it to settle. Absent: it is not metered. */
   metering: JobMetering.optional(),
+  /** Its files stay when it fails without having been done, so that it can be queued again. */
+  isKept: z.literal(true).optional(),
+  /** How often it has been. */
+  requeues: z.int().optional(),
   /** Its begin is marked beside its input; absent in jobs of before that was so. */
   marksBegin: z.literal(true).optional(),
   /** How its key's jobs stand beside others'. Absent: as those of every key. */
@@ -41,7 +45,7 @@ const InlineInput = z.object({ model: z.string() });
 export interface QueuedJob
   extends Pick<
     JobEnvelope,
-    'keyId' | 'requestId' | 'model' | 'uploads' | 'metering' | 'share' | 'marksBegin'
+    'keyId' | 'requestId' | 'model' | 'uploads' | 'metering' | 'share' | 'marksBegin' | 'isKept'
   > {
   /** In a file, or in the envelope itself: then the waiting service expects the output in the job as well. */
   readonly input: { readonly inputId: string } | { readonly inline: unknown };

@@ -27,6 +27,9 @@ export const resultsOfKey = (keyId: string): string => `${QUEUE_PREFIX}:results-
 export const deliveredResultsKey = (keyId: string): string => `${QUEUE_PREFIX}:results-delivered:${keyId}`;
 export const resultBytesKey = (keyId: string): string => `${QUEUE_PREFIX}:result-bytes:${keyId}`;
 
+/** Stands while somebody queues a failed job again. */
+export const requeueKey = (jobId: string): string => `${QUEUE_PREFIX}:requeue:${jobId}`;
+
 /** The texts that a job has emitted and its reader has not taken yet. */
 export const textsKey = (jobId: string): string => `${QUEUE_PREFIX}:texts:${jobId}`;
 

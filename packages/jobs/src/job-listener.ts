@@ -39,6 +39,7 @@ interface ListenerOptions {
   readonly queue: Queue;
   readonly redis: Redis;
   readonly files: JobFiles;
+  readonly lookUpMs: number;
   readonly onError: (error: unknown) => void;
 }
 
@@ -53,14 +54,17 @@ interface Waiting extends Waiter {
   end(outcome: () => Promise<Outcome>): Promise<void>;
 }
 
-/** A Redis that was emptied does not say so. */
-const LOOK_UP_MS = 5000;
-
 /**
  * Reads the queue's event stream from the place where it ends now. Reading goes on there after a lost connection, so
  * that no event is missed; should the stream have been cut or lost meanwhile, the jobs waited for are looked up as well.
  */
-export async function listenToJobs({ queue, redis, files, onError }: ListenerOptions): Promise<JobListener> {
+export async function listenToJobs({
+  queue,
+  redis,
+  files,
+  lookUpMs,
+  onError,
+}: ListenerOptions): Promise<JobListener> {
   const waiters = new Map<string, Waiting>();
   const [last] = await redis.xrevrange(eventsKey(queue.name), '+', '-', 'COUNT', 1);
   const events = new QueueEvents(queue.name, {
@@ -118,7 +122,7 @@ export async function listenToJobs({ queue, redis, files, onError }: ListenerOpt
   redis.on('ready', onReady);
   const timer = setInterval(() => {
     if (redis.status === 'ready' && lookingUp === undefined) onReady();
-  }, LOOK_UP_MS).unref();
+  }, lookUpMs).unref();
 
   return {
     wait: (jobId, lost) => {

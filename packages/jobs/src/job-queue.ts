@@ -39,6 +39,8 @@ export interface JobQueueOptions<Kind extends JobKind> {
   /** Accounts for metered jobs that never start. */
   readonly settle?: SettleJob;
   readonly now: () => number;
+  /** How often jobs that are waited for are looked up beside what is heard of them. */
+  readonly lookUpMs?: number;
   /** Told of lost connections and the like; they are dealt with here. */
   readonly onError: (error: unknown) => void;
 }
@@ -50,6 +52,8 @@ export interface JobOwner {
   readonly metering?: JobMetering;
   /** How its key's jobs stand beside others'. */
   readonly share?: JobShare | undefined;
+  /** Its caller comes back for it: where it fails without having been done, its files stay, and it can be queued again. */
+  readonly isKept?: boolean;
   /** Where it is to wait; one is reserved if left out. */
   readonly place?: QueuePlace;
 }
@@ -95,6 +99,8 @@ export interface JobQueue<Kinds extends JobKind> {
 }
 
 const AWAY_RETRY_AFTER_SECONDS = 5;
+/** A Redis that was emptied does not say so. */
+const LOOK_UP_MS = 5000;
 /** How long a worker may take to say that it runs a job that Redis has lost. */
 const ANSWER_WAIT_MS = 3000;
 
@@ -107,6 +113,7 @@ export async function createJobQueue<Kinds extends JobKind>(
   options: JobQueueOptions<Kinds>,
 ): Promise<JobQueue<Kinds>> {
   const { redisUrl, kinds, maxWaiting, maxResultBytes, uploads, assets, settle, now } = options;
+  const { lookUpMs = LOOK_UP_MS } = options;
   const files: JobFiles = { uploads, assets };
   const onError = oncePerOutage(options.onError);
   const prompt = await connectPromptly(redisUrl, onError);
@@ -129,7 +136,13 @@ export async function createJobQueue<Kinds extends JobKind>(
       [...names].map(async (name) => {
         const queue = openQueue(name, prompt, onError);
         const patientQueue = openQueue(name, patient, onError);
-        const listener = await listenToJobs({ queue: patientQueue, redis: patient, files, onError });
+        const listener = await listenToJobs({
+          queue: patientQueue,
+          redis: patient,
+          files,
+          lookUpMs,
+          onError,
+        });
         return [name, { queue, patientQueue, listener }] as const;
       }),
     ),
@@ -172,6 +185,7 @@ export async function createJobQueue<Kinds extends JobKind>(
         inputId,
         uploads: [inputId, ...uploadIds],
         marksBegin: true,
+        ...(owner.isKept === true && { isKept: true }),
         ...(metering && { metering }),
         ...(share && { share }),
       };

@@ -4,6 +4,7 @@ import { JobKind } from '@gateway/contracts/jobs';
 import { soundUsage } from '@gateway/contracts/sound-usage';
 import type { UsageResult } from '@gateway/contracts/usage-record';
 import { DelayedError, type Job, Worker } from 'bullmq';
+import { createByteBudget } from './byte-budget.ts';
 import { JOBS, type KeptAsset } from './catalog.ts';
 import { closeInTime, GOODBYE_MS } from './close-in-time.ts';
 import { errorOf, type FinishedJob, finishedJob } from './finished-job.ts';
@@ -17,7 +18,7 @@ import { endTexts, hasEmitted } from './job-texts.ts';
 import { oncePerOutage } from './once-per-outage.ts';
 import { type DoneJob, earlierRun, type JobRun, processJob } from './process-job.ts';
 import { createKeptResults, type KeptResults } from './results/kept-results.ts';
-import { retryDelayMs } from './retry-policy.ts';
+import { mayBeRequeued, retryDelayMs } from './retry-policy.ts';
 import { CLOSE_GRACE_MS, WorkerStopping } from './running-job.ts';
 import { createBegunMarks } from './takeover/begun-marks.ts';
 import { watchWorkers } from './takeover/watch-workers.ts';
@@ -31,6 +32,8 @@ export interface JobWorkerOptions {
   readonly acts: JobActs;
   /** Jobs at a time in this process. */
   readonly concurrency: number;
+  /** What the jobs at work may hold in memory together, as estimated; one that alone holds more runs alone. Absent: not bounded. */
+  readonly maxBytesInFlight?: number;
   /** The uploads of a job that has ended are deleted. */
   readonly uploads: UploadStore;
   /** Where outputs are kept. The queues' processes have the same. */
@@ -101,6 +104,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const marks = createBegunMarks(uploads);
   const results = createKeptResults({ redis, assets, now: Date.now });
   const workerId = newWorkerId();
+  const memory = createByteBudget(options.maxBytesInFlight ?? Number.POSITIVE_INFINITY);
   const running = new Map<string, RunningJob>();
   const accounted = new WeakMap<Job, UsageResult>();
   const outputs = new WeakMap<Job, unknown>();
@@ -127,7 +131,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
       results
         .keep({ jobId, keyId, assets: kept, retentionSeconds: spec.resultRetentionSeconds })
         .catch(onError);
-    const shared = { job, jobId, token, redis, files, marks, workerId, stopper, keep, settle };
+    const shared = { job, jobId, token, redis, files, marks, workerId, memory, stopper, keep, settle };
     const processAs = <Kind extends JobKind>(kind: Kind) => {
       const act = acts[kind];
       if (act === undefined) throw new Error(`this worker does not know how to do ${kind}`);
@@ -177,9 +181,12 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   });
   worker.on('error', onError);
   const end = (job: Job, thrown: Error | undefined) => {
-    const { keyId, uploads: uploadIds, share } = parseEnvelope(JobKind.parse(job.name), job.data);
+    const kind = JobKind.parse(job.name);
+    const { keyId, uploads: uploadIds, share, isKept } = parseEnvelope(kind, job.data);
     if (share?.concurrentJobs !== undefined) turns.releaseParked(keyId).catch(onError);
-    uploads.delete(...uploadIds).catch(onError);
+    const staysForAnother =
+      isKept === true && thrown !== undefined && mayBeRequeued(errorOf(thrown), JOBS[kind]);
+    if (!staysForAnother) uploads.delete(...uploadIds).catch(onError);
     // BullMQ itself ends a job that was taken over too often; nobody has accounted for that.
     if (thrown) account(job, { hasRun: true, consumed: undefined }, errorOf(thrown)).catch(onError);
     const finished = finishedJob(job, thrown, { output: outputs.get(job), usage: accounted.get(job) });

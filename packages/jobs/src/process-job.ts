@@ -3,15 +3,16 @@ import type { JobKind } from '@gateway/contracts/jobs';
 import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Redis } from 'ioredis';
+import type { ByteBudget } from './byte-budget.ts';
 import { JOBS, type JobOutput, type KeptAsset } from './catalog.ts';
 import type { JobAct } from './job-act.ts';
 import { parseEnvelope, type QueuedJob } from './job-envelope.ts';
-import { outcomeUnknown, toJobError } from './job-failure.ts';
+import { encodeFailure, outcomeUnknown, toJobError } from './job-failure.ts';
 import { type JobFiles, readInput, storeFailure, storeOutput } from './job-files.ts';
 import { cancelledKey } from './job-keys.ts';
 import { jobCancelled } from './job-listener.ts';
 import { createJobEmitter, hasEmitted } from './job-texts.ts';
-import { retryDelayMs } from './retry-policy.ts';
+import { mayBeRequeued, retryDelayMs } from './retry-policy.ts';
 import { runStoppable, WorkerStopping } from './running-job.ts';
 import type { BegunMarks } from './takeover/begun-marks.ts';
 
@@ -32,6 +33,8 @@ export interface ProcessOptions<Kind extends JobKind> {
   /** Puts down what the job has stored, for as long as it is kept. Never rejects. */
   readonly keep: (assets: readonly KeptAsset[]) => Promise<void>;
   /** Accounts for the job before its end is told, so that no end goes without. */
+  /** Bounds what the process holds in memory. */
+  readonly memory: ByteBudget;
   readonly settle: (run: JobRun, error: GatewayError | undefined) => Promise<void>;
 }
 
@@ -57,7 +60,8 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
   const spec = JOBS[kind];
   const emitter = createJobEmitter(job, jobId, redis);
   const queued = parseEnvelope(kind, job.data);
-  const run: JobRun = { hasRun: (await earlierRun(job, queued, marks)) !== undefined, consumed: undefined };
+  const earlier = await earlierRun(job, queued, marks);
+  const run: JobRun = { hasRun: earlier !== undefined, consumed: undefined };
   try {
     const output = spec.output.parse(await attempt(options, queued, run, emitter.emit));
     const stored = 'inline' in queued.input ? undefined : await storeOutput(files, jobId, output);
@@ -75,16 +79,26 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     const isHeard = emitter.hasEmitted || hasEmitted(job);
     const again = !isHeard && retryDelayMs(error, job.attemptsMade + 1, spec) !== undefined;
     if (!again) await settle(run, error);
-    else if ('inputId' in queued.input) await marks.clear(queued.input.inputId);
-    const reason = await storeFailure(files, jobId, error);
-    const failure = again ? new Error(reason) : new UnrecoverableError(reason);
-    failure.cause = error;
-    throw failure;
+    // Another's mark says what that one did. One that stays by mistake lets the next attempt end as `outcome_unknown`.
+    if (earlier === undefined && mayBeRequeued(error, spec) && 'inputId' in queued.input)
+      await marks.clear(queued.input.inputId).catch(() => undefined);
+    throw failureWith(error, again ? Error : UnrecoverableError, await storeFailure(files, jobId, error));
   }
 }
 
+/** A failure as BullMQ keeps it. */
+function failureWith(
+  error: GatewayError,
+  Failure: new (reason: string) => Error,
+  reason = encodeFailure(error),
+): Error {
+  const failure = new Failure(reason);
+  failure.cause = error;
+  return failure;
+}
+
 async function attempt<Kind extends JobKind>(
-  { kind, act, job, jobId, redis, files, marks, workerId, stopper }: ProcessOptions<Kind>,
+  { kind, act, job, jobId, redis, files, marks, workerId, memory, stopper }: ProcessOptions<Kind>,
   queued: QueuedJob,
   run: JobRun,
   emit: (text: string) => Promise<void>,
@@ -103,17 +117,18 @@ async function attempt<Kind extends JobKind>(
     if (output === undefined) throw outcomeUnknown();
     return output;
   }
+  using _held = await memory.take(spec.bytesOf(input), stopper.signal);
+  await using _files = await files.uploads.borrow(spec.uploadsOf(input));
   if ('inputId' in stored) {
     const isFirst = await marks.begin(stored.inputId, workerId);
     // Two workers were given it, by a Redis that came back with an older state.
     if (!isFirst && spec.work === 'paid') throw outcomeUnknown();
   }
   const context = { jobId, requestId, keyId, attempt: job.attemptsStarted, emit, consumed };
-  return runStoppable(
-    async (signal) => {
-      await using _files = await files.uploads.borrow(spec.uploadsOf(input));
+  return await runStoppable(
+    (signal) => {
       run.hasRun = true;
-      return await act.run(input, { ...context, signal });
+      return act.run(input, { ...context, signal });
     },
     { stopper, timeLimitMs: spec.timeLimitMs },
   );
@@ -125,13 +140,20 @@ export interface EarlierRun {
   readonly workerId: string | undefined;
 }
 
-/** Such an attempt at a job that is being taken again; undefined where the work has certainly not begun. */
+/**
+ * Such an attempt at a job that is being taken again; undefined where the work has certainly not begun.
+ *
+ * @throws {Error} as BullMQ takes it, where that cannot be read now: nothing has been done, and nothing is known
+ */
 export async function earlierRun(
   job: Job,
   { input, marksBegin }: Pick<QueuedJob, 'input' | 'marksBegin'>,
   marks: BegunMarks,
 ): Promise<EarlierRun | undefined> {
-  const workerId = 'inputId' in input ? await marks.begunBy(input.inputId) : undefined;
+  const mark = 'inputId' in input ? marks.begunBy(input.inputId) : undefined;
+  const workerId = await mark?.catch((thrown: unknown) => {
+    throw failureWith(toJobError(thrown), Error);
+  });
   if (workerId !== undefined) return { workerId };
   return wasInterrupted(job) && marksBegin === undefined ? { workerId } : undefined;
 }

@@ -2,6 +2,8 @@ import { isAssetsUrl } from '@gateway/assets/open-asset-stores';
 import { MeterSettings, ProcessSettings, setting } from '@gateway/service-kit/config';
 import { z } from 'zod';
 
+const MEBIBYTE = 1024 * 1024;
+
 /** What every process that calls providers reads. */
 export const ModelSettings = ProcessSettings.extend(MeterSettings.shape).extend({
   REDIS_URL: setting.redisUrl(),
@@ -48,5 +50,7 @@ export const JobWorkerSettings = ModelSettings.extend({
   ...FileSettings.shape,
   /** Jobs that this process runs at a time. */
   WORKER_CONCURRENCY: setting.integer(8, { min: 1 }),
+  /** What its jobs may hold in memory together, in bytes, as estimated before they begin. */
+  WORKER_MAX_BYTES_IN_FLIGHT: setting.integer(256 * MEBIBYTE, { min: 1 }),
 });
 export type JobWorkerSettings = z.infer<typeof JobWorkerSettings>;

@@ -32,6 +32,7 @@ const options = {
   outcome: text,
   format: text,
   count: text,
+  status: text,
   json: flag,
   help: { type: 'boolean', short: 'h', default: false },
 } as const;

@@ -45,6 +45,11 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
   usage records          every single record, as NDJSON
       --format csv       as CSV; --from, --to and the filters as above
   channels               the channels of the configuration
+  queues                 how many jobs of each queue are where
+  jobs list              jobs that failed
+      --status STATUS    queued, in_progress, completed or failed (default)
+      --count NUMBER     how many, at most 200 (default: 50)
+  jobs requeue ID        queue a failed job again that was certainly not done
   audit                  the latest changes of keys and teams
       --count NUMBER     how many, at most 200 (default: 50)
 

@@ -35,6 +35,7 @@ export async function openJobWorker(
       redisUrl: config.REDIS_URL,
       acts: acts({ upstream, assets, uploads }),
       concurrency: config.WORKER_CONCURRENCY,
+      maxBytesInFlight: config.WORKER_MAX_BYTES_IN_FLIGHT,
       uploads,
       assets,
       settle: (subject, result) => meter.resume(subject).settle(result),
