@@ -21,6 +21,8 @@ interface SweepOptions {
   readonly uploads: Pick<UploadStore, 'sweep'>;
   /** Unix milliseconds. */
   readonly now: () => number;
+  /** Told how much was deleted of what, where that was anything. */
+  readonly onSwept: (counts: Readonly<Record<string, number>>) => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -28,11 +30,16 @@ interface SweepOptions {
  * Deletes expired results, now and every ten minutes; and files that nobody knows of any more, now and every hour: those of jobs that
  * failed halfway, or whose Redis was emptied, and uploads that were never queued. Several processes may do so at once.
  */
-export function startSweeping({ results, assets, uploads, now, onError }: SweepOptions): { close(): void } {
-  const sweepResults = () => void results.sweep().catch(onError);
+export function startSweeping(options: SweepOptions): { close(): void } {
+  const { results, assets, uploads, now, onSwept, onError } = options;
+  const tell = (name: string, sweeping: Promise<number>) =>
+    sweeping.then((count) => {
+      if (count > 0) onSwept({ [name]: count });
+    }, onError);
+  const sweepResults = () => void tell('results', results.sweep());
   const sweepFiles = () => {
-    assets.sweep(now() - ASSET_LIFETIME_MS).catch(onError);
-    uploads.sweep(now() - UPLOAD_LIFETIME_MS).catch(onError);
+    void tell('assets', assets.sweep(now() - ASSET_LIFETIME_MS));
+    void tell('uploads', uploads.sweep(now() - UPLOAD_LIFETIME_MS));
   };
   sweepResults();
   sweepFiles();

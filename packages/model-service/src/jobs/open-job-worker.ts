@@ -49,7 +49,8 @@ export async function openJobWorker(
     (opened) => opened.close({ drainTimeoutMs: config.DRAIN_TIMEOUT_MS }),
   );
   const { results } = worker;
-  life.own(startSweeping({ results, assets, uploads, now: Date.now, onError }), (sweeping) =>
+  const onSwept = (counts: LogFields) => logger.info(counts, 'swept');
+  life.own(startSweeping({ results, assets, uploads, now: Date.now, onSwept, onError }), (sweeping) =>
     sweeping.close(),
   );
   life.readiness.check('queue', () => worker.isReady());
