@@ -29,6 +29,11 @@ export interface ByteRange {
 
 export type AssetSource = Uint8Array | AsyncIterable<Uint8Array>;
 
+export interface PutOptions {
+  /** Whether it must survive that the machine loses its power, for which a folder waits for the disk. Default: true. */
+  readonly isDurable?: boolean;
+}
+
 export interface UrlOptions {
   readonly expiresInSeconds: number;
   /** What the store answers as `content-disposition`. */
@@ -45,7 +50,7 @@ export interface AssetStore {
    *
    * @throws {GatewayError} `storage_full`, `service_unavailable`; whatever the source throws
    */
-  put(id: string, source: AssetSource): Promise<{ id: string; sizeBytes: number }>;
+  put(id: string, source: AssetSource, options?: PutOptions): Promise<{ id: string; sizeBytes: number }>;
   /**
    * Stores a few bytes unless something has this id already. Resolves to whether it did. Of several writers at the same time one
    * succeeds, but with an S3 store that does not know conditional writes.

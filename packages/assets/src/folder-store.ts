@@ -18,7 +18,7 @@ export async function openFolderStore(folder: string): Promise<AssetStore> {
   }
 
   return {
-    put: async (id, source) => ({ id, ...(await writeWhole(pathOf(id), source)) }),
+    put: async (id, source, options) => ({ id, ...(await writeWhole(pathOf(id), source, options)) }),
     putNew: (id, bytes) => writeNew(pathOf(id), bytes),
     head: async (id) => infoOf(folder, id),
     open: async (id, range) => {

@@ -70,7 +70,7 @@ export async function openUploadStore(stores: AssetStores, dataDir: string): Pro
   const borrow = async (id: string) => {
     const asset = await shared.open(checked(id, 'upload'));
     if (asset === undefined) throw missing(id);
-    await here.put(id, asset.stream());
+    await here.put(id, asset.stream(), { isDurable: false });
   };
 
   return {
@@ -96,7 +96,8 @@ export async function openUploadStore(stores: AssetStores, dataDir: string): Pro
       return { [Symbol.asyncDispose]: giveBack };
     },
     putInput: async (input) => {
-      const { id } = await inputs.put(newId('input'), Buffer.from(input));
+      // Lost with the machine, it lets its job fail before anything has been paid.
+      const { id } = await inputs.put(newId('input'), Buffer.from(input), { isDurable: false });
       return id;
     },
     readInput: async (id) => (await (await inputs.open(checked(id, 'input')))?.bytes())?.toString(),

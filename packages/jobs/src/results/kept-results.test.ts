@@ -124,6 +124,12 @@ test('a result that is removed is gone at once, with its bytes', async () => {
   expect(await redis.keys('*')).toEqual([]);
 });
 
+test('a delivered result that Redis has half forgotten makes no room and holds nobody up', async () => {
+  await keep('job_1');
+  await redis.zadd('gateway:{jobs}:results-delivered:key_1', 1, 'job_gone');
+  await expect(results.ensureRoom('key_1', 100)).rejects.toMatchObject({ code: 'result_quota_exhausted' });
+});
+
 test('a job that runs twice has one result', async () => {
   await keep('job_1', { sizeBytes: 100 });
   await keep('job_1', { sizeBytes: 60 });

@@ -116,7 +116,8 @@ export function createKeptResults({ redis, assets, now }: Options): KeptResults 
       while (bytes >= maxBytes) {
         const [first] = await redis.zrange(deliveredResultsKey(keyId), '0', '0');
         if (first === undefined) throw await refusal(keyId, bytes, maxBytes);
-        await drop(first, '+inf');
+        // One that is not known any more must not be found for ever.
+        if (!(await drop(first, '+inf'))) await redis.zrem(deliveredResultsKey(keyId), first);
         bytes = await bytesOf(keyId);
       }
     },
