@@ -29,6 +29,7 @@ export default defineConfig({
         'service-kit',
         'upstream',
         'metering',
+        'assets',
         'jobs',
         'forms',
         'model-service',

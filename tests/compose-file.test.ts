@@ -39,8 +39,15 @@ const SETTINGS = {
   admin: AdminConfig,
   simulator: z.object({ SIMULATOR_HOST: z.string() }),
 };
-/** Read by the configuration of channels, and by the image's health check. */
-const BESIDE_SETTINGS = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'SIMULATOR_URL', 'HEALTH_URL'];
+/** Read by the configuration of channels, by the S3 client, and by the image's health check. */
+const BESIDE_SETTINGS = [
+  'OPENAI_API_KEY',
+  'ANTHROPIC_API_KEY',
+  'SIMULATOR_URL',
+  'AWS_ACCESS_KEY_ID',
+  'AWS_SECRET_ACCESS_KEY',
+  'HEALTH_URL',
+];
 
 const VARIABLE = /\$\{(\w+)(?::([-?])([^}]*))?\}/g;
 const isRequired = (name: string): boolean => composeText.includes(`\${${name}:?`);

@@ -1,4 +1,4 @@
-import type { AssetStore } from '@gateway/jobs/asset-store';
+import type { AssetStore } from '@gateway/assets/asset-store';
 import type { JobQueue } from '@gateway/jobs/job-queue';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Meter } from '@gateway/metering/meter/meter';

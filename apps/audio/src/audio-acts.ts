@@ -1,4 +1,4 @@
-import type { AssetStore } from '@gateway/jobs/asset-store';
+import type { AssetStore } from '@gateway/assets/asset-store';
 import type { JobActs } from '@gateway/jobs/job-act';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Upstream } from '@gateway/upstream/upstream';

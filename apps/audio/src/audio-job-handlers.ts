@@ -1,8 +1,9 @@
 import { pipeline } from 'node:stream/promises';
+import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { SpeechOutput } from '@gateway/contracts/jobs';
-import type { AssetStore } from '@gateway/jobs/asset-store';
 import type { JobQueue } from '@gateway/jobs/job-queue';
+import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { jobHandlers } from '@gateway/model-service/jobs/job-handlers';
 import { contextOf } from '@gateway/service-kit/request-context';
 import type { Request, RequestHandler, Response } from 'express';
@@ -27,19 +28,19 @@ export const audioJobHandlers = ({
     queue,
     now,
     writers: {
-      'audio.transcription': async (output, request, response) =>
+      'audio.transcription': (output, request, response) =>
         writeTranscript(output, response, contextOf(request)),
       'audio.speech': (output, request, response) => writeSpeech(assets, output, request, response),
     },
   });
 
-/** Answers with stored speech. */
+/** Answers with stored speech. Resolves when the caller has got all of it. */
 export async function writeSpeech(
   assets: Pick<AssetStore, 'open'>,
   { assetId, contentType, channel, costMicroUsd, sizeBytes }: SpeechOutput,
   request: Request,
   response: Response,
-): Promise<void> {
+): Promise<Delivery> {
   const { requestId, line } = contextOf(request);
   Object.assign(line, { channel, costMicroUsd });
   const asset = await assets.open(assetId);
@@ -47,7 +48,9 @@ export async function writeSpeech(
     throw new GatewayError('internal', {
       message: 'The speech was made but cannot be found. Report the request id.',
       retry: false,
-      cause: new Error(`no asset ${assetId}: do service and worker share GATEWAY_DATA_DIR?`),
+      cause: new Error(
+        `no asset ${assetId}: do service and worker have the same ASSETS_URL, or share GATEWAY_DATA_DIR?`,
+      ),
     });
   response.writeHead(200, {
     'content-type': contentType,
@@ -58,4 +61,5 @@ export async function writeSpeech(
     'x-gateway-channel': channel,
   });
   await pipeline(asset.stream(), response);
+  return 'whole';
 }

@@ -1,16 +1,15 @@
-import { JobWorkerSettings, ModelServiceSettings } from '@gateway/model-service/settings';
+import { JobQueueSettings, JobWorkerSettings, ModelServiceSettings } from '@gateway/model-service/settings';
 import { setting } from '@gateway/service-kit/config';
 import type { z } from 'zod';
 
 const MEBIBYTE = 1024 * 1024;
 
 /**
- * What the audio service reads wherever it runs. `GATEWAY_DATA_DIR` holds uploads too until their job ends: the service
- * and its workers share it.
+ * What the audio service reads wherever it runs. Without `ASSETS_URL`, `GATEWAY_DATA_DIR` holds uploads too until their job
+ * ends: the service and its workers share it.
  */
 export const AudioSettings = ModelServiceSettings.extend({
-  /** Jobs that may wait before callers are refused. */
-  QUEUE_MAX_WAITING: setting.integer(1000, { min: 1 }),
+  ...JobQueueSettings.shape,
   JSON_MAX_BYTES: setting.integer(32 * MEBIBYTE, { min: 1 }),
   AUDIO_FILE_MAX_BYTES: setting.integer(25 * MEBIBYTE, { min: 1 }),
 });

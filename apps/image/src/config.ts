@@ -1,22 +1,27 @@
-import { JobWorkerSettings, ModelServiceSettings } from '@gateway/model-service/settings';
+import { JobQueueSettings, JobWorkerSettings, ModelServiceSettings } from '@gateway/model-service/settings';
 import { setting } from '@gateway/service-kit/config';
 import type { z } from 'zod';
 
 const MEBIBYTE = 1024 * 1024;
 
 /**
- * What the image service reads wherever it runs. `GATEWAY_DATA_DIR` holds images and uploads too: the service and its
- * workers share it.
+ * What the image service reads wherever it runs. Without `ASSETS_URL`, `GATEWAY_DATA_DIR` holds images and uploads too: the
+ * service and its workers share it.
  */
 export const ImageSettings = ModelServiceSettings.extend({
+  ...JobQueueSettings.shape,
   /** Base of the image URLs: where callers reach the edge. Absent: `PORT` on this machine. */
   PUBLIC_URL: setting.url().optional(),
   /** The edge's. */
   PORT: setting.port(8080),
-  /** Jobs that may wait before callers are refused. */
-  QUEUE_MAX_WAITING: setting.integer(1000, { min: 1 }),
   /** Smaller than elsewhere, since a waiting request lies in Redis. */
   IMAGE_JSON_MAX_BYTES: setting.integer(2 * MEBIBYTE, { min: 1 }),
+  /** Of an edit in JSON, whose images may stand in it as data URLs. */
+  IMAGE_EDIT_JSON_MAX_BYTES: setting.integer(32 * MEBIBYTE, { min: 1 }),
+  /** Origins that images may be fetched from for a caller though their addresses are private. */
+  IMAGE_FETCH_PRIVATE_ORIGINS: setting.origins(),
+  /** For all images of one request together. */
+  IMAGE_FETCH_TIMEOUT_MS: setting.integer(60_000, { min: 1 }),
 });
 export type ImageSettings = z.infer<typeof ImageSettings>;
 

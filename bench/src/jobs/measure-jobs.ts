@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openAssetStore } from '@gateway/jobs/asset-store';
 import { createJobQueue, type JobQueue } from '@gateway/jobs/job-queue';
-import { openUploadStore } from '@gateway/jobs/upload-store';
+import { openJobStores } from '@gateway/jobs/job-stores';
 import { ensureRedisServer } from '@gateway/redis-server/ensure-redis-server';
 import { runRedisServer } from '@gateway/redis-server/run-redis-server';
 import { Redis } from 'ioredis';
@@ -50,12 +49,15 @@ export async function measureJobs(): Promise<JobFigures> {
   const worker = fork(new URL('./worker.ts', import.meta.url), [server.url, folder]);
   cleanup.defer(() => void worker.kill('SIGKILL'));
   await once(worker, 'message');
+  const { uploads, assets } = await openJobStores({ dataDir: folder });
   const queue = await createJobQueue({
     redisUrl: server.url,
     kinds: ['image.generation'],
     maxWaiting: 10_000,
-    uploads: await openUploadStore(folder),
-    assets: await openAssetStore(folder),
+    // The results of all its jobs fit.
+    maxResultBytes: 1024 ** 3,
+    uploads,
+    assets,
     now: Date.now,
     onError: () => undefined,
   });

@@ -1,7 +1,6 @@
 import process from 'node:process';
-import { openAssetStore } from '@gateway/jobs/asset-store';
+import { openJobStores } from '@gateway/jobs/job-stores';
 import { createJobWorker } from '@gateway/jobs/job-worker';
-import { openUploadStore } from '@gateway/jobs/upload-store';
 import { liveBytes } from './live-bytes.ts';
 
 // A worker whose jobs cost nothing but the queue. Arguments: the Redis URL, the data folder.
@@ -19,12 +18,13 @@ const run = async () => ({
   costMicroUsd: null,
 });
 
+const { uploads, assets } = await openJobStores({ dataDir });
 await createJobWorker({
   redisUrl,
   acts: { 'image.generation': { run }, 'image.edit': { run } },
   concurrency: 8,
-  uploads: await openUploadStore(dataDir),
-  assets: await openAssetStore(dataDir),
+  uploads,
+  assets,
   onFinished: () => undefined,
   onError: () => undefined,
 });

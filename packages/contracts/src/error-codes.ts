@@ -121,12 +121,19 @@ export const ERRORS = {
     retry: true,
   },
 
+  result_quota_exhausted: {
+    openai: { status: 429, type: 'insufficient_quota', code: 'result_quota_exhausted' },
+    anthropic: { status: 429, type: 'rate_limit_error' },
+    retry: false,
+  },
+
   // Jobs and assets
   job_not_finished: refused(409, 'job_not_finished', 'invalid_request_error'),
   job_cancelled: refused(409, 'job_cancelled', 'invalid_request_error'),
   result_expired: refused(410, 'result_expired', 'not_found_error'),
   asset_forbidden: refused(403, 'asset_forbidden', 'permission_error'),
   idempotency_key_reused: refused(422, 'idempotency_key_reused', 'invalid_request_error'),
+  range_not_satisfiable: refused(416, 'range_not_satisfiable', 'invalid_request_error'),
   outcome_unknown: upstream(502, 'outcome_unknown', apiError, false),
 
   // The upstream

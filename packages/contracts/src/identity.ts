@@ -38,7 +38,7 @@ export const Limits = z.strictObject({
 });
 export type Limits = z.infer<typeof Limits>;
 
-/** How a key's queued jobs stand beside those of other keys. */
+/** How a key's jobs stand beside those of other keys. */
 export const JobShare = z.strictObject({
   /** How many of the key's jobs may be at work at once. Absent: as many as workers take. */
   concurrentJobs: z.int().min(1).optional(),
@@ -46,6 +46,8 @@ export const JobShare = z.strictObject({
   jobWeight: z.int().min(1).max(100).optional(),
   /** Jobs of a lower number go first. Absent: 5. */
   jobPriority: z.int().min(0).max(9).optional(),
+  /** How many bytes of results are kept for the key. Absent: as many as for every key. */
+  keptResultBytes: z.int().min(1).optional(),
 });
 export type JobShare = z.infer<typeof JobShare>;
 
@@ -88,7 +90,7 @@ export const Identity = z.object({
   endpoints: z.array(EndpointScope).nullable(),
   /** The key's own account and its team's, as far as they have any limit or a budget. */
   accounts: z.array(Account),
-  /** How its queued jobs stand; absent: as those of every key. */
+  /** How its jobs stand; absent: as those of every key. */
   jobShare: JobShare.optional(),
 });
 export type Identity = z.infer<typeof Identity>;

@@ -94,12 +94,19 @@ export const ImageGenerationInput = z.strictObject({
 });
 export type ImageGenerationInput = z.infer<typeof ImageGenerationInput>;
 
+/** A file that the provider has, named by the id that it gave it. */
+export const ProviderFile = z.strictObject({ fileId: z.string().min(1) });
+export type ProviderFile = z.infer<typeof ProviderFile>;
+
+const ImageSource = z.union([Upload, ProviderFile]);
+export type ImageSource = z.infer<typeof ImageSource>;
+
 export const ImageEditInput = z.strictObject({
   model: z.string(),
-  /** The caller's text parts, without `model` and `response_format`. */
+  /** The caller's text parts, without `model` and `response_format`; members of JSON as the texts that they would be in a form. */
   fields: FormFields,
-  images: z.array(Upload).min(1),
-  mask: Upload.nullable(),
+  images: z.array(ImageSource).min(1),
+  mask: ImageSource.nullable(),
   stream: z.boolean().optional(),
   responseFormat: ImageResponseFormat,
   strict: z.boolean(),
@@ -130,8 +137,8 @@ export const ImageOutput = z.strictObject({
   costMicroUsd,
   /** What the caller wanted, for who fetches the result later. Absent in outputs of jobs from before results could be fetched. */
   responseFormat: ImageResponseFormat.optional(),
-  /** Assets of partial images, which go with the others. */
-  partialAssetIds: z.array(z.string()).optional(),
+  /** What came before the images, and goes with them. */
+  partialImages: z.array(z.strictObject({ assetId: z.string(), sizeBytes: z.int().min(0) })).optional(),
 });
 export type ImageOutput = z.infer<typeof ImageOutput>;
 

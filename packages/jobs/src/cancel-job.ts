@@ -34,7 +34,7 @@ export async function cancelJob({ id, queue, redis, turns, files, settle }: Canc
   if (hasEnded(record) || (await redis.exists(endedKey(id))) === 1) return true;
   const finishedAtMs = Date.now();
   const { resultRetentionSeconds } = JOBS[kind];
-  const cancelled = { ...record, status: 'cancelled', finishedAtMs, expiresAtMs: null };
+  const cancelled = { ...record, status: 'cancelled', finishedAtMs };
   await redis.set(cancelledKey(id), JSON.stringify(cancelled), 'EX', 2 * resultRetentionSeconds);
   const removed = await queue.remove(id);
   await redis.publish(CANCEL_CHANNEL, id);

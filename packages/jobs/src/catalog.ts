@@ -21,6 +21,12 @@ interface Payloads {
 export type JobInput<Kind extends JobKind> = Payloads[Kind]['input'];
 export type JobOutput<Kind extends JobKind> = Payloads[Kind]['output'];
 
+/** Something that a job has stored. */
+export interface KeptAsset {
+  readonly id: string;
+  readonly sizeBytes: number;
+}
+
 /** After which failures an attempt is followed by another, and how soon. */
 export interface RetryRules {
   /** The work certainly did not begin, unless the error itself says that it must not be repeated. */
@@ -41,8 +47,8 @@ export interface JobSpec<Kind extends JobKind = JobKind> {
   readonly output: z.ZodType<JobOutput<Kind>>;
   /** Ids of the uploads that the job reads; they are deleted when it has ended. */
   readonly uploadsOf: (input: JobInput<Kind>) => string[];
-  /** Ids of the assets that its output names; they go with it. */
-  readonly assetsOf: (output: JobOutput<Kind>) => string[];
+  /** The assets that an output names; they go with it. */
+  readonly assetsOf: (output: JobOutput<Kind>) => KeptAsset[];
   /** What a worker holds of it in memory at most, as estimated before it begins. */
   readonly bytesOf: (input: JobInput<Kind>) => number;
   /** `paid` work is never begun twice; `free` work may be repeated after a worker's death. */
@@ -60,7 +66,7 @@ export interface JobSpec<Kind extends JobKind = JobKind> {
   readonly queueLimitMs: number;
   /** How many one worker process runs at a time, unless it is told otherwise. */
   readonly concurrency: number;
-  /** How long the result is kept. That there was one is remembered twice as long. */
+  /** How long a result is kept that nobody has got. That there was one is remembered twice as long. */
   readonly resultRetentionSeconds: number;
 }
 
@@ -73,18 +79,18 @@ const NOT_BEGUN: ReadonlySet<ErrorCode> = new Set([
   'upstream_rate_limited',
   'upstream_unreachable',
   'no_available_channel',
+  // Redis, or the store of the job's files.
+  'service_unavailable',
 ]);
 const BACKOFF = { firstDelayMs: 500, maxDelayMs: 5000 } as const;
 
-/** Of an image in a reply, in base64. */
-const MAX_IMAGE_BYTES = 12 * MEBIBYTE;
-const MAX_IMAGES = 10;
+/** Of images that are stored while their reply comes: what is on its way, in each direction. */
+const STREAMED_BYTES = 16 * MEBIBYTE;
+/** Of images that come as events: one event, as bytes and as text, and its image. */
+const EVENT_BYTES = 40 * MEBIBYTE;
 
-/** What a reply with so many images holds at most. `n` comes from the caller. */
-function imageBytes(n: unknown): number {
-  const count = Number(n ?? 1);
-  return MAX_IMAGE_BYTES * (Number.isInteger(count) && count >= 1 ? Math.min(count, MAX_IMAGES) : 1);
-}
+const imageBytes = ({ stream }: { readonly stream?: boolean | undefined }): number =>
+  stream ? EVENT_BYTES : STREAMED_BYTES;
 const DAY_SECONDS = 86_400;
 
 const kept = { queueLimitMs: DAY_SECONDS * 1000, resultRetentionSeconds: DAY_SECONDS } as const;
@@ -92,10 +98,8 @@ const kept = { queueLimitMs: DAY_SECONDS * 1000, resultRetentionSeconds: DAY_SEC
 const image = {
   queue: 'image',
   output: ImageOutput,
-  assetsOf: ({ images, partialAssetIds = [] }: ImageOutput) => [
-    ...images.map(({ assetId }) => assetId),
-    ...partialAssetIds,
-  ],
+  assetsOf: ({ images, partialImages = [] }: ImageOutput) =>
+    [...images, ...partialImages].map(({ assetId: id, sizeBytes }) => ({ id, sizeBytes })),
   work: 'paid',
   attempts: 2,
   retry: { notBegun: NOT_BEGUN, mayHaveBegun: new Set<ErrorCode>(), ...BACKOFF },
@@ -112,13 +116,14 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
     ...image,
     input: ImageGenerationInput,
     uploadsOf: () => [],
-    bytesOf: ({ parameters }) => imageBytes(parameters.n),
+    bytesOf: imageBytes,
   },
   'image.edit': {
     ...image,
     input: ImageEditInput,
-    uploadsOf: ({ images, mask }) => [...images, ...(mask ? [mask] : [])].map(({ uploadId }) => uploadId),
-    bytesOf: ({ fields }) => imageBytes(fields.find(([name]) => name === 'n')?.[1]),
+    uploadsOf: ({ images, mask }) =>
+      [...images, ...(mask ? [mask] : [])].flatMap((file) => ('uploadId' in file ? file.uploadId : [])),
+    bytesOf: imageBytes,
   },
   'audio.transcription': {
     queue: 'transcription',
@@ -146,7 +151,7 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
     input: SpeechInput,
     output: SpeechOutput,
     uploadsOf: () => [],
-    assetsOf: ({ assetId }) => [assetId],
+    assetsOf: ({ assetId: id, sizeBytes }) => [{ id, sizeBytes }],
     // It is streamed into the store.
     bytesOf: () => MEBIBYTE,
     work: 'paid',

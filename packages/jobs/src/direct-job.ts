@@ -1,8 +1,8 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
 import type { Redis } from 'ioredis';
-import { JOBS, type JobOutput } from './catalog.ts';
-import { expiryOf, keepRecord } from './ended-jobs.ts';
+import { JOBS, type JobOutput, type JobSpec } from './catalog.ts';
+import { keepRecord } from './ended-jobs.ts';
 import type { JobRecord } from './job-envelope.ts';
 import { toJobError } from './job-failure.ts';
 import { type JobFiles, storeFailure, storeOutput } from './job-files.ts';
@@ -10,6 +10,7 @@ import { cancelledKey, directKey, directLeaseKey, eventsKey } from './job-keys.t
 import { type JobListener, jobCancelled } from './job-listener.ts';
 import { createJobEmitter, endTexts } from './job-texts.ts';
 import { listJob } from './owned-jobs.ts';
+import type { Delivery, KeptResults } from './results/kept-results.ts';
 
 /** How long a silent process counts as alive, and how often it says that it is. */
 const LEASE_MS = 30_000;
@@ -24,8 +25,12 @@ export interface DirectJob<Output> {
   readonly signal: AbortSignal;
   /** Sends a text to those who follow the job. */
   emit(text: string): Promise<void>;
-  /** Keeps the output. Never rejects: where that cannot be done the job has failed. */
-  complete(output: Output): Promise<void>;
+  /**
+   * Keeps the output. Never rejects: where that cannot be done the job has failed.
+   *
+   * @param delivery how the caller has got it already; null where it has not
+   */
+  complete(output: Output, delivery: Delivery | null): Promise<void>;
   fail(error: GatewayError): Promise<void>;
 }
 
@@ -36,6 +41,7 @@ interface DirectOptions<Kind extends JobKind> {
   readonly model: string;
   readonly redis: Redis;
   readonly files: JobFiles;
+  readonly results: Pick<KeptResults, 'keep' | 'delivered'>;
   readonly listener: JobListener;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -45,19 +51,20 @@ interface DirectOptions<Kind extends JobKind> {
 export async function beginDirectJob<Kind extends JobKind>(
   options: DirectOptions<Kind>,
 ): Promise<DirectJob<JobOutput<Kind>>> {
-  const { kind, id, keyId, model, redis, files, listener, now, onError } = options;
+  const { kind, id, keyId, model, redis, files, results, listener, now, onError } = options;
   const createdAtMs = now();
-  const open = { finishedAtMs: null, expiresAtMs: null, error: null };
+  const open = { finishedAtMs: null, error: null };
   const record: JobRecord = {
     ...{ id, kind, keyId, model, createdAtMs, startedAtMs: createdAtMs, ...open },
     status: 'in_progress',
   };
   const tell = (event: string, ...fields: string[]) => tellEvent(redis, kind, id, [event, ...fields]);
   const renew = () => redis.set(directLeaseKey(id), '1', 'PX', LEASE_MS);
-  const { resultRetentionSeconds } = JOBS[kind];
+  const spec: JobSpec<Kind> = JOBS[kind];
+  const { resultRetentionSeconds: retentionSeconds } = spec;
   await Promise.all([
     renew(),
-    redis.set(directKey(id), JSON.stringify(record), 'EX', resultRetentionSeconds),
+    redis.set(directKey(id), JSON.stringify(record), 'EX', retentionSeconds),
     listJob(redis, { kind, keyId, jobId: id, createdAtMs }),
     tell('active', 'prev', 'waiting'),
   ]);
@@ -80,10 +87,9 @@ export async function beginDirectJob<Kind extends JobKind>(
     clearInterval(renewal);
     watching.stop();
     await emitter.flush();
-    const finishedAtMs = now();
     const status =
       error === undefined ? 'completed' : error.code === 'job_cancelled' ? 'cancelled' : 'failed';
-    const ended = { ...record, status, finishedAtMs, expiresAtMs: expiryOf(kind, finishedAtMs) } as const;
+    const ended = { ...record, status, finishedAtMs: now() } as const;
     await keepRecord(redis, ended, reason);
     await redis.del(directKey(id), directLeaseKey(id));
     if (reason === null) await tell('completed', 'returnvalue', '""');
@@ -101,9 +107,11 @@ export async function beginDirectJob<Kind extends JobKind>(
     id,
     signal: cancelling.signal,
     emit: emitter.emit,
-    complete: async (output) => {
+    complete: async (output, delivery) => {
       try {
-        await storeOutput(files, id, output);
+        const assets = [await storeOutput(files, id, output), ...spec.assetsOf(output)];
+        await results.keep({ jobId: id, keyId, assets, retentionSeconds });
+        if (delivery !== null) await results.delivered(id, delivery);
         await end(undefined, null);
       } catch (error) {
         onError(error);

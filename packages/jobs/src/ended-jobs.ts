@@ -12,12 +12,8 @@ import { endedKey } from './job-keys.ts';
 const EndedJob = JobRecord.omit({ error: true }).extend({ reason: z.string().nullable() });
 type EndedJob = z.infer<typeof EndedJob>;
 
-/** A job whose result has gone is remembered for as long again, so that its caller is told that it has expired. */
+/** Longer than any result is kept (`results/kept-results.ts`), so that its caller is told that it has expired. */
 const rememberedSeconds = (kind: JobKind): number => 2 * JOBS[kind].resultRetentionSeconds;
-
-/** When a result goes that there is now, in Unix milliseconds. */
-export const expiryOf = (kind: JobKind, finishedAtMs: number): number =>
-  finishedAtMs + JOBS[kind].resultRetentionSeconds * 1000;
 
 async function keep(redis: Redis, ended: EndedJob): Promise<void> {
   await redis.set(endedKey(ended.id), JSON.stringify(ended), 'EX', rememberedSeconds(ended.kind));
@@ -36,7 +32,6 @@ export interface JobEnd {
 export async function keepEnd(redis: Redis, job: Job, { error, reason }: JobEnd): Promise<void> {
   const kind = JobKind.parse(job.name);
   const { keyId, model, claim } = parseEnvelope(kind, job.data);
-  const finishedAtMs = Date.now();
   const status = error === undefined ? 'completed' : error.code === 'job_cancelled' ? 'cancelled' : 'failed';
   await keep(redis, {
     id: job.id ?? '',
@@ -46,8 +41,7 @@ export async function keepEnd(redis: Redis, job: Job, { error, reason }: JobEnd)
     status,
     createdAtMs: job.timestamp,
     startedAtMs: job.processedOn ?? null,
-    finishedAtMs,
-    expiresAtMs: expiryOf(kind, finishedAtMs),
+    finishedAtMs: Date.now(),
     reason,
     ...(claim && { claim }),
   });
@@ -64,12 +58,4 @@ export async function readEnded(text: string, files: JobFiles): Promise<JobRecor
   const { reason, ...ended } = EndedJob.parse(JSON.parse(text));
   const error = reason === null ? null : (await failureOf(files, ended.id, reason)).serialize();
   return { ...ended, error };
-}
-
-/** Notes that a job's result has been removed. */
-export async function expireNow(redis: Redis, jobId: string, nowMs: number): Promise<void> {
-  const text = await redis.get(endedKey(jobId));
-  if (text === null) return;
-  const ended = EndedJob.parse(JSON.parse(text));
-  await keep(redis, { ...ended, expiresAtMs: Math.min(nowMs, ended.expiresAtMs ?? nowMs) });
 }

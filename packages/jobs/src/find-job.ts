@@ -7,17 +7,25 @@ import { outcomeUnknown } from './job-failure.ts';
 import type { JobFiles } from './job-files.ts';
 import { cancelledKey, directKey, directLeaseKey, endedKey, isJobId } from './job-keys.ts';
 import { hasEnded, recordOf } from './job-record.ts';
+import type { KeptResults } from './results/kept-results.ts';
 
 interface FinderOptions {
   readonly redis: Redis;
   readonly queues: readonly Queue[];
   readonly files: JobFiles;
+  readonly results: Pick<KeptResults, 'expiryOf'>;
+}
+
+/** A job, and how long its result is kept. */
+export interface FoundJob extends JobRecord {
+  /** When the result goes, in Unix milliseconds; null where there is none. */
+  readonly expiresAtMs: number | null;
 }
 
 /** Looks for a job wherever one may be: ended, under way in a process of ours, or in a queue. */
-export type FindJob = (jobId: string) => Promise<JobRecord | undefined>;
+export type FindJob = (jobId: string) => Promise<FoundJob | undefined>;
 
-export function createJobFinder({ redis, queues, files }: FinderOptions): FindJob {
+export function createJobFinder({ redis, queues, files, results }: FinderOptions): FindJob {
   const findStored = async (jobId: string): Promise<JobRecord | undefined> => {
     const names = [cancelledKey(jobId), endedKey(jobId), directKey(jobId), directLeaseKey(jobId)];
     const [cancelled, ended, direct, lease] = await redis.mget(names);
@@ -29,8 +37,7 @@ export function createJobFinder({ redis, queues, files }: FinderOptions): FindJo
     return lease ? record : { ...record, status: 'failed', error: outcomeUnknown().serialize() };
   };
 
-  return async (jobId) => {
-    if (!isJobId(jobId)) return undefined;
+  const findRecord = async (jobId: string): Promise<JobRecord | undefined> => {
     const stored = await findStored(jobId);
     if (stored !== undefined) return stored;
     for (const queue of queues) {
@@ -45,5 +52,14 @@ export function createJobFinder({ redis, queues, files }: FinderOptions): FindJo
       return again && recordOf(JobKind.parse(again.name), jobId, again, files);
     }
     return undefined;
+  };
+
+  return async (jobId) => {
+    if (!isJobId(jobId)) return undefined;
+    const record = await findRecord(jobId);
+    if (record === undefined) return undefined;
+    // Whoever removes a result does so while its job is remembered.
+    const expiresAtMs = record.status === 'completed' ? await results.expiryOf(jobId) : null;
+    return { ...record, expiresAtMs };
   };
 }

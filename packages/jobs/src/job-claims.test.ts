@@ -161,6 +161,6 @@ test('a job that its service does itself is shown as lost when that service has 
     status: 'failed',
     error: { code: 'outcome_unknown' },
   });
-  await job.complete(images);
+  await job.complete(images, null);
   expect(await queue.find(job.id, owner.keyId)).toMatchObject({ status: 'completed' });
 });

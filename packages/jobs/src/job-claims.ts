@@ -3,8 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import type { FindJob } from './find-job.ts';
-import type { JobRecord } from './job-envelope.ts';
+import type { FindJob, FoundJob } from './find-job.ts';
 import { claimKey } from './job-keys.ts';
 
 const scriptOf = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
@@ -12,6 +11,10 @@ const TAKE = scriptOf('take-claim.lua');
 const RELEASE = scriptOf('release-claim.lua');
 
 const CLAIM_SECONDS = 86_400;
+
+/** Until when a repeated request finds the result of a job that was made for its key, in Unix milliseconds. */
+export const claimedUntilMs = (createdAtMs: number): number => createdAtMs + CLAIM_SECONDS * 1000;
+
 /** How long a request may take from its claim until its job is queued. One that died in between leaves its claim to others. */
 const QUEUEING_LIMIT_MS = 20_000;
 const LOOK_AGAIN_MS = 100;
@@ -36,7 +39,7 @@ export interface ClaimingRequest {
 /** Who has an idempotency key: the request's own new job, or one that was made before. */
 export type ClaimOutcome =
   | { readonly isNew: true; readonly claim: string }
-  | { readonly isNew: false; readonly record: JobRecord };
+  | { readonly isNew: false; readonly record: FoundJob };
 
 /** Which job each idempotency key stands for. Any number of processes agree. */
 export interface JobClaims {
@@ -94,10 +97,10 @@ export async function isSuperseded(redis: Redis, claim: string, jobId: string): 
 }
 
 /** Whether a job has a result, or may still get one. */
-const isOpen = ({ status, expiresAtMs }: JobRecord, nowMs: number): boolean =>
+const isOpen = ({ status, expiresAtMs }: FoundJob, nowMs: number): boolean =>
   status === 'queued' ||
   status === 'in_progress' ||
-  (status === 'completed' && (expiresAtMs === null || expiresAtMs > nowMs));
+  (status === 'completed' && expiresAtMs !== null && expiresAtMs > nowMs);
 
 const keyReused = (): GatewayError =>
   new GatewayError('idempotency_key_reused', {

@@ -73,8 +73,8 @@ export function uploadsOf<Kind extends JobKind>(kind: Kind, input: unknown): str
   return spec.uploadsOf(spec.input.parse(input));
 }
 
-/** What can be said of a job at any time. Times are Unix milliseconds. */
-export const JobRecord = z.strictObject({
+/** What is remembered of a job, with or without its result. Times are Unix milliseconds. */
+export const JobRecord = z.object({
   id: z.string(),
   kind: JobKind,
   keyId: z.string(),
@@ -83,8 +83,6 @@ export const JobRecord = z.strictObject({
   createdAtMs: z.number(),
   startedAtMs: z.number().nullable(),
   finishedAtMs: z.number().nullable(),
-  /** When the result goes. */
-  expiresAtMs: z.number().nullable(),
   error: SerializedError.nullable(),
   claim: z.string().optional(),
 });

@@ -1,9 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { assetId } from '@gateway/assets/asset-id';
+import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError, SerializedError } from '@gateway/contracts/gateway-error';
-import type { JobKind } from '@gateway/contracts/jobs';
-import { type AssetStore, assetId } from './asset-store.ts';
-import { JOBS } from './catalog.ts';
-import { writeWhole } from './file-area.ts';
+import type { KeptAsset } from './catalog.ts';
 import { decodeFailure, encodeFailure } from './job-failure.ts';
 import type { UploadStore } from './upload-store.ts';
 
@@ -13,31 +11,27 @@ import type { UploadStore } from './upload-store.ts';
  */
 export interface JobFiles {
   readonly uploads: UploadStore;
-  readonly assets: Pick<AssetStore, 'put' | 'open'>;
+  readonly assets: Pick<AssetStore, 'put' | 'open' | 'delete'>;
 }
 
 const JSON_TYPE = 'application/json';
 
 /** Keeps a job's input; resolves to its id. @throws {GatewayError} `storage_full` */
 export async function storeInput({ uploads }: JobFiles, input: unknown): Promise<string> {
-  const id = uploads.newInputId();
-  await writeWhole(uploads.pathOf(id), Buffer.from(JSON.stringify(input)));
-  return id;
+  return uploads.putInput(JSON.stringify(input));
 }
 
 /** @throws {GatewayError} `internal` when it is not there */
 export async function readInput({ uploads }: JobFiles, inputId: string): Promise<unknown> {
-  const text = await readFile(uploads.pathOf(inputId), 'utf8').catch((cause: unknown) => {
-    throw missing("The job's input cannot be found.", cause);
-  });
+  const text = await uploads.readInput(inputId);
+  if (text === undefined) throw missing("The job's input cannot be found.");
   return JSON.parse(text);
 }
 
-/** Keeps a job's output; resolves to the asset's id. @throws {GatewayError} `storage_full` */
-export async function storeOutput({ assets }: JobFiles, jobId: string, output: unknown): Promise<string> {
+/** Keeps a job's output. @throws {GatewayError} `storage_full` */
+export async function storeOutput({ assets }: JobFiles, jobId: string, output: unknown): Promise<KeptAsset> {
   try {
-    const { id } = await assets.put(outputId(jobId), Buffer.from(JSON.stringify(output)));
-    return id;
+    return await assets.put(outputId(jobId), Buffer.from(JSON.stringify(output)));
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     // The work has been done: sending the request again would cost again.
@@ -57,18 +51,6 @@ export async function outputOf(files: JobFiles, jobId: string): Promise<unknown>
   });
   if (output === undefined) throw missing('The job was done, but its result cannot be found.');
   return output;
-}
-
-/** Deletes a job's output, and the assets that it names. */
-export async function removeOutput<Kind extends JobKind>(
-  assets: Pick<AssetStore, 'open' | 'delete'>,
-  jobId: string,
-  kind: Kind,
-): Promise<void> {
-  const spec = JOBS[kind];
-  const output = spec.output.safeParse(await readJson(assets, outputId(jobId)));
-  const named = output.success ? spec.assetsOf(output.data) : [];
-  await Promise.all([...named, outputId(jobId)].map((id) => assets.delete(id)));
 }
 
 /** A reason that is longer than this lies in a file: a provider's error body may be of any length. */
@@ -124,5 +106,7 @@ const missing = (what: string, cause?: unknown): GatewayError =>
   new GatewayError('internal', {
     message: `${what} Report the request id.`,
     retry: false,
-    cause: new Error('Do the service and its workers share GATEWAY_DATA_DIR?', { cause }),
+    cause: new Error('Do the service and its workers have the same ASSETS_URL, or share GATEWAY_DATA_DIR?', {
+      cause,
+    }),
   });

@@ -3,6 +3,7 @@ import type { ZodType } from 'zod';
 import { toJobError } from './job-failure.ts';
 import type { Waiter } from './job-listener.ts';
 import { leaving, waitedTooLong } from './queue-errors.ts';
+import type { Delivery } from './results/kept-results.ts';
 
 /** A job that somebody in this process waits for. */
 export interface JobHandle<Output> {
@@ -16,6 +17,8 @@ export interface JobHandle<Output> {
    * @throws {GatewayError} the job's own failure, `job_cancelled`, `outcome_unknown`, or `service_timeout`
    */
   result(signal: AbortSignal): Promise<Output>;
+  /** Its caller has got the result, which is kept for a shorter time from now on. */
+  delivered(how: Delivery): void;
   /** Waits no longer; the job goes on. */
   leave(): void;
   /** Takes a queued job out of the line and stops a running one, in whatever process it runs. Does nothing to an ended one. */
@@ -28,11 +31,12 @@ interface HandleOptions<Output> {
   readonly spec: { readonly waitLimitMs: number; readonly output: ZodType<Output> };
   readonly isDetached: boolean;
   readonly cancel: () => Promise<unknown>;
+  readonly delivered: (how: Delivery) => void;
   readonly onError: (error: unknown) => void;
 }
 
 export function openHandle<Output>(options: HandleOptions<Output>): JobHandle<Output> {
-  const { id, waiter, spec, isDetached, cancel, onError } = options;
+  const { id, waiter, spec, isDetached, cancel, delivered, onError } = options;
   const endWaiting = (error: GatewayError) => {
     waiter.settle({ error });
     if (!isDetached) cancel().catch(onError);
@@ -43,6 +47,7 @@ export function openHandle<Output>(options: HandleOptions<Output>): JobHandle<Ou
   return {
     id,
     events: waiter.texts,
+    delivered,
     leave: () => waiter.settle({ error: leaving(undefined) }),
     cancel: async () => void (await cancel()),
     result: async (signal) => {

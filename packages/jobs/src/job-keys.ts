@@ -17,6 +17,17 @@ export const workerChannel = (workerId: string): string => `${QUEUE_PREFIX}:work
 /** Says that a job is cancelled, for the process that takes it later; holds its record. */
 export const cancelledKey = (jobId: string): string => `${QUEUE_PREFIX}:cancelled:${jobId}`;
 
+/** What a job came to: whose it is, its bytes, its assets. The scripts of `results` build the keys of its owner themselves. */
+export const resultKey = (jobId: string): string => `${QUEUE_PREFIX}:result:${jobId}`;
+
+/** All jobs with a result, by when that expires. */
+export const RESULTS_KEY = `${QUEUE_PREFIX}:results`;
+
+/** Of one key: the jobs with a result, and those whose result it has got, by when they expire; and the bytes of all. */
+export const resultsOfKey = (keyId: string): string => `${QUEUE_PREFIX}:results-of:${keyId}`;
+export const deliveredResultsKey = (keyId: string): string => `${QUEUE_PREFIX}:results-delivered:${keyId}`;
+export const resultBytesKey = (keyId: string): string => `${QUEUE_PREFIX}:result-bytes:${keyId}`;
+
 /** Stands while somebody queues a failed job again. */
 export const requeueKey = (jobId: string): string => `${QUEUE_PREFIX}:requeue:${jobId}`;
 /** What became of a job that a worker has ended. */

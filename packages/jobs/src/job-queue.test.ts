@@ -1,10 +1,10 @@
 import { access, writeFile } from 'node:fs/promises';
+import { assetId } from '@gateway/assets/asset-id';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { startRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { assetId, openAssetStore } from './asset-store.ts';
 import {
   edit,
   generation,
@@ -17,6 +17,7 @@ import {
   transcription,
 } from './fixtures/job-stage.ts';
 import type { JobContext } from './job-act.ts';
+import { openJobStores } from './job-stores.ts';
 
 let stage: JobStage;
 beforeAll(async () => {
@@ -152,7 +153,7 @@ test('a bug in a worker is told as an internal error, without a word of it', asy
 
 test('a finished job whose output is not there, or is none, is an internal error that nobody is to repeat', async () => {
   const elsewhere = await temporaryFolder();
-  const apart = await openAssetStore(elsewhere.path);
+  const { assets: apart } = await openJobStores({ dataDir: elsewhere.path });
   const queue = await stage.openQueue({ assets: apart });
   await stage.openWorker(imageActs(async () => images));
   const lost = await queue.enqueue('image.generation', generation, owner);

@@ -1,18 +1,17 @@
+import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobShare } from '@gateway/contracts/identity';
 import { type JobArea, type JobKind, jobAreaOf } from '@gateway/contracts/jobs';
 import { Queue } from 'bullmq';
-import type { AssetStore } from './asset-store.ts';
 import { cancelJob, unstarted } from './cancel-job.ts';
 import { JOBS, type JobInput, type JobOutput } from './catalog.ts';
 import { beginDirectJob, cancelDirectJob, type DirectJob } from './direct-job.ts';
-import { expireNow } from './ended-jobs.ts';
-import { createJobFinder } from './find-job.ts';
+import { createJobFinder, type FoundJob } from './find-job.ts';
 import { createJobClaims, type JobClaims } from './job-claims.ts';
 import { connectPatiently, connectPromptly } from './job-connections.ts';
 import { type JobEnvelope, type JobRecord, uploadsOf } from './job-envelope.ts';
 import { toJobError } from './job-failure.ts';
-import { type JobFiles, outputOf, removeOutput, storeInput } from './job-files.ts';
+import { type JobFiles, outputOf, storeInput } from './job-files.ts';
 import { type JobHandle, openHandle } from './job-handle.ts';
 import { newJobId, QUEUE_PREFIX } from './job-keys.ts';
 import { listenToJobs } from './job-listener.ts';
@@ -22,6 +21,7 @@ import { oncePerOutage } from './once-per-outage.ts';
 import { listedJobs, listJob, unlistJobs } from './owned-jobs.ts';
 import { unlessAway } from './queue-errors.ts';
 import { createQueuePlaces, type QueuePlace, secondsFor } from './queue-places.ts';
+import { createKeptResults, type Delivery } from './results/kept-results.ts';
 import { type JobToStore, storeJob } from './store-job.ts';
 import { createBegunMarks } from './takeover/begun-marks.ts';
 import { reviveJob } from './takeover/revive-job.ts';
@@ -39,6 +39,8 @@ export interface JobQueueOptions<Kind extends JobKind> {
   readonly uploads: UploadStore;
   /** Where their outputs lie. The workers have the same. */
   readonly assets: Pick<AssetStore, 'put' | 'open' | 'delete'>;
+  /** Bytes of results that are kept for a key without a limit of its own, before it is refused. */
+  readonly maxResultBytes: number;
   /** Accounts for metered jobs that never start. */
   readonly settle?: SettleJob;
   readonly now: () => number;
@@ -90,10 +92,10 @@ export interface JobQueue<Kinds extends JobKind> {
   /**
    * Keeps a place for a job, before its files are read. Refuses when the queue is full, or what is free is kept for other keys.
    *
-   * @throws {GatewayError} `queue_full`, `service_unavailable`
+   * @throws {GatewayError} `queue_full`, `result_quota_exhausted`, `service_unavailable`
    */
   reservePlace(kind: Kinds, taker: TurnTaker): Promise<QueuePlace>;
-  /** @throws {GatewayError} `queue_full` before anything is stored, `service_unavailable` */
+  /** @throws {GatewayError} as `reservePlace`, before anything is stored; `storage_full` */
   enqueue<Kind extends Kinds>(
     kind: Kind,
     input: JobInput<Kind>,
@@ -102,23 +104,29 @@ export interface JobQueue<Kinds extends JobKind> {
   /** Waits for a detached job that was made before, here or elsewhere. */
   attach<Kind extends Kinds>(kind: Kind, jobId: string): Promise<JobHandle<JobOutput<Kind>>>;
   /** What is known of a job, if it is this key's and of this queue's area. @throws {GatewayError} `service_unavailable` */
-  find(jobId: string, keyId: string): Promise<JobRecord | undefined>;
+  find(jobId: string, keyId: string): Promise<FoundJob | undefined>;
   /** How many jobs are before a waiting one; undefined for one that does not wait. @throws {GatewayError} `service_unavailable` */
   positionOf(jobId: string, keyId: string): Promise<WaitingJob | undefined>;
   /** A key's jobs, newest first; undefined where the job before is not known. `size` counts forgotten ones too. */
   list(
     options: ListOptions,
-  ): Promise<{ records: JobRecord[]; size: number; lastId: string | null } | undefined>;
+  ): Promise<{ records: FoundJob[]; size: number; lastId: string | null } | undefined>;
   /** Takes a queued job out of the line and stops a running one, in whatever process it runs. */
   cancel(record: JobRecord): Promise<void>;
   /** The stored output of a job that has ended well. @throws {GatewayError} `internal` when it is not there */
   outputOf<Kind extends Kinds>(kind: Kind, jobId: string): Promise<JobOutput<Kind>>;
+  /** A caller has got a job's result, which is kept for a shorter time from now on. */
+  delivered(jobId: string, how: Delivery): void;
   /** Removes what a finished job made. */
   removeResult(record: JobRecord): Promise<void>;
-  /** Makes a job that this process does by itself, outside the queues. @throws {GatewayError} `service_unavailable` */
+  /**
+   * Makes a job that this process does by itself, outside the queues.
+   *
+   * @throws {GatewayError} `result_quota_exhausted`, `service_unavailable`
+   */
   beginDirect<Kind extends Kinds>(
     kind: Kind,
-    job: { readonly id: string; readonly keyId: string; readonly model: string },
+    job: TurnTaker & { readonly id: string; readonly model: string },
   ): Promise<DirectJob<JobOutput<Kind>>>;
   /** What a job has emitted that is still there, from this id on. */
   texts(jobId: string, from: string): Promise<EmittedText[]>;
@@ -142,7 +150,8 @@ const ANSWER_WAIT_MS = 3000;
 export async function createJobQueue<Kinds extends JobKind>(
   options: JobQueueOptions<Kinds>,
 ): Promise<JobQueue<Kinds>> {
-  const { redisUrl, kinds, maxWaiting, uploads, assets, settle, now, lookUpMs = LOOK_UP_MS } = options;
+  const { redisUrl, kinds, maxWaiting, maxResultBytes, uploads, assets, settle, now } = options;
+  const { lookUpMs = LOOK_UP_MS } = options;
   const files: JobFiles = { uploads, assets };
   const onError = oncePerOutage(options.onError);
   const prompt = await connectPromptly(redisUrl, onError);
@@ -150,6 +159,7 @@ export async function createJobQueue<Kinds extends JobKind>(
   const turns = createJobTurns(prompt, now);
   const patientTurns = createJobTurns(patient, now);
   const marks = createBegunMarks(uploads);
+  const results = createKeptResults({ redis: prompt, assets, now });
   const channel = await openWorkerChannel({
     redisUrl,
     running: new Map(),
@@ -161,7 +171,12 @@ export async function createJobQueue<Kinds extends JobKind>(
   const names = [...new Set(kinds.map((kind) => JOBS[kind].queue))];
   const areas = new Set(kinds.map(jobAreaOf));
   const finderOn = (redis: typeof prompt) =>
-    createJobFinder({ redis, files, queues: names.map((name) => openQueue(name, redis, onError)) });
+    createJobFinder({
+      redis,
+      files,
+      queues: names.map((name) => openQueue(name, redis, onError)),
+      results: createKeptResults({ redis, assets, now }),
+    });
   const findAny = finderOn(prompt);
   const lines = new Map(
     await Promise.all(
@@ -188,8 +203,13 @@ export async function createJobQueue<Kinds extends JobKind>(
     return line;
   };
 
-  const reservePlace = (kind: Kinds, taker: TurnTaker) =>
-    unlessAway(places.reserve(lineOf(kind).queue.name, taker));
+  const delivered = (jobId: string, how: Delivery) => void results.delivered(jobId, how).catch(onError);
+  const ensureRoom = ({ keyId, share }: TurnTaker) =>
+    unlessAway(results.ensureRoom(keyId, share?.keptResultBytes ?? maxResultBytes));
+  const reservePlace = async (kind: Kinds, taker: TurnTaker) => {
+    await ensureRoom(taker);
+    return unlessAway(places.reserve(lineOf(kind).queue.name, taker));
+  };
   const cancelIn = (kind: JobKind, id: string, isPrompt: boolean) => {
     const { queue, patientQueue } = lineOf(kind);
     return isPrompt
@@ -213,13 +233,17 @@ export async function createJobQueue<Kinds extends JobKind>(
       const spec = JOBS[kind];
       const { queue, patientQueue, listener } = lineOf(kind);
       const checked = spec.input.parse(input);
-      const inputId = await storeInput(files, checked).catch(refuse);
+      const uploadIds = uploadsOf(kind, checked);
+      const inputId = await uploads
+        .share(uploadIds)
+        .then(() => storeInput(files, checked))
+        .catch(refuse);
       const envelope: JobEnvelope = {
         keyId,
         requestId,
         model: input.model,
         inputId,
-        uploads: [inputId, ...uploadsOf(kind, checked)],
+        uploads: [inputId, ...uploadIds],
         marksBegin: true,
         ...(isDetached && { isDetached }),
         ...(claim && { claim }),
@@ -250,7 +274,8 @@ export async function createJobQueue<Kinds extends JobKind>(
         if (error instanceof GatewayError) waiter.settle({ error });
         throw error;
       }
-      return openHandle({ id, waiter, spec, isDetached, cancel, onError });
+      const delivering = (how: Delivery) => delivered(id, how);
+      return openHandle({ id, waiter, spec, isDetached, cancel, delivered: delivering, onError });
     },
     attach: async (kind, jobId) => {
       const spec = JOBS[kind];
@@ -264,7 +289,9 @@ export async function createJobQueue<Kinds extends JobKind>(
         waiter.settle({ error: toJobError(error) });
         throw error;
       }
-      return openHandle({ id: jobId, waiter, spec, isDetached: true, cancel, onError });
+      const delivering = (how: Delivery) => delivered(jobId, how);
+      const job = { id: jobId, isDetached: true, cancel, delivered: delivering };
+      return openHandle({ ...job, waiter, spec, onError });
     },
     find: async (jobId, keyId) => {
       const record = await unlessAway(findAny(jobId));
@@ -293,9 +320,11 @@ export async function createJobQueue<Kinds extends JobKind>(
       const isQueued = await unlessAway(cancelIn(record.kind, record.id, true));
       if (!isQueued) await unlessAway(cancelDirectJob(prompt, record, now()));
     },
-    beginDirect: (kind, job) => {
+    beginDirect: async (kind, { id, model, ...taker }) => {
       const { listener } = lineOf(kind);
-      return unlessAway(beginDirectJob({ ...job, kind, redis: prompt, files, listener, now, onError }));
+      await ensureRoom(taker);
+      const job = { id, kind, model, keyId: taker.keyId };
+      return unlessAway(beginDirectJob({ ...job, redis: prompt, files, results, listener, now, onError }));
     },
     outputOf: async <Kind extends Kinds>(kind: Kind, jobId: string) => {
       const output = JOBS[kind].output.safeParse(await outputOf(files, jobId));
@@ -303,10 +332,10 @@ export async function createJobQueue<Kinds extends JobKind>(
       throw toJobError(output.error);
     },
     removeResult: async (record) => {
-      await unlessAway(expireNow(prompt, record.id, now()));
       if (record.claim !== undefined) await unlessAway(claims.release(record.claim, record.id));
-      await removeOutput(assets, record.id, record.kind);
+      await unlessAway(results.remove(record.id));
     },
+    delivered,
     texts: (jobId, from) => unlessAway(readTexts(prompt, jobId, { from })),
     watch: (kind, jobId, onChange) => lineOf(kind).listener.watch(jobId, onChange),
     isReady: async () => (await prompt.ping()) === 'PONG',

@@ -1,6 +1,5 @@
 import type { JobKind, JobStatus } from '@gateway/contracts/jobs';
 import type { Job, JobState } from 'bullmq';
-import { JOBS } from './catalog.ts';
 import { type JobRecord, parseEnvelope } from './job-envelope.ts';
 import { failureOf, type JobFiles } from './job-files.ts';
 
@@ -25,7 +24,6 @@ export async function recordOf(kind: JobKind, id: string, job: Job, files: JobFi
   const { keyId, model, claim } = parseEnvelope(kind, job.data);
   const state = await job.getState();
   const error = state === 'failed' ? await failureOf(files, id, job.failedReason) : null;
-  const finishedAtMs = job.finishedOn ?? null;
   return {
     id,
     kind,
@@ -34,8 +32,7 @@ export async function recordOf(kind: JobKind, id: string, job: Job, files: JobFi
     status: error?.code === 'job_cancelled' ? 'cancelled' : statusOf(state, job.attemptsStarted),
     createdAtMs: job.timestamp,
     startedAtMs: job.processedOn ?? null,
-    finishedAtMs,
-    expiresAtMs: finishedAtMs === null ? null : finishedAtMs + JOBS[kind].resultRetentionSeconds * 1000,
+    finishedAtMs: job.finishedOn ?? null,
     error: error?.serialize() ?? null,
     ...(claim && { claim }),
   };

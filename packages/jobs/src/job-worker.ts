@@ -1,15 +1,16 @@
+import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
 import { soundUsage } from '@gateway/contracts/sound-usage';
 import type { UsageResult } from '@gateway/contracts/usage-record';
 import { DelayedError, type Job, Worker } from 'bullmq';
-import type { AssetStore } from './asset-store.ts';
 import { createByteBudget } from './byte-budget.ts';
-import { JOBS } from './catalog.ts';
+import { JOBS, type KeptAsset } from './catalog.ts';
 import { closeInTime, GOODBYE_MS } from './close-in-time.ts';
 import { keepEnd } from './ended-jobs.ts';
 import { errorOf, type FinishedJob, finishedJob } from './finished-job.ts';
 import type { JobActs } from './job-act.ts';
+import { claimedUntilMs } from './job-claims.ts';
 import { connectPatiently } from './job-connections.ts';
 import { parseEnvelope } from './job-envelope.ts';
 import { encodeFailure } from './job-failure.ts';
@@ -19,6 +20,7 @@ import { type SettleJob, settlementOf } from './job-metering.ts';
 import { endTexts, hasEmitted } from './job-texts.ts';
 import { oncePerOutage } from './once-per-outage.ts';
 import { type DoneJob, type EarlierRun, earlierRun, type JobRun, processJob } from './process-job.ts';
+import { createKeptResults, type KeptResults } from './results/kept-results.ts';
 import { mayBeRequeued, retryDelayMs } from './retry-policy.ts';
 import { CLOSE_GRACE_MS, WorkerStopping } from './running-job.ts';
 import { createBegunMarks } from './takeover/begun-marks.ts';
@@ -38,7 +40,7 @@ export interface JobWorkerOptions {
   /** The uploads of a job that has ended are deleted. */
   readonly uploads: UploadStore;
   /** Where outputs are kept. The queues' processes have the same. */
-  readonly assets: Pick<AssetStore, 'put' | 'open'>;
+  readonly assets: Pick<AssetStore, 'put' | 'open' | 'delete'>;
   /** Accounts for the jobs that are metered. */
   readonly settle?: SettleJob;
   /** For the log line and the metrics. */
@@ -61,6 +63,8 @@ export interface TakeoverTimes {
 export interface JobWorker {
   /** Whether Redis answers and jobs are being taken. */
   isReady(): Promise<boolean>;
+  /** What its jobs came to, and what others of the same Redis did. */
+  readonly results: Pick<KeptResults, 'sweep'>;
   /** How many jobs are being run. */
   readonly running: number;
   /**
@@ -101,6 +105,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const redis = await connectPatiently(redisUrl, onError);
   const turns = createJobTurns(redis, Date.now);
   const marks = createBegunMarks(uploads);
+  const results = createKeptResults({ redis, assets, now: Date.now });
   const workerId = newWorkerId();
   const memory = createByteBudget(options.maxBytesInFlight ?? Number.POSITIVE_INFINITY);
   const running = new Map<string, RunningJob>();
@@ -123,7 +128,14 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const run = (job: Job, jobId: string, token: string, earlier: EarlierRun | undefined): RunningJob => {
     const stopper = new AbortController();
     const settle = (state: JobRun, error: GatewayError | undefined) => account(job, state, error);
-    const shared = { job, jobId, token, redis, files, marks, earlier, workerId, memory, stopper, settle };
+    const { keyId, claim } = parseEnvelope(JobKind.parse(job.name), job.data);
+    const retentionSeconds = spec.resultRetentionSeconds;
+    const held = claim && { heldUntilMs: claimedUntilMs(job.timestamp) };
+    // Without its entry a result stays until the assets are swept that nobody knows of.
+    const keep = (kept: readonly KeptAsset[]) =>
+      results.keep({ jobId, keyId, assets: kept, retentionSeconds, ...held }).catch(onError);
+    const attempt = { job, jobId, token, earlier, workerId, stopper };
+    const shared = { ...attempt, redis, files, marks, memory, keep, settle };
     const processAs = <Kind extends JobKind>(kind: Kind) => {
       const act = acts[kind];
       if (act === undefined) throw new Error(`this worker does not know how to do ${kind}`);
@@ -211,6 +223,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
 
   return {
     isReady: async () => worker.isRunning() && (await redis.ping()) === 'PONG',
+    results,
     get running() {
       return running.size;
     },

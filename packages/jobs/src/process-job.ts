@@ -4,12 +4,12 @@ import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { ByteBudget } from './byte-budget.ts';
-import { JOBS, type JobOutput } from './catalog.ts';
+import { JOBS, type JobOutput, type KeptAsset } from './catalog.ts';
 import { keepEnd } from './ended-jobs.ts';
 import type { JobAct } from './job-act.ts';
 import { isSuperseded } from './job-claims.ts';
 import { parseEnvelope, type QueuedJob } from './job-envelope.ts';
-import { outcomeUnknown, toJobError } from './job-failure.ts';
+import { encodeFailure, outcomeUnknown, toJobError } from './job-failure.ts';
 import { type JobFiles, readInput, storeFailure, storeOutput } from './job-files.ts';
 import { cancelledKey } from './job-keys.ts';
 import { jobCancelled } from './job-listener.ts';
@@ -34,9 +34,11 @@ export interface ProcessOptions<Kind extends JobKind> {
   readonly workerId: string;
   /** Aborts the attempt; already registered with those who may do so. */
   readonly stopper: AbortController;
-  /** Accounts for the job before its end is told, so that no end goes without. */
+  /** Puts down what the job has stored, for as long as it is kept. Never rejects. */
+  readonly keep: (assets: readonly KeptAsset[]) => Promise<void>;
   /** Bounds what the process holds in memory. */
   readonly memory: ByteBudget;
+  /** Accounts for the job before its end is told, so that no end goes without. */
   readonly settle: (run: JobRun, error: GatewayError | undefined) => Promise<void>;
 }
 
@@ -58,7 +60,7 @@ export interface DoneJob {
  * good, another error when it is to be tried again, `WaitingError` when it has been put back into the line.
  */
 export async function processJob<Kind extends JobKind>(options: ProcessOptions<Kind>): Promise<DoneJob> {
-  const { kind, job, jobId, token, stopper, redis, files, marks, earlier, settle } = options;
+  const { kind, job, jobId, token, stopper, redis, files, marks, earlier, keep, settle } = options;
   const spec = JOBS[kind];
   const queued = parseEnvelope(kind, job.data);
   const emitter = createJobEmitter({
@@ -70,11 +72,12 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
   const run: JobRun = { hasRun: earlier !== undefined, consumed: undefined };
   try {
     const output = spec.output.parse(await attempt(options, queued, run, emitter.emit));
-    const returned = 'inline' in queued.input ? output : await storeOutput(files, jobId, output);
+    const stored = 'inline' in queued.input ? undefined : await storeOutput(files, jobId, output);
+    if (stored !== undefined) await keep([stored, ...spec.assetsOf(output)]);
     await emitter.flush();
     await settle(run, undefined);
     await keepEnd(redis, job, { error: undefined, reason: null });
-    return { output, returned };
+    return { output, returned: stored?.id ?? output };
   } catch (thrown) {
     const putBack = spec.work === 'free' && !emitter.hasEmitted;
     if (stopper.signal.reason instanceof WorkerStopping && putBack) {
@@ -85,13 +88,24 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     const isHeard = emitter.hasEmitted || hasEmitted(job);
     const again = !isHeard && retryDelayMs(error, job.attemptsMade + 1, spec) !== undefined;
     if (!again) await settle(run, error);
-    if (mayBeRequeued(error, spec) && 'inputId' in queued.input) await marks.clear(queued.input.inputId);
+    // Another's mark says what that one did. One that stays by mistake lets the next attempt end as `outcome_unknown`.
+    if (earlier === undefined && mayBeRequeued(error, spec) && 'inputId' in queued.input)
+      await marks.clear(queued.input.inputId).catch(() => undefined);
     const reason = await storeFailure(files, jobId, error);
     if (!again) await keepEnd(redis, job, { error, reason });
-    const failure = again ? new Error(reason) : new UnrecoverableError(reason);
-    failure.cause = error;
-    throw failure;
+    throw failureWith(error, again ? Error : UnrecoverableError, reason);
   }
+}
+
+/** A failure as BullMQ keeps it. */
+function failureWith(
+  error: GatewayError,
+  Failure: new (reason: string) => Error,
+  reason = encodeFailure(error),
+): Error {
+  const failure = new Failure(reason);
+  failure.cause = error;
+  return failure;
 }
 
 async function attempt<Kind extends JobKind>(
@@ -119,6 +133,7 @@ async function attempt<Kind extends JobKind>(
     return output;
   }
   using _held = await memory.take(spec.bytesOf(input), stopper.signal);
+  await using _files = await files.uploads.borrow(spec.uploadsOf(input));
   if ('inputId' in stored) {
     const isFirst = await marks.begin(stored.inputId, workerId);
     // Two workers were given it, by a Redis that came back with an older state.
@@ -146,13 +161,20 @@ export interface EarlierRun {
   readonly workerId: string | undefined;
 }
 
-/** Such an attempt at a job that is being taken again; undefined where the work has certainly not begun. */
+/**
+ * Such an attempt at a job that is being taken again; undefined where the work has certainly not begun.
+ *
+ * @throws {Error} as BullMQ takes it, where that cannot be read now: nothing has been done, and nothing is known
+ */
 export async function earlierRun(
   job: Job,
   { input, marksBegin }: Pick<QueuedJob, 'input' | 'marksBegin'>,
   marks: BegunMarks,
 ): Promise<EarlierRun | undefined> {
-  const workerId = 'inputId' in input ? await marks.begunBy(input.inputId) : undefined;
+  const mark = 'inputId' in input ? marks.begunBy(input.inputId) : undefined;
+  const workerId = await mark?.catch((thrown: unknown) => {
+    throw failureWith(toJobError(thrown), Error);
+  });
   if (workerId !== undefined) return { workerId };
   return wasInterrupted(job) && marksBegin === undefined ? { workerId } : undefined;
 }

@@ -13,9 +13,11 @@ test('assets outlive every URL that was given out for them, uploads every job', 
   });
   const now = 1_800_000_000_000;
   const sweeping = startSweeping({
+    results: { sweep: async () => 0 },
     assets: remember('assets'),
     uploads: remember('uploads'),
     now: () => now,
+    onSwept: () => undefined,
     onError: () => undefined,
   });
   sweeping.close();
@@ -29,12 +31,28 @@ test('a sweep that fails is told and tried again, no more', async () => {
   const failed = new Error('no disk');
   const sweep = () => Promise.reject(failed);
   const sweeping = startSweeping({
+    results: { sweep },
     assets: { sweep },
     uploads: { sweep },
     now: Date.now,
+    onSwept: () => undefined,
     onError: (error) => told.push(error),
   });
   sweeping.close();
   await new Promise((resolve) => setImmediate(resolve));
-  expect(told).toEqual([failed, failed]);
+  expect(told).toEqual([failed, failed, failed]);
+});
+
+test('what was deleted is told, and nothing where nothing was', async () => {
+  const told: unknown[] = [];
+  startSweeping({
+    results: { sweep: async () => 2 },
+    assets: { sweep: async () => 0 },
+    uploads: { sweep: async () => 1 },
+    now: Date.now,
+    onSwept: (counts) => told.push(counts),
+    onError: (error) => told.push(error),
+  }).close();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(told).toEqual([{ results: 2 }, { uploads: 1 }]);
 });

@@ -1,50 +1,137 @@
 import { randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeFolder, sweepFolder } from './file-area.ts';
+import type { AssetStore, AssetStores } from '@gateway/assets/asset-store';
+import { openFolderStore } from '@gateway/assets/folder-store';
+import { GatewayError } from '@gateway/contracts/gateway-error';
 
-/** What jobs are given: the files of requests, from their arrival, and inputs, until their job ends. Shared by services and workers. */
+/**
+ * What jobs are given: the files of requests, from their arrival, and inputs, until their job ends. A file is written and read on
+ * the machine that needs it; in between it lies where services and workers share files.
+ */
 export interface UploadStore {
-  /** Where a service writes them, under names of `newId`. */
+  /** Where this process writes and reads files, under names of `newId`. */
   readonly folder: string;
   newId(): string;
-  /** For the input of a job: its request without the files. */
-  newInputId(): string;
+  /** Where a file lies on this machine: from its arrival until it is shared, and while it is borrowed. */
   pathOf(uploadId: string): string;
-  /** Where is noted that an input's job has begun; deleted with the input. */
-  begunPathOf(inputId: string): string;
-  /** Deletes what is there. */
-  delete(...uploadIds: string[]): Promise<void>;
+  /**
+   * Lets workers on other machines have files that lie here. From then on they are theirs.
+   *
+   * @throws {GatewayError} `storage_full`, `service_unavailable`
+   */
+  share(uploadIds: readonly string[]): Promise<void>;
+  /**
+   * Brings files that were shared to this machine, until what is returned is disposed of.
+   *
+   * @throws {GatewayError} `internal` for one that is not there, `storage_full`, `service_unavailable`
+   */
+  borrow(uploadIds: readonly string[]): Promise<AsyncDisposable>;
+  /** Keeps the input of a job, which is its request without the files. Resolves to its id. @throws {GatewayError} as `share` */
+  putInput(input: string): Promise<string>;
+  /** Undefined for one that is not there. */
+  readInput(inputId: string): Promise<string | undefined>;
+  /** What is noted beside an input; it is deleted with the input. */
+  readonly notes: Pick<AssetStore, 'putNew' | 'open' | 'delete'>;
+  /** Under which something is noted there: that the input's job has begun. */
+  begunIdOf(inputId: string): string;
+  /** Deletes what is there, files and inputs, here and where they are shared. */
+  delete(...ids: string[]): Promise<void>;
   /** Deletes what has been forgotten: files written before this time, in Unix milliseconds. Resolves to how many. */
   sweep(olderThanMs: number): Promise<number>;
 }
 
 const ID = /^(upload|input)_[0-9a-f]{32}$/;
 
-/** @param dataDir GATEWAY_DATA_DIR; the files lie in its folders `uploads` and `inputs`, which are made if need be */
-export async function openUploadStore(dataDir: string): Promise<UploadStore> {
-  const folder = join(dataDir, 'uploads');
-  const inputs = join(dataDir, 'inputs');
-  await makeFolder(folder);
-  await makeFolder(inputs);
-  const pathOf = (uploadId: string) => {
-    const [, kind] = ID.exec(uploadId) ?? [];
-    if (kind === undefined) throw new Error('not an upload id');
-    return join(kind === 'input' ? inputs : folder, uploadId);
-  };
-  const begunPathOf = (inputId: string) => `${pathOf(inputId)}.begun`;
+/** @param dataDir GATEWAY_DATA_DIR; its folder `uploads` holds what this machine works on where files are not shared as files */
+export async function openUploadStore(stores: AssetStores, dataDir: string): Promise<UploadStore> {
+  const inputs = await stores.open('inputs');
+  const shared = await stores.open('uploads');
+  const sharedFolder = stores.folderOf('uploads');
+  const folder = sharedFolder ?? join(dataDir, 'uploads');
+  const here = await openFolderStore(folder);
+  /** Those that nobody but this process knows. */
+  const unshared = new Set<string>();
+
+  const pathOf = (id: string) => join(folder, checked(id, 'upload'));
+  const begunIdOf = (inputId: string) => `${checked(inputId, 'input')}-begun`;
   const newId = (kind: 'upload' | 'input') => `${kind}_${randomBytes(16).toString('hex')}`;
+  const removeHere = (ids: readonly string[]) =>
+    Promise.all(ids.map((id) => rm(pathOf(id), { force: true })));
+
+  const share = async (id: string) => {
+    if (sharedFolder === undefined) {
+      await shared.put(id, createReadStream(pathOf(id)));
+      await removeHere([id]);
+    }
+    unshared.delete(id);
+  };
+  const borrow = async (id: string) => {
+    const asset = await shared.open(checked(id, 'upload'));
+    if (asset === undefined) throw missing(id);
+    await here.put(id, asset.stream(), { isDurable: false });
+  };
+
   return {
     folder,
-    newId: () => newId('upload'),
-    newInputId: () => newId('input'),
-    pathOf,
-    begunPathOf,
-    delete: async (...uploadIds) => {
-      const paths = uploadIds.flatMap((uploadId) => [pathOf(uploadId), begunPathOf(uploadId)]);
-      await Promise.all(paths.map((path) => rm(path, { force: true })));
+    newId: () => {
+      const id = newId('upload');
+      unshared.add(id);
+      return id;
     },
-    sweep: async (olderThanMs) =>
-      (await sweepFolder(folder, olderThanMs)) + (await sweepFolder(inputs, olderThanMs)),
+    pathOf,
+    share: async (ids) => {
+      for (const id of ids) await share(id);
+    },
+    borrow: async (ids) => {
+      if (sharedFolder !== undefined) return { [Symbol.asyncDispose]: async () => undefined };
+      const giveBack = async () => void (await removeHere(ids));
+      try {
+        for (const id of ids) await borrow(id);
+      } catch (error) {
+        await giveBack();
+        throw error;
+      }
+      return { [Symbol.asyncDispose]: giveBack };
+    },
+    putInput: async (input) => {
+      // Lost with the machine, it lets its job fail before anything has been paid.
+      const { id } = await inputs.put(newId('input'), Buffer.from(input), { isDurable: false });
+      return id;
+    },
+    readInput: async (id) => (await (await inputs.open(checked(id, 'input')))?.bytes())?.toString(),
+    notes: inputs,
+    begunIdOf,
+    delete: async (...ids) => {
+      const files = ids.filter((id) => kindOf(id) === 'upload');
+      await removeHere(files);
+      await shared.delete(...files.filter((id) => !unshared.delete(id)));
+      const given = ids.filter((id) => kindOf(id) === 'input');
+      await inputs.delete(...given, ...given.map(begunIdOf));
+    },
+    sweep: async (olderThanMs) => {
+      const areas = sharedFolder === undefined ? [here, shared, inputs] : [shared, inputs];
+      const counts = await Promise.all(areas.map((area) => area.sweep(olderThanMs)));
+      return counts.reduce((sum, count) => sum + count, 0);
+    },
   };
 }
+
+/** @throws {Error} for anything but an id, which is our own mistake */
+function kindOf(id: string): string {
+  const [, kind] = ID.exec(id) ?? [];
+  if (kind === undefined) throw new Error('not an upload id');
+  return kind;
+}
+
+function checked(id: string, kind: 'upload' | 'input'): string {
+  if (kindOf(id) !== kind) throw new Error('not an upload id');
+  return id;
+}
+
+const missing = (id: string): GatewayError =>
+  new GatewayError('internal', {
+    message: 'A file of the request cannot be found. Report the request id.',
+    cause: new Error(`no upload ${id}: do the service and its workers have the same ASSETS_URL?`),
+  });

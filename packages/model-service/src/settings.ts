@@ -1,3 +1,4 @@
+import { isAssetsUrl } from '@gateway/assets/open-asset-stores';
 import { MeterSettings, ProcessSettings, setting } from '@gateway/service-kit/config';
 import { z } from 'zod';
 
@@ -19,8 +20,34 @@ export const ModelServiceSettings = ModelSettings.extend({
 });
 export type ModelServiceSettings = z.infer<typeof ModelServiceSettings>;
 
+/** Where jobs' files lie. Services and workers of one kind have the same. */
+export const FileSettings = z.object({
+  /** `s3://bucket/prefix`, or a folder. Absent: `GATEWAY_DATA_DIR`, which they share then. */
+  ASSETS_URL: z.string().refine(isAssetsUrl, 'must be s3://bucket/prefix or a folder').optional(),
+  /** Where callers reach the S3 store: images are then fetched from there. Absent: from the gateway. */
+  ASSETS_PUBLIC_ENDPOINT: setting.url().optional(),
+  /** Where an S3 store listens that is not Amazon's. */
+  AWS_ENDPOINT_URL_S3: setting.url().optional(),
+  AWS_ENDPOINT_URL: setting.url().optional(),
+  /** The S3 store's. Absent: as the AWS files say, or `us-east-1` at a store that is not Amazon's. */
+  AWS_REGION: z.string().optional(),
+});
+export type FileSettings = z.infer<typeof FileSettings>;
+
+const GIBIBYTE = 1024 ** 3;
+
+/** What every service reads that queues jobs. */
+export const JobQueueSettings = FileSettings.extend({
+  /** Jobs that may wait before callers are refused. */
+  QUEUE_MAX_WAITING: setting.integer(1000, { min: 1 }),
+  /** Bytes of results that are kept for a key which has no limit of its own. */
+  RESULT_BYTES_PER_KEY: setting.integer(10 * GIBIBYTE, { min: 1 }),
+});
+export type JobQueueSettings = z.infer<typeof JobQueueSettings>;
+
 /** What every worker reads. */
 export const JobWorkerSettings = ModelSettings.extend({
+  ...FileSettings.shape,
   /** Jobs that this process runs at a time. */
   WORKER_CONCURRENCY: setting.integer(8, { min: 1 }),
   /** What its jobs may hold in memory together, in bytes, as estimated before they begin. */

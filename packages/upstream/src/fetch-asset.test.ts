@@ -1,9 +1,16 @@
 import type { ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Channel } from './configuration/configuration.ts';
 import { fetchAsset } from './fetch-asset.ts';
+import type { FetchedBody } from './fetch-url.ts';
 import { startProvider, startUpstream } from './provider-for-tests.ts';
 import { isPublicAddress } from './public-address.ts';
+
+const readWhole = async ({ chunks, contentType }: FetchedBody) => ({
+  text: (await buffer(chunks)).toString(),
+  contentType,
+});
 
 const channelAt = async (origin: string): Promise<Channel> => {
   const upstream = await startUpstream({ one: { origin } });
@@ -51,12 +58,10 @@ test.for([
 
 test("a result on the channel's own origin is fetched, without the channel's key", async () => {
   const provider = await startProvider(image);
-  const asset = await fetchAsset({
-    url: `${provider.origin}/files/a.png?sig=1`,
-    channel: await channelAt(provider.origin),
-    maxBytes: 100,
-  });
-  expect(asset.bytes.toString()).toBe('png');
+  const channel = await channelAt(provider.origin);
+  const url = `${provider.origin}/files/a.png?sig=1`;
+  const asset = await fetchAsset({ url, channel, maxBytes: 100 }, readWhole);
+  expect(asset.text).toBe('png');
   expect(asset.contentType).toBe('image/png');
   expect(provider.requests[0]?.url).toBe('/files/a.png?sig=1');
   expect(JSON.stringify(provider.requests[0]?.headers)).not.toContain('secret');
@@ -85,7 +90,7 @@ test.for(REFUSED)('%s of another origin is refused without a connection', async 
   const other = await startProvider(image);
   const channel = await channelAt('http://channel.invalid:1');
   const url = pattern.replace('PORT', new URL(other.origin).port);
-  const fetched = fetchAsset({ url, channel, maxBytes: 100 });
+  const fetched = fetchAsset({ url, channel, maxBytes: 100 }, readWhole);
   await expect(fetched).rejects.toMatchObject({ code: 'upstream_failed', source: 'upstream' });
   await expect(fetched).rejects.not.toMatchObject({ message: expect.stringContaining('127.0.0.1') });
   expect(other.connections).toBe(0);
@@ -97,7 +102,9 @@ test('a redirect from a trusted origin to another private one is refused', async
     response.writeHead(302, { location: `${other.origin}/secret` }).end(),
   );
   const channel = await channelAt(provider.origin);
-  await expect(fetchAsset({ url: `${provider.origin}/a`, channel, maxBytes: 100 })).rejects.toMatchObject({
+  await expect(
+    fetchAsset({ url: `${provider.origin}/a`, channel, maxBytes: 100 }, readWhole),
+  ).rejects.toMatchObject({
     code: 'upstream_failed',
   });
   expect(other.connections).toBe(0);
@@ -110,8 +117,9 @@ test('redirects within the trusted origin are followed, but not for ever', async
       response.writeHead(302, { location: url === '/loop' ? '/loop' : `/${Number(url.slice(1)) + 1}` }).end();
   });
   const channel = await channelAt(provider.origin);
-  const fetchOf = (path: string) => fetchAsset({ url: `${provider.origin}${path}`, channel, maxBytes: 100 });
-  expect((await fetchOf('/0')).bytes.toString()).toBe('png');
+  const fetchOf = (path: string) =>
+    fetchAsset({ url: `${provider.origin}${path}`, channel, maxBytes: 100 }, readWhole);
+  expect((await fetchOf('/0')).text).toBe('png');
   await expect(fetchOf('/loop')).rejects.toMatchObject({ code: 'upstream_failed' });
   expect(provider.requests.length).toBeLessThan(10);
 });
@@ -123,7 +131,7 @@ test('a result that is too large is broken off, declared or not', async () => {
       response.write('x'.repeat(150));
     });
     const channel = await channelAt(provider.origin);
-    const fetched = fetchAsset({ url: provider.origin, channel, maxBytes: 100 });
+    const fetched = fetchAsset({ url: provider.origin, channel, maxBytes: 100 }, readWhole);
     await expect(fetched).rejects.toMatchObject({ code: 'upstream_failed' });
     await provider.left;
   }
@@ -132,7 +140,7 @@ test('a result that is too large is broken off, declared or not', async () => {
 test('a server that answers with an error, or not at all, leads to an error', async () => {
   const provider = await startProvider((response) => response.writeHead(403).end());
   const channel = await channelAt(provider.origin);
-  await expect(fetchAsset({ url: provider.origin, channel, maxBytes: 9 })).rejects.toMatchObject({
+  await expect(fetchAsset({ url: provider.origin, channel, maxBytes: 9 }, readWhole)).rejects.toMatchObject({
     code: 'upstream_failed',
   });
   const silent = await startProvider(() => undefined);
@@ -141,7 +149,9 @@ test('a server that answers with an error, or not at all, leads to an error', as
   });
   const impatient = upstream.configuration.channels.get('one');
   if (impatient === undefined) throw new Error('no channel');
-  await expect(fetchAsset({ url: silent.origin, channel: impatient, maxBytes: 9 })).rejects.toMatchObject({
+  await expect(
+    fetchAsset({ url: silent.origin, channel: impatient, maxBytes: 9 }, readWhole),
+  ).rejects.toMatchObject({
     code: 'upstream_timeout',
   });
 });
@@ -151,7 +161,7 @@ test('a caller who leaves ends the fetch', async () => {
   const provider = await startProvider(() => caller.abort());
   const channel = await channelAt(provider.origin);
   const options = { url: provider.origin, channel, maxBytes: 9, signal: caller.signal };
-  await expect(fetchAsset(options)).rejects.toMatchObject({ code: 'client_closed_request' });
+  await expect(fetchAsset(options, readWhole)).rejects.toMatchObject({ code: 'client_closed_request' });
   await provider.left;
   onTestFinished(() => caller.abort());
 });

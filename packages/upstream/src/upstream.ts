@@ -1,7 +1,8 @@
 import { type Candidate, type CandidateQuery, createCatalog, type ResolvedModel } from './catalog.ts';
 import { ChannelClients } from './channel-clients.ts';
 import type { Configuration, Model } from './configuration/configuration.ts';
-import { type Asset, type AssetOptions, fetchAsset } from './fetch-asset.ts';
+import { type AssetOptions, fetchAsset } from './fetch-asset.ts';
+import type { FetchedBody } from './fetch-url.ts';
 import type { Attempt, Reply } from './reply.ts';
 import { type SendOptions, send } from './send.ts';
 
@@ -26,7 +27,7 @@ export interface Upstream {
   /** Asks candidates until one begins to answer. Throws a `GatewayError`. */
   send(options: SendOptions): Promise<Reply>;
   /** Fetches what a provider's result links to. Throws a `GatewayError`. */
-  fetchAsset(options: AssetOptions): Promise<Asset>;
+  fetchAsset<Result>(options: AssetOptions, read: (body: FetchedBody) => Promise<Result>): Promise<Result>;
   /** From now on another configuration holds. Requests that have begun end under the old one. */
   replace(configuration: Configuration): void;
   /** Takes no more requests; resolves when those in flight have ended. */

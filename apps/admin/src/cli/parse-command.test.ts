@@ -35,7 +35,7 @@ test.for([
 
 const OF_ALL =
   'Limits are requestsPerMinute, tokensPerMinute, imagesPerMinute, audioSecondsPerMinute, concurrentRequests, ' +
-  'concurrentJobs, jobWeight, jobPriority';
+  'concurrentJobs, jobWeight, jobPriority, keptResultBytes';
 const OF_MODELS = 'Limits are requestsPerMinute, tokensPerMinute, imagesPerMinute, audioSecondsPerMinute.';
 
 test.for([

@@ -29,7 +29,7 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
     what keys and teams may use (create and update):
       --limit NAME=COUNT requestsPerMinute, tokensPerMinute, imagesPerMinute, audioSecondsPerMinute or
                          concurrentRequests; may be repeated. For keys also concurrentJobs, jobWeight (1 to 100) and
-                         jobPriority (0 first to 9 last; default 5)
+                         jobPriority (0 first to 9 last; default 5) and keptResultBytes
       --model-limit PATTERN:NAME=COUNT
                          such a limit per minute for some models only: gpt-*:tokensPerMinute=1000; may be repeated
       --budget USD       what they may spend

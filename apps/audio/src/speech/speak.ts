@@ -1,7 +1,8 @@
+import { assetId } from '@gateway/assets/asset-id';
+import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { SpeechOutput } from '@gateway/contracts/jobs';
 import { SpeechRequest } from '@gateway/contracts/openai/speech';
-import { type AssetStore, assetId } from '@gateway/jobs/asset-store';
 import type { JobAct } from '@gateway/jobs/job-act';
 import { readOutput } from '@gateway/jobs/job-files';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';

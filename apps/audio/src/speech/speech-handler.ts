@@ -1,8 +1,8 @@
+import type { AssetStore } from '@gateway/assets/asset-store';
 import type { SpeechOutput } from '@gateway/contracts/jobs';
 import { DEFAULT_SPEECH_FORMAT, SpeechRequest } from '@gateway/contracts/openai/speech';
 import type { UsageOutcome, UsageResult } from '@gateway/contracts/usage-record';
 import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage-without-reply';
-import type { AssetStore } from '@gateway/jobs/asset-store';
 import { answerJob } from '@gateway/model-service/jobs/answer-job';
 import { fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
 import { type JobWishes, wishesOf } from '@gateway/model-service/jobs/job-wishes';

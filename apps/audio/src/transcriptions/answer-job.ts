@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import type { TranscriptionOutput } from '@gateway/contracts/jobs';
+import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { showJob } from '@gateway/model-service/jobs/answer-job';
 import type { SubmittedJob } from '@gateway/model-service/jobs/submit-job';
 import { endedRequest } from '@gateway/service-kit/ended-request';
@@ -43,8 +45,10 @@ export async function streamJob({ submitted, response, context }: AnswerOptions)
     const { durationSeconds, channel, costMicroUsd } = output;
     Object.assign(context.line, { channel, costMicroUsd });
     if (durationSeconds !== null) context.line.audioSeconds = durationSeconds;
-    if (streaming) response.end();
-    else writeTranscript(output, response, context);
+    if (streaming) {
+      response.once('finish', () => handle.delivered('whole'));
+      response.end();
+    } else handle.delivered(await writeTranscript(output, response, context));
   } catch (thrown) {
     const error = endedRequest(context) ?? toGatewayError(thrown);
     if (!streaming) throw error;
@@ -63,12 +67,12 @@ function beginStream({ channel }: StreamHead, response: ServerResponse, context:
   response.flushHeaders();
 }
 
-/** Answers with a whole transcript. */
-export function writeTranscript(
+/** Answers with a whole transcript. Resolves when the caller has got all of it. */
+export async function writeTranscript(
   output: TranscriptionOutput,
   response: ServerResponse,
   context: RequestContext,
-): void {
+): Promise<Delivery> {
   const { durationSeconds, channel, costMicroUsd } = output;
   Object.assign(context.line, { channel, costMicroUsd });
   if (durationSeconds !== null) context.line.audioSeconds = durationSeconds;
@@ -77,7 +81,8 @@ export function writeTranscript(
     'content-type': output.contentType,
     'content-length': Buffer.byteLength(output.body),
   });
-  response.end(output.body);
+  await pipeline([output.body], response);
+  return 'whole';
 }
 
 const headersOf = (channel: string, { requestId }: RequestContext) => ({

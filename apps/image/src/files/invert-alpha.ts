@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
+import { writeWhole } from '@gateway/assets/write-whole';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { writeWhole } from '@gateway/jobs/file-area';
 import { PNG } from 'pngjs';
 
 /**

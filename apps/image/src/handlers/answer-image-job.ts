@@ -51,6 +51,7 @@ async function streamJob({ service, kind, submitted, request, response }: Answer
     Object.assign(context.line, { channel, images: images.length, costMicroUsd });
     // What it emitted has gone, as it does soon after the end.
     if (!response.headersSent) for (const text of completedEvents(kind, output)) await send(text);
+    response.once('finish', () => handle.delivered('whole'));
     response.end();
   } catch (thrown) {
     const error = endedRequest(context) ?? toGatewayError(thrown);

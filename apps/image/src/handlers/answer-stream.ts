@@ -4,17 +4,17 @@ import type { UsageOutcome, UsageResult } from '@gateway/contracts/usage-record'
 import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage-without-reply';
 import type { DirectJob } from '@gateway/jobs/direct-job';
 import { newJobId } from '@gateway/jobs/job-keys';
-import { reserveRequest } from '@gateway/model-service/metered-request';
+import type { Delivery } from '@gateway/jobs/results/kept-results';
+import { reserveRequest, turnTakerOf } from '@gateway/model-service/metered-request';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
-import { CallerLeft, contextOf, identityOf } from '@gateway/service-kit/request-context';
-import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import { CallerLeft, contextOf } from '@gateway/service-kit/request-context';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Attempt } from '@gateway/upstream/reply';
 import type { Request, Response } from 'express';
-import { askForImages, readStreamable } from '../making/ask-upstream.ts';
-import type { Prepared } from '../making/generation-request.ts';
+import { askForImages, type Prepare, readStreamable } from '../making/ask-upstream.ts';
 import { createImageCollector, type ImageCollector } from '../making/image-collector.ts';
 import { streamingCandidates } from '../making/streaming-candidates.ts';
 import { estimateImages, type ImageOrder, usageOfImages } from '../metering/image-order.ts';
@@ -29,7 +29,7 @@ interface StreamOptions {
   readonly kind: Kind;
   readonly model: ResolvedModel;
   readonly order: ImageOrder;
-  readonly prepare: (candidate: Candidate) => Prepared | Promise<Prepared>;
+  readonly prepare: Prepare;
   readonly request: Request;
   readonly response: Response;
 }
@@ -57,7 +57,11 @@ export async function answerStream(options: StreamOptions): Promise<void> {
   };
   const failedAs = (): UsageOutcome => (context.signal.reason instanceof CallerLeft ? 'left' : 'failed');
 
-  const job = await beginJob(options);
+  const job = await beginJob(options).catch((thrown: unknown) => {
+    const error = toGatewayError(thrown);
+    settle('failed', usageOfFailure(estimate, error.code, []));
+    throw error;
+  });
   context.mayBePaid = true;
   const asked: Attempt[] = [];
   const { reply, dropped } = await askForImages({
@@ -90,11 +94,14 @@ export async function answerStream(options: StreamOptions): Promise<void> {
     return usage.costMicroUsd;
   };
   const keep = (costMicroUsd: number | null) =>
-    job.complete({
-      ...{ channel, dropped: [...dropped], costMicroUsd, responseFormat: 'b64_json' },
-      upstreamAttempts: attempts,
-      nowMs: service.now(),
-    });
+    job.complete(
+      {
+        ...{ channel, dropped: [...dropped], costMicroUsd, responseFormat: 'b64_json' },
+        upstreamAttempts: attempts,
+        nowMs: service.now(),
+      },
+      failedAs() === 'left' ? null : 'whole',
+    );
 
   if (!isEventStream(reply.headers)) {
     const whole = await readStreamable(reply).catch((thrown: unknown) => {
@@ -135,20 +142,21 @@ export async function answerStream(options: StreamOptions): Promise<void> {
 interface StreamJob extends Pick<ImageCollector, 'take'> {
   /** Aborted when somebody cancels the job. */
   readonly signal: AbortSignal;
-  complete(end: Parameters<ImageCollector['finish']>[0]): void;
+  complete(end: Parameters<ImageCollector['finish']>[0], delivery: Delivery | null): void;
   fail(error: GatewayError): void;
 }
 
-/** Without Redis there is a stream, but no job. */
+/** Without Redis there is a stream, but no job. @throws {GatewayError} `result_quota_exhausted` */
 async function beginJob({ service, kind, model, request, response }: StreamOptions): Promise<StreamJob> {
   const { line } = contextOf(request);
-  const { keyId } = identityOf(request);
   const id = newJobId();
   let job: DirectJob<ImageOutput>;
   try {
-    job = await service.queue.beginDirect(kind, { id, keyId, model: model.name });
+    job = await service.queue.beginDirect(kind, { ...turnTakerOf(request), id, model: model.name });
   } catch (error) {
-    line['job.error'] = toGatewayError(error).code;
+    const { code } = toGatewayError(error);
+    if (code === 'result_quota_exhausted') throw error;
+    line['job.error'] = code;
     return {
       signal: new AbortController().signal,
       take: () => undefined,
@@ -163,10 +171,10 @@ async function beginJob({ service, kind, model, request, response }: StreamOptio
   return {
     signal: job.signal,
     take: collector.take,
-    complete: (end) =>
+    complete: (end, delivery) =>
       void collector
         .finish(end)
-        .then(job.complete)
+        .then((output) => job.complete(output, delivery))
         .catch((error: unknown) => fail(toGatewayError(error))),
     fail,
   };

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { openAssetStore } from '@gateway/jobs/asset-store';
+import { openJobStores } from '@gateway/jobs/job-stores';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { expect, test } from 'vitest';
 import { renderReply } from './render-reply.ts';
@@ -12,7 +12,7 @@ const service = {
 
 test('large images are encoded piece by piece into the same base64, whatever their length', async () => {
   const folder = await temporaryFolder();
-  const assets = await openAssetStore(folder.path);
+  const { assets } = await openJobStores({ dataDir: folder.path });
   const contents = [
     randomBytes(200_000),
     randomBytes(200_001),

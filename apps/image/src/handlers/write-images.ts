@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
+import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { contextOf } from '@gateway/service-kit/request-context';
 import type { Request, Response } from 'express';
 import { commonHeaders } from './common-headers.ts';
@@ -15,18 +16,19 @@ interface WriteOptions {
   readonly response: Response;
 }
 
-/** Answers with what a job made; its URLs are signed now. */
+/** Answers with what a job made; its URLs are signed now. Resolves when the caller has got all of it. */
 export async function writeImages({
   service,
   output,
   format,
   request,
   response,
-}: WriteOptions): Promise<void> {
+}: WriteOptions): Promise<Delivery> {
   const context = contextOf(request);
   const { channel, upstreamAttempts, images, costMicroUsd } = output;
   Object.assign(context.line, { channel, images: images.length, attempts: upstreamAttempts, costMicroUsd });
   const reply = Readable.from(renderReply(service, output, format), { objectMode: false });
   response.setHeaders(new Headers({ 'content-type': 'application/json', ...commonHeaders(context, output) }));
   await pipeline(reply, response);
+  return format === 'url' ? 'by URL' : 'whole';
 }

@@ -8,12 +8,15 @@ import type { Upstream } from '@gateway/upstream/upstream';
 import type { Prepared } from './generation-request.ts';
 
 /** Ten images of the largest size, in base64. */
-const MAX_REPLY_BYTES = 400 * 1024 * 1024;
+export const MAX_REPLY_BYTES = 400 * 1024 * 1024;
+
+export type Prepare = (candidate: Candidate) => Prepared | GatewayError | Promise<Prepared | GatewayError>;
 
 interface AskOptions {
   readonly upstream: Upstream;
   readonly candidates: readonly Candidate[];
-  readonly prepare: (candidate: Candidate) => Prepared | Promise<Prepared>;
+  /** An error says why this candidate cannot be asked. */
+  readonly prepare: Prepare;
   readonly streamed: boolean;
   readonly signal: AbortSignal;
   readonly onAttempt?: (attempt: Attempt) => void;
@@ -33,6 +36,7 @@ export async function askForImages({
     candidates,
     request: async (candidate) => {
       const prepared = await prepare(candidate);
+      if (prepared instanceof GatewayError) return prepared;
       dropped = [...new Set(prepared.dropped)];
       return prepared.request;
     },

@@ -1,5 +1,6 @@
+import { assetId } from '@gateway/assets/asset-id';
+import type { AssetStore } from '@gateway/assets/asset-store';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
-import { type AssetStore, assetId } from '@gateway/jobs/asset-store';
 import { z } from 'zod';
 import { imageTypeOf } from '../files/image-type.ts';
 import { storedEvent } from '../stream/job-events.ts';
@@ -39,7 +40,7 @@ export function createImageCollector({ assets, jobId, emit }: CollectorOptions):
   const images: ImageOutput['images'] = [];
   let members: ImageOutput['members'] = {};
   let createdAt: number | undefined;
-  const partialAssetIds: string[] = [];
+  const partialImages: { assetId: string; sizeBytes: number }[] = [];
   let last = Promise.resolve();
 
   const store = async (data: string): Promise<void> => {
@@ -51,9 +52,9 @@ export function createImageCollector({ assets, jobId, emit }: CollectorOptions):
     const bytes = Buffer.from(base64, 'base64');
     const contentType = imageTypeOf(bytes);
     if (contentType === undefined) throw badReply('The upstream sent something that is no image.');
-    const index = isPartial ? `partial-${partialAssetIds.length}` : images.length;
+    const index = isPartial ? `partial-${partialImages.length}` : images.length;
     const { id, sizeBytes } = await assets.put(assetId(jobId, index, contentType), bytes);
-    if (isPartial) partialAssetIds.push(id);
+    if (isPartial) partialImages.push({ assetId: id, sizeBytes });
     else {
       const { created_at: created, ...said } = rest;
       createdAt = created ?? createdAt;
@@ -78,7 +79,7 @@ export function createImageCollector({ assets, jobId, emit }: CollectorOptions):
         images,
         members,
         dropped: [...dropped],
-        ...(partialAssetIds.length > 0 && { partialAssetIds }),
+        ...(partialImages.length > 0 && { partialImages }),
       };
     },
   };

@@ -9,13 +9,14 @@ import type { Reply } from '@gateway/upstream/reply';
 import { estimateImages, usageOfImages } from '../metering/image-order.ts';
 import { orderOfJob } from '../metering/job-order.ts';
 import { eventsOfReply, imageStream } from '../stream/image-events.ts';
-import { askForImages, modelOfJob, readImagesReply, readStreamable } from './ask-upstream.ts';
+import { askForImages, modelOfJob, type Prepare, readStreamable } from './ask-upstream.ts';
 import { editRequest } from './edit-request.ts';
-import { generationRequest, type Prepared } from './generation-request.ts';
+import { generationRequest } from './generation-request.ts';
 import { createImageCollector } from './image-collector.ts';
 import type { ImageMaker } from './image-maker.ts';
 import { openMasks } from './mask-for.ts';
-import { storeImages } from './store-images.ts';
+import { receiveImages } from './receive-images.ts';
+import { storeImage, storeImages } from './store-images.ts';
 import { streamingCandidates } from './streaming-candidates.ts';
 
 type Job = Pick<JobContext, 'jobId' | 'signal' | 'consumed' | 'emit'>;
@@ -55,7 +56,7 @@ interface MakeOptions {
   readonly maker: ImageMaker;
   readonly input: Input;
   readonly model: ResolvedModel;
-  readonly prepare: (candidate: Candidate) => Prepared | Promise<Prepared>;
+  readonly prepare: Prepare;
   readonly job: Job;
 }
 
@@ -74,14 +75,23 @@ async function make({ maker, input, model, prepare, job }: MakeOptions): Promise
   });
   const asked = { channel: reply.candidate.channel.name, attempts: reply.attempts.length };
   job.consumed({ ...estimateImages(model, order), ...asked });
-  const { price } = model;
-  const { responseFormat } = input;
   if (input.stream) return collectImages({ maker, model, input, reply, dropped, job });
-  const images = await readImagesReply(reply);
-  const usage = usageOfImages({ price, order, images: images.data.length, said: [images], ...asked });
+  const { jobId } = job;
+  const received = await receiveImages(reply, (index, bytes) =>
+    storeImage(maker.assets, { jobId, index }, bytes),
+  );
+  const { price } = model;
+  const usage = usageOfImages({
+    price,
+    order,
+    images: received.images.data.length,
+    said: [received.images],
+    ...asked,
+  });
   job.consumed(usage);
   const { costMicroUsd } = usage;
-  return storeImages({ maker, jobId: job.jobId, reply, images, dropped, costMicroUsd, responseFormat });
+  const { responseFormat } = input;
+  return storeImages({ maker, jobId, reply, received, dropped, costMicroUsd, responseFormat });
 }
 
 interface CollectOptions extends Pick<MakeOptions, 'maker' | 'model' | 'input' | 'job'> {

@@ -1,31 +1,70 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { assetId } from '@gateway/assets/asset-id';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
-import type { ImagesReply } from '@gateway/contracts/openai/images';
-import { assetId } from '@gateway/jobs/asset-store';
 import type { Channel } from '@gateway/upstream/configuration/configuration';
 import type { Reply } from '@gateway/upstream/reply';
 import { imageTypeOf } from '../files/image-type.ts';
 import { badReply } from './ask-upstream.ts';
 import type { ImageMaker } from './image-maker.ts';
+import type { ReceivedImages } from './receive-images.ts';
 
 const MAX_IMAGE_BYTES = 100 * 1024 * 1024;
 const FETCH_ATTEMPTS = 3;
 const FETCH_PAUSE_MS = 250;
-const DATA_URL = /^data:[^,]*;base64,/;
+/** By which an image is known. */
+const HEAD_BYTES = 1024;
+
+export type StoredImage = Omit<ImageOutput['images'][number], 'members'>;
+
+/**
+ * Stores an image of a job while its bytes come. Undefined where there are none.
+ *
+ * @throws {GatewayError} `upstream_failed` for what is no image, `storage_full`, `service_unavailable`
+ */
+export async function storeImage(
+  assets: ImageMaker['assets'],
+  { jobId, index }: { jobId: string; index: number },
+  bytes: AsyncIterable<Buffer>,
+): Promise<StoredImage | undefined> {
+  const { head, whole } = await readHead(bytes);
+  if (head.length === 0) return undefined;
+  const contentType = imageTypeOf(head);
+  if (contentType === undefined) throw badReply('The upstream sent something that is no image.');
+  const { id, sizeBytes } = await assets.put(assetId(jobId, index, contentType), whole);
+  return { assetId: id, contentType, sizeBytes };
+}
+
+async function readHead(
+  bytes: AsyncIterable<Buffer>,
+): Promise<{ head: Buffer; whole: AsyncIterable<Buffer> }> {
+  const chunks = bytes[Symbol.asyncIterator]();
+  let head = Buffer.alloc(0);
+  while (head.length < HEAD_BYTES) {
+    const next = await chunks.next();
+    if (next.done) break;
+    head = Buffer.concat([head, next.value]);
+  }
+  async function* whole() {
+    yield head;
+    for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
+  }
+  return { head, whole: whole() };
+}
 
 interface StoreOptions {
   readonly maker: Pick<ImageMaker, 'upstream' | 'assets' | 'now'>;
   readonly jobId: string;
   readonly reply: Reply;
-  readonly images: ImagesReply;
+  readonly received: ReceivedImages<StoredImage>;
   readonly dropped: readonly string[];
   readonly costMicroUsd: number | null;
   readonly responseFormat: ImageResponseFormat;
 }
 
 /**
- * Keeps what the upstream made. Not stopped by a caller who leaves, and no failure here may be repeated: it has been paid for.
+ * The output of a job whose images are stored, or lie with the upstream and are fetched now. Not stopped by a caller who leaves,
+ * and no failure here may be repeated: it has been paid for.
  *
  * @throws {GatewayError} `storage_full`, `upstream_failed` or `upstream_timeout` for a URL that cannot be fetched
  */
@@ -38,48 +77,55 @@ export async function storeImages(options: StoreOptions): Promise<ImageOutput> {
   }
 }
 
-async function store({ maker, jobId, reply, images, dropped, ...more }: StoreOptions): Promise<ImageOutput> {
-  const { data, created, ...members } = images;
+async function store({
+  maker,
+  jobId,
+  reply,
+  received,
+  dropped,
+  ...more
+}: StoreOptions): Promise<ImageOutput> {
+  if (received.failure !== undefined) throw received.failure.reason;
+  const { data, created, ...members } = received.images;
+  const { channel } = reply.candidate;
   const stored: ImageOutput['images'] = [];
-  for (const [index, { b64_json: base64, url, ...rest }] of data.entries()) {
-    const bytes = await bytesOf({ base64, url }, maker, reply.candidate.channel);
-    const contentType = imageTypeOf(bytes);
-    if (contentType === undefined) throw badReply('The upstream sent something that is no image.');
-    const { id, sizeBytes } = await maker.assets.put(assetId(jobId, index, contentType), bytes);
-    stored.push({ assetId: id, contentType, sizeBytes, members: rest });
+  for (const [index, { url, ...rest }] of data.entries()) {
+    const image =
+      received.kept.get(index) ?? (url ? await fetchImage(maker, { url, channel, jobId, index }) : undefined);
+    if (image === undefined) throw badReply('The upstream sent an entry without an image.');
+    stored.push({ ...image, members: rest });
   }
   return {
     created: Math.floor(created ?? maker.now() / 1000),
     images: stored,
     members,
     dropped: [...dropped],
-    channel: reply.candidate.channel.name,
+    channel: channel.name,
     upstreamAttempts: reply.attempts.length,
     costMicroUsd: more.costMicroUsd,
     responseFormat: more.responseFormat,
   };
 }
 
-async function bytesOf(
-  { base64, url }: { base64: string | null | undefined; url: string | null | undefined },
-  { upstream }: Pick<ImageMaker, 'upstream'>,
-  channel: Channel,
-): Promise<Buffer> {
-  if (base64) return Buffer.from(base64, 'base64');
-  if (!url) throw badReply('The upstream sent an entry without an image.');
-  const inline = DATA_URL.exec(url);
-  if (inline !== null) return Buffer.from(url.slice(inline[0].length), 'base64');
-  return fetchImage(upstream, url, channel);
+interface FetchOptions {
+  readonly url: string;
+  readonly channel: Channel;
+  readonly jobId: string;
+  readonly index: number;
 }
 
 /** Fetching costs nothing, unlike making, so it is tried more than once. */
-async function fetchImage(upstream: ImageMaker['upstream'], url: string, channel: Channel): Promise<Buffer> {
+async function fetchImage(
+  { upstream, assets }: Pick<ImageMaker, 'upstream' | 'assets'>,
+  { url, channel, ...place }: FetchOptions,
+): Promise<StoredImage | undefined> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const { bytes } = await upstream.fetchAsset({ url, channel, maxBytes: MAX_IMAGE_BYTES });
-      return bytes;
+      const read = ({ chunks }: { chunks: AsyncIterable<Buffer> }) => storeImage(assets, place, chunks);
+      return await upstream.fetchAsset({ url, channel, maxBytes: MAX_IMAGE_BYTES }, read);
     } catch (error) {
-      if (attempt === FETCH_ATTEMPTS) throw error;
+      const isFetching = error instanceof GatewayError && error.source === 'upstream' && error.retry;
+      if (attempt === FETCH_ATTEMPTS || !isFetching) throw error;
       await delay(attempt * FETCH_PAUSE_MS);
     }
   }

@@ -1,5 +1,5 @@
+import type { AssetStore } from '@gateway/assets/asset-store';
 import type { ImageOutput } from '@gateway/contracts/jobs';
-import type { AssetStore } from '@gateway/jobs/asset-store';
 import type { ExpandEvent } from '@gateway/model-service/jobs/job-events';
 import { z } from 'zod';
 import { encodeAsset } from '../making/encode-asset.ts';

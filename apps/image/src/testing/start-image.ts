@@ -1,6 +1,7 @@
-import { startMedia } from '@gateway/model-service/testing/start-media';
+import { type StoreLocation, startMedia } from '@gateway/model-service/testing/start-media';
 import OpenAI from 'openai';
 import { createImageService } from '../app.ts';
+import type { ReferenceFetching } from '../form/store-references.ts';
 import { imageActs } from '../making/make-images.ts';
 
 /** Channels to the stand-in provider, under keys of their own. */
@@ -27,16 +28,39 @@ models:
   chat-model: { kind: text, routes: [{ channel: one }] }
 `;
 
+interface StartOptions {
+  readonly maxWaiting?: number;
+  readonly jsonMaxBytes?: number;
+  readonly fetching?: ReferenceFetching;
+  /** Where jobs' files lie, if not in the data folder. */
+  readonly files?: StoreLocation;
+}
+
+const NO_FETCHING: ReferenceFetching = { privateOrigins: [], timeoutMs: 10_000 };
+
 export type TestImage = Awaited<ReturnType<typeof startImage>>;
 
 /** The image service and, if wanted, its worker, in this process, before a stand-in provider and a real Redis. */
-export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 } = {}) {
+export async function startImage({
+  maxWaiting = 1000,
+  jsonMaxBytes = 1_000_000,
+  fetching = NO_FETCHING,
+  files = {},
+}: StartOptions = {}) {
   const media = await startMedia({
     name: 'image',
     kinds: ['image.generation', 'image.edit'],
     maxWaiting,
+    files,
     configuration: configurationText,
-    service: (parts) => createImageService({ ...parts, jsonMaxBytes, maxJsonDepth: 128 }),
+    service: (parts) =>
+      createImageService({
+        ...parts,
+        jsonMaxBytes,
+        editJsonMaxBytes: 4_000_000,
+        fetching,
+        maxJsonDepth: 128,
+      }),
     acts: imageActs,
   });
   const { url, headersFor } = media;

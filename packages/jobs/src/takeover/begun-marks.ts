@@ -1,4 +1,3 @@
-import { open, readFile, rm, writeFile } from 'node:fs/promises';
 import type { UploadStore } from '../upload-store.ts';
 
 /**
@@ -14,34 +13,14 @@ export interface BegunMarks {
   clear(inputId: string): Promise<void>;
 }
 
-export function createBegunMarks({ begunPathOf }: Pick<UploadStore, 'begunPathOf'>): BegunMarks {
-  return {
-    begunBy: async (inputId) => {
-      try {
-        return await readFile(begunPathOf(inputId), 'utf8');
-      } catch (error) {
-        if (isErrorOf(error, 'ENOENT')) return undefined;
-        throw error;
-      }
-    },
-    begin: async (inputId, workerId) => {
-      try {
-        const file = await open(begunPathOf(inputId), 'wx');
-        try {
-          await writeFile(file, workerId);
-          await file.sync();
-        } finally {
-          await file.close();
-        }
-        return true;
-      } catch (error) {
-        if (isErrorOf(error, 'EEXIST')) return false;
-        throw error;
-      }
-    },
-    clear: (inputId) => rm(begunPathOf(inputId), { force: true }),
-  };
-}
-
-const isErrorOf = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code;
+export const createBegunMarks = ({
+  notes,
+  begunIdOf,
+}: Pick<UploadStore, 'notes' | 'begunIdOf'>): BegunMarks => ({
+  begunBy: async (inputId) => {
+    const mark = await notes.open(begunIdOf(inputId));
+    return mark && (await mark.bytes()).toString();
+  },
+  begin: (inputId, workerId) => notes.putNew(begunIdOf(inputId), Buffer.from(workerId)),
+  clear: (inputId) => notes.delete(begunIdOf(inputId)),
+});

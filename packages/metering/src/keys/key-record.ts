@@ -125,13 +125,19 @@ export const identityOf = (record: KeyRecord, team: TeamRecord | undefined): Ide
 
 /** What counts against the key; how its jobs are shared out is no limit of that sort. */
 export function accountOfKey({ id, limits, budget }: KeyRecord): Account {
-  const { concurrentJobs: _, jobWeight: _weight, jobPriority: _priority, ...counted } = limits;
+  const {
+    concurrentJobs: _,
+    jobWeight: _weight,
+    jobPriority: _priority,
+    keptResultBytes: _bytes,
+    ...counted
+  } = limits;
   return { owner: id, limits: counted, budget };
 }
 
 function jobShareOf({ limits }: KeyRecord): { jobShare?: JobShare } {
-  const { concurrentJobs, jobWeight, jobPriority } = limits;
-  const share = { concurrentJobs, jobWeight, jobPriority };
+  const { concurrentJobs, jobWeight, jobPriority, keptResultBytes } = limits;
+  const share = { concurrentJobs, jobWeight, jobPriority, keptResultBytes };
   return Object.values(share).some((value) => value !== undefined) ? { jobShare: share } : {};
 }
 

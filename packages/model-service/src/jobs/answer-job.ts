@@ -3,6 +3,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
 import type { JobHandle } from '@gateway/jobs/job-handle';
 import type { JobQueue } from '@gateway/jobs/job-queue';
+import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { contextOf, identityOf, type RequestContext } from '@gateway/service-kit/request-context';
 import { jobPath, publicJob } from './public-job.ts';
@@ -14,7 +15,7 @@ interface AnswerOptions<Output> {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** Answers with what waiting gives. */
-  readonly write: (output: Output) => void | Promise<void>;
+  readonly write: (output: Output) => Promise<Delivery>;
 }
 
 /**
@@ -36,7 +37,7 @@ export async function answerJob<Output>(options: AnswerOptions<Output>): Promise
     throw endedRequest(context) ?? error;
   });
   if (result === undefined) await accept(options);
-  else await write(result.output);
+  else handle.delivered(await write(result.output));
 }
 
 /** Says in the reply's headers and in the log line which job a request is done by. */

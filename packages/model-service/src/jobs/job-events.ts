@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
-import type { JobRecord } from '@gateway/jobs/job-envelope';
+import type { FoundJob } from '@gateway/jobs/find-job';
 import type { JobQueue } from '@gateway/jobs/job-queue';
 import { hasEnded } from '@gateway/jobs/job-record';
 import { contextOf } from '@gateway/service-kit/request-context';
@@ -16,7 +16,7 @@ interface EventsOptions<Kinds extends JobKind> {
   readonly queue: JobQueue<Kinds>;
   readonly expandEvent?: ExpandEvent;
   /** @throws {GatewayError} `object_not_found` */
-  readonly find: (request: Request) => Promise<JobRecord>;
+  readonly find: (request: Request) => Promise<FoundJob>;
 }
 
 const KEEP_ALIVE_MS = 15_000;
@@ -59,7 +59,7 @@ export function jobEventsHandler<Kinds extends JobKind>(options: EventsOptions<K
 }
 
 interface Following {
-  readonly record: JobRecord;
+  readonly record: FoundJob;
   readonly place: EventPlace | undefined;
   readonly request: Request;
   readonly response: Response;
@@ -111,7 +111,7 @@ async function* asItIs(frame: string): AsyncGenerator<string> {
 
 async function statusEvent<Kinds extends JobKind>(
   queue: JobQueue<Kinds>,
-  record: JobRecord,
+  record: FoundJob,
   id: string,
 ): Promise<string> {
   return `event: status\ndata: ${JSON.stringify(await publicJob(queue, record))}\nid: ${id}\n\n`;

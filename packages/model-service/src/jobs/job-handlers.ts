@@ -1,9 +1,10 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type JobArea, type JobKind, JobListQuery, type PublicJobList } from '@gateway/contracts/jobs';
 import type { JobOutput } from '@gateway/jobs/catalog';
-import type { JobRecord } from '@gateway/jobs/job-envelope';
+import type { FoundJob } from '@gateway/jobs/find-job';
 import type { JobQueue } from '@gateway/jobs/job-queue';
 import { hasEnded } from '@gateway/jobs/job-record';
+import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import { validate } from '@gateway/service-kit/validate';
 import type { Request, RequestHandler, Response } from 'express';
@@ -12,7 +13,11 @@ import { publicJob } from './public-job.ts';
 
 /** Writes the result of a finished job of each kind, as waiting for it would have given it. */
 export type ResultWriters<Kinds extends JobKind> = {
-  readonly [Kind in Kinds]: (output: JobOutput<Kind>, request: Request, response: Response) => Promise<void>;
+  readonly [Kind in Kinds]: (
+    output: JobOutput<Kind>,
+    request: Request,
+    response: Response,
+  ) => Promise<Delivery>;
 };
 
 interface JobHandlerOptions<Kinds extends JobKind> {
@@ -38,7 +43,7 @@ export function jobHandlers<Kinds extends JobKind>(
 ): Readonly<Record<string, RequestHandler>> {
   const { area, queue, writers, now } = options;
   const jobs = `/v1/${area}/jobs`;
-  const find = async (request: Request): Promise<JobRecord> => {
+  const find = async (request: Request): Promise<FoundJob> => {
     const { line } = contextOf(request);
     const record = await queue.find(String(request.params.id), identityOf(request).keyId);
     if (record === undefined) throw notFound();
@@ -70,14 +75,14 @@ export function jobHandlers<Kinds extends JobKind>(
 /** @throws {GatewayError} the job's own failure; `job_not_finished`, `job_cancelled`, `result_expired` */
 async function resultOf<Kinds extends JobKind>(
   { queue, writers, now }: Pick<JobHandlerOptions<Kinds>, 'queue' | 'writers' | 'now'>,
-  record: JobRecord,
+  record: FoundJob,
 ): Promise<(request: Request, response: Response) => Promise<void>> {
   const { status, error, expiresAtMs } = record;
   if (status === 'cancelled')
     throw new GatewayError('job_cancelled', 'The job was cancelled, so it has no result.');
   if (error !== null) throw GatewayError.deserialize(error);
   if (!hasEnded(record)) throw await notFinished(queue, record);
-  if (expiresAtMs !== null && expiresAtMs <= now()) throw expired();
+  if (expiresAtMs === null || expiresAtMs <= now()) throw expired();
   const kind = queue.kinds.find((known) => known === record.kind);
   if (kind === undefined) throw notFound();
   return async (request, response) => {
@@ -86,7 +91,7 @@ async function resultOf<Kinds extends JobKind>(
     });
     contextOf(request).mayBePaid = true;
     response.setHeader('x-gateway-job', record.id);
-    await writers[kind](output, request, response);
+    queue.delivered(record.id, await writers[kind](output, request, response));
   };
 }
 
@@ -101,7 +106,7 @@ async function listOf<Kinds extends JobKind>(
     const fits = record !== undefined && (status ?? record.status) === record.status;
     return pageOf(queue, fits ? [record] : [], { lastId: record?.id ?? null, hasMore: false });
   }
-  const found: JobRecord[] = [];
+  const found: FoundJob[] = [];
   let last = after;
   for (let seen = 0; seen < MAX_LOOKED_THROUGH; seen += LOOK_THROUGH_AT_ONCE) {
     const page = await queue.list({ area, keyId, after: last, count: LOOK_THROUGH_AT_ONCE });
@@ -121,7 +126,7 @@ async function listOf<Kinds extends JobKind>(
 
 async function pageOf<Kinds extends JobKind>(
   queue: JobQueue<Kinds>,
-  records: readonly JobRecord[],
+  records: readonly FoundJob[],
   { lastId, hasMore }: { lastId: string | null; hasMore: boolean },
 ): Promise<PublicJobList> {
   return {
@@ -144,7 +149,7 @@ const notFound = (): GatewayError =>
 
 async function notFinished(
   queue: Pick<JobQueue<JobKind>, 'positionOf'>,
-  { id, keyId, status }: JobRecord,
+  { id, keyId, status }: FoundJob,
 ): Promise<GatewayError> {
   const waiting = status === 'queued' ? await queue.positionOf(id, keyId) : undefined;
   return new GatewayError('job_not_finished', {

@@ -1,26 +1,26 @@
+import type { AssetStore } from '@gateway/assets/asset-store';
 import type { JobKind } from '@gateway/contracts/jobs';
-import { type AssetStore, openAssetStore } from '@gateway/jobs/asset-store';
 import { createJobQueue, type JobQueue } from '@gateway/jobs/job-queue';
-import { openUploadStore, type UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { ModelAccess } from '../open-model-access.ts';
-import type { ModelSettings } from '../settings.ts';
-
-type QueueSettings = ModelSettings & { readonly QUEUE_MAX_WAITING: number };
+import type { JobQueueSettings, ModelSettings } from '../settings.ts';
+import { openFileStores } from './open-file-stores.ts';
 
 /** The queue of a service's kinds of jobs, and where their files lie; the process's life closes it. */
 export async function openJobQueue<Kind extends JobKind>(
-  { config, life, logger }: Started<QueueSettings>,
+  started: Started<ModelSettings & JobQueueSettings>,
   { meter }: Pick<ModelAccess, 'meter'>,
   kinds: readonly Kind[],
 ): Promise<{ queue: JobQueue<Kind>; uploads: UploadStore; assets: AssetStore }> {
-  const uploads = await openUploadStore(config.GATEWAY_DATA_DIR);
-  const assets = await openAssetStore(config.GATEWAY_DATA_DIR);
+  const { config, life, logger } = started;
+  const { uploads, assets } = await openFileStores(started);
   const queue = life.own(
     await createJobQueue({
       redisUrl: config.REDIS_URL,
       kinds,
       maxWaiting: config.QUEUE_MAX_WAITING,
+      maxResultBytes: config.RESULT_BYTES_PER_KEY,
       uploads,
       assets,
       settle: (subject, result) => meter.resume(subject).settle(result),

@@ -1,14 +1,15 @@
-import { type AssetStore, openAssetStore } from '@gateway/jobs/asset-store';
+import type { AssetStore } from '@gateway/assets/asset-store';
 import { actsByQueue, type JobActs } from '@gateway/jobs/job-act';
 import { jobLine } from '@gateway/jobs/job-line';
 import { createJobWorker } from '@gateway/jobs/job-worker';
 import { startSweeping } from '@gateway/jobs/start-sweeping';
-import { openUploadStore, type UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { LogFields } from '@gateway/service-kit/request-context';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { openModelAccess } from '../open-model-access.ts';
 import type { JobWorkerSettings } from '../settings.ts';
+import { openFileStores } from './open-file-stores.ts';
 
 interface WorkerOptions {
   /** What is done for each kind of job. */
@@ -28,10 +29,8 @@ export async function openJobWorker(
 ): Promise<void> {
   const { config, life, logger, metrics } = started;
   const { upstream, meter } = await openModelAccess(started);
-  const uploads = await openUploadStore(config.GATEWAY_DATA_DIR);
-  const assets = await openAssetStore(config.GATEWAY_DATA_DIR);
+  const { uploads, assets } = await openFileStores(started);
   const onError = (error: unknown) => logger.warn({ err: error }, 'the queue');
-  life.own(startSweeping({ assets, uploads, now: Date.now, onError }), (sweeping) => sweeping.close());
   const open = async (own: JobActs) => {
     const worker = life.own(
       await createJobWorker({
@@ -59,4 +58,12 @@ export async function openJobWorker(
     const ready = await Promise.all(workers.map((worker) => worker.isReady()));
     return ready.every(Boolean);
   });
+  const [worker] = workers;
+  if (worker === undefined) throw new Error('a worker needs something to do');
+  // They see the results of all queues.
+  const { results } = worker;
+  const onSwept = (counts: LogFields) => logger.info(counts, 'swept');
+  life.own(startSweeping({ results, assets, uploads, now: Date.now, onSwept, onError }), (sweeping) =>
+    sweeping.close(),
+  );
 }

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type JobKind, jobAreaOf, type PublicJob } from '@gateway/contracts/jobs';
-import type { JobRecord } from '@gateway/jobs/job-envelope';
+import type { FoundJob } from '@gateway/jobs/find-job';
 import type { JobQueue } from '@gateway/jobs/job-queue';
 import { openaiError } from '@gateway/service-kit/error-response';
 
@@ -8,13 +8,13 @@ const toSeconds = (ms: number): number => Math.floor(ms / 1000);
 const toSecondsOrNull = (ms: number | null): number | null => (ms === null ? null : toSeconds(ms));
 
 /** Where callers find a job. */
-export const jobPath = ({ id, kind }: Pick<JobRecord, 'id' | 'kind'>): string =>
+export const jobPath = ({ id, kind }: Pick<FoundJob, 'id' | 'kind'>): string =>
   `/v1/${jobAreaOf(kind)}/jobs/${id}`;
 
 /** A job as its caller sees it. */
 export async function publicJob(
   queue: Pick<JobQueue<JobKind>, 'positionOf'>,
-  record: JobRecord,
+  record: FoundJob,
 ): Promise<PublicJob> {
   const { id, kind, status, model, createdAtMs, startedAtMs, finishedAtMs, expiresAtMs, error } = record;
   return {

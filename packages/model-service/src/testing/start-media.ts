@@ -2,16 +2,17 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
+import type { AssetStore } from '@gateway/assets/asset-store';
 import type { Identity } from '@gateway/contracts/identity';
 import type { JobKind } from '@gateway/contracts/jobs';
 import type { UsageRecord } from '@gateway/contracts/usage-record';
-import { type AssetStore, openAssetStore } from '@gateway/jobs/asset-store';
 import type { FinishedJob } from '@gateway/jobs/finished-job';
 import { actsByQueue, type JobActs } from '@gateway/jobs/job-act';
 import type { SettleJob } from '@gateway/jobs/job-metering';
 import { createJobQueue, type JobQueue } from '@gateway/jobs/job-queue';
+import { type JobStoresOptions, openJobStores } from '@gateway/jobs/job-stores';
 import { createJobWorker, type JobWorkerOptions } from '@gateway/jobs/job-worker';
-import { openUploadStore, type UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Meter } from '@gateway/metering/meter/meter';
 import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createRequestRedis } from '@gateway/metering/request-redis';
@@ -29,7 +30,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
 import { createUpstream, type Upstream } from '@gateway/upstream/upstream';
 
-const SECRET = 'a secret that only these tests know of';
+export const SECRET = 'a secret that only these tests know of';
 const IDENTITY: Identity = {
   keyId: 'key_1',
   keyName: 'test',
@@ -64,6 +65,9 @@ interface CallOptions extends Omit<RequestInit, 'headers'> {
 
 type WorkerParts = Pick<MediaParts<JobKind>, 'upstream' | 'assets' | 'uploads' | 'now'>;
 
+/** Where jobs' files lie, if not in the data folder. */
+export type StoreLocation = Omit<JobStoresOptions, 'dataDir'>;
+
 interface MediaOptions<Kind extends JobKind> {
   readonly name: 'image' | 'audio';
   readonly kinds: readonly Kind[];
@@ -72,6 +76,7 @@ interface MediaOptions<Kind extends JobKind> {
   readonly configuration: (url: string) => string;
   readonly service: (parts: MediaParts<Kind>) => Service;
   readonly acts: (parts: WorkerParts) => JobActs;
+  readonly files?: StoreLocation;
 }
 
 /** A media service and, if wanted, its worker, in this process, before a stand-in provider and a real Redis. */
@@ -88,8 +93,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
   const simulator = own(await startSimulator());
   const configure = (url: string) => parseConfiguration(configuration(url), 'gateway.yaml', {});
   const upstream = own(createUpstream({ configuration: configure(simulator.url) }));
-  const uploads = await openUploadStore(folder.path);
-  const assets = await openAssetStore(folder.path);
+  const { uploads, assets } = own(await openJobStores({ ...options.files, dataDir: folder.path }));
   const clock = { offsetMs: 0 };
   const now = () => Date.now() + clock.offsetMs;
   const troubles: unknown[] = [];
@@ -125,6 +129,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
         redisUrl: redis.url,
         kinds,
         maxWaiting,
+        maxResultBytes: 1_000_000_000,
         uploads,
         assets,
         settle,
