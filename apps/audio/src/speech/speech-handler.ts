@@ -5,6 +5,7 @@ import type { Meter } from '@gateway/metering/meter/meter';
 import { reserveRequest } from '@gateway/model-service/metered-request';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
+import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { type JsonBody, readJsonBody } from '@gateway/service-kit/json-body';
@@ -17,7 +18,8 @@ import type { Upstream } from '@gateway/upstream/upstream';
 import type { RequestHandler } from 'express';
 import { estimateSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { checkAudio } from './check-audio.ts';
-import { speechCandidates } from './speech-candidates.ts';
+import { AudioAsEvents, EventsAsAudio } from './converted-speech.ts';
+import { type StreamFormat, speechCandidates, streamFormatOf } from './speech-candidates.ts';
 import { audioStream, speechEventStream } from './speech-stream.ts';
 
 interface SpeechOptions {
@@ -47,6 +49,7 @@ export const speechHandler =
       identity: identityOf(request),
     });
     const format = speech.response_format ?? DEFAULT_SPEECH_FORMAT;
+    const wanted = speech.stream_format ?? 'audio';
     const candidates = speechCandidates(upstream, model, speech);
     const estimate = estimateSpeech(model.price, speech);
     const { characters } = estimate.consumption;
@@ -69,10 +72,10 @@ export const speechHandler =
           operation: 'speech',
           method: 'POST',
           headers: request.headers,
-          body: bodyFor(candidate, body, speech),
+          body: bodyFor(candidate, body, speech, streamFormatOf(candidate, model, wanted)),
         }),
         onAttempt: (attempt) => asked.push(attempt),
-        checkOutput: checkAudio(speech.stream_format === 'sse'),
+        checkOutput: checkAudio,
         dialect: context.dialect,
         signal: context.signal,
         work: 'paid',
@@ -88,7 +91,6 @@ export const speechHandler =
     let usage = { ...estimate, channel, attempts: reply.attempts.length };
     Object.assign(context.line, { channel, firstByteMs, costMicroUsd: usage.costMicroUsd });
 
-    const isEvents = isEventStream(reply.headers);
     const onDone = (event: string) => {
       usage = withTokensTold(usage, model.price, event);
       context.line.costMicroUsd = usage.costMicroUsd;
@@ -97,9 +99,9 @@ export const speechHandler =
       reply,
       response,
       context,
-      stream: isEvents ? speechEventStream(onDone) : audioStream(),
+      stream: SPEECH_STREAMS[wanted][isEventStream(reply.headers) ? 'sse' : 'audio'](onDone),
       headers: {
-        'content-type': isEvents ? 'text/event-stream; charset=utf-8' : SPEECH_CONTENT_TYPES[format],
+        'content-type': wanted === 'sse' ? 'text/event-stream; charset=utf-8' : SPEECH_CONTENT_TYPES[format],
         'cache-control': 'no-store',
         'x-request-id': context.requestId,
         'request-id': context.requestId,
@@ -109,8 +111,26 @@ export const speechHandler =
     });
   };
 
-/** The caller's own bytes, unless the channel has another name for the model. */
-function bodyFor(candidate: Candidate, { bytes }: JsonBody, speech: SpeechRequest): Buffer {
-  if (candidate.model === speech.model) return bytes;
-  return Buffer.from(JSON.stringify({ ...speech, model: candidate.model }));
+type MakeStream = (onDone: (event: string) => void) => RelayedStream;
+
+/** What the caller wants, by what the upstream answers with. */
+const SPEECH_STREAMS: Readonly<Record<StreamFormat, Readonly<Record<StreamFormat, MakeStream>>>> = {
+  audio: { audio: audioStream, sse: (onDone) => new EventsAsAudio(onDone) },
+  sse: { audio: () => new AudioAsEvents(), sse: speechEventStream },
+};
+
+/** The caller's own bytes, unless the channel has another name for the model, or another way of streaming. */
+function bodyFor(
+  candidate: Candidate,
+  { bytes }: JsonBody,
+  speech: SpeechRequest,
+  streamFormat: StreamFormat,
+): Buffer {
+  const wanted = speech.stream_format ?? 'audio';
+  if (candidate.model === speech.model && streamFormat === wanted) return bytes;
+  const { stream_format: asked, ...rest } = speech;
+  // A provider that has raw audio only may not know the member.
+  const member = streamFormat === 'sse' ? { stream_format: streamFormat } : {};
+  const kept = streamFormat === wanted && asked !== undefined ? { stream_format: asked } : member;
+  return Buffer.from(JSON.stringify({ ...rest, model: candidate.model, ...kept }));
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import ffmpeg from '@ffmpeg-installer/ffmpeg';
 import { Identity } from '@gateway/contracts/identity';
 import type { UsageRecord } from '@gateway/contracts/usage-record';
 import { openAssetStore } from '@gateway/jobs/asset-store';
@@ -25,6 +26,7 @@ import { parseConfiguration } from '@gateway/upstream/configuration/parse-config
 import { createUpstream } from '@gateway/upstream/upstream';
 import OpenAI from 'openai';
 import { createAudioService } from '../app.ts';
+import type { LongAudio } from '../transcriptions/long-audio/transcribe-parts.ts';
 import { transcribe } from '../transcriptions/transcribe.ts';
 
 const SECRET = 'a secret that only these tests know of';
@@ -48,6 +50,7 @@ models:
   renamed-tts: { kind: speech, routes: [{ channel: one, model: gpt-4o-mini-tts }] }
   own-voices: { kind: speech, routes: [{ channel: one, model: parler, voices: [anna, ben] }] }
   more-voices: { kind: speech, routes: [{ channel: one, model: tts-1, voices: [anna] }] }
+  events-only: { kind: speech, price: { outputPerMTok: 12 }, routes: [{ channel: one, streamFormats: [sse] }] }
   kokoro: { kind: speech, routes: [{ channel: one }] }
   whisper-1: { kind: transcription, price: { perMinute: 0.006 }, routes: [{ channel: one }, { channel: two, priority: 1 }] }
   gpt-4o-transcribe: { kind: transcription, price: { inputPerMTok: 2.5, outputPerMTok: 10 }, routes: [{ channel: one }] }
@@ -55,6 +58,11 @@ models:
   gpt-4o-transcribe-diarize: { kind: transcription, routes: [{ channel: one }] }
   any-whisper: { kind: transcription, routes: [{ channel: one }] }
   verbose-only: { kind: transcription, routes: [{ channel: one, model: whisper-1, formats: [verbose_json] }] }
+  short-whisper: { kind: transcription, price: { perMinute: 0.006 }, routes: [{ channel: one, model: whisper-1, maxAudioSeconds: 4 }] }
+  small-whisper: { kind: transcription, routes: [{ channel: one, model: whisper-1, maxFileBytes: 148384 }] }
+  short-4o: { kind: transcription, price: { inputPerMTok: 2.5, outputPerMTok: 10 }, routes: [{ channel: one, model: gpt-4o-transcribe, maxAudioSeconds: 4 }] }
+  short-diarize: { kind: transcription, routes: [{ channel: one, model: gpt-4o-transcribe-diarize, maxAudioSeconds: 4 }] }
+  short-then-long: { kind: transcription, routes: [{ channel: one, model: whisper-1, maxAudioSeconds: 4 }, { channel: two, model: whisper-1, priority: 1 }] }
   own-parakeet: { kind: transcription, routes: [{ channel: one, formats: [json, text] }] }
   chat-model: { kind: text, routes: [{ channel: one }] }
 `;
@@ -64,10 +72,26 @@ export interface LoggedLine extends LogFields {
   readonly left: boolean;
 }
 
+interface StartOptions {
+  readonly fileMaxBytes?: number;
+  readonly maxWaiting?: number;
+  readonly longAudio?: LongAudio;
+}
+
+export const LONG_AUDIO: LongAudio = {
+  ffmpeg: { program: ffmpeg.path, searchPath: '' },
+  maxSeconds: 60,
+  partsAtOnce: 2,
+};
+
 export type TestAudio = Awaited<ReturnType<typeof startAudio>>;
 
 /** The audio service and, if wanted, its worker, in this process, before a stand-in provider and a real Redis. */
-export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 } = {}) {
+export async function startAudio({
+  fileMaxBytes = 26_214_400,
+  maxWaiting = 1000,
+  longAudio = LONG_AUDIO,
+}: StartOptions = {}) {
   const startedAtMs = Date.now();
   const resources = new AsyncDisposableStack();
   const own = <T extends { close(): unknown }>(resource: T): T =>
@@ -125,7 +149,7 @@ export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 
   const startWorker = async () => {
     const worker = await createJobWorker({
       redisUrl: redis.url,
-      acts: { 'audio.transcription': transcribe({ upstream, uploads }) },
+      acts: { 'audio.transcription': transcribe({ upstream, uploads, longAudio }) },
       concurrency: 4,
       uploads,
       assets,

@@ -86,7 +86,7 @@ async function toInput(
   });
   const responseFormat = asked.response_format ?? DEFAULT_TRANSCRIPT_FORMAT;
   Object.assign(line, { model: model.name, format: responseFormat });
-  transcriptPlans(upstream, model, responseFormat);
+  transcriptPlans(upstream, model, { format: responseFormat, stream: asked.stream ?? false });
   if (file === undefined) throw noFile();
   const { uploadId, fileName: name, sizeBytes } = file;
   const audio = await inspectAudio({ path: uploads.pathOf(uploadId), name, sizeBytes });

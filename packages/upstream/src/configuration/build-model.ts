@@ -11,6 +11,9 @@ const buildRoute = (entry: RouteEntry, model: ModelEntry, channel: Channel): Rou
   quirks: entry.quirks ? Quirks.parse({ ...channel.quirks, ...entry.quirks }) : channel.quirks,
   builtInTools: entry.builtInTools ?? model.builtInTools ?? presetOf(channel.provider).builtInTools,
   formats: entry.formats ?? model.formats ?? null,
+  maxFileBytes: entry.maxFileBytes ?? model.maxFileBytes ?? null,
+  maxAudioSeconds: entry.maxAudioSeconds ?? model.maxAudioSeconds ?? null,
+  streamFormats: entry.streamFormats ?? model.streamFormats ?? null,
   voices: entry.voices ?? model.voices ?? null,
   maskTransparent: entry.maskTransparent ?? null,
 });

@@ -44,6 +44,11 @@ export interface Route {
   readonly builtInTools: 'any' | readonly string[];
   /** Transcript formats; null: the family's. */
   readonly formats: readonly string[] | null;
+  /** The largest file and the longest recording, in bytes and seconds; null: the family's. */
+  readonly maxFileBytes: number | null;
+  readonly maxAudioSeconds: number | null;
+  /** Whether speech can be had as raw audio, as events, or both; null: the family's. */
+  readonly streamFormats: readonly ('audio' | 'sse')[] | null;
   /** Voices beside those of the family; null: none. */
   readonly voices: readonly string[] | null;
   /** What a mask's transparent pixels mean to this route's provider; null: as the model says. */
