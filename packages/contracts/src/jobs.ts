@@ -118,6 +118,8 @@ export const TranscriptionInput = z.strictObject({
   stream: z.boolean(),
   /** By the file's own headers; null where they do not say. */
   durationSeconds: z.number().nullable(),
+  /** The caller wants an error rather than have a part left out. Absent in jobs from before December 2026. */
+  strict: z.boolean().optional(),
 });
 export type TranscriptionInput = z.infer<typeof TranscriptionInput>;
 
@@ -129,6 +131,8 @@ export const TranscriptionOutput = z.strictObject({
   usage: z.record(z.string(), z.unknown()).nullable(),
   durationSeconds: z.number().nullable(),
   channel: z.string(),
+  /** The caller's parts that the upstream that did it has no place for. Absent in jobs from before December 2026. */
+  dropped: z.array(z.string()).optional(),
   upstreamAttempts: z.int().min(1),
   costMicroUsd,
 });

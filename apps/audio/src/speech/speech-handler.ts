@@ -2,6 +2,7 @@ import { DEFAULT_SPEECH_FORMAT, SPEECH_CONTENT_TYPES, SpeechRequest } from '@gat
 import type { UsageOutcome } from '@gateway/contracts/usage-record';
 import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage-without-reply';
 import type { Meter } from '@gateway/metering/meter/meter';
+import { isStrict } from '@gateway/model-service/is-strict';
 import { reserveRequest } from '@gateway/model-service/metered-request';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
@@ -72,6 +73,7 @@ export const speechHandler =
           operation: 'speech',
           method: 'POST',
           headers: request.headers,
+          strict: isStrict(request),
           body: bodyFor(candidate, body, speech, streamFormatOf(candidate, model, wanted)),
         }),
         onAttempt: (attempt) => asked.push(attempt),
@@ -106,6 +108,7 @@ export const speechHandler =
         'x-request-id': context.requestId,
         'request-id': context.requestId,
         'x-gateway-channel': channel,
+        ...(reply.dropped.length > 0 && { 'x-gateway-dropped': reply.dropped.join(', ') }),
       },
       onEnd: (failure) => settle(failure ? 'cut' : hasLeft() ? 'left' : 'ok', usage),
     });

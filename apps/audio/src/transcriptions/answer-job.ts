@@ -51,10 +51,14 @@ export async function answerJob({ handle, response, context }: AnswerOptions): P
   }
 }
 
-function beginStream({ channel }: StreamHead, response: ServerResponse, context: RequestContext): void {
+function beginStream(
+  { channel, dropped }: StreamHead,
+  response: ServerResponse,
+  context: RequestContext,
+): void {
   context.line.channel = channel;
   response.writeHead(200, {
-    ...headersOf(channel, context),
+    ...headersOf({ channel, dropped }, context),
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
   });
@@ -63,15 +67,19 @@ function beginStream({ channel }: StreamHead, response: ServerResponse, context:
 
 function sendWhole(output: TranscriptionOutput, response: ServerResponse, context: RequestContext): void {
   response.writeHead(200, {
-    ...headersOf(output.channel, context),
+    ...headersOf(output, context),
     'content-type': output.contentType,
     'content-length': Buffer.byteLength(output.body),
   });
   response.end(output.body);
 }
 
-const headersOf = (channel: string, { requestId }: RequestContext) => ({
+const headersOf = (
+  { channel, dropped = [] }: Pick<StreamHead, 'channel' | 'dropped'>,
+  { requestId }: RequestContext,
+) => ({
   'x-request-id': requestId,
   'request-id': requestId,
   'x-gateway-channel': channel,
+  ...(dropped.length > 0 && { 'x-gateway-dropped': dropped.join(', ') }),
 });

@@ -14,7 +14,7 @@ interface AskOptions {
   readonly upstream: Pick<Upstream, 'send'>;
   readonly candidates: readonly Candidate[];
   readonly planOf: (candidate: Candidate) => TranscriptPlan;
-  readonly input: Pick<TranscriptionInput, 'file' | 'fields' | 'stream'>;
+  readonly input: Pick<TranscriptionInput, 'file' | 'fields' | 'stream' | 'strict'>;
   /** Where the file lies. */
   readonly path: string;
   readonly signal: AbortSignal;
@@ -39,6 +39,7 @@ export const askForTranscript = (options: AskOptions): Promise<Reply> => {
         operation: 'transcriptions',
         method: 'POST',
         headers: { 'content-type': form.contentType },
+        strict: input.strict ?? false,
         body: form,
       };
     },

@@ -33,6 +33,7 @@ export interface Transcription {
   readonly requested: TranscriptFormat;
   readonly channel: string;
   readonly attempts: number;
+  readonly dropped: readonly string[];
   /** Whether what was emitted is the whole stream already. */
   readonly isEmitted: boolean;
   /** As the recording was found to last; null: nobody listened. */
@@ -58,7 +59,8 @@ export const transcribe = (options: TranscribeOptions): JobAct<'audio.transcript
         : await transcribeParts(options, { input, model, plans, wanted, streams }, context);
     const { received, requested, channel, attempts } = done;
     const answer = answerOf(received, { model, requested, wanted });
-    if (streams && !done.isEmitted) await emitWhole(received.transcript, { channel, wanted }, context.emit);
+    if (streams && !done.isEmitted)
+      await emitWhole(received.transcript, { channel, dropped: [...done.dropped], wanted }, context.emit);
 
     const durationSeconds = input.durationSeconds ?? done.durationSeconds ?? answer.durationSeconds;
     const { price } = model;
@@ -72,7 +74,8 @@ export const transcribe = (options: TranscribeOptions): JobAct<'audio.transcript
     });
     context.consumed(usage);
     const { costMicroUsd } = usage;
-    return { ...answer, durationSeconds, channel, upstreamAttempts: attempts, costMicroUsd };
+    const dropped = [...done.dropped];
+    return { ...answer, durationSeconds, channel, dropped, upstreamAttempts: attempts, costMicroUsd };
   },
 });
 
@@ -97,7 +100,17 @@ async function transcribeWhole(
   const requested = planOf(reply.candidate).ask;
   const received = await receiveTranscript(reply, { ask: requested, ...(input.stream && { emit }) });
   const isEmitted = isEventStream(reply.headers);
-  return { received, requested, channel, attempts, isEmitted, durationSeconds: null, billedSeconds: null };
+  const { dropped } = reply;
+  return {
+    received,
+    requested,
+    channel,
+    attempts,
+    dropped,
+    isEmitted,
+    durationSeconds: null,
+    billedSeconds: null,
+  };
 }
 
 type Answer = Pick<TranscriptionOutput, 'body' | 'contentType' | 'usage' | 'durationSeconds'>;
@@ -129,10 +142,9 @@ function answerOf(received: WholeTranscript, { model, requested, wanted }: Answe
 /** A stream for a caller who asked for one, made of a transcript that came whole. */
 async function emitWhole(
   transcript: Transcript,
-  { channel, wanted }: StreamHead & { readonly wanted: TranscriptFormat },
+  { wanted, ...head }: StreamHead & { readonly wanted: TranscriptFormat },
   emit: Context['emit'],
 ): Promise<void> {
-  const head: StreamHead = { channel };
   await emit(JSON.stringify(head));
   for (const frame of deltaFrames(transcript, wanted)) for (const piece of piecesOf(frame)) await emit(piece);
   for (const piece of piecesOf(doneFrame(transcript))) await emit(piece);

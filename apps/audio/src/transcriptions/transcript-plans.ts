@@ -45,7 +45,7 @@ function abilitiesOf(route: Route, model: ResolvedModel) {
   const own = route.formats;
   return {
     formats: own ? TRANSCRIPT_FORMATS.filter((format) => own.includes(format)) : family?.formats,
-    streams: family?.streams ?? true,
+    streams: route.channel.library === null && (family?.streams ?? true),
     maxFileBytes: route.maxFileBytes ?? family?.maxFileBytes ?? null,
     maxAudioSeconds: route.maxAudioSeconds ?? family?.maxAudioSeconds ?? null,
   };

@@ -6,6 +6,7 @@ import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
 import type { JobQueue } from '@gateway/jobs/job-queue';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Meter } from '@gateway/metering/meter/meter';
+import { isStrict } from '@gateway/model-service/is-strict';
 import { reserveJob } from '@gateway/model-service/metered-request';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { endedRequest } from '@gateway/service-kit/ended-request';
@@ -98,6 +99,7 @@ async function toInput(
     responseFormat,
     stream: asked.stream ?? false,
     durationSeconds: audio.durationSeconds,
+    strict: isStrict(request),
   };
   return { input, price: model.price };
 }

@@ -1,4 +1,5 @@
 import type { ImageEditInput } from '@gateway/contracts/jobs';
+import { isStrict } from '@gateway/model-service/is-strict';
 import { reserveJob } from '@gateway/model-service/metered-request';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
@@ -14,7 +15,6 @@ import { estimateImages } from '../metering/image-order.ts';
 import { answerJob } from './answer-job.ts';
 import { answerStream } from './answer-stream.ts';
 import type { ImageService } from './image-service.ts';
-import { isStrict } from './is-strict.ts';
 
 /** Said by the gateway itself, or to it. */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['model', 'response_format', 'stream']);

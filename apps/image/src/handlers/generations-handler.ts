@@ -1,4 +1,5 @@
 import { ImageGenerationRequest } from '@gateway/contracts/openai/images';
+import { isStrict } from '@gateway/model-service/is-strict';
 import { reserveJob } from '@gateway/model-service/metered-request';
 import { readJsonBody } from '@gateway/service-kit/json-body';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
@@ -12,7 +13,6 @@ import { estimateImages } from '../metering/image-order.ts';
 import { answerJob } from './answer-job.ts';
 import { answerStream } from './answer-stream.ts';
 import type { ImageService } from './image-service.ts';
-import { isStrict } from './is-strict.ts';
 
 /** `POST /v1/images/generations`: checks the request, has a worker make the images, and answers with them. */
 export const generationsHandler =

@@ -56,6 +56,7 @@ interface Part {
 interface DonePart {
   readonly received: WholeTranscript;
   readonly channel: string;
+  readonly dropped: readonly string[];
 }
 
 /**
@@ -174,7 +175,7 @@ class PartsRun {
     });
     this.#count(part, reply);
     const received = await receiveTranscript(reply, { ask: plans.of(reply.candidate).ask });
-    return { received, channel: reply.candidate.channel.name };
+    return { received, channel: reply.candidate.channel.name, dropped: reply.dropped };
   }
 
   /** From its first output on a part may be billed, whatever becomes of the others. */
@@ -204,7 +205,8 @@ class PartsRun {
       const placed = placePart({ ...part, transcript: done.received.transcript }, before);
       this.#joined = joinPlaced(before, placed, wanted);
       if (!streams) continue;
-      if (before === null) await this.#context.emit(JSON.stringify({ channel: done.channel }));
+      if (before === null)
+        await this.#context.emit(JSON.stringify({ channel: done.channel, dropped: done.dropped }));
       const lead = before !== null && before.transcript.text !== '' && placed.transcript.text !== '';
       await this.#emit(deltaFrames(placed.transcript, wanted, lead ? separatorOf(wanted) : ''));
     }
@@ -239,6 +241,7 @@ class PartsRun {
       },
       requested: needsSegments ? wanted : plans.of(candidate).ask,
       channel: first.channel,
+      dropped: [...new Set(this.#done.flatMap(({ dropped }) => dropped))],
       attempts: this.#attempts,
       isEmitted: streams,
       durationSeconds: end,
