@@ -44,7 +44,14 @@ const CONFIGURATION = (url: string) => `
 channels:
   one: { provider: simulator, baseUrl: "${url}", apiKey: sk-one }
   two: { provider: simulator, baseUrl: "${url}", apiKey: sk-two }
+  eleven: { provider: elevenlabs, baseUrl: "${url}", apiKey: sk-secret-of-elevenlabs }
+  deepgram: { provider: deepgram, baseUrl: "${url}", apiKey: sk-secret-of-deepgram }
+  google: { provider: google, baseUrl: "${url}/v1beta", apiKey: sk-secret-of-google }
 models:
+  eleven-voice: { kind: speech, price: { perMillionChars: 100 }, routes: [{ channel: eleven, model: eleven_multilingual_v2 }] }
+  gemini-voice: { kind: speech, price: { outputPerMTok: 10 }, routes: [{ channel: google, model: gemini-2.5-flash-preview-tts }] }
+  scribe: { kind: transcription, routes: [{ channel: eleven, model: scribe_v2 }] }
+  nova: { kind: transcription, price: { perMinute: 0.006 }, routes: [{ channel: deepgram, model: nova-3 }] }
   tts-1: { kind: speech, price: { perMillionChars: 15 }, routes: [{ channel: one }] }
   gpt-4o-mini-tts: { kind: speech, price: { perMillionChars: 12, outputPerMTok: 12 }, routes: [{ channel: one }, { channel: two, priority: 1 }] }
   renamed-tts: { kind: speech, routes: [{ channel: one, model: gpt-4o-mini-tts }] }
