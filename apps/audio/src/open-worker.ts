@@ -12,10 +12,10 @@ export const openAudioWorker = (started: Started<AudioWorkerSettings>): Promise<
       'audio.transcription': transcribe({ ...access, longAudio: longAudioOf(started) }),
     }),
     outputFields: (output) => {
-      const { channel, durationSeconds, upstreamAttempts } = TranscriptionOutput.partial()
+      const { channel, durationSeconds, upstreamAttempts, parts } = TranscriptionOutput.partial()
         .catch({})
         .parse(output);
-      return { channel, audioSeconds: durationSeconds, upstreamAttempts };
+      return { channel, audioSeconds: durationSeconds, upstreamAttempts, parts };
     },
   });
 

@@ -133,6 +133,8 @@ export const TranscriptionOutput = z.strictObject({
   channel: z.string(),
   /** The caller's parts that the upstream that did it has no place for. Absent in jobs from before December 2026. */
   dropped: z.array(z.string()).optional(),
+  /** How many pieces a long recording was cut into; absent: it was sent whole. */
+  parts: z.int().min(1).optional(),
   upstreamAttempts: z.int().min(1),
   costMicroUsd,
 });

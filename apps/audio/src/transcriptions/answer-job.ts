@@ -38,8 +38,8 @@ export async function answerJob({ handle, response, context }: AnswerOptions): P
   }
   try {
     const output = await result;
-    const { durationSeconds, channel, costMicroUsd } = output;
-    Object.assign(context.line, { channel, costMicroUsd });
+    const { durationSeconds, channel, costMicroUsd, parts } = output;
+    Object.assign(context.line, { channel, costMicroUsd, parts });
     if (durationSeconds !== null) context.line.audioSeconds = durationSeconds;
     if (streaming) response.end();
     else sendWhole(output, response, context);

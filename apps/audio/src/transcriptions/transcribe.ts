@@ -34,6 +34,8 @@ export interface Transcription {
   readonly channel: string;
   readonly attempts: number;
   readonly dropped: readonly string[];
+  /** Files that the recording was cut into; null: it was sent whole. */
+  readonly parts: number | null;
   /** Whether what was emitted is the whole stream already. */
   readonly isEmitted: boolean;
   /** As the recording was found to last; null: nobody listened. */
@@ -74,8 +76,15 @@ export const transcribe = (options: TranscribeOptions): JobAct<'audio.transcript
     });
     context.consumed(usage);
     const { costMicroUsd } = usage;
-    const dropped = [...done.dropped];
-    return { ...answer, durationSeconds, channel, dropped, upstreamAttempts: attempts, costMicroUsd };
+    return {
+      ...answer,
+      durationSeconds,
+      channel,
+      dropped: [...done.dropped],
+      ...(done.parts !== null && { parts: done.parts }),
+      upstreamAttempts: attempts,
+      costMicroUsd,
+    };
   },
 });
 
@@ -107,6 +116,7 @@ async function transcribeWhole(
     channel,
     attempts,
     dropped,
+    parts: null,
     isEmitted,
     durationSeconds: null,
     billedSeconds: null,

@@ -174,6 +174,7 @@ test('what is charged is what the parts are billed for', async () => {
   // 12 s at 0.006 dollars for a minute.
   expect(await audio.lastLine()).toMatchObject({
     costMicroUsd: 1200,
+    parts: 3,
     audioSeconds: 10,
     model: 'short-whisper',
   });

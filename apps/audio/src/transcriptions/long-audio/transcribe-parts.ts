@@ -243,6 +243,7 @@ class PartsRun {
       channel: first.channel,
       dropped: [...new Set(this.#done.flatMap(({ dropped }) => dropped))],
       attempts: this.#attempts,
+      parts: parts.length,
       isEmitted: streams,
       durationSeconds: end,
       billedSeconds: this.#begunSeconds,
