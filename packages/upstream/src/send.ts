@@ -92,7 +92,10 @@ export const send = async (clients: ChannelClients, options: SendOptions): Promi
       continue;
     }
     if (signal?.aborted) throw left();
-    const fit = channel.library === null ? FITS : fitOf(libraryOf(channel.library), mediaRequestOf(request));
+    const fit =
+      channel.library === null
+        ? FITS
+        : fitOf(libraryOf(channel.library), mediaRequestOf(request), candidate.model);
     if (fit.refusal !== null) {
       refusal ??= fit.refusal;
       continue;

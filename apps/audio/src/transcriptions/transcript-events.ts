@@ -1,4 +1,4 @@
-import type { Transcript, TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
+import { segmentId, type Transcript, type TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
 
 /** Formats that can be streamed: those whose text can come in deltas. */
 export const STREAMED_FORMATS: readonly TranscriptFormat[] = ['json', 'text', 'diarized_json'];
@@ -14,7 +14,7 @@ export function* deltaFrames(transcript: Transcript, wanted: TranscriptFormat, l
   const segments = transcript.segments ?? [];
   let told = 0;
   for (const [index, segment] of segments.entries()) {
-    const id = typeof segment.id === 'string' ? segment.id : `seg_${String(index + 1).padStart(3, '0')}`;
+    const id = typeof segment.id === 'string' ? segment.id : segmentId(index);
     const said = segment.text.trim();
     const at = text.indexOf(said, told);
     // A segment whose words the text has in another form belongs to the next delta.

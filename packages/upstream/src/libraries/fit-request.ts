@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { DEFAULT_SPEECH_FORMAT, SpeechFormat } from '@gateway/contracts/openai/speech';
 import type { ImageAbilities, Library, SpeechAbilities } from './library.ts';
-import type { MediaRequest } from './media-request.ts';
+import { type MediaRequest, voiceOf } from './media-request.ts';
 import { ratioOf } from './ratio.ts';
 
 /** What becomes of a request at a provider that carries less than the protocol. */
@@ -25,8 +25,12 @@ const isNoChoice = (value: unknown): boolean =>
 
 const NO_IMAGES = 'The upstream of this model';
 
-/** Whether a provider's library can be asked for this, and what would be left out. */
-export function fitOf(library: Library, request: MediaRequest): Fit {
+/**
+ * Whether a provider's library can be asked for this, and what would be left out.
+ *
+ * @param model the model's name at the channel, which the caller may have chosen
+ */
+export function fitOf(library: Library, request: MediaRequest, model: string): Fit {
   const kind = kindOf(request);
   const abilities = library[kind];
   if (abilities === undefined) throw new Error(`no ${kind} behind this library`);
@@ -37,6 +41,7 @@ export function fitOf(library: Library, request: MediaRequest): Fit {
     dropped.push('size');
   const [first] = dropped;
   const refusal =
+    refusedName(model, 'model') ??
     (kind === 'images' && library.images ? refusedImages(library.images, request) : null) ??
     (kind === 'speech' && library.speech ? refusedSpeech(library.speech, request) : null) ??
     (strict && first !== undefined ? unsupported([first], `'${first}' is not available`) : null);
@@ -47,6 +52,21 @@ export const kindOf = ({ operation }: Pick<MediaRequest, 'operation'>) => {
   if (operation === 'speech' || operation === 'transcriptions') return operation;
   return 'images';
 };
+
+/**
+ * Libraries put names of models and voices into paths as they are: one that leads elsewhere would be a request of the
+ * caller's choice under the channel's key.
+ */
+function refusedName(name: string, member: 'model' | 'voice'): GatewayError | null {
+  const steps = member === 'model' ? name.split('/') : [name];
+  if (steps.every((step) => STEP.test(step) && !/^\.+$/.test(step))) return null;
+  return new GatewayError('invalid_value', {
+    path: [member],
+    message: `Invalid value for '${member}': a name has letters, digits, '.', '_', ':', '@' and '-' only.`,
+  });
+}
+
+const STEP = /^[\w.:@-]{1,200}$/;
 
 const losesSize = ({ sizes, ratios }: ImageAbilities, size: unknown): boolean =>
   !sizes && !isNoChoice(size) && !(ratios && ratioOf(size, ratios)?.isExact);
@@ -67,6 +87,8 @@ function refusedImages(
 }
 
 function refusedSpeech({ formats }: SpeechAbilities, { members }: MediaRequest): GatewayError | null {
+  const voice = refusedName(voiceOf(members), 'voice');
+  if (voice !== null) return voice;
   const format = SpeechFormat.catch(DEFAULT_SPEECH_FORMAT).parse(members.response_format);
   if (formats[format] !== undefined) return null;
   const names = Object.keys(formats)

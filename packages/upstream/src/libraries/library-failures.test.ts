@@ -258,6 +258,19 @@ test('what a provider does not carry is refused before it is asked, and the next
   expect(first.requests).toHaveLength(0);
 });
 
+test.for([
+  ['a voice that leads to another path', SPEECH, { ...speech, voice: '../../v1/user' }, 'voice'],
+  ['a voice with a query', SPEECH, { ...speech, voice: { id: 'v1?enable_logging=true' } }, 'voice'],
+  ['a voice of dots', SPEECH, { ...speech, voice: '..' }, 'voice'],
+  ['a model that leads to another path', { ...FLUX, model: 'flux/../../v1/credits' }, picture, 'model'],
+  ['a model with a fragment', { ...FLUX, model: 'flux-pro#x' }, picture, 'model'],
+] as const)("%s is refused: the channel's key is for this path only", async ([, asked, body, param]) => {
+  const provider = await startProvider();
+  const failure = await failureOf([{ ...asked, origin: provider.origin }], body);
+  expect(failure).toMatchObject({ code: 'invalid_value', options: { path: [param] } });
+  expect(provider.requests).toHaveLength(0);
+});
+
 test('a library that will not send a request says why', async () => {
   const provider = await startProvider();
   const imagen = {

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { MultipartPart } from '../multipart-body.ts';
 import type { Operation } from '../protocol.ts';
 import { parseJson } from '../provider-error.ts';
@@ -42,3 +43,8 @@ function fromParts(parts: readonly MultipartPart[]): Pick<MediaRequest, 'members
   }
   return { members: Object.fromEntries(gathered), files };
 }
+
+const Voice = z.union([z.string(), z.looseObject({ id: z.string() }).transform(({ id }) => id)]);
+
+/** A voice by its name, or by the id that its provider gave it. */
+export const voiceOf = ({ voice }: Members): string => Voice.catch('').parse(voice);

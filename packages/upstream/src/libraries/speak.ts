@@ -1,10 +1,8 @@
 import type { SpeechModelV4 } from '@ai-sdk/provider';
 import { DEFAULT_SPEECH_FORMAT, SPEECH_CONTENT_TYPES, SpeechFormat } from '@gateway/contracts/openai/speech';
 import { z } from 'zod';
-import type { SpeechAbilities } from './library.ts';
-import type { LibraryAnswer, LibraryCall } from './library-call.ts';
-
-const Voice = z.union([z.string(), z.looseObject({ id: z.string() }).transform(({ id }) => id)]);
+import type { LibraryAnswer, LibraryCall, SpeechAbilities } from './library.ts';
+import { voiceOf } from './media-request.ts';
 
 /**
  * Speech as raw audio; as events where the provider tells its tokens, for which raw audio has no place.
@@ -22,7 +20,7 @@ export async function speak(
   const outputFormat = abilities.formats[format];
   const result = await model.doGenerate({
     text: String(members.input ?? ''),
-    voice: Voice.parse(members.voice),
+    voice: voiceOf(members),
     ...(outputFormat !== undefined && { outputFormat }),
     ...(takes('speed') && typeof speed === 'number' && { speed }),
     ...(takes('instructions') && typeof instructions === 'string' && { instructions }),

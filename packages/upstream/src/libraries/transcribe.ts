@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { TranscriptionModelV4 } from '@ai-sdk/provider';
-import { TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
-import type { TranscriptionAbilities, TranscriptionResult } from './library.ts';
-import type { LibraryAnswer, LibraryCall } from './library-call.ts';
+import { SEEK_PER_SECOND, segmentId, TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
+import type { LibraryAnswer, LibraryCall, TranscriptionAbilities, TranscriptionResult } from './library.ts';
 import { segmentsOf, spelledWords } from './words.ts';
 
 /** A transcript in the format of the protocol that was asked for. @throws {Error} without a file */
@@ -32,9 +31,6 @@ const granularitiesOf = ({ timestamp_granularities: named }: LibraryCall['member
   if (named === undefined) return ['segment'];
   return Array.isArray(named) ? named : [named];
 };
-
-/** Frames of Whisper's `seek`. */
-const SEEK_PER_SECOND = 100;
 
 /**
  * Times and words are the provider's. Client libraries demand all members of a segment: Whisper's own figures, which
@@ -71,7 +67,7 @@ function verboseOf(result: TranscriptionResult, granularities: readonly unknown[
 function diarizedOf(result: TranscriptionResult, { turns }: TranscriptionAbilities) {
   const segments = (turns?.(result) ?? []).map((turn, index) => ({
     type: 'transcript.text.segment',
-    id: `seg_${String(index + 1).padStart(3, '0')}`,
+    id: segmentId(index),
     ...turn,
   }));
   return {

@@ -1,3 +1,4 @@
+import { speakerLetter } from '@gateway/contracts/openai/transcriptions';
 import type { Turn } from './library.ts';
 
 /** A word, or what stands between two, with its times in seconds. */
@@ -64,7 +65,7 @@ export function turnsOfWords(words: readonly Turn[]): readonly Turn[] {
   const letters = new Map<string, string>();
   const turns: { start: number; end: number; text: string; speaker: string }[] = [];
   for (const { speaker, text, start, end } of words) {
-    const letter = letters.get(speaker) ?? letterOf(letters.size);
+    const letter = letters.get(speaker) ?? speakerLetter(letters.size);
     letters.set(speaker, letter);
     const last = turns.at(-1);
     if (last?.speaker === letter) {
@@ -75,7 +76,3 @@ export function turnsOfWords(words: readonly Turn[]): readonly Turn[] {
   }
   return turns.map((turn) => ({ ...turn, text: turn.text.trim() })).filter(({ text }) => text !== '');
 }
-
-/** A to Z, then AA, AB and so on. */
-const letterOf = (index: number): string =>
-  (index < 26 ? '' : letterOf(Math.floor(index / 26) - 1)) + String.fromCharCode(65 + (index % 26));

@@ -1,7 +1,10 @@
-import type {
-  Transcript,
-  TranscriptFormat,
-  TranscriptSegment,
+import {
+  SEEK_PER_SECOND,
+  segmentId,
+  speakerLetter,
+  type Transcript,
+  type TranscriptFormat,
+  type TranscriptSegment,
 } from '@gateway/contracts/openai/transcriptions';
 import { z } from 'zod';
 
@@ -24,9 +27,6 @@ const Timed = z.looseObject({ start: z.number(), end: z.number() });
 const Words = z.array(Timed);
 const Lists = z.array(z.unknown());
 
-/** Frames of Whisper's `seek`. */
-const SEEK_PER_SECOND = 100;
-
 const rounded = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
 /** What stands between the texts of two parts: speakers begin new lines. */
@@ -44,7 +44,7 @@ export function placePart({ transcript, start }: PartTranscript, before: Joined 
   const taken = before?.speakers ?? 0;
   const nameOf = (speaker: string): string => {
     if (!UNNAMED.test(speaker)) return speaker;
-    const known = letters.get(speaker) ?? letterOf(taken + letters.size);
+    const known = letters.get(speaker) ?? speakerLetter(taken + letters.size);
     letters.set(speaker, known);
     return known;
   };
@@ -55,7 +55,7 @@ export function placePart({ transcript, start }: PartTranscript, before: Joined 
       start: rounded(segment.start + start),
       end: rounded(segment.end + start),
       ...(typeof id === 'number' && { id: first + index }),
-      ...(typeof id === 'string' && { id: `seg_${String(first + index + 1).padStart(3, '0')}` }),
+      ...(typeof id === 'string' && { id: segmentId(first + index) }),
       ...(typeof seek === 'number' && { seek: seek + Math.round(start * SEEK_PER_SECOND) }),
       ...(typeof speaker === 'string' && { speaker: nameOf(speaker) }),
     };
@@ -74,10 +74,6 @@ export function placePart({ transcript, start }: PartTranscript, before: Joined 
 }
 
 const UNNAMED = /^[A-Z]$/;
-
-/** A to Z, then AA, AB and so on. */
-const letterOf = (index: number): string =>
-  (index < 26 ? '' : letterOf(Math.floor(index / 26) - 1)) + String.fromCharCode(65 + (index % 26));
 
 const dialogueOf = (segments: readonly TranscriptSegment[]): string =>
   segments.map(({ speaker, text }) => `${String(speaker)}: ${text.trim()}`).join('\n');
