@@ -33,7 +33,7 @@ export interface Stretch {
  * How each type is read. The reader is never left to guess: a file that begins like sound could otherwise be read as a
  * playlist that names other files.
  */
-const READERS: Readonly<Record<string, string>> = {
+export const READERS: Readonly<Record<string, string>> = {
   'audio/flac': 'flac',
   'audio/wav': 'wav',
   'audio/webm': 'matroska',
