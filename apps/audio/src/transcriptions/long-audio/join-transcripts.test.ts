@@ -107,3 +107,28 @@ test('times are only joined where every part has them', () => {
     ]).segments,
   ).toBeUndefined();
 });
+
+test('a part of silence does not take the times from the others', () => {
+  const words = [{ word: 'a', start: 0, end: 1 }];
+  const timed: Transcript = { text: 'a', segments: [{ start: 0, end: 1, text: 'a' }], words };
+  const whole = joined('verbose_json', [
+    [0, timed],
+    [5, { text: ' ' }],
+    [9, timed],
+  ]);
+  expect(whole).toMatchObject({
+    text: 'a a',
+    segments: [{ start: 0 }, { start: 9 }],
+    words: [{}, { start: 9 }],
+  });
+});
+
+test('words that only some parts have are left out', () => {
+  const words = [{ word: 'a', start: 0, end: 1 }];
+  expect(
+    joined('verbose_json', [
+      [0, { text: 'a', words }],
+      [5, { text: 'b' }],
+    ]).words,
+  ).toBeUndefined();
+});

@@ -38,7 +38,9 @@ export const separatorOf = (wanted: TranscriptFormat): string => (wanted === 'di
  * A of another.
  */
 export function placePart({ transcript, start }: PartTranscript, before: Joined | null): Joined {
-  const segments = transcript.segments ?? undefined;
+  // Of silence there is nothing to time.
+  const ifSilent = transcript.text.trim() === '' ? [] : undefined;
+  const segments = transcript.segments ?? ifSilent;
   const first = before?.transcript.segments?.length ?? 0;
   const letters = new Map<string, string>();
   const taken = before?.speakers ?? 0;
@@ -60,7 +62,7 @@ export function placePart({ transcript, start }: PartTranscript, before: Joined 
       ...(typeof speaker === 'string' && { speaker: nameOf(speaker) }),
     };
   });
-  const words = Words.safeParse(transcript.words).data?.map((word) => ({
+  const words = (Words.safeParse(transcript.words).data ?? ifSilent)?.map((word) => ({
     ...word,
     start: rounded(word.start + start),
     end: rounded(word.end + start),
@@ -84,7 +86,7 @@ export function joinPlaced(before: Joined | null, placed: Joined, wanted: Transc
   const [a, b] = [before.transcript, placed.transcript];
   const both = <Name extends string>(name: Name) => {
     const [left, right] = [Lists.safeParse(a[name]).data, Lists.safeParse(b[name]).data];
-    return left && right ? { [name]: [...left, ...right] } : {};
+    return { [name]: left && right ? [...left, ...right] : undefined };
   };
   const segments =
     a.segments && b.segments ? { segments: [...a.segments, ...b.segments] } : { segments: undefined };

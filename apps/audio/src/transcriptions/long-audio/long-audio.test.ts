@@ -105,6 +105,18 @@ test('every format comes with the times of the whole', async () => {
   expect(vtt.match(/-->/g)).toHaveLength(segments.length);
 });
 
+test('words alone come with the times of the whole too', async () => {
+  const verbose = await bodyOf(
+    await post(audio, { response_format: 'verbose_json', 'timestamp_granularities[]': 'word' }),
+  );
+  expect(verbose).not.toHaveProperty('segments');
+  const { words } = verbose;
+  if (!Array.isArray(words)) throw new Error('no words');
+  const starts = words.map(({ start }) => Number(start));
+  expect(starts).toEqual(starts.toSorted((a, b) => a - b));
+  expect(starts.at(-1)).toBeGreaterThan(CUTS[2] ?? 0);
+});
+
 test('speakers of different parts are not taken for the same', async () => {
   const reply = await post(audio, { model: 'short-diarize', response_format: 'diarized_json' });
   const { segments, text } = await bodyOf(reply);

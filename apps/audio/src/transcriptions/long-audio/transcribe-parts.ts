@@ -228,18 +228,19 @@ class PartsRun {
     };
     if (streams) await this.#emit([doneFrame(transcript)]);
     const isWhole = this.#done.every(({ received }) => received.formats.includes(wanted));
-    const needsSegments = wanted === 'verbose_json' || wanted === 'diarized_json';
-    if (needsSegments && !(isWhole && transcript.segments)) throw incompatibleFormat(model, wanted);
+    const needsTimes = wanted === 'verbose_json' || wanted === 'diarized_json';
+    const hasTimes = isWhole && (transcript.segments || Array.isArray(this.#joined.transcript.words));
+    if (needsTimes && !hasTimes) throw incompatibleFormat(model, wanted);
     const [candidate] = plans.candidates;
     if (candidate === undefined) throw new Error('no candidate');
     return {
       // What is asked for in full stands as it was joined; everything else is rendered from that.
       received: {
-        body: needsSegments ? JSON.stringify(transcript) : '',
-        formats: needsSegments ? [wanted] : [],
+        body: needsTimes ? JSON.stringify(transcript) : '',
+        formats: needsTimes ? [wanted] : [],
         transcript,
       },
-      requested: needsSegments ? wanted : plans.of(candidate).ask,
+      requested: needsTimes ? wanted : plans.of(candidate).ask,
       channel: first.channel,
       dropped: [...new Set(this.#done.flatMap(({ dropped }) => dropped))],
       attempts: this.#attempts,
