@@ -92,6 +92,12 @@ const ANSWERS: readonly (readonly [
     { detail: [{ loc: ['body', 'text'], msg: 'too long', type: 'value_error' }] },
     ['upstream_rejected', /^body\.text: too long$/, false],
   ],
+  [
+    'a voice that does not exist',
+    404,
+    { detail: { status: 'voice_not_found', message: "A voice with the voice_id 'v1' was not found." } },
+    ['object_not_found', /voice_id 'v1' was not found/, false],
+  ],
   ['a failure', 500, { detail: 'oops' }, ['upstream_failed', /failed to answer/, true]],
   ['an answer that is no JSON', 503, 'busy', ['upstream_overloaded', /overloaded/, true]],
 ];
