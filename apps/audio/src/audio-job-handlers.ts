@@ -37,7 +37,7 @@ export const audioJobHandlers = ({
 /** Answers with stored speech. Resolves when the caller has got all of it. */
 export async function writeSpeech(
   assets: Pick<AssetStore, 'open'>,
-  { assetId, contentType, channel, costMicroUsd, sizeBytes }: SpeechOutput,
+  { assetId, contentType, channel, dropped = [], costMicroUsd, sizeBytes }: SpeechOutput,
   request: Request,
   response: Response,
 ): Promise<Delivery> {
@@ -59,6 +59,7 @@ export async function writeSpeech(
     'x-request-id': requestId,
     'request-id': requestId,
     'x-gateway-channel': channel,
+    ...(dropped.length > 0 && { 'x-gateway-dropped': dropped.join(', ') }),
   });
   await pipeline(asset.stream(), response);
   return 'whole';

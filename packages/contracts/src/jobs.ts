@@ -152,6 +152,8 @@ export const TranscriptionInput = z.strictObject({
   stream: z.boolean(),
   /** By the file's own headers; null where they do not say. */
   durationSeconds: z.number().nullable(),
+  /** The caller wants an error rather than have a part left out. Absent in jobs from before December 2026. */
+  strict: z.boolean().optional(),
 });
 export type TranscriptionInput = z.infer<typeof TranscriptionInput>;
 
@@ -163,6 +165,10 @@ export const TranscriptionOutput = z.strictObject({
   usage: z.record(z.string(), z.unknown()).nullable(),
   durationSeconds: z.number().nullable(),
   channel: z.string(),
+  /** The caller's parts that the upstream that did it has no place for. Absent in jobs from before December 2026. */
+  dropped: z.array(z.string()).optional(),
+  /** How many pieces a long recording was cut into; absent: it was sent whole. */
+  parts: z.int().min(1).optional(),
   upstreamAttempts: z.int().min(1),
   costMicroUsd,
 });
@@ -172,6 +178,8 @@ export const SpeechInput = z.strictObject({
   model: z.string(),
   /** The caller's JSON members, without `model`. */
   parameters: z.record(z.string(), z.unknown()),
+  /** The caller wants an error rather than have a member left out. */
+  strict: z.boolean().optional(),
 });
 export type SpeechInput = z.infer<typeof SpeechInput>;
 
@@ -182,6 +190,8 @@ export const SpeechOutput = z.strictObject({
   sizeBytes: z.int().min(0),
   characters: z.int().min(0),
   channel: z.string(),
+  /** The caller's members that the upstream that did it has no place for. */
+  dropped: z.array(z.string()).optional(),
   upstreamAttempts: z.int().min(1),
   costMicroUsd,
 });

@@ -33,6 +33,8 @@ export interface JobAct<Kind extends JobKind> {
     input: JobInput<Kind>,
     context: Pick<JobContext, 'jobId' | 'consumed'>,
   ): Promise<JobOutput<Kind> | undefined>;
+  /** What this job may hold in memory at most. Absent or undefined: as the catalog estimates. */
+  bytesOf?(input: JobInput<Kind>): number | undefined;
 }
 
 export type JobActs<Kinds extends JobKind = JobKind> = { readonly [Kind in Kinds]?: JobAct<Kind> };

@@ -132,7 +132,7 @@ async function attempt<Kind extends JobKind>(
     if (output === undefined) throw outcomeUnknown();
     return output;
   }
-  using _held = await memory.take(spec.bytesOf(input), stopper.signal);
+  using _held = await memory.take(act.bytesOf?.(input) ?? spec.bytesOf(input), stopper.signal);
   await using _files = await files.uploads.borrow(spec.uploadsOf(input));
   if ('inputId' in stored) {
     const isFirst = await marks.begin(stored.inputId, workerId);

@@ -5,14 +5,14 @@ import { SpeechOutput } from '@gateway/contracts/jobs';
 import { SpeechRequest } from '@gateway/contracts/openai/speech';
 import type { JobAct } from '@gateway/jobs/job-act';
 import { readOutput } from '@gateway/jobs/job-files';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { readStream } from '@gateway/model-service/stream/read-stream';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { modelGone } from '../model-gone.ts';
 import { checkAudio } from './check-audio.ts';
-import { speechCandidates } from './speech-candidates.ts';
-import { audioStream, speechContentType, speechEventStream } from './speech-stream.ts';
+import { speechCandidates, streamFormatOf } from './speech-candidates.ts';
+import { speechContentType } from './speech-stream.ts';
+import { changedSpeech, speechStreamOf } from './upstream-speech.ts';
 
 interface SpeakOptions {
   readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates' | 'send'>;
@@ -24,10 +24,11 @@ const MAX_SPEECH_BYTES = 128 * 1024 * 1024;
 
 /** How speech is made for a caller who comes back for it: what would have been streamed is stored. */
 export const speak = ({ upstream, assets }: SpeakOptions): JobAct<'audio.speech'> => ({
-  run: async ({ model: name, parameters }, { jobId, signal, consumed }) => {
+  run: async ({ model: name, parameters, strict = false }, { jobId, signal, consumed }) => {
     const model = upstream.resolveModel(name);
     if (model === null) throw modelGone(name);
     const speech = SpeechRequest.parse({ ...parameters, model: name });
+    const wanted = speech.stream_format ?? 'audio';
     const estimate = estimateSpeech(model.price, speech);
     const reply = await upstream.send({
       candidates: speechCandidates(upstream, model, speech),
@@ -35,9 +36,12 @@ export const speak = ({ upstream, assets }: SpeakOptions): JobAct<'audio.speech'
         operation: 'speech',
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ ...parameters, model: candidate.model }),
+        strict,
+        body: JSON.stringify(
+          changedSpeech(candidate, speech, streamFormatOf(candidate, model, wanted)) ?? speech,
+        ),
       }),
-      checkOutput: checkAudio(speech.stream_format === 'sse'),
+      checkOutput: checkAudio,
       dialect: 'openai',
       signal,
       work: 'paid',
@@ -47,21 +51,21 @@ export const speak = ({ upstream, assets }: SpeakOptions): JobAct<'audio.speech'
     const upstreamAttempts = reply.attempts.length;
     let usage = { ...estimate, channel, attempts: upstreamAttempts };
     consumed(usage);
-    const isEvents = isEventStream(reply.headers);
     const onDone = (event: string) => {
       usage = withTokensTold(usage, model.price, event);
       consumed(usage);
     };
-    const stream = isEvents ? speechEventStream(onDone) : audioStream();
+    const stream = speechStreamOf(reply, wanted, onDone);
     const id = assetId(jobId, 'speech', 'application/octet-stream');
     try {
       const { sizeBytes } = await assets.put(id, bounded(readStream(reply, stream)));
       return {
         assetId: id,
-        contentType: speechContentType(speech, isEvents),
+        contentType: speechContentType(speech),
         sizeBytes,
         characters: estimate.consumption.characters,
         channel,
+        dropped: [...reply.dropped],
         upstreamAttempts,
         costMicroUsd: usage.costMicroUsd,
       };

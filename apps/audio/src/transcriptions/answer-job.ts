@@ -42,8 +42,8 @@ export async function streamJob({ submitted, response, context }: AnswerOptions)
   }
   try {
     const output = await result;
-    const { durationSeconds, channel, costMicroUsd } = output;
-    Object.assign(context.line, { channel, costMicroUsd });
+    const { durationSeconds, channel, costMicroUsd, parts } = output;
+    Object.assign(context.line, { channel, costMicroUsd, parts });
     if (durationSeconds !== null) context.line.audioSeconds = durationSeconds;
     if (streaming) {
       response.once('finish', () => handle.delivered('whole'));
@@ -57,10 +57,14 @@ export async function streamJob({ submitted, response, context }: AnswerOptions)
   }
 }
 
-function beginStream({ channel }: StreamHead, response: ServerResponse, context: RequestContext): void {
+function beginStream(
+  { channel, dropped }: StreamHead,
+  response: ServerResponse,
+  context: RequestContext,
+): void {
   context.line.channel = channel;
   response.writeHead(200, {
-    ...headersOf(channel, context),
+    ...headersOf({ channel, dropped }, context),
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
   });
@@ -73,11 +77,11 @@ export async function writeTranscript(
   response: ServerResponse,
   context: RequestContext,
 ): Promise<Delivery> {
-  const { durationSeconds, channel, costMicroUsd } = output;
-  Object.assign(context.line, { channel, costMicroUsd });
+  const { durationSeconds, channel, costMicroUsd, parts } = output;
+  Object.assign(context.line, { channel, costMicroUsd, parts });
   if (durationSeconds !== null) context.line.audioSeconds = durationSeconds;
   response.writeHead(200, {
-    ...headersOf(output.channel, context),
+    ...headersOf(output, context),
     'content-type': output.contentType,
     'content-length': Buffer.byteLength(output.body),
   });
@@ -85,8 +89,12 @@ export async function writeTranscript(
   return 'whole';
 }
 
-const headersOf = (channel: string, { requestId }: RequestContext) => ({
+const headersOf = (
+  { channel, dropped = [] }: Pick<StreamHead, 'channel' | 'dropped'>,
+  { requestId }: RequestContext,
+) => ({
   'x-request-id': requestId,
   'request-id': requestId,
   'x-gateway-channel': channel,
+  ...(dropped.length > 0 && { 'x-gateway-dropped': dropped.join(', ') }),
 });

@@ -1,4 +1,5 @@
 import type { ImageEditInput } from '@gateway/contracts/jobs';
+import { isStrict } from '@gateway/model-service/is-strict';
 import { wishesOf } from '@gateway/model-service/jobs/job-wishes';
 import { reservePlace, submitJob } from '@gateway/model-service/jobs/submit-job';
 import { discardRest } from '@gateway/service-kit/discard-rest';
@@ -17,7 +18,6 @@ import { estimateImages } from '../metering/image-order.ts';
 import { answerImageJob } from './answer-image-job.ts';
 import { answerStream } from './answer-stream.ts';
 import type { ImageService } from './image-service.ts';
-import { isStrict } from './is-strict.ts';
 
 /** Said by the gateway itself, or to it. */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['model', 'response_format', 'stream']);

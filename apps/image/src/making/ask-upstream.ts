@@ -37,7 +37,7 @@ export async function askForImages({
     request: async (candidate) => {
       const prepared = await prepare(candidate);
       if (prepared instanceof GatewayError) return prepared;
-      dropped = [...new Set(prepared.dropped)];
+      dropped = prepared.dropped;
       return prepared.request;
     },
     dialect: 'openai',
@@ -47,7 +47,7 @@ export async function askForImages({
     checkOutput: checkImages,
     ...(onAttempt && { onAttempt }),
   });
-  return { reply, dropped };
+  return { reply, dropped: [...new Set([...dropped, ...reply.dropped])] };
 }
 
 /** A 200 with broken JSON was paid for: no other provider may be asked. */

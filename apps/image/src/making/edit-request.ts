@@ -36,7 +36,7 @@ export function editRequest(options: EditOptions): Prepared | GatewayError {
     textOf: (text) => text,
     fromText: (text) => text,
   });
-  const request = { operation: 'images.edits', method: 'POST' } as const;
+  const request = { operation: 'images.edits', method: 'POST', strict } as const;
   const uploaded = images.filter(isUpload);
   if (uploaded.length < images.length || (mask !== null && !isUpload(mask))) {
     if (!WITH_FILES.has(candidate.channel.provider)) return hasNoFiles();

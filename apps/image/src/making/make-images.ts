@@ -10,6 +10,7 @@ import { estimateImages, usageOfImages } from '../metering/image-order.ts';
 import { orderOfJob } from '../metering/job-order.ts';
 import { eventsOfReply, imageStream } from '../stream/image-events.ts';
 import { askForImages, modelOfJob, type Prepare, readStreamable } from './ask-upstream.ts';
+import { bytesThroughLibrary } from './bytes-in-flight.ts';
 import { editRequest } from './edit-request.ts';
 import { generationRequest } from './generation-request.ts';
 import { createImageCollector } from './image-collector.ts';
@@ -167,8 +168,9 @@ export function imageActs(maker: ImageMaker): JobActs {
     consumed(usageOfImages({ price, order: orderOfJob(input), images, said: [members], channel, attempts }));
     return output;
   };
+  const bytesOf = (input: Input) => bytesThroughLibrary(maker.upstream, input);
   return {
-    'image.generation': { run: (input, context) => generateImages(maker, input, context), recover },
-    'image.edit': { run: (input, context) => editImages(maker, input, context), recover },
+    'image.generation': { run: (input, context) => generateImages(maker, input, context), recover, bytesOf },
+    'image.edit': { run: (input, context) => editImages(maker, input, context), recover, bytesOf },
   };
 }

@@ -9,7 +9,11 @@ export const configurationText = (url: string) => `
 channels:
   one: { provider: simulator, baseUrl: "${url}", apiKey: sk-one }
   two: { provider: simulator, baseUrl: "${url}", apiKey: sk-two }
+  flux: { provider: black-forest-labs, baseUrl: "${url}/v1", apiKey: sk-secret-of-black-forest-labs }
+  google: { provider: google, baseUrl: "${url}/v1beta", apiKey: sk-secret-of-google }
 models:
+  flux-task: { kind: image, price: { perImage: 0.04 }, routes: [{ channel: flux, model: flux-pro-1.1 }] }
+  nano-banana: { kind: image, price: { inputPerMTok: 0.3, outputPerMTok: 30 }, routes: [{ channel: google, model: gemini-2.5-flash-image }] }
   dall-e-2: { kind: image, price: { perImage: { 256x256: 0.016, 512x512: 0.018, 1024x1024: 0.02 } }, routes: [{ channel: one }, { channel: two, priority: 1 }] }
   dall-e-3: { kind: image, price: { perImage: { standard: 0.04, hd: 0.08 } }, routes: [{ channel: one }, { channel: two, priority: 1 }] }
   "gpt-image-*": { kind: image, price: { inputPerMTok: 5, outputPerMTok: 40 }, routes: [{ channel: one }] }
