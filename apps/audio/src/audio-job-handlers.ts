@@ -37,7 +37,7 @@ export const audioJobHandlers = ({
 /** Answers with stored speech. Resolves when the caller has got all of it. */
 export async function writeSpeech(
   assets: Pick<AssetStore, 'open'>,
-  { assetId, contentType, channel, dropped = [], costMicroUsd, sizeBytes }: SpeechOutput,
+  { assetId, contentType, channel, costMicroUsd, sizeBytes, dropped = [] }: SpeechOutput,
   request: Request,
   response: Response,
 ): Promise<Delivery> {

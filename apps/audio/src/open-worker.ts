@@ -12,7 +12,7 @@ const LoggedOutput = z
     durationSeconds: z.number().nullable(),
     characters: z.number(),
     upstreamAttempts: z.number(),
-    parts: z.number(),
+    parts: z.number().nullable(),
   })
   .partial()
   .catch({});

@@ -26,13 +26,13 @@ test('an image that a provider makes as a task is hosted, charged, and lacks wha
   const recorded = await provider('black-forest-labs-image');
   const reply = await image.generate({ ...FLUX, quality: 'high' });
   const { data } = Hosted.parse(await reply.json());
+  expect(await image.lastLine()).toMatchObject({ images: 1, costMicroUsd: 40_000 });
   expect(data).toEqual([{ url: expect.stringContaining('/v1/images/assets/') }]);
   expect((await fetch(data[0]?.url ?? '')).headers.get('content-type')).toBe('image/png');
   expect(reply.headers.get('x-gateway-dropped')).toBe('quality');
   expect(reply.headers.get('x-gateway-channel')).toBe('flux');
   expect(recorded.complaints).toEqual([]);
   expect(recorded.left).toEqual([]);
-  expect(await image.lastLine()).toMatchObject({ images: 1, costMicroUsd: 40_000 });
 });
 
 test('what would be left out is refused where the caller is strict', async () => {

@@ -11,8 +11,8 @@ import { estimateSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { modelGone } from '../model-gone.ts';
 import { checkAudio } from './check-audio.ts';
 import { speechCandidates, streamFormatOf } from './speech-candidates.ts';
+import { inStreamFormat, speechStreamFor } from './speech-request.ts';
 import { speechContentType } from './speech-stream.ts';
-import { changedSpeech, speechStreamOf } from './upstream-speech.ts';
 
 interface SpeakOptions {
   readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates' | 'send'>;
@@ -37,9 +37,7 @@ export const speak = ({ upstream, assets }: SpeakOptions): JobAct<'audio.speech'
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         strict,
-        body: JSON.stringify(
-          changedSpeech(candidate, speech, streamFormatOf(candidate, model, wanted)) ?? speech,
-        ),
+        body: JSON.stringify(inStreamFormat(speech, candidate, streamFormatOf(candidate, model, wanted))),
       }),
       checkOutput: checkAudio,
       dialect: 'openai',
@@ -55,7 +53,7 @@ export const speak = ({ upstream, assets }: SpeakOptions): JobAct<'audio.speech'
       usage = withTokensTold(usage, model.price, event);
       consumed(usage);
     };
-    const stream = speechStreamOf(reply, wanted, onDone);
+    const stream = speechStreamFor(wanted, reply)(onDone);
     const id = assetId(jobId, 'speech', 'application/octet-stream');
     try {
       const { sizeBytes } = await assets.put(id, bounded(readStream(reply, stream)));
@@ -64,8 +62,8 @@ export const speak = ({ upstream, assets }: SpeakOptions): JobAct<'audio.speech'
         contentType: speechContentType(speech),
         sizeBytes,
         characters: estimate.consumption.characters,
-        channel,
         dropped: [...reply.dropped],
+        channel,
         upstreamAttempts,
         costMicroUsd: usage.costMicroUsd,
       };

@@ -25,8 +25,8 @@ import { writeSpeech } from '../audio-job-handlers.ts';
 import { estimateSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { checkAudio } from './check-audio.ts';
 import { type StreamFormat, speechCandidates, streamFormatOf } from './speech-candidates.ts';
+import { inStreamFormat, speechStreamFor } from './speech-request.ts';
 import { speechContentType } from './speech-stream.ts';
-import { changedSpeech, speechStreamOf } from './upstream-speech.ts';
 
 const KIND = 'audio.speech';
 
@@ -108,7 +108,7 @@ export const speechHandler =
       reply,
       response,
       context,
-      stream: speechStreamOf(reply, wanted, onDone),
+      stream: speechStreamFor(wanted, reply)(onDone),
       headers: {
         'content-type': speechContentType(speech),
         'cache-control': 'no-store',
@@ -158,6 +158,7 @@ function bodyFor(
   speech: SpeechRequest,
   streamFormat: StreamFormat,
 ): Buffer {
-  const changed = changedSpeech(candidate, speech, streamFormat);
-  return changed === undefined ? bytes : Buffer.from(JSON.stringify(changed));
+  const wanted = speech.stream_format ?? 'audio';
+  if (candidate.model === speech.model && streamFormat === wanted) return bytes;
+  return Buffer.from(JSON.stringify(inStreamFormat(speech, candidate, streamFormat)));
 }

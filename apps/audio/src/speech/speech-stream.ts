@@ -16,9 +16,9 @@ const DONE = 'speech.audio.done';
 /** The content type follows the format, whatever the provider calls its bytes. */
 export const speechContentType = ({
   response_format: format,
-  stream_format: streamFormat,
+  stream_format: wanted,
 }: Pick<SpeechRequest, 'response_format' | 'stream_format'>): string =>
-  streamFormat === 'sse'
+  wanted === 'sse'
     ? 'text/event-stream; charset=utf-8'
     : SPEECH_CONTENT_TYPES[format ?? DEFAULT_SPEECH_FORMAT];
 

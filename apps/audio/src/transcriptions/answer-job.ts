@@ -42,10 +42,8 @@ export async function streamJob({ submitted, response, context }: AnswerOptions)
   }
   try {
     const output = await result;
-    const { durationSeconds, channel, costMicroUsd, parts } = output;
-    Object.assign(context.line, { channel, costMicroUsd, parts });
-    if (durationSeconds !== null) context.line.audioSeconds = durationSeconds;
     if (streaming) {
+      logTranscript(output, context);
       response.once('finish', () => handle.delivered('whole'));
       response.end();
     } else handle.delivered(await writeTranscript(output, response, context));
@@ -77,9 +75,7 @@ export async function writeTranscript(
   response: ServerResponse,
   context: RequestContext,
 ): Promise<Delivery> {
-  const { durationSeconds, channel, costMicroUsd, parts } = output;
-  Object.assign(context.line, { channel, costMicroUsd, parts });
-  if (durationSeconds !== null) context.line.audioSeconds = durationSeconds;
+  logTranscript(output, context);
   response.writeHead(200, {
     ...headersOf(output, context),
     'content-type': output.contentType,
@@ -98,3 +94,9 @@ const headersOf = (
   'x-gateway-channel': channel,
   ...(dropped.length > 0 && { 'x-gateway-dropped': dropped.join(', ') }),
 });
+
+function logTranscript(output: TranscriptionOutput, { line }: RequestContext): void {
+  const { durationSeconds, channel, costMicroUsd, parts } = output;
+  Object.assign(line, { channel, costMicroUsd, parts });
+  if (durationSeconds !== null) line.audioSeconds = durationSeconds;
+}

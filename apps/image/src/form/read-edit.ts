@@ -20,7 +20,7 @@ export interface ReceivedEdit {
   readonly fields: readonly FormField[];
   /** The images and the mask, in the uploads area. What JSON names by URL is fetched by this call, after everything else has been checked. */
   files(): Promise<readonly EditFile[]>;
-  /** The same for the same request to the same endpoint. */
+  /** The same for the same request to this endpoint: a form's files count by their bytes, JSON's by what names them. */
   fingerprint(endpoint: string): string | Promise<string>;
   /** Deletes what has been stored. */
   discard(): Promise<void>;

@@ -15,24 +15,18 @@ const SPEECH_STREAMS: Readonly<Record<StreamFormat, Readonly<Record<StreamFormat
   sse: { audio: () => new AudioAsEvents(), sse: speechEventStream },
 };
 
-/** Makes of an upstream's answer what its caller wants. `onDone` gets the last event, where there are any. */
-export const speechStreamOf = (
-  { headers }: Pick<Reply, 'headers'>,
-  wanted: StreamFormat,
-  onDone: (event: string) => void,
-): RelayedStream => SPEECH_STREAMS[wanted][isEventStream(headers) ? 'sse' : 'audio'](onDone);
+export const speechStreamFor = (wanted: StreamFormat, reply: Pick<Reply, 'headers'>): MakeStream =>
+  SPEECH_STREAMS[wanted][isEventStream(reply.headers) ? 'sse' : 'audio'];
 
-/** The request in the candidate's terms; undefined where it can be sent as it came. */
-export function changedSpeech(
-  candidate: Pick<Candidate, 'model'>,
+/** A request for speech as a candidate gets it that streams in this way. */
+export function inStreamFormat(
   speech: SpeechRequest,
+  { model }: Pick<Candidate, 'model'>,
   streamFormat: StreamFormat,
-): object | undefined {
-  const wanted = speech.stream_format ?? 'audio';
-  if (candidate.model === speech.model && streamFormat === wanted) return undefined;
+): Record<string, unknown> {
   const { stream_format: asked, ...rest } = speech;
   // A provider that has raw audio only may not know the member.
   const member = streamFormat === 'sse' ? { stream_format: streamFormat } : {};
-  const kept = streamFormat === wanted && asked !== undefined ? { stream_format: asked } : member;
-  return { ...rest, model: candidate.model, ...kept };
+  const isKept = streamFormat === (asked ?? 'audio') && asked !== undefined;
+  return { ...rest, model, ...(isKept ? { stream_format: asked } : member) };
 }
