@@ -32,7 +32,7 @@ function largestConsumption(request: TextRequest, model: ResolvedModel): Consump
   const bound = model.contextWindow ?? MAX_INPUT_TOKENS;
   return {
     ...NOTHING_CONSUMED,
-    inputTokens: Math.min(bound, Math.ceil(request.bytes.length / BYTES_PER_TOKEN)),
+    inputTokens: Math.min(bound, Math.ceil(request.inputLength / BYTES_PER_TOKEN)),
     outputTokens: request.maxOutputTokens ?? model.maxOutputTokens ?? MAX_OUTPUT_TOKENS,
   };
 }
@@ -100,7 +100,7 @@ function resultOf(
 }
 
 const inputOf = ({ request }: TextCall): Usage =>
-  estimatedUsage(null, { inputLength: request.bytes.length, outputLength: 0 });
+  estimatedUsage(null, { inputLength: request.inputLength, outputLength: 0 });
 
 function outcomeOf({ context, response }: TextCall, thrown: unknown): UsageOutcome {
   if (context.signal.reason instanceof CallerLeft) return 'left';

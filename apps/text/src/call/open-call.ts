@@ -23,13 +23,14 @@ export async function openCall(
   context.line.stream = request.streamed;
   const protocols = [endpoint.protocol, ...endpoint.translatedTo];
   const model = modelFor(services.upstream, { name: request.model, protocols, identity });
-  const reservation = null;
-  return { services, endpoint, identity, context, message, response, request, model, reservation, startedAt };
+  const none = { reservation: null, thread: null };
+  return { services, endpoint, identity, context, message, response, request, model, ...none, startedAt };
 }
 
 /** Channels for a call; one that names what an earlier reply brought can only go where that was made. */
-export function candidatesFor(call: TextCall): Promise<readonly Candidate[]> {
-  const { services, endpoint, request, model } = call;
+export async function candidatesFor(call: TextCall): Promise<readonly Candidate[]> {
+  const { services, endpoint, request, model, thread } = call;
   const candidates = chooseCandidates(services.upstream, model, endpoint, request.builtInTools);
-  return pinCandidates(call, candidates);
+  const pinned = await pinCandidates(call, candidates);
+  return thread === null ? pinned : thread.ordered(pinned);
 }

@@ -3,6 +3,7 @@ import type { Candidate } from '@gateway/upstream/catalog';
 import type { FoundOrigin, IdKind, IdOrigin } from '../stored/id-origins.ts';
 import type { NamedId } from '../stored/named-ids.ts';
 import type { TextCall } from './text-call.ts';
+import { threadNotFound, threadUnsupported } from './thread-errors.ts';
 
 /**
  * Leaves those of a call's candidates that know what its request names. All keys share one account at a provider, which
@@ -79,19 +80,6 @@ function notFound({ kind, id, path }: NamedId): GatewayError {
     });
   }
   const message = `${NOUNS[kind]} with id '${id}' not found.`;
-  if (path[0] === 'thread') {
-    return new GatewayError('thread_not_found', {
-      path: [...path],
-      message: `${message} It may have expired: send the whole conversation with \`thread: {"type": "create"}\`.`,
-    });
-  }
+  if (path[0] === 'thread') return threadNotFound(id);
   return new GatewayError('object_not_found', { path: kind === 'item' ? ['input'] : [...path], message });
 }
-
-/** A conversation that only the provider holds cannot be translated, and a turn without it would be answered wrongly. */
-export const threadUnsupported = (): GatewayError =>
-  new GatewayError('thread_unsupported_request', {
-    path: ['thread'],
-    message:
-      'Message threads are not available for this model. Send the whole conversation without `thread`.',
-  });

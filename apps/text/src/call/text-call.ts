@@ -12,6 +12,7 @@ import type { BackgroundUsage } from '../stored/pending-responses.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 import type { TextRequest } from './text-request.ts';
+import type { ThreadTurn } from './thread-turn.ts';
 
 /** What the handlers of this service are made of. */
 export interface TextServices {
@@ -43,6 +44,8 @@ export interface TextCall {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   readonly request: TextRequest;
+  /** Null where the request is no turn of a message thread that the gateway keeps. */
+  readonly thread: ThreadTurn | null;
   readonly model: ResolvedModel;
   /** Null while nothing is reserved, and for calls that cost nothing. */
   readonly reservation: Reservation | null;

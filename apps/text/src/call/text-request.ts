@@ -14,6 +14,8 @@ import type { TextEndpoint } from './text-endpoint.ts';
  */
 export interface TextRequest {
   readonly bytes: Buffer;
+  /** How long the conversation is that the model reads, in bytes: more than is sent where a provider keeps the rest. */
+  readonly inputLength: number;
   readonly content: BodyContent;
   readonly model: string;
   readonly streamed: boolean;
@@ -36,7 +38,7 @@ export interface TextRequest {
 
 /** @throws {GatewayError} for a body that cannot be read, or that is not what the endpoint takes */
 export async function readTextRequest(
-  { schema, protocol }: TextEndpoint,
+  endpoint: TextEndpoint,
   message: IncomingMessage,
   { maxBodyBytes, maxJsonDepth }: { readonly maxBodyBytes: number; readonly maxJsonDepth: number },
 ): Promise<TextRequest> {
@@ -44,11 +46,21 @@ export async function readTextRequest(
     maxBytes: maxBodyBytes,
     maxDepth: maxJsonDepth,
   });
+  return describeRequest(endpoint, bytes, value);
+}
+
+/** What stands in a body. @throws {GatewayError} for one that is not what the endpoint takes */
+export function describeRequest(
+  { schema, protocol }: TextEndpoint,
+  bytes: Buffer,
+  value: unknown,
+): TextRequest {
   const body = validate(schema, value);
   const { thread, diagnostics } = body;
   const bound = body.max_output_tokens ?? body.max_completion_tokens ?? body.max_tokens;
   return {
     bytes,
+    inputLength: bytes.length,
     content: new BodyContent(bytes, value),
     model: body.model,
     streamed: body.stream === true,

@@ -7,20 +7,29 @@ import type { TextCall, TextServices } from '../call/text-call.ts';
 import type { TextEndpoint } from '../call/text-endpoint.ts';
 import { preparePassthrough } from '../passthrough/passthrough.ts';
 import { checkWholeReply } from '../passthrough/relay-json.ts';
+import { openThread } from '../threads/open-thread.ts';
 import { prepareTranslation } from '../translation/translation.ts';
 
 /** Handles an endpoint that has a model generate: `POST /v1/responses`, `/v1/messages`, `/v1/chat/completions`. */
 export function createGenerateHandler(endpoint: TextEndpoint, services: TextServices): RequestHandler {
   return async (message, response) => {
-    const opened = await openCall(endpoint, services, message, response);
-    const candidates = await candidatesFor(opened);
-    const reservation = await reserve(opened);
-    const call = { ...opened, reservation };
-    const check = call.request.streamed ? {} : { checkOutput: checkWholeReply };
-    const outcome = await attemptCandidates(call, { candidates, prepare: prepareFor(call), ...check });
-    void settle(call, reservation, outcome);
-    if (outcome.thrown !== undefined) throw outcome.thrown;
+    const opened = await openThread(await openCall(endpoint, services, message, response), 'generating');
+    try {
+      await generate(opened);
+    } finally {
+      await opened.thread?.end();
+    }
   };
+}
+
+async function generate(opened: TextCall): Promise<void> {
+  const candidates = await candidatesFor(opened);
+  const reservation = await reserve(opened);
+  const call = { ...opened, reservation };
+  const check = call.request.streamed ? {} : { checkOutput: checkWholeReply };
+  const outcome = await attemptCandidates(call, { candidates, prepare: prepareFor(call), ...check });
+  void settle(call, reservation, outcome);
+  if (outcome.thrown !== undefined) throw outcome.thrown;
 }
 
 /** A channel of the caller's own protocol gets and gives the very bytes; for another one they are translated. */

@@ -22,7 +22,7 @@ export function consumedByWhole(
   const usage = PROTOCOLS[endpoint.protocol].readUsage(whole);
   if (usage !== null) return reportedUsage(usage);
   if (!isGenerated(endpoint) || isUnderWay(endpoint, whole)) return NOTHING_KNOWN;
-  return guessedUsage(estimatedUsage(null, { inputLength: request.bytes.length, outputLength: sizeBytes }));
+  return guessedUsage(estimatedUsage(null, { inputLength: request.inputLength, outputLength: sizeBytes }));
 }
 
 /** Endpoints that only count generate nothing. */
@@ -78,7 +78,7 @@ export function consumedByStream(
   if (pendingId !== null && !ended) return { ...NOTHING_KNOWN, pendingId };
   // What a stream says before its error event is not its final count.
   if (usage !== null && ended && reportedFailure === null) return reportedUsage(usage);
-  return guessedUsage(estimatedUsage(usage, { inputLength: request.bytes.length, outputLength }));
+  return guessedUsage(estimatedUsage(usage, { inputLength: request.inputLength, outputLength }));
 }
 
 const keptOf = ({ request }: TextCall): Kept => ({

@@ -11,6 +11,8 @@ import { isStrict, queryOf } from '../call/request-head.ts';
 import type { TextCall } from '../call/text-call.ts';
 import { refuseLosses } from '../conversation/losses.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
+import { RecordedStream } from '../conversion/recorded-stream.ts';
+import { recordedMessage } from '../protocols/messages/message-recorder.ts';
 import { streamHeaders, upstreamRequestHeaders } from './headers.ts';
 import { ownBody } from './own-body.ts';
 import {
@@ -31,28 +33,31 @@ export const preparePassthrough = (
   asks = asksForUsage(call, candidate),
 ): PreparedAttempt | GatewayError =>
   unlessRefused(() => {
-    const { endpoint, message, request } = call;
-    const { body, dropped } = ownBody(call, candidate, asks ? usageQuestion(request) : null);
+    const { endpoint, message } = call;
+    const isThreaded = call.thread?.isKeptBy(candidate) ?? false;
+    const request = call.thread !== null && isThreaded ? call.thread.sent : call.request;
+    const sent = { ...call, request };
+    const { body, dropped } = ownBody(sent, candidate, asks ? usageQuestion(request) : null);
     if (isStrict(message)) refuseLosses(dropped);
     return {
       request: {
         operation: endpoint.operation,
         method: 'POST',
         query: queryOf(message),
-        headers: upstreamRequestHeaders(endpoint, message),
+        headers: upstreamRequestHeaders(endpoint, message, call.thread !== null && !isThreaded),
         body,
       },
       retry: (refusal) =>
         asks && refusesUsageQuestion(refusal) ? preparePassthrough(call, candidate, false) : null,
       receive: (reply) => {
         reportDropped(call, endpoint.protocol, dropped);
-        return isEventStream(reply.headers) ? passStream(call, reply) : passWhole(call, reply);
+        return isEventStream(reply.headers) ? passStream(sent, reply) : passWhole(sent, reply);
       },
     };
   });
 
 async function passWhole(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
-  const { endpoint, request, response, context } = call;
+  const { endpoint, request, response, context, thread } = call;
   const { replyFrames } = PROTOCOLS[endpoint.protocol];
   let consumed = NOTHING_KNOWN;
   const thrown = await failureOf(
@@ -60,13 +65,17 @@ async function passWhole(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
       reply,
       response,
       context,
+      readsAll: thread !== null,
       onBody: (whole, sizeBytes) => {
         consumed = consumedByWhole(call, whole, sizeBytes);
         logConsumed(call, reply, consumed);
-        return keepWholeReply(call, reply, whole, (pending) => {
+        const keeping = keepWholeReply(call, reply, whole, (pending) => {
           consumed = pending;
           logConsumed(call, reply, pending);
         });
+        return thread === null
+          ? keeping
+          : Promise.all([keeping, thread.keep(recordedMessage(whole), reply.candidate)]);
       },
       ...(request.streamed && {
         asStream: (whole) => replyFrames(whole, { hidesUsage: !showsUsage(request) }),
@@ -77,9 +86,11 @@ async function passWhole(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
 }
 
 async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
-  const { endpoint, request, response, context, services } = call;
+  const { endpoint, request, response, context, services, thread } = call;
   const reader = PROTOCOLS[endpoint.protocol].createStreamReader({ hidesUsage: !showsUsage(request) });
   const onFrame = (frame: Frame) => keepEventIds(call, reply, frame);
+  const stream = passedStream({ reader, requestId: context.requestId, onFrame });
+  const recorded = thread && new RecordedStream(stream);
   let firstByteMs: number | null = null;
   let consumed = NOTHING_KNOWN;
   const thrown = await failureOf(
@@ -87,7 +98,7 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
       reply,
       response,
       context,
-      stream: passedStream({ reader, requestId: context.requestId, onFrame }),
+      stream: recorded ?? stream,
       status: reply.status,
       headers: streamHeaders(reply, context),
       keepAliveMs: services.keepAliveMs,
@@ -95,6 +106,7 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
         keepStreamId(call, reply, id, (pending) => {
           consumed = pending;
         }),
+      onWhole: () => thread?.keep(recorded?.message ?? null, reply.candidate),
       onFirstByte: () => {
         firstByteMs = logFirstByte(call, reply);
       },

@@ -42,6 +42,8 @@ interface RelayJsonOptions {
   readonly reply: Reply;
   readonly response: ServerResponse;
   readonly context: RequestContext;
+  /** The body is read with all its members, not only with those that every reply is read for. */
+  readonly readsAll?: boolean;
   /** Gets the body before the caller does. */
   readonly onBody: (body: JsonObject, sizeBytes: number) => Promise<unknown> | undefined;
   /** For a caller who wants a stream: the body as events; null where it is no finished reply. */
@@ -54,11 +56,11 @@ interface RelayJsonOptions {
  * @throws {GatewayError} where it breaks off or is no JSON object; nothing has been sent then
  */
 export async function relayJson(options: RelayJsonOptions): Promise<void> {
-  const { reply, response, context, onBody, asStream } = options;
+  const { reply, response, context, readsAll = false, onBody, asStream } = options;
   const bytes = await reply.bytes(MAX_REPLY_BYTES);
   const body = bodyOf(bytes);
   if (body === null) throw notJson();
-  const pending = onBody(body, bytes.length);
+  const pending = onBody(readsAll ? exactly(bytes) : body, bytes.length);
   if (pending !== undefined) await pending;
   const frames = asStream?.(exactly(bytes)) ?? null;
   if (frames !== null) {

@@ -19,10 +19,13 @@ import {
 import type { TextCall } from '../call/text-call.ts';
 import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
 import { StreamCollector } from '../conversion/collect-stream.ts';
+import { messageIn, RecordedStream } from '../conversion/recorded-stream.ts';
 import { type TranslatedReply, translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator, streamReply } from '../conversion/translate-stream.ts';
 import { estimatedUsage } from '../metering/consumption.ts';
+import { recordedMessage } from '../protocols/messages/message-recorder.ts';
 import { MAX_PAUSES, pausedContent } from '../protocols/messages/paused-turn.ts';
+import { objectOf } from '../wire/json-object.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import type { Usage } from '../wire/usage.ts';
@@ -57,8 +60,9 @@ const contextFor = ({ call, reply }: Pick<Answer, 'call' | 'reply'>) =>
 
 async function translateStream(answer: Answer): Promise<ReplyOutcome> {
   const { call, reply, plan, goOn, head } = answer;
-  const { response, context, services } = call;
+  const { response, context, services, thread } = call;
   const translator = new StreamTranslator(plan, contextFor(answer), goOn);
+  const recorded = thread && new RecordedStream(translator);
   let firstByteMs: number | null = null;
   let consumed = NOTHING_KNOWN;
   const thrown = await failureOf(
@@ -66,9 +70,10 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
       reply,
       response,
       context,
-      stream: translator,
+      stream: recorded ?? translator,
       headers: streamHead(head),
       keepAliveMs: services.keepAliveMs,
+      onWhole: () => thread?.keep(recorded?.message ?? null, reply.candidate),
       onFirstByte: () => {
         firstByteMs = logFirstByte(call, reply);
       },
@@ -89,9 +94,11 @@ async function relayAsStream(answer: Answer): Promise<ReplyOutcome> {
   const body = await readBody(reply);
   const frames = streamReply(plan, body, contextFor(answer));
   const consumed = consumedByWhole(answer, translateReply(plan, body, contextFor(answer)));
+  const written = frames.join('');
+  await call.thread?.keep(messageIn(written), reply.candidate);
   call.response.writeHead(200, streamHead(head));
   const firstByteMs = logFirstByte(call, reply);
-  call.response.end(frames.join(''));
+  call.response.end(written);
   return { ...consumed, firstByteMs, thrown: undefined };
 }
 
@@ -99,6 +106,7 @@ async function relayWhole(answer: Answer, translating: Promise<TranslatedReply>)
   const { call, reply, head } = answer;
   const translated = await translating;
   const consumed = consumedByWhole(answer, translated);
+  await call.thread?.keep(recordedMessage(objectOf(translated.body)), reply.candidate);
   const body = Buffer.from(JSON.stringify(translated.body));
   call.response.writeHead(200, { ...head, 'content-length': body.length });
   call.response.end(body);
@@ -157,7 +165,7 @@ function consumedBy(
   { usage, isWhole, outputLength }: { usage: Usage; isWhole: boolean; outputLength: number },
 ): Consumed {
   if (usage.reported && isWhole) return reportedUsage(usage);
-  const lengths = { inputLength: request.bytes.length, outputLength };
+  const lengths = { inputLength: request.inputLength, outputLength };
   return guessedUsage(estimatedUsage(usage.reported ? usage : null, lengths));
 }
 

@@ -9,7 +9,7 @@ export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'x
 const MESSAGE_ROLES = ['user', 'assistant', 'system', 'developer'] as const;
 
 /** A message in `input`, in its easy or its output form. */
-const MessageItem = z.looseObject({
+export const MessageItem = z.looseObject({
   role: z.enum(MESSAGE_ROLES),
   content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
 });
@@ -78,5 +78,5 @@ export const ResponsesRequest = z
 export type ResponsesRequest = z.infer<typeof ResponsesRequest>;
 
 /** `type` may be left out of a message; an object with nothing but an `id` is a reference to an item. */
-const isMessage = (item: Readonly<Record<string, unknown>>): boolean =>
+export const isMessage = (item: Readonly<Record<string, unknown>>): boolean =>
   item.type === 'message' || ((item.type ?? null) === null && ('role' in item || 'content' in item));

@@ -18,6 +18,8 @@ interface RelayOptions {
   readonly keepAliveMs?: number;
   /** Gets the provider's id before the caller does; the stream waits for what this returns. */
   readonly onId?: (id: string) => Promise<unknown> | undefined;
+  /** Called when the caller's answer is whole, before its last output goes out; the stream waits for what this returns. */
+  readonly onWhole?: () => Promise<unknown> | undefined;
   /** Called when the first bytes go out. */
   readonly onFirstByte?: () => void;
   /** Called once, when the answer is over and before the caller can know it, with what broke it if something did. */
@@ -48,6 +50,7 @@ class Relay {
   #reply: Reply;
   #over = false;
   #knowsId = false;
+  #knowsEnd = false;
   #lastWriteAt = 0;
   #keepAlive: NodeJS.Timeout | undefined;
 
@@ -84,12 +87,9 @@ class Relay {
     }
   }
 
-  /** Writes, but not before the provider's id can be found again by the caller who learns it. */
+  /** Writes, but not before what the caller learns by it can be found again. */
   #pass(output: Output): boolean {
-    const { stream, onId } = this.#options;
-    if (this.#knowsId || onId === undefined || stream.id === null) return this.#deliver(output);
-    this.#knowsId = true;
-    const pending = onId(stream.id);
+    const pending = this.#beforeWriting();
     if (pending === undefined) return this.#deliver(output);
     pending.then(
       () => {
@@ -98,6 +98,21 @@ class Relay {
       (error: unknown) => this.#giveUp(error),
     );
     return false;
+  }
+
+  #beforeWriting(): Promise<unknown> | undefined {
+    const { stream, onId, onWhole } = this.#options;
+    let waiting: Promise<unknown> | undefined;
+    if (!this.#knowsId && stream.id !== null) {
+      this.#knowsId = true;
+      waiting = onId?.(stream.id);
+    }
+    if (!this.#knowsEnd && stream.isWhole) {
+      this.#knowsEnd = true;
+      const kept = onWhole?.();
+      if (kept !== undefined) waiting = Promise.all([waiting, kept]);
+    }
+    return waiting;
   }
 
   #deliver(output: Output): boolean {
@@ -131,11 +146,21 @@ class Relay {
       return;
     }
     try {
-      this.#write(stream.end());
-      this.#finish();
+      this.#close(stream.end());
     } catch (error) {
       this.#giveUp(error);
     }
+  }
+
+  #close(output: Output): void {
+    const close = () => {
+      if (this.#over) return;
+      this.#write(output);
+      this.#finish();
+    };
+    const pending = this.#beforeWriting();
+    if (pending === undefined) close();
+    else pending.then(close).catch((error: unknown) => this.#giveUp(error));
   }
 
   #continue(reply: Reply): void {

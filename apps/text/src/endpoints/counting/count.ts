@@ -3,14 +3,15 @@ import type { Candidate } from '@gateway/upstream/catalog';
 import type { RequestHandler } from 'express';
 import { attemptCandidates } from '../../call/attempt-candidates.ts';
 import { candidatesFor, openCall } from '../../call/open-call.ts';
-import { threadUnsupported } from '../../call/pin-candidates.ts';
 import { textProtocolOf } from '../../call/target-of.ts';
 import type { TextCall, TextServices } from '../../call/text-call.ts';
+import { threadUnsupported } from '../../call/thread-errors.ts';
 import { refuseParameter } from '../../conversation/losses.ts';
 import { PROTOCOLS } from '../../conversion/protocols.ts';
 import { preparePassthrough } from '../../passthrough/passthrough.ts';
 import { checkWholeReply } from '../../passthrough/relay-json.ts';
 import type { NamedId } from '../../stored/named-ids.ts';
+import { openThread } from '../../threads/open-thread.ts';
 import { effectiveBody } from '../../translation/effective-body.ts';
 import { COUNT_OPERATIONS, type CountEndpoint } from './count-endpoint.ts';
 import { prepareCountTranslation } from './count-translation.ts';
@@ -25,7 +26,7 @@ const ESTIMATED_HEADER = 'x-gateway-estimated';
  */
 export function createCountHandler(count: CountEndpoint, services: TextServices): RequestHandler {
   return async (message, response) => {
-    const call = await openCall(count.endpoint, services, message, response);
+    const call = await openThread(await openCall(count.endpoint, services, message, response), 'counting');
     const candidates = (await candidatesFor(call)).filter(isFirstChoice).filter(canCount);
     if (candidates.length === 0) return estimate(call, count);
     const prepare = (candidate: Candidate) =>
