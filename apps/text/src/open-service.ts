@@ -1,3 +1,4 @@
+import { openAssetStore } from '@gateway/jobs/asset-store';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
 import type { Service } from '@gateway/service-kit/service-app';
@@ -6,6 +7,8 @@ import { createBackgroundUsage } from './background/background-usage.ts';
 import type { TextSettings } from './config.ts';
 import { createTextService } from './endpoints/app.ts';
 import { createTextMetrics } from './metering/text-metrics.ts';
+import { partFilesIn } from './stored/conversations/part-files.ts';
+import { createConversationStore } from './stored/conversations/redis-conversation-store.ts';
 import { createIdOrigins } from './stored/id-origins.ts';
 import { createPendingResponses } from './stored/pending-responses.ts';
 import { createOpaqueTokens } from './wire/opaque-token.ts';
@@ -33,6 +36,14 @@ export async function openTextService(started: Started<TextSettings>): Promise<S
     upstream,
     meter,
     background,
+    conversations: {
+      store: createConversationStore({
+        redis,
+        files: partFilesIn(await openAssetStore(config.GATEWAY_DATA_DIR)),
+        idTtlSeconds: config.TEXT_RESPONSE_TTL_SECONDS,
+      }),
+      spaceOf: ({ keyId }) => ({ owner: keyId, maxBytes: 0 }),
+    },
     origins: createIdOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),
     metrics,
     tokens: createOpaqueTokens(config.GATEWAY_SECRET),

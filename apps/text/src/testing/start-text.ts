@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Identity } from '@gateway/contracts/identity';
+import { openAssetStore } from '@gateway/jobs/asset-store';
 import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity-token';
 import { createMetrics, type Metrics } from '@gateway/service-kit/metrics';
@@ -16,6 +17,8 @@ import pino from 'pino';
 import { createBackgroundUsage } from '../background/background-usage.ts';
 import { createTextService } from '../endpoints/app.ts';
 import { createTextMetrics } from '../metering/text-metrics.ts';
+import { partFilesIn } from '../stored/conversations/part-files.ts';
+import { createConversationStore } from '../stored/conversations/redis-conversation-store.ts';
 import { createIdOrigins } from '../stored/id-origins.ts';
 import { createPendingResponses } from '../stored/pending-responses.ts';
 import { createOpaqueTokens } from '../wire/opaque-token.ts';
@@ -103,6 +106,14 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     background,
     now: Date.now,
     upstream,
+    conversations: {
+      store: createConversationStore({
+        redis: options.redis,
+        files: partFilesIn(await openAssetStore(dataDir)),
+        idTtlSeconds: 60,
+      }),
+      spaceOf: ({ keyId }) => ({ owner: keyId, maxBytes: 0 }),
+    },
     origins: createIdOrigins({ redis: options.redis, ttlSeconds: 60 }),
     metrics: textMetrics,
     tokens: createOpaqueTokens(secret),

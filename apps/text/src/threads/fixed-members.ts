@@ -17,7 +17,7 @@ export function fixedMembersOf(body: JsonObject, headers: IncomingHttpHeaders): 
   const values: [string, unknown][] = [
     ...PLAIN.map((name): [string, unknown] => [name, body[name]]),
     ['output_config', config],
-    ['anthropic-beta', betasOf(headers)],
+    ['anthropic-beta', betasOf(headers).toSorted()],
   ];
   return Object.fromEntries(
     values.flatMap(([name, value]) => ((value ?? null) === null ? [] : [[name, digestOf(value)]])),
@@ -38,7 +38,8 @@ function outputConfigOf(body: JsonObject): JsonObject | null {
   return { ...config, format };
 }
 
-const digestOf = (value: unknown): string => createHash('sha256').update(canonical(value)).digest('base64url');
+const digestOf = (value: unknown): string =>
+  createHash('sha256').update(canonical(value)).digest('base64url');
 
 /** The order of an object's members says nothing. */
 const canonical = (value: unknown): string => JSON.stringify(value, (_, inner) => sorted(inner));

@@ -1,12 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TextCall } from '../call/text-call.ts';
 import { describeRequest, type TextRequest } from '../call/text-request.ts';
-import {
-  threadContinued,
-  threadInFlight,
-  threadMismatch,
-  threadWithoutBeta,
-} from '../call/thread-errors.ts';
+import { threadContinued, threadInFlight, threadMismatch, threadWithoutBeta } from '../call/thread-errors.ts';
+import type { ThreadTurn } from '../call/thread-turn.ts';
 import { betasOf, THREADS_BETA } from '../protocols/messages/betas.ts';
 import { type JsonObject, objectAt, objectOf, textAt } from '../wire/json-object.ts';
 import { differingMembers, fixedMembersOf } from './fixed-members.ts';
@@ -32,14 +28,14 @@ export async function openThread(call: TextCall, purpose: Purpose): Promise<Text
   if (records === null) return call;
   const body = objectOf(request.content.take());
   const previous = textAt(objectAt(body, 'thread') ?? {}, 'previous_message_id');
-  if (previous === null) return opened(call, { body, previous, records, thread: null, claim: null });
+  if (previous === null) return opened(call, { body, purpose, previous, records, thread: null, claim: null });
   const claim = purpose === 'generating' ? await records.claim(previous) : null;
   if (purpose === 'generating' && claim === null) throw threadInFlight(previous);
   try {
     const thread = await records.find(previous);
     if (thread !== null) {
       if (thread.isContinued && purpose === 'generating') throw threadContinued(previous);
-      return opened(call, { body, previous, records, thread, claim });
+      return opened(call, { body, purpose, previous, records, thread, claim });
     }
   } catch (error) {
     await claim?.release().catch(() => undefined);
@@ -56,6 +52,7 @@ const recordsFor = ({ services, identity, model }: TextCall): ThreadRecords | nu
 };
 
 interface Opening {
+  readonly purpose: Purpose;
   readonly body: JsonObject;
   readonly previous: string | null;
   readonly records: ThreadRecords;
@@ -64,12 +61,21 @@ interface Opening {
   readonly claim: Awaited<ReturnType<ThreadRecords['claim']>>;
 }
 
-function opened(call: TextCall, { body, previous, records, thread, claim }: Opening): TextCall {
+/** What only counts is the whole conversation to every channel, and keeps nothing. */
+const COUNTED: Omit<ThreadTurn, 'sent'> = {
+  isKeptBy: () => false,
+  ordered: (candidates) => candidates,
+  keep: () => Promise.resolve(),
+  end: () => Promise.resolve(),
+};
+
+function opened(call: TextCall, { body, purpose, previous, records, thread, claim }: Opening): TextCall {
   const { request, message, services, context } = call;
   const fixed = fixedMembersOf(body, message.headers);
   const differing = thread === null ? [] : differingMembers(fixed, thread.fixed);
   if (differing.length > 0) throw threadMismatch(differing);
   const whole = wholeOf(call, thread === null ? withoutThread(body) : wholeRequest(body, thread));
+  if (purpose === 'counting') return { ...call, request: whole, thread: { ...COUNTED, sent: whole } };
   const kept = thread ?? { fixed, keeper: null, system: body.system, tools: body.tools };
   const turn = new KeptTurn({
     records,

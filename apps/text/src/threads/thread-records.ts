@@ -91,7 +91,10 @@ const asItem = (message: unknown) => ({ id: null, json: JSON.stringify(message) 
 
 /** A claim that lasts as long as the turn does. */
 function renewed(claim: Claim): Pick<Claim, 'release'> {
-  const timer = setInterval(() => claim.renew(LEASE_MS).catch(() => undefined), LEASE_MS / RENEWALS_PER_LEASE);
+  const timer = setInterval(
+    () => claim.renew(LEASE_MS).catch(() => undefined),
+    LEASE_MS / RENEWALS_PER_LEASE,
+  );
   timer.unref();
   return {
     release: () => {

@@ -21,7 +21,10 @@ export function wholeRequest(turn: JsonObject, { messages, system, tools }: Thre
     ...(isNothing(own.system) && !isNothing(system) && { system }),
     ...(isNothing(own.tools) && !isNothing(tools) && { tools }),
   };
-  const kept = MAX_CACHE_MARKS - countMarks([whole.system, whole.tools, added]) - (isNothing(whole.cache_control) ? 0 : 1);
+  const kept =
+    MAX_CACHE_MARKS -
+    countMarks([whole.system, whole.tools, added]) -
+    (isNothing(whole.cache_control) ? 0 : 1);
   return { ...whole, messages: [...withNewestMarks(messages, Math.max(kept, 0)), ...added] };
 }
 

@@ -15,7 +15,9 @@ const Metadata = z.record(z.string(), z.string()).superRefine((metadata, context
     context.addIssue(tooLong([], `at most ${MAX_METADATA_PAIRS} pairs`, 'invalid_value'));
   for (const [key, value] of pairs) {
     if (characterCount(key) > MAX_KEY_CHARACTERS)
-      context.addIssue(tooLong([], `keys of at most ${MAX_KEY_CHARACTERS} characters`, 'string_above_max_length'));
+      context.addIssue(
+        tooLong([], `keys of at most ${MAX_KEY_CHARACTERS} characters`, 'string_above_max_length'),
+      );
     else if (characterCount(value) > MAX_VALUE_CHARACTERS)
       context.addIssue(
         tooLong([key], `values of at most ${MAX_VALUE_CHARACTERS} characters`, 'string_above_max_length'),

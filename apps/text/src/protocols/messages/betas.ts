@@ -3,9 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 /** The beta value that every request of a message thread carries. */
 export const THREADS_BETA = 'message-threads-2026-08-12';
 
-/** A set: neither their order nor the number of headers that name them counts. */
+/** Each once, however many headers name them. */
 export function betasOf(headers: IncomingHttpHeaders): readonly string[] {
   const value = headers['anthropic-beta'] ?? '';
   const names = (Array.isArray(value) ? value.join(',') : value).split(',').map((name) => name.trim());
-  return [...new Set(names.filter((name) => name !== ''))].sort();
+  return [...new Set(names.filter((name) => name !== ''))];
 }
