@@ -12,7 +12,7 @@ import { threadNotFound, threadUnsupported } from './thread-errors.ts';
  * @throws {GatewayError} for an id that is another key's, and for one that must be known and is not: the two look the same
  */
 export async function pinCandidates(
-  call: Pick<TextCall, 'services' | 'identity' | 'endpoint' | 'request'>,
+  call: Pick<TextCall, 'services' | 'identity' | 'endpoint' | 'request' | 'model'>,
   candidates: readonly Candidate[],
 ): Promise<readonly Candidate[]> {
   const { request, endpoint } = call;
@@ -21,7 +21,7 @@ export async function pinCandidates(
     ({ protocol, route }) =>
       protocol === endpoint.protocol && (thread === null || route.quirks.messageThreads),
   );
-  if (thread !== null && own.length === 0) throw threadUnsupported();
+  if (thread !== null && own.length === 0) throw heldByNobody(call);
   const usable = thread === null ? candidates : own;
   // What has to be translated knows nothing of providers' ids, and says so itself; earlier responses are the exception.
   if (ids.length === 0 || (own.length === 0 && ids.every(({ kind }) => kind !== 'response'))) return usable;
@@ -44,6 +44,19 @@ export async function pinCandidates(
   }
   const sameModel = pinned.filter(({ model }) => model === first.origin.model);
   return sameModel.length > 0 ? sameModel : pinned;
+}
+
+/** The gateway would keep this thread, but does not have it; or it keeps none, and no channel does. */
+function heldByNobody({
+  services,
+  identity,
+  model,
+  request,
+}: Pick<TextCall, 'services' | 'identity' | 'request' | 'model'>): GatewayError {
+  const continued = request.ids.find(({ path }) => path[0] === 'thread');
+  return continued !== undefined && services.conversations.spaceOf(identity, model) !== null
+    ? threadNotFound(continued.id)
+    : threadUnsupported();
 }
 
 async function originsOf({

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { RecordedMessage } from '../protocols/messages/message-recorder.ts';
 import type { Claim, ConversationStore, PutResult } from '../stored/conversations/conversation-store.ts';
+import { holdClaim } from '../stored/conversations/held-claim.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import type { FixedMembers } from './fixed-members.ts';
@@ -8,9 +9,6 @@ import type { ThreadContext } from './whole-request.ts';
 
 /** A thread lives on for an hour after its last turn, in milliseconds. */
 const RETENTION_MS = 3_600_000;
-/** A turn whose process has died may be repeated after this time, in milliseconds. */
-const LEASE_MS = 60_000;
-const RENEWALS_PER_LEASE = 3;
 
 /** The channel that keeps a thread as well, and under which name of the model. */
 const Keeper = z.object({ channel: z.string(), model: z.string() });
@@ -63,10 +61,7 @@ export const threadRecords = (store: ConversationStore, owner: string, maxBytes:
     const messages = found.items.map(({ json }) => parseBody(json));
     return { fixed, keeper, system, tools, messages, isContinued: found.record.continuedBy !== null };
   },
-  claim: async (id) => {
-    const claim = await store.claim(owner, `message:${id.slice(0, MAX_ID_CHARACTERS + 1)}`, LEASE_MS);
-    return claim && renewed(claim);
-  },
+  claim: (id) => holdClaim(store, owner, `message:${id.slice(0, MAX_ID_CHARACTERS + 1)}`),
   put: ({ previous, messages, reply, thread }) => {
     const { fixed, keeper, system = null, tools = null } = thread;
     const data: JsonObject = { fixed, keeper, system, tools };
@@ -88,18 +83,3 @@ export const threadRecords = (store: ConversationStore, owner: string, maxBytes:
 const isId = (id: string): boolean => id.length <= MAX_ID_CHARACTERS && !id.includes('\0');
 
 const asItem = (message: unknown) => ({ id: null, json: JSON.stringify(message) });
-
-/** A claim that lasts as long as the turn does. */
-function renewed(claim: Claim): Pick<Claim, 'release'> {
-  const timer = setInterval(
-    () => claim.renew(LEASE_MS).catch(() => undefined),
-    LEASE_MS / RENEWALS_PER_LEASE,
-  );
-  timer.unref();
-  return {
-    release: () => {
-      clearInterval(timer);
-      return claim.release();
-    },
-  };
-}

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { boundedJson } from '@gateway/contracts/json-depth';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
@@ -26,6 +25,7 @@ import { estimatedUsage } from '../metering/consumption.ts';
 import { recordedMessage } from '../protocols/messages/message-recorder.ts';
 import { MAX_PAUSES, pausedContent } from '../protocols/messages/paused-turn.ts';
 import { objectOf } from '../wire/json-object.ts';
+import { newId } from '../wire/new-id.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import type { Usage } from '../wire/usage.ts';
@@ -178,7 +178,7 @@ export const replyContextOf = (
   requestId: string,
 ): ReplyContext => ({
   requestId,
-  mintId: (prefix) => prefix + randomUUID().replaceAll('-', ''),
+  mintId: newId,
   nowSeconds: () => Math.floor(Date.now() / MS_PER_SECOND),
   tokens,
   cleanText: (text) => cleanMessage(text, candidate),
