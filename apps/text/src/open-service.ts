@@ -36,14 +36,11 @@ export async function openTextService(started: Started<TextSettings>): Promise<S
     upstream,
     meter,
     background,
-    conversations: {
-      store: createConversationStore({
-        redis,
-        files: partFilesIn(await openAssetStore(config.GATEWAY_DATA_DIR)),
-        idTtlSeconds: config.TEXT_RESPONSE_TTL_SECONDS,
-      }),
-      spaceOf: ({ keyId }) => ({ owner: keyId, maxBytes: 0 }),
-    },
+    conversations: createConversationStore({
+      redis,
+      files: partFilesIn(await openAssetStore(config.GATEWAY_DATA_DIR)),
+      idTtlSeconds: config.TEXT_RESPONSE_TTL_SECONDS,
+    }),
     origins: createIdOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),
     metrics,
     tokens: createOpaqueTokens(config.GATEWAY_SECRET),

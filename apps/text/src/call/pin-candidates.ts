@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
+import { spaceOf } from '../stored/conversations/conversation-space.ts';
 import type { FoundOrigin, IdKind, IdOrigin } from '../stored/id-origins.ts';
 import type { NamedId } from '../stored/named-ids.ts';
 import type { TextCall } from './text-call.ts';
@@ -48,13 +49,12 @@ export async function pinCandidates(
 
 /** The gateway would keep this thread, but does not have it; or it keeps none, and no channel does. */
 function heldByNobody({
-  services,
   identity,
   model,
   request,
-}: Pick<TextCall, 'services' | 'identity' | 'request' | 'model'>): GatewayError {
+}: Pick<TextCall, 'identity' | 'request' | 'model'>): GatewayError {
   const continued = request.ids.find(({ path }) => path[0] === 'thread');
-  return continued !== undefined && services.conversations.spaceOf(identity, model) !== null
+  return continued !== undefined && spaceOf(identity, model.name) !== null
     ? threadNotFound(continued.id)
     : threadUnsupported();
 }

@@ -7,7 +7,7 @@ import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { TextMetrics } from '../metering/text-metrics.ts';
-import type { Conversations } from '../stored/conversations/conversations.ts';
+import type { ConversationStore } from '../stored/conversations/conversation-store.ts';
 import type { IdOrigins } from '../stored/id-origins.ts';
 import type { BackgroundUsage } from '../stored/pending-responses.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
@@ -20,7 +20,7 @@ export interface TextServices {
   readonly upstream: Upstream;
   readonly origins: IdOrigins;
   readonly background: BackgroundUsage;
-  readonly conversations: Conversations;
+  readonly conversations: ConversationStore;
   readonly metrics: TextMetrics;
   /** Seals what must survive its way through a client of another protocol. */
   readonly tokens: OpaqueTokens;

@@ -25,3 +25,11 @@ export const conversationsFull = (): GatewayError =>
 
 export const conversationsOff = (): GatewayError =>
   new GatewayError('unsupported_parameter', 'Conversations are not kept for your key.');
+
+export function notWritten(cause: unknown): never {
+  throw new GatewayError('service_unavailable', {
+    message: 'Conversations cannot be stored at the moment. Please try again shortly.',
+    retryAfterSeconds: 1,
+    cause,
+  });
+}

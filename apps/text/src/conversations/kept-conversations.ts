@@ -1,16 +1,20 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
+import type { ConversationSpace } from '../stored/conversations/conversation-space.ts';
 import type {
   Claim,
   ConversationStore,
-  RecordKey,
+  NewRecord,
   StoredItem,
-  StoredRecord,
 } from '../stored/conversations/conversation-store.ts';
-import type { ConversationSpace } from '../stored/conversations/conversations.ts';
 import { holdClaim } from '../stored/conversations/held-claim.ts';
 import { newId } from '../wire/new-id.ts';
-import { conversationLocked, conversationNotFound, conversationsFull } from './conversation-errors.ts';
+import {
+  conversationLocked,
+  conversationNotFound,
+  conversationsFull,
+  notWritten,
+} from './conversation-errors.ts';
 
 const ConversationData = z.object({ createdAt: z.number(), metadata: z.record(z.string(), z.string()) });
 type ConversationData = z.infer<typeof ConversationData>;
@@ -35,7 +39,9 @@ interface Changed {
   readonly items?: readonly ConversationItem[];
 }
 
-/** The conversations of one owner. All throw `service_unavailable` where the store cannot be reached. */
+type ChangeOf = (items: readonly StoredItem[]) => Changed;
+
+/** The conversations that one caller may see. All throw `service_unavailable` where the store cannot be reached. */
 export interface KeptConversations {
   create(
     items: readonly ConversationItem[],
@@ -47,7 +53,7 @@ export interface KeptConversations {
   /** Items that the owner has anywhere, by their ids, in the order of the ids; null for those that there are not. */
   named(ids: readonly string[]): Promise<readonly (StoredItem | null)[]>;
   /** @throws {GatewayError} `object_not_found`, `conversation_locked`, `storage_full` */
-  change(id: string, change: (items: readonly StoredItem[]) => Changed): Promise<KeptConversation>;
+  change(id: string, change: ChangeOf): Promise<KeptConversation>;
   remove(id: string): Promise<boolean>;
   /**
    * The head of a conversation, for as long as something works on it.
@@ -64,41 +70,36 @@ const MAX_ID_CHARACTERS = 512;
 
 export const keptConversations = (
   store: ConversationStore,
-  { owner, maxBytes }: ConversationSpace,
+  { owners, maxBytes }: ConversationSpace,
 ): KeptConversations => {
-  const keyOf = (id: string): RecordKey => ({ owner, kind: 'conversation', id });
+  const [newOwner] = owners;
   const read = async (id: string, withItems: boolean) => {
-    if (id.length > MAX_ID_CHARACTERS || id.includes('\0')) return null;
+    if (!isId(id)) return null;
     const options = { retentionMs: null, ...(withItems && { items: 'window' as const }) };
-    return store.read(keyOf(id), options);
+    for (const owner of owners) {
+      const found = await store.read({ owner, kind: 'conversation', id }, options);
+      if (found !== null) return { ...found, owner, data: ConversationData.parse(found.record.data) };
+    }
+    return null;
   };
-  const put = (
-    id: string,
-    data: ConversationData,
-    { before, items }: { readonly before: StoredRecord | null; readonly items: readonly ConversationItem[] },
-  ) =>
-    store.put({
-      ...keyOf(id),
-      ...(before !== null && { after: before }),
-      input: items,
-      output: [],
-      data: { ...data },
-      retentionMs: null,
-      maxBytes,
-    });
 
-  const changeNow = async (
-    id: string,
-    change: (items: readonly StoredItem[]) => Changed,
-  ): Promise<KeptConversation> => {
+  /** @throws {GatewayError} `storage_full` */
+  const put = async (record: Pick<NewRecord, 'owner' | 'id' | 'after' | 'input'>, data: ConversationData) => {
+    const whole = { ...record, kind: 'conversation', output: [], data: { ...data }, maxBytes } as const;
+    const result = await store.put({ ...whole, retentionMs: null }).catch(notWritten);
+    if (result !== 'stored') throw conversationsFull();
+  };
+
+  const changeNow = async (id: string, change: ChangeOf): Promise<KeptConversation> => {
     const found = await read(id, true);
     if (found === null) throw conversationNotFound(id);
-    const data = ConversationData.parse(found.record.data);
+    const { owner, data, record } = found;
     const { metadata = data.metadata, added = [], items } = change(found.items);
     const changed = { ...data, metadata };
-    const written = items === undefined ? { before: found.record, items: added } : { before: null, items };
-    const result = await put(id, changed, written);
-    if (result !== 'stored') throw conversationsFull();
+    await put(
+      { owner, id, ...(items === undefined ? { after: record, input: added } : { input: items }) },
+      changed,
+    );
     return { id, ...changed };
   };
 
@@ -106,19 +107,24 @@ export const keptConversations = (
     create: async (items, metadata) => {
       const id = newId('conv_');
       const data = { createdAt: Math.floor(Date.now() / MS_PER_SECOND), metadata };
-      const result = await put(id, data, { before: null, items });
-      if (result !== 'stored') throw conversationsFull();
+      await put({ owner: newOwner, id, input: items }, data);
       return { id, ...data };
     },
     find: async (id) => {
       const found = await read(id, false);
-      return found && { id, ...ConversationData.parse(found.record.data) };
+      return found && { id, ...found.data };
     },
     items: async (id) => (await read(id, true))?.items ?? null,
-    named: (ids) => store.items(owner, ids),
+    named: async (ids) => {
+      const lists = await Promise.all(owners.map((owner) => store.items(owner, ids)));
+      return ids.map(
+        (_, index) => lists.map((list) => list[index] ?? null).find((item) => item !== null) ?? null,
+      );
+    },
     change: async (id, change) => {
+      if (!isId(id)) throw conversationNotFound(id);
       for (let tries = 0; tries < MAX_CHANGE_TRIES; tries += 1) {
-        const claim = await store.claim(owner, `change:${id}`, CHANGE_LEASE_MS);
+        const claim = await store.claim(newOwner, `change:${id}`, CHANGE_LEASE_MS);
         if (claim === null) {
           await setTimeout(CHANGE_RETRY_MS);
           continue;
@@ -131,11 +137,19 @@ export const keptConversations = (
       }
       throw conversationLocked();
     },
-    remove: (id) => (id.length > MAX_ID_CHARACTERS ? Promise.resolve(false) : store.remove(keyOf(id))),
+    remove: async (id) => {
+      if (!isId(id)) return false;
+      for (const owner of owners) if (await store.remove({ owner, kind: 'conversation', id })) return true;
+      return false;
+    },
     lock: async (id) => {
-      const claim = await holdClaim(store, owner, `conversation:${id}`);
+      if (!isId(id)) throw conversationNotFound(id);
+      const claim = await holdClaim(store, newOwner, `conversation:${id}`);
       if (claim === null) throw conversationLocked();
       return claim;
     },
   };
 };
+
+/** What is no id names nothing. */
+const isId = (id: string): boolean => id.length <= MAX_ID_CHARACTERS && !id.includes('\0');

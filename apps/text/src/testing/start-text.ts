@@ -106,14 +106,11 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     background,
     now: Date.now,
     upstream,
-    conversations: {
-      store: createConversationStore({
-        redis: options.redis,
-        files: partFilesIn(await openAssetStore(dataDir)),
-        idTtlSeconds: 60,
-      }),
-      spaceOf: ({ keyId }) => ({ owner: keyId, maxBytes: 0 }),
-    },
+    conversations: createConversationStore({
+      redis: options.redis,
+      files: partFilesIn(await openAssetStore(dataDir)),
+      idTtlSeconds: 60,
+    }),
     origins: createIdOrigins({ redis: options.redis, ttlSeconds: 60 }),
     metrics: textMetrics,
     tokens: createOpaqueTokens(secret),

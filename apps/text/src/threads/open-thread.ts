@@ -4,6 +4,7 @@ import { describeRequest, type TextRequest } from '../call/text-request.ts';
 import { threadContinued, threadInFlight, threadMismatch, threadWithoutBeta } from '../call/thread-errors.ts';
 import type { ThreadTurn } from '../call/thread-turn.ts';
 import { betasOf, THREADS_BETA } from '../protocols/messages/betas.ts';
+import { spaceOf } from '../stored/conversations/conversation-space.ts';
 import { type JsonObject, objectAt, objectOf, textAt } from '../wire/json-object.ts';
 import { differingMembers, fixedMembersOf } from './fixed-members.ts';
 import { KeptTurn } from './kept-turn.ts';
@@ -47,8 +48,8 @@ export async function openThread(call: TextCall, purpose: Purpose): Promise<Text
 
 /** Null where the gateway keeps no conversations for this caller or this model. */
 const recordsFor = ({ services, identity, model }: TextCall): ThreadRecords | null => {
-  const space = services.conversations.spaceOf(identity, model);
-  return space && threadRecords(services.conversations.store, space.owner, space.maxBytes);
+  const space = spaceOf(identity, model.name);
+  return space && threadRecords(services.conversations, space);
 };
 
 interface Opening {

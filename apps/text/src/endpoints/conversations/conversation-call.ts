@@ -12,13 +12,14 @@ import {
   type KeptConversations,
   keptConversations,
 } from '../../conversations/kept-conversations.ts';
+import { spaceOf } from '../../stored/conversations/conversation-space.ts';
 import { objectOf, textAt } from '../../wire/json-object.ts';
 
 /** What a request may read and change. @throws {GatewayError} where nothing is kept for its caller */
 export function conversationsOf({ conversations }: TextServices, message: Request): KeptConversations {
-  const space = conversations.spaceOf(identityOf(message), null);
+  const space = spaceOf(identityOf(message), null);
   if (space === null) throw conversationsOff();
-  return keptConversations(conversations.store, space);
+  return keptConversations(conversations, space);
 }
 
 /** The conversation that a request's path names; the log line has it too. */
