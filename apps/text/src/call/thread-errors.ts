@@ -35,10 +35,3 @@ export const threadUnsupported = (): GatewayError =>
     message:
       'Message threads are not available for this model. Send the whole conversation without `thread`.',
   });
-
-/** As the protocol says it of a member that only its beta has. */
-export const threadWithoutBeta = (beta: string): GatewayError =>
-  new GatewayError('unknown_parameter', {
-    path: ['thread'],
-    message: `Extra inputs are not permitted. Message threads need \`anthropic-beta: ${beta}\`.`,
-  });

@@ -260,13 +260,6 @@ test.for(HELD)('%s: an unknown thread and another key’s are a 404, and nothing
   expect(stack.first.requests).toEqual([]);
 });
 
-test('a thread without its beta header is refused before any upstream', async () => {
-  const { status, json } = await send({ model: 'to-chat', ...CREATE }, { betas: '' });
-  expect(status).toBe(400);
-  expect(Object(json.error).message).toMatch(/^thread: Extra inputs are not permitted/);
-  expect(stack.first.requests).toEqual([]);
-});
-
 test.for(HELD)('%s: results that answer no call are refused by the whole conversation', async (model) => {
   const tools = [{ name: 'get_weather', description: 'weather', input_schema: { type: 'object' } }];
   const first = await send({

@@ -1,9 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TextCall } from '../call/text-call.ts';
 import { describeRequest, type TextRequest } from '../call/text-request.ts';
-import { threadContinued, threadInFlight, threadMismatch, threadWithoutBeta } from '../call/thread-errors.ts';
+import { threadContinued, threadInFlight, threadMismatch } from '../call/thread-errors.ts';
 import type { ThreadTurn } from '../call/thread-turn.ts';
-import { betasOf, THREADS_BETA } from '../protocols/messages/betas.ts';
 import { spaceOf } from '../stored/conversations/conversation-space.ts';
 import { type JsonObject, objectAt, objectOf, textAt } from '../wire/json-object.ts';
 import { differingMembers, fixedMembersOf } from './fixed-members.ts';
@@ -21,10 +20,9 @@ type Purpose = 'generating' | 'counting';
  * @throws {GatewayError} the protocol's own, for a turn that cannot go on from where it says
  */
 export async function openThread(call: TextCall, purpose: Purpose): Promise<TextCall> {
-  const { request, message, context } = call;
+  const { request, context } = call;
   if (request.thread === null) return call;
   context.line.thread = request.thread;
-  if (!betasOf(message.headers).includes(THREADS_BETA)) throw threadWithoutBeta(THREADS_BETA);
   const records = recordsFor(call);
   if (records === null) return call;
   const body = objectOf(request.content.take());
