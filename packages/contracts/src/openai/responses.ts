@@ -53,7 +53,7 @@ export const ResponsesRequest = z
   .superRefine((request, context) => {
     const { input, tools, tool_choice: choice } = request;
     const empty = input === undefined || input === null || (Array.isArray(input) && input.length === 0);
-    if (empty && CONTEXT_MEMBERS.every((name) => (request[name] ?? null) === null)) {
+    if (empty && !CONTEXT_MEMBERS.some((name) => isGiven(request[name]))) {
       context.addIssue(
         problem(['input'], {
           code: 'missing_required_parameter',
@@ -61,6 +61,10 @@ export const ResponsesRequest = z
           anthropic: 'Field required',
         }),
       );
+    }
+    if (isGiven(request.conversation) && isGiven(request.previous_response_id)) {
+      const text = "'previous_response_id' and 'conversation' exclude each other: send one of them.";
+      context.addIssue(problem([], { code: 'mutually_exclusive_parameters', openai: text, anthropic: text }));
     }
     if (Array.isArray(input)) {
       for (const [index, item] of input.entries()) {
@@ -76,6 +80,8 @@ export const ResponsesRequest = z
     checkResponsesToolChoice(request, context);
   });
 export type ResponsesRequest = z.infer<typeof ResponsesRequest>;
+
+const isGiven = (value: unknown): boolean => (value ?? null) !== null;
 
 /** `type` may be left out of a message; an object with nothing but an `id` is a reference to an item. */
 export const isMessage = (item: Readonly<Record<string, unknown>>): boolean =>
