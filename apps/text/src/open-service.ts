@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { openAssetStore } from '@gateway/jobs/asset-store';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
 import type { Service } from '@gateway/service-kit/service-app';
@@ -6,6 +8,9 @@ import { createBackgroundUsage } from './background/background-usage.ts';
 import type { TextSettings } from './config.ts';
 import { createTextService } from './endpoints/app.ts';
 import { createTextMetrics } from './metering/text-metrics.ts';
+import { partFilesIn } from './stored/conversations/part-files.ts';
+import { createConversationStore } from './stored/conversations/redis-conversation-store.ts';
+import { startSweeping } from './stored/conversations/start-sweeping.ts';
 import { createIdOrigins } from './stored/id-origins.ts';
 import { createPendingResponses } from './stored/pending-responses.ts';
 import { createOpaqueTokens } from './wire/opaque-token.ts';
@@ -29,7 +34,22 @@ export async function openTextService(started: Started<TextSettings>): Promise<S
     }),
     (opened) => opened.close(),
   );
+  const files = await openAssetStore(join(config.GATEWAY_DATA_DIR, 'conversations'));
+  const conversations = createConversationStore({
+    redis,
+    files: partFilesIn(files),
+    idTtlSeconds: config.TEXT_RESPONSE_TTL_SECONDS,
+  });
+  life.own(
+    startSweeping({
+      conversations,
+      onSwept: metrics.swept,
+      onProblem: (reason) => logger.warn({ reason }, 'expired conversations cannot be removed'),
+    }),
+    (sweeping) => sweeping.close(),
+  );
   return createTextService({
+    conversations,
     upstream,
     meter,
     background,
