@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { openAssetStore } from '@gateway/jobs/asset-store';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
@@ -9,6 +10,7 @@ import { createTextService } from './endpoints/app.ts';
 import { createTextMetrics } from './metering/text-metrics.ts';
 import { partFilesIn } from './stored/conversations/part-files.ts';
 import { createConversationStore } from './stored/conversations/redis-conversation-store.ts';
+import { startSweeping } from './stored/conversations/start-sweeping.ts';
 import { createIdOrigins } from './stored/id-origins.ts';
 import { createPendingResponses } from './stored/pending-responses.ts';
 import { createOpaqueTokens } from './wire/opaque-token.ts';
@@ -32,15 +34,25 @@ export async function openTextService(started: Started<TextSettings>): Promise<S
     }),
     (opened) => opened.close(),
   );
+  const files = await openAssetStore(join(config.GATEWAY_DATA_DIR, 'conversations'));
+  const conversations = createConversationStore({
+    redis,
+    files: partFilesIn(files),
+    idTtlSeconds: config.TEXT_RESPONSE_TTL_SECONDS,
+  });
+  life.own(
+    startSweeping({
+      conversations,
+      onSwept: metrics.swept,
+      onProblem: (reason) => logger.warn({ reason }, 'expired conversations cannot be removed'),
+    }),
+    (sweeping) => sweeping.close(),
+  );
   return createTextService({
+    conversations,
     upstream,
     meter,
     background,
-    conversations: createConversationStore({
-      redis,
-      files: partFilesIn(await openAssetStore(config.GATEWAY_DATA_DIR)),
-      idTtlSeconds: config.TEXT_RESPONSE_TTL_SECONDS,
-    }),
     origins: createIdOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),
     metrics,
     tokens: createOpaqueTokens(config.GATEWAY_SECRET),

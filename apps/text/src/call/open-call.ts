@@ -3,6 +3,7 @@ import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { modelFor } from '@gateway/upstream/model-for';
 import { chooseCandidates } from './choose-candidates.ts';
+import { findHistory } from './history.ts';
 import { pinCandidates } from './pin-candidates.ts';
 import type { TextCall, TextServices } from './text-call.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
@@ -23,14 +24,27 @@ export async function openCall(
   context.line.stream = request.streamed;
   const protocols = [endpoint.protocol, ...endpoint.translatedTo];
   const model = modelFor(services.upstream, { name: request.model, protocols, identity });
-  const none = { reservation: null, thread: null };
-  return { services, endpoint, identity, context, message, response, request, model, ...none, startedAt };
+  const history = await findHistory({ services, endpoint, identity, request });
+  return {
+    services,
+    endpoint,
+    identity,
+    context,
+    message,
+    response,
+    request,
+    model,
+    history,
+    reservation: null,
+    thread: null,
+    startedAt,
+  };
 }
 
-/** Channels for a call; one that names what an earlier reply brought can only go where that was made. */
-export async function candidatesFor(call: TextCall): Promise<readonly Candidate[]> {
+/** Channels for a call; one that names what an earlier reply brought goes where that is known. */
+export function candidatesFor(call: TextCall): readonly Candidate[] {
   const { services, endpoint, request, model, thread } = call;
   const candidates = chooseCandidates(services.upstream, model, endpoint, request.builtInTools);
-  const pinned = await pinCandidates(call, candidates);
+  const pinned = pinCandidates(call, candidates);
   return thread === null ? pinned : thread.ordered(pinned);
 }

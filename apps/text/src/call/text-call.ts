@@ -11,6 +11,7 @@ import type { ConversationStore } from '../stored/conversations/conversation-sto
 import type { IdOrigins } from '../stored/id-origins.ts';
 import type { BackgroundUsage } from '../stored/pending-responses.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
+import type { History } from './history.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 import type { TextRequest } from './text-request.ts';
 import type { ThreadTurn } from './thread-turn.ts';
@@ -19,8 +20,8 @@ import type { ThreadTurn } from './thread-turn.ts';
 export interface TextServices {
   readonly upstream: Upstream;
   readonly origins: IdOrigins;
-  readonly background: BackgroundUsage;
   readonly conversations: ConversationStore;
+  readonly background: BackgroundUsage;
   readonly metrics: TextMetrics;
   /** Seals what must survive its way through a client of another protocol. */
   readonly tokens: OpaqueTokens;
@@ -49,6 +50,7 @@ export interface TextCall {
   /** Null where the request is no turn of a message thread that the gateway keeps. */
   readonly thread: ThreadTurn | null;
   readonly model: ResolvedModel;
+  readonly history: History;
   /** Null while nothing is reserved, and for calls that cost nothing. */
   readonly reservation: Reservation | null;
   /** On the clock of `performance.now()`. */

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
-import type { ConversationSpace } from '../stored/conversations/conversation-space.ts';
+import type { ConversationSpace } from '../call/conversation-space.ts';
 import type {
   Claim,
   ConversationStore,
@@ -70,9 +70,8 @@ const MAX_ID_CHARACTERS = 512;
 
 export const keptConversations = (
   store: ConversationStore,
-  { owners, maxBytes }: ConversationSpace,
+  { owner: newOwner, owners, maxBytes }: ConversationSpace,
 ): KeptConversations => {
-  const [newOwner] = owners;
   const read = async (id: string, withItems: boolean) => {
     if (!isId(id)) return null;
     const options = { retentionMs: null, ...(withItems && { items: 'window' as const }) };

@@ -1,8 +1,11 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Candidate } from '@gateway/upstream/catalog';
 import type { RequestHandler } from 'express';
 import { attemptCandidates } from '../call/attempt-candidates.ts';
 import { reserve, settle } from '../call/metered-call.ts';
 import { candidatesFor, openCall } from '../call/open-call.ts';
-import type { PrepareAttempt } from '../call/prepared-attempt.ts';
+import { prepareNamed } from '../call/prepare-named.ts';
+import type { PrepareAttempt, PreparedAttempt } from '../call/prepared-attempt.ts';
 import type { TextCall, TextServices } from '../call/text-call.ts';
 import type { TextEndpoint } from '../call/text-endpoint.ts';
 import { preparePassthrough } from '../passthrough/passthrough.ts';
@@ -23,7 +26,7 @@ export function createGenerateHandler(endpoint: TextEndpoint, services: TextServ
 }
 
 async function generate(opened: TextCall): Promise<void> {
-  const candidates = await candidatesFor(opened);
+  const candidates = candidatesFor(opened);
   const reservation = await reserve(opened);
   const call = { ...opened, reservation };
   const check = call.request.streamed ? {} : { checkOutput: checkWholeReply };
@@ -32,10 +35,13 @@ async function generate(opened: TextCall): Promise<void> {
   if (outcome.thrown !== undefined) throw outcome.thrown;
 }
 
-/** A channel of the caller's own protocol gets and gives the very bytes; for another one they are translated. */
 const prepareFor =
   (call: TextCall): PrepareAttempt =>
   (candidate) =>
-    candidate.protocol === call.endpoint.protocol
-      ? preparePassthrough(call, candidate)
-      : prepareTranslation(call, candidate);
+    prepareNamed(call, candidate, prepareOne);
+
+/** A channel of the caller's own protocol gets and gives the very bytes; for another one they are translated. */
+const prepareOne = (call: TextCall, candidate: Candidate): PreparedAttempt | GatewayError =>
+  candidate.protocol === call.endpoint.protocol
+    ? preparePassthrough(call, candidate)
+    : prepareTranslation(call, candidate);

@@ -11,14 +11,13 @@ import { isStrict, queryOf } from '../call/request-head.ts';
 import type { TextCall } from '../call/text-call.ts';
 import { refuseLosses } from '../conversation/losses.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
-import { RecordedStream } from '../conversion/recorded-stream.ts';
-import { recordedMessage } from '../protocols/messages/message-recorder.ts';
+import { threadStream } from '../threads/thread-stream.ts';
 import { streamHeaders, upstreamRequestHeaders } from './headers.ts';
 import { ownBody } from './own-body.ts';
 import {
   consumedByStream,
   consumedByWhole,
-  keepEventIds,
+  keepEvent,
   keepStreamId,
   keepWholeReply,
 } from './passed-reply.ts';
@@ -33,18 +32,17 @@ export const preparePassthrough = (
   asks = asksForUsage(call, candidate),
 ): PreparedAttempt | GatewayError =>
   unlessRefused(() => {
-    const { endpoint, message } = call;
-    const isThreaded = call.thread?.isKeptBy(candidate) ?? false;
-    const request = call.thread !== null && isThreaded ? call.thread.sent : call.request;
-    const sent = { ...call, request };
-    const { body, dropped } = ownBody(sent, candidate, asks ? usageQuestion(request) : null);
+    const { endpoint, message, thread } = call;
+    const isThreaded = thread?.isKeptBy(candidate) ?? false;
+    const sent = thread !== null && isThreaded ? { ...call, request: thread.sent } : call;
+    const { body, dropped } = ownBody(sent, candidate, asks ? usageQuestion(sent.request) : null);
     if (isStrict(message)) refuseLosses(dropped);
     return {
       request: {
         operation: endpoint.operation,
         method: 'POST',
         query: queryOf(message),
-        headers: upstreamRequestHeaders(endpoint, message, call.thread !== null && !isThreaded),
+        headers: upstreamRequestHeaders(endpoint, message, thread !== null && !isThreaded),
         body,
       },
       retry: (refusal) =>
@@ -57,7 +55,7 @@ export const preparePassthrough = (
   });
 
 async function passWhole(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
-  const { endpoint, request, response, context, thread } = call;
+  const { endpoint, request, response, context } = call;
   const { replyFrames } = PROTOCOLS[endpoint.protocol];
   let consumed = NOTHING_KNOWN;
   const thrown = await failureOf(
@@ -65,17 +63,13 @@ async function passWhole(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
       reply,
       response,
       context,
-      readsAll: thread !== null,
-      onBody: (whole, sizeBytes) => {
+      onBody: (whole, sizeBytes, parsed) => {
         consumed = consumedByWhole(call, whole, sizeBytes);
         logConsumed(call, reply, consumed);
-        const keeping = keepWholeReply(call, reply, whole, (pending) => {
+        return keepWholeReply(call, reply, { whole, parsed }, (pending) => {
           consumed = pending;
           logConsumed(call, reply, pending);
         });
-        return thread === null
-          ? keeping
-          : Promise.all([keeping, thread.keep(recordedMessage(whole), reply.candidate)]);
       },
       ...(request.streamed && {
         asStream: (whole) => replyFrames(whole, { hidesUsage: !showsUsage(request) }),
@@ -86,11 +80,10 @@ async function passWhole(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
 }
 
 async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
-  const { endpoint, request, response, context, services, thread } = call;
+  const { endpoint, request, response, context, services } = call;
   const reader = PROTOCOLS[endpoint.protocol].createStreamReader({ hidesUsage: !showsUsage(request) });
-  const onFrame = (frame: Frame) => keepEventIds(call, reply, frame);
+  const onFrame = (frame: Frame) => keepEvent(call, reply, frame);
   const stream = passedStream({ reader, requestId: context.requestId, onFrame });
-  const recorded = thread && new RecordedStream(stream);
   let firstByteMs: number | null = null;
   let consumed = NOTHING_KNOWN;
   const thrown = await failureOf(
@@ -98,7 +91,7 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
       reply,
       response,
       context,
-      stream: recorded ?? stream,
+      stream: threadStream(call, reply, stream),
       status: reply.status,
       headers: streamHeaders(reply, context),
       keepAliveMs: services.keepAliveMs,
@@ -106,7 +99,6 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
         keepStreamId(call, reply, id, (pending) => {
           consumed = pending;
         }),
-      onWhole: () => thread?.keep(recorded?.message ?? null, reply.candidate),
       onFirstByte: () => {
         firstByteMs = logFirstByte(call, reply);
       },

@@ -32,6 +32,8 @@ interface StartOptions {
   /** Default: nobody looks after background responses within a test's time. */
   readonly backgroundPollMs?: number;
   readonly backgroundGiveUpMs?: number;
+  /** Where large parts lie, for replicas that share them. Default: a folder of its own. */
+  readonly partsDir?: string;
 }
 
 export interface TextUnderTest {
@@ -101,16 +103,17 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     onBooked: (line) => logger.info(line, 'background response ended'),
     onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
   });
+  const conversations = createConversationStore({
+    redis: options.redis,
+    files: partFilesIn(await openAssetStore(options.partsDir ?? dataDir)),
+    idTtlSeconds: 60,
+  });
   const { app } = createTextService({
+    conversations,
     meter,
     background,
     now: Date.now,
     upstream,
-    conversations: createConversationStore({
-      redis: options.redis,
-      files: partFilesIn(await openAssetStore(dataDir)),
-      idTtlSeconds: 60,
-    }),
     origins: createIdOrigins({ redis: options.redis, ttlSeconds: 60 }),
     metrics: textMetrics,
     tokens: createOpaqueTokens(secret),

@@ -1,9 +1,10 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { spaceOf } from '../call/conversation-space.ts';
+import { findHistory } from '../call/history.ts';
 import type { TextCall } from '../call/text-call.ts';
 import { describeRequest, type TextRequest } from '../call/text-request.ts';
 import { threadContinued, threadInFlight, threadMismatch } from '../call/thread-errors.ts';
 import type { ThreadTurn } from '../call/thread-turn.ts';
-import { spaceOf } from '../stored/conversations/conversation-space.ts';
 import { type JsonObject, objectAt, objectOf, textAt } from '../wire/json-object.ts';
 import { differingMembers, fixedMembersOf } from './fixed-members.ts';
 import { KeptTurn } from './kept-turn.ts';
@@ -34,7 +35,7 @@ export async function openThread(call: TextCall, purpose: Purpose): Promise<Text
     const thread = await records.find(previous);
     if (thread !== null) {
       if (thread.isContinued && purpose === 'generating') throw threadContinued(previous);
-      return opened(call, { body, purpose, previous, records, thread, claim });
+      return await opened(call, { body, purpose, previous, records, thread, claim });
     }
   } catch (error) {
     await claim?.release().catch(() => undefined);
@@ -46,7 +47,7 @@ export async function openThread(call: TextCall, purpose: Purpose): Promise<Text
 
 /** Null where the gateway keeps no conversations for this caller or this model. */
 const recordsFor = ({ services, identity, model }: TextCall): ThreadRecords | null => {
-  const space = spaceOf(identity, model.name);
+  const space = spaceOf(identity, model.name, services.upstream.configuration.conversations);
   return space && threadRecords(services.conversations, space);
 };
 
@@ -68,13 +69,17 @@ const COUNTED: Omit<ThreadTurn, 'sent'> = {
   end: () => Promise.resolve(),
 };
 
-function opened(call: TextCall, { body, purpose, previous, records, thread, claim }: Opening): TextCall {
+async function opened(
+  call: TextCall,
+  { body, purpose, previous, records, thread, claim }: Opening,
+): Promise<TextCall> {
   const { request, message, services, context } = call;
   const fixed = fixedMembersOf(body, message.headers);
   const differing = thread === null ? [] : differingMembers(fixed, thread.fixed);
   if (differing.length > 0) throw threadMismatch(differing);
   const whole = wholeOf(call, thread === null ? withoutThread(body) : wholeRequest(body, thread));
-  if (purpose === 'counting') return { ...call, request: whole, thread: { ...COUNTED, sent: whole } };
+  const made = { ...call, request: whole, history: await findHistory({ ...call, request: whole }) };
+  if (purpose === 'counting') return { ...made, thread: { ...COUNTED, sent: whole } };
   const kept = thread ?? { fixed, keeper: null, system: body.system, tools: body.tools };
   const turn = new KeptTurn({
     records,
@@ -86,7 +91,7 @@ function opened(call: TextCall, { body, purpose, previous, records, thread, clai
     line: context.line,
     count: (result) => services.metrics.threadTurn(previous === null ? 'create' : 'continue', result),
   });
-  return { ...call, request: whole, thread: turn };
+  return { ...made, thread: turn };
 }
 
 /** @throws {GatewayError} as for a request that is sent whole */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { ConversationSpace } from '../call/conversation-space.ts';
 import type { RecordedMessage } from '../protocols/messages/message-recorder.ts';
-import type { ConversationSpace } from '../stored/conversations/conversation-space.ts';
 import type { Claim, ConversationStore, PutResult } from '../stored/conversations/conversation-store.ts';
 import { holdClaim } from '../stored/conversations/held-claim.ts';
 import type { JsonObject } from '../wire/json-object.ts';
@@ -52,7 +52,7 @@ const MAX_ID_CHARACTERS = 512;
 
 export const threadRecords = (
   store: ConversationStore,
-  { owners: [owner], maxBytes }: ConversationSpace,
+  { owner, maxBytes }: ConversationSpace,
 ): ThreadRecords => ({
   find: async (id) => {
     if (!isId(id)) return null;

@@ -6,6 +6,8 @@ import type { Candidate } from '@gateway/upstream/catalog';
 import { cleanMessage } from '@gateway/upstream/clean-message';
 import type { Reply } from '@gateway/upstream/reply';
 import { logConsumed, logFirstByte } from '../call/call-log.ts';
+import { type Amendment, keepResponse, UNKEPT_HEADER } from '../call/keep-response.ts';
+import { inputLengthOf } from '../call/metered-call.ts';
 import {
   type Consumed,
   failedWith,
@@ -18,18 +20,19 @@ import {
 import type { TextCall } from '../call/text-call.ts';
 import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
 import { StreamCollector } from '../conversion/collect-stream.ts';
-import { messageIn, RecordedStream } from '../conversion/recorded-stream.ts';
 import { type TranslatedReply, translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator, streamReply } from '../conversion/translate-stream.ts';
 import { estimatedUsage } from '../metering/consumption.ts';
 import { recordedMessage } from '../protocols/messages/message-recorder.ts';
 import { MAX_PAUSES, pausedContent } from '../protocols/messages/paused-turn.ts';
-import { objectOf } from '../wire/json-object.ts';
+import { messageIn, threadStream } from '../threads/thread-stream.ts';
+import type { JsonObject } from '../wire/json-object.ts';
 import { newId } from '../wire/new-id.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import type { Usage } from '../wire/usage.ts';
 import { streamHead, type translatedHead } from './headers.ts';
+import { KeptStream, keepLastFrame } from './kept-stream.ts';
 
 /** A reply that is not streamed is held whole; beyond this it is the upstream's failure. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
@@ -60,9 +63,9 @@ const contextFor = ({ call, reply }: Pick<Answer, 'call' | 'reply'>) =>
 
 async function translateStream(answer: Answer): Promise<ReplyOutcome> {
   const { call, reply, plan, goOn, head } = answer;
-  const { response, context, services, thread } = call;
+  const { response, context, services } = call;
   const translator = new StreamTranslator(plan, contextFor(answer), goOn);
-  const recorded = thread && new RecordedStream(translator);
+  const stream = keepsResponse(call) ? new KeptStream(translator, keeping(answer)) : translator;
   let firstByteMs: number | null = null;
   let consumed = NOTHING_KNOWN;
   const thrown = await failureOf(
@@ -70,10 +73,9 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
       reply,
       response,
       context,
-      stream: recorded ?? translator,
+      stream: threadStream(call, reply, stream),
       headers: streamHead(head),
       keepAliveMs: services.keepAliveMs,
-      onWhole: () => thread?.keep(recorded?.message ?? null, reply.candidate),
       onFirstByte: () => {
         firstByteMs = logFirstByte(call, reply);
       },
@@ -94,11 +96,12 @@ async function relayAsStream(answer: Answer): Promise<ReplyOutcome> {
   const body = await readBody(reply);
   const frames = streamReply(plan, body, contextFor(answer));
   const consumed = consumedByWhole(answer, translateReply(plan, body, contextFor(answer)));
-  const written = frames.join('');
-  await call.thread?.keep(messageIn(written), reply.candidate);
+  const text = frames.join('');
+  await call.thread?.keep(messageIn(text), reply.candidate);
+  const kept = keepsResponse(call) ? await keepLastFrame(text, keeping(answer)) : text;
   call.response.writeHead(200, streamHead(head));
   const firstByteMs = logFirstByte(call, reply);
-  call.response.end(written);
+  call.response.end(kept);
   return { ...consumed, firstByteMs, thrown: undefined };
 }
 
@@ -106,12 +109,21 @@ async function relayWhole(answer: Answer, translating: Promise<TranslatedReply>)
   const { call, reply, head } = answer;
   const translated = await translating;
   const consumed = consumedByWhole(answer, translated);
-  await call.thread?.keep(recordedMessage(objectOf(translated.body)), reply.candidate);
-  const body = Buffer.from(JSON.stringify(translated.body));
-  call.response.writeHead(200, { ...head, 'content-length': body.length });
+  await call.thread?.keep(recordedMessage({ ...translated.body }), reply.candidate);
+  const amendment = keepsResponse(call) ? await keeping(answer)({ ...translated.body }) : null;
+  const unkept = amendment?.store === false ? UNKEPT_HEADER : {};
+  const body = Buffer.from(JSON.stringify({ ...translated.body, ...amendment }));
+  call.response.writeHead(200, { ...head, ...unkept, 'content-length': body.length });
   call.response.end(body);
   return { ...consumed, firstByteMs: logFirstByte(call, reply), thrown: undefined };
 }
+
+const keepsResponse = ({ endpoint }: TextCall): boolean => endpoint.operation === 'responses';
+
+const keeping =
+  ({ call, reply }: Answer) =>
+  (response: JsonObject): Promise<Amendment> =>
+    keepResponse(call, reply.candidate, response);
 
 async function whole({ reply, plan, goOn, ...answer }: Answer): Promise<TranslatedReply> {
   const earlier: unknown[] = [];
@@ -161,11 +173,11 @@ function consumedByWhole({ call, reply }: Answer, { usage, finish, body }: Trans
 
 /** The upstream's own numbers; an estimate from sizes, marked as one, where it gave none or broke off. */
 function consumedBy(
-  { request }: TextCall,
+  call: TextCall,
   { usage, isWhole, outputLength }: { usage: Usage; isWhole: boolean; outputLength: number },
 ): Consumed {
   if (usage.reported && isWhole) return reportedUsage(usage);
-  const lengths = { inputLength: request.inputLength, outputLength };
+  const lengths = { inputLength: inputLengthOf(call), outputLength };
   return guessedUsage(estimatedUsage(usage.reported ? usage : null, lengths));
 }
 

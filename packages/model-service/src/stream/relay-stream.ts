@@ -18,8 +18,6 @@ interface RelayOptions {
   readonly keepAliveMs?: number;
   /** Gets the provider's id before the caller does; the stream waits for what this returns. */
   readonly onId?: (id: string) => Promise<unknown> | undefined;
-  /** Called when the caller's answer is whole, before its last output goes out; the stream waits for what this returns. */
-  readonly onWhole?: () => Promise<unknown> | undefined;
   /** Called when the first bytes go out. */
   readonly onFirstByte?: () => void;
   /** Called once, when the answer is over and before the caller can know it, with what broke it if something did. */
@@ -50,9 +48,10 @@ class Relay {
   #reply: Reply;
   #over = false;
   #knowsId = false;
-  #knowsEnd = false;
   #lastWriteAt = 0;
   #keepAlive: NodeJS.Timeout | undefined;
+  /** Set while something is done before the caller gets its next output. */
+  #held: Promise<void> | null = null;
 
   constructor(options: RelayOptions, resolve: () => void, reject: (error: unknown) => void) {
     this.#options = options;
@@ -81,15 +80,34 @@ class Relay {
   #onChunk(chunk: Buffer): boolean {
     if (this.#over) return true;
     try {
-      return this.#pass(this.#options.stream.push(chunk));
+      const output = this.#options.stream.push(chunk);
+      return output instanceof Promise ? this.#hold(output) : this.#pass(output);
     } catch (error) {
       return this.#giveUp(error);
     }
   }
 
-  /** Writes, but not before what the caller learns by it can be found again. */
+  /** Writes what is worked on when it is there, and goes on then. */
+  #hold(output: Promise<Output>): false {
+    this.#held = output.then(
+      (text) => {
+        this.#held = null;
+        if (!this.#over && this.#pass(text)) this.#reply.resume();
+      },
+      (error: unknown) => {
+        this.#held = null;
+        this.#giveUp(error);
+      },
+    );
+    return false;
+  }
+
+  /** Writes, but not before the provider's id can be found again by the caller who learns it. */
   #pass(output: Output): boolean {
-    const pending = this.#beforeWriting();
+    const { stream, onId } = this.#options;
+    if (this.#knowsId || onId === undefined || stream.id === null) return this.#deliver(output);
+    this.#knowsId = true;
+    const pending = onId(stream.id);
     if (pending === undefined) return this.#deliver(output);
     pending.then(
       () => {
@@ -98,21 +116,6 @@ class Relay {
       (error: unknown) => this.#giveUp(error),
     );
     return false;
-  }
-
-  #beforeWriting(): Promise<unknown> | undefined {
-    const { stream, onId, onWhole } = this.#options;
-    let waiting: Promise<unknown> | undefined;
-    if (!this.#knowsId && stream.id !== null) {
-      this.#knowsId = true;
-      waiting = onId?.(stream.id);
-    }
-    if (!this.#knowsEnd && stream.isWhole) {
-      this.#knowsEnd = true;
-      const kept = onWhole?.();
-      if (kept !== undefined) waiting = Promise.all([waiting, kept]);
-    }
-    return waiting;
   }
 
   #deliver(output: Output): boolean {
@@ -146,21 +149,22 @@ class Relay {
       return;
     }
     try {
-      this.#close(stream.end());
+      const output = stream.end();
+      if (output instanceof Promise)
+        output.then(
+          (text) => this.#close(text),
+          (error: unknown) => this.#giveUp(error),
+        );
+      else this.#close(output);
     } catch (error) {
       this.#giveUp(error);
     }
   }
 
   #close(output: Output): void {
-    const close = () => {
-      if (this.#over) return;
-      this.#write(output);
-      this.#finish();
-    };
-    const pending = this.#beforeWriting();
-    if (pending === undefined) close();
-    else pending.then(close).catch((error: unknown) => this.#giveUp(error));
+    if (this.#over) return;
+    this.#write(output);
+    this.#finish();
   }
 
   #continue(reply: Reply): void {
@@ -194,6 +198,10 @@ class Relay {
   /** The stream broke without an event of its own about it. */
   #fail(error: GatewayError): void {
     if (this.#over) return;
+    if (this.#held !== null) {
+      void this.#held.then(() => this.#fail(error));
+      return;
+    }
     const { stream, response, context } = this.#options;
     if (this.#hasLeft || stream.isWhole) {
       this.#finish();
@@ -224,7 +232,9 @@ class Relay {
     return response.destroyed || context.signal.reason instanceof CallerLeft;
   }
 
-  readonly #onDrain = (): void => this.#reply.resume();
+  readonly #onDrain = (): void => {
+    if (this.#held === null) this.#reply.resume();
+  };
 
   /** A caller who leaves is the exchange's affair; the drain deadline ends the reply from here. */
   readonly #onAbort = (): void => {

@@ -70,6 +70,7 @@ const openaiQuirks = {
   maxTokensMember: 'max_completion_tokens',
   instructionRole: 'developer',
   customTools: true,
+  storedResponses: true,
 } as const satisfies QuirksInput;
 
 export const PRESETS = {
@@ -228,6 +229,7 @@ export const PRESETS = {
     key: { ...bearer, required: true },
     builtInTools: ['web_search'],
     quirks: {
+      storedResponses: true,
       maxTokensMember: 'max_completion_tokens',
       penalties: false,
       reasoningSummary: false,
@@ -254,7 +256,7 @@ export const PRESETS = {
     // It accepts every key, but, as a real provider, not none.
     key: { ...bearer, required: false, fallback: 'simulator' },
     builtInTools: 'any',
-    quirks: { messageThreads: true },
+    quirks: { messageThreads: true, storedResponses: true },
   },
 } as const satisfies Record<string, Preset>;
 

@@ -3,6 +3,7 @@ import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import { validate } from '@gateway/service-kit/validate';
 import type { Request } from 'express';
 import type { z } from 'zod';
+import { spaceOf } from '../../call/conversation-space.ts';
 import type { TextServices } from '../../call/text-call.ts';
 import { conversationsOff, itemNotFound } from '../../conversations/conversation-errors.ts';
 import { isReference, keptItem } from '../../conversations/item-forms.ts';
@@ -12,12 +13,14 @@ import {
   type KeptConversations,
   keptConversations,
 } from '../../conversations/kept-conversations.ts';
-import { spaceOf } from '../../stored/conversations/conversation-space.ts';
 import { objectOf, textAt } from '../../wire/json-object.ts';
 
 /** What a request may read and change. @throws {GatewayError} where nothing is kept for its caller */
-export function conversationsOf({ conversations }: TextServices, message: Request): KeptConversations {
-  const space = spaceOf(identityOf(message), null);
+export function conversationsOf(
+  { conversations, upstream }: TextServices,
+  message: Request,
+): KeptConversations {
+  const space = spaceOf(identityOf(message), null, upstream.configuration.conversations);
   if (space === null) throw conversationsOff();
   return keptConversations(conversations, space);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { messageIn } from '../conversion/recorded-stream.ts';
-import { recordedMessage } from './messages/message-recorder.ts';
-import { replyFrames } from './messages/reply-frames.ts';
+import { recordedMessage } from '../protocols/messages/message-recorder.ts';
+import { replyFrames } from '../protocols/messages/reply-frames.ts';
+import { messageIn } from './thread-stream.ts';
 
 const message = (content: readonly object[], rest: object = {}) => ({
   id: 'msg_1',
