@@ -37,6 +37,7 @@ export async function openCall(
     history,
     reservation: null,
     thread: null,
+    conversationLock: null,
     startedAt,
   };
 }

@@ -1,9 +1,9 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
-import type { FoundOrigin, IdOrigin } from '../stored/id-origins.ts';
+import type { FoundOrigin, IdKind, IdOrigin } from '../stored/id-origins.ts';
 import type { NamedId } from '../stored/named-ids.ts';
 import { spaceOf } from './conversation-space.ts';
-import { type History, isStateful, knowsNamed } from './history.ts';
+import { type History, isStateful, knowsNamed, namesKept } from './history.ts';
 import { notFound } from './not-found.ts';
 import type { TextCall } from './text-call.ts';
 import { threadNotFound, threadUnsupported } from './thread-errors.ts';
@@ -28,13 +28,9 @@ export function pinCandidates(
   if (thread !== null && own.length === 0) throw heldByNobody(call);
   const usable = thread === null ? candidates : own;
   // What has to be translated knows nothing of providers' ids, and says so itself; what is kept here is the exception.
-  if (
-    ids.length === 0 ||
-    (own.length === 0 && ids.every(({ kind }) => kind !== 'response' && kind !== 'item'))
-  )
-    return usable;
+  if (ids.length === 0 || (own.length === 0 && !ids.some(({ kind }) => KEPT_KINDS.has(kind)))) return usable;
   checkNamed(history, ids);
-  if (history.isWhole && ids.some(isStateful)) return heldFirst(usable, request, history);
+  if (history.isWhole && namesKept(call)) return heldFirst(usable, request, history);
 
   const known = ids.flatMap((named, index) => {
     const origin = history.origins[index];
@@ -56,6 +52,9 @@ export function pinCandidates(
   const sameModel = pinned.filter(({ model }) => model === first.origin.model);
   return sameModel.length > 0 ? sameModel : pinned;
 }
+
+/** What the gateway may keep itself, so that a channel that knows nothing of it can serve. */
+const KEPT_KINDS: ReadonlySet<IdKind> = new Set(['response', 'item', 'conversation']);
 
 /** The gateway would keep this thread, but does not have it; or it keeps none, and no channel does. */
 function heldByNobody({
@@ -88,7 +87,9 @@ function checkNamed(history: History, ids: readonly NamedId[]): void {
   }
 }
 
-const isKept = ({ previous, items }: History, { kind, id }: NamedId): boolean =>
-  (kind === 'response' && previous?.id === id) || (kind === 'item' && items.has(id));
+const isKept = ({ previous, conversation, items }: History, { kind, id }: NamedId): boolean =>
+  (kind === 'response' && previous?.id === id) ||
+  (kind === 'conversation' && conversation?.id === id) ||
+  (kind === 'item' && items.has(id));
 
 const isKnown = (origin: FoundOrigin | undefined): origin is IdOrigin => typeof origin === 'object';

@@ -1,20 +1,23 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
-import type { ConversationSpace } from '../call/conversation-space.ts';
 import type {
   Claim,
   ConversationStore,
   NewRecord,
   StoredItem,
+  WindowEnd,
 } from '../stored/conversations/conversation-store.ts';
 import { holdClaim } from '../stored/conversations/held-claim.ts';
+import type { NewItem } from '../stored/conversations/window-nodes.ts';
 import { newId } from '../wire/new-id.ts';
 import {
   conversationLocked,
   conversationNotFound,
   conversationsFull,
+  itemNotFound,
   notWritten,
 } from './conversation-errors.ts';
+import type { ConversationSpace } from './conversation-space.ts';
 
 const ConversationData = z.object({ createdAt: z.number(), metadata: z.record(z.string(), z.string()) });
 type ConversationData = z.infer<typeof ConversationData>;
@@ -24,22 +27,16 @@ export interface KeptConversation extends ConversationData {
   readonly id: string;
 }
 
-/** An item with an id of its own, and its text without. */
-export interface ConversationItem {
+/** An item with an id, by which it is named in its conversation. */
+export interface ConversationItem extends NewItem {
   readonly id: string;
-  readonly json: string;
 }
 
-/** What a conversation becomes; null leaves it as it is. */
-interface Changed {
-  readonly metadata?: ConversationData['metadata'];
-  /** Behind those that there are. */
-  readonly added?: readonly ConversationItem[];
-  /** In the place of those that there are. */
-  readonly items?: readonly ConversationItem[];
+/** A conversation whose items a request goes on from. */
+export interface ConversationHead extends WindowEnd {
+  readonly id: string;
+  readonly owner: string;
 }
-
-type ChangeOf = (items: readonly StoredItem[]) => Changed;
 
 /** The conversations that one caller may see. All throw `service_unavailable` where the store cannot be reached. */
 export interface KeptConversations {
@@ -52,8 +49,14 @@ export interface KeptConversations {
   items(id: string): Promise<readonly StoredItem[] | null>;
   /** Items that the owner has anywhere, by their ids, in the order of the ids; null for those that there are not. */
   named(ids: readonly string[]): Promise<readonly (StoredItem | null)[]>;
-  /** @throws {GatewayError} `object_not_found`, `conversation_locked`, `storage_full` */
-  change(id: string, change: ChangeOf): Promise<KeptConversation>;
+  /** Null as for `find`. */
+  head(id: string): Promise<ConversationHead | null>;
+  /** Adds items behind those that there are. @throws {GatewayError} `object_not_found`, `storage_full` */
+  add(id: string, items: readonly ConversationItem[]): Promise<void>;
+  /** @throws {GatewayError} `object_not_found`, `storage_full` */
+  describe(id: string, metadata: ConversationData['metadata']): Promise<KeptConversation>;
+  /** @throws {GatewayError} `object_not_found`, for an item too */
+  removeItem(id: string, itemId: string): Promise<KeptConversation>;
   remove(id: string): Promise<boolean>;
   /**
    * The head of a conversation, for as long as something works on it.
@@ -82,24 +85,45 @@ export const keptConversations = (
     return null;
   };
 
-  /** @throws {GatewayError} `storage_full` */
-  const put = async (record: Pick<NewRecord, 'owner' | 'id' | 'after' | 'input'>, data: ConversationData) => {
+  const put = async (
+    record: Pick<NewRecord, 'owner' | 'id' | 'after' | 'input' | 'expects'>,
+    data: ConversationData,
+  ) => {
     const whole = { ...record, kind: 'conversation', output: [], data: { ...data }, maxBytes } as const;
     const result = await store.put({ ...whole, retentionMs: null }).catch(notWritten);
+    if (result === 'changed') throw conversationLocked();
     if (result !== 'stored') throw conversationsFull();
   };
 
-  const changeNow = async (id: string, change: ChangeOf): Promise<KeptConversation> => {
-    const found = await read(id, true);
-    if (found === null) throw conversationNotFound(id);
-    const { owner, data, record } = found;
-    const { metadata = data.metadata, added = [], items } = change(found.items);
-    const changed = { ...data, metadata };
-    await put(
-      { owner, id, ...(items === undefined ? { after: record, input: added } : { input: items }) },
-      changed,
-    );
-    return { id, ...changed };
+  /** Has nobody else change the conversation while `work` reads it and writes it again. */
+  const alone = async <Result>(id: string, work: () => Promise<Result>): Promise<Result> => {
+    if (!isId(id)) throw conversationNotFound(id);
+    for (let tries = 0; tries < MAX_CHANGE_TRIES; tries += 1) {
+      const claim = await store.claim(newOwner, `change:${id}`, CHANGE_LEASE_MS);
+      if (claim === null) {
+        await setTimeout(CHANGE_RETRY_MS);
+        continue;
+      }
+      try {
+        return await work();
+      } finally {
+        await claim.release().catch(() => undefined);
+      }
+    }
+    throw conversationLocked();
+  };
+
+  const found = async (id: string, withItems: boolean) => {
+    const conversation = await read(id, withItems);
+    if (conversation === null) throw conversationNotFound(id);
+    return conversation;
+  };
+
+  const goOn = async (id: string, items: readonly ConversationItem[], changed: Partial<ConversationData>) => {
+    const { owner, record, ...before } = await found(id, false);
+    const data = { ...before.data, ...changed };
+    await put({ owner, id, after: record, expects: record.head, input: items }, data);
+    return { id, ...data };
   };
 
   return {
@@ -110,8 +134,12 @@ export const keptConversations = (
       return { id, ...data };
     },
     find: async (id) => {
-      const found = await read(id, false);
-      return found && { id, ...found.data };
+      const conversation = await read(id, false);
+      return conversation && { id, ...conversation.data };
+    },
+    head: async (id) => {
+      const conversation = await read(id, false);
+      return conversation && { id, owner: conversation.owner, ...endOf(conversation.record) };
     },
     items: async (id) => (await read(id, true))?.items ?? null,
     named: async (ids) => {
@@ -120,22 +148,18 @@ export const keptConversations = (
         (_, index) => lists.map((list) => list[index] ?? null).find((item) => item !== null) ?? null,
       );
     },
-    change: async (id, change) => {
-      if (!isId(id)) throw conversationNotFound(id);
-      for (let tries = 0; tries < MAX_CHANGE_TRIES; tries += 1) {
-        const claim = await store.claim(newOwner, `change:${id}`, CHANGE_LEASE_MS);
-        if (claim === null) {
-          await setTimeout(CHANGE_RETRY_MS);
-          continue;
-        }
-        try {
-          return await changeNow(id, change);
-        } finally {
-          await claim.release().catch(() => undefined);
-        }
-      }
-      throw conversationLocked();
+    add: async (id, items) => {
+      await alone(id, () => goOn(id, items, {}));
     },
+    describe: (id, metadata) => alone(id, () => goOn(id, [], { metadata })),
+    removeItem: (id, itemId) =>
+      alone(id, async () => {
+        const { owner, record, items, data } = await found(id, true);
+        const input = items.filter((item) => item.id !== itemId);
+        if (input.length === items.length) throw itemNotFound(itemId);
+        await put({ owner, id, expects: record.head, input }, data);
+        return { id, ...data };
+      }),
     remove: async (id) => {
       if (!isId(id)) return false;
       for (const owner of owners) if (await store.remove({ owner, kind: 'conversation', id })) return true;
@@ -149,6 +173,8 @@ export const keptConversations = (
     },
   };
 };
+
+const endOf = ({ head, items, bytes }: WindowEnd): WindowEnd => ({ head, items, bytes });
 
 /** What is no id names nothing. */
 const isId = (id: string): boolean => id.length <= MAX_ID_CHARACTERS && !id.includes('\0');

@@ -2,6 +2,7 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { RequestHandler } from 'express';
 import { attemptCandidates } from '../call/attempt-candidates.ts';
+import { lockConversation } from '../call/lock-conversation.ts';
 import { reserve, settle } from '../call/metered-call.ts';
 import { candidatesFor, openCall } from '../call/open-call.ts';
 import { prepareNamed } from '../call/prepare-named.ts';
@@ -16,11 +17,13 @@ import { prepareTranslation } from '../translation/translation.ts';
 /** Handles an endpoint that has a model generate: `POST /v1/responses`, `/v1/messages`, `/v1/chat/completions`. */
 export function createGenerateHandler(endpoint: TextEndpoint, services: TextServices): RequestHandler {
   return async (message, response) => {
-    const opened = await openThread(await openCall(endpoint, services, message, response), 'generating');
+    const opened = await openCall(endpoint, services, message, response);
+    const held = await lockConversation(await openThread(opened, 'generating'));
     try {
-      await generate(opened);
+      await generate(held);
     } finally {
-      await opened.thread?.end();
+      await held.thread?.end();
+      await held.conversationLock?.release().catch(() => undefined);
     }
   };
 }

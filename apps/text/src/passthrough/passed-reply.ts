@@ -1,7 +1,7 @@
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/reply';
 import { isPending } from '../background/ending.ts';
-import { type Amendment, keepResponse, rememberIds } from '../call/keep-response.ts';
+import { type Amendment, continuation, keepResponse, rememberIds } from '../call/keep-response.ts';
 import { inputLengthOf, keepPending } from '../call/metered-call.ts';
 import { type Consumed, guessedUsage, NOTHING_KNOWN, reportedUsage } from '../call/outcome.ts';
 import type { TextCall } from '../call/text-call.ts';
@@ -91,7 +91,7 @@ const EARLY_EVENTS = ['"response.created"', '"response.in_progress"', '"response
 
 /** The same for an event. Gives what the caller gets in its place; null: the event itself. */
 export function keepEvent(call: TextCall, reply: Reply, frame: Frame): string | Promise<string> | null {
-  const { endpoint, request, history } = call;
+  const { endpoint } = call;
   const { protocol } = endpoint;
   if (!keepsResponses(endpoint)) {
     const within = replyWithin(protocol, frame);
@@ -99,14 +99,14 @@ export function keepEvent(call: TextCall, reply: Reply, frame: Frame): string | 
     return null;
   }
   const isLast = bringsIds(protocol, frame);
-  const previous = request.rewritten === null ? undefined : history.previous?.id;
-  if (!isLast && (previous === undefined || !EARLY_EVENTS.some((type) => frame.includes(type)))) return null;
+  const continued = continuation(call);
+  if (!isLast && (continued === null || !EARLY_EVENTS.some((type) => frame.includes(type)))) return null;
   const event = eventIn(frame);
   const response = event && objectAt(event, 'response');
   if (event === null || response === null) return null;
   const amended = (amendment: Amendment) =>
     namedFrame({ ...event, type: textAt(event, 'type') ?? '', response: { ...response, ...amendment } });
-  if (!isLast) return amended({ previous_response_id: previous });
+  if (!isLast) return amended(continued);
   const { bytes, start, end } = frame;
   return keepResponse(call, reply.candidate, response).then((amendment) =>
     amendment === null ? bytes.toString('utf8', start, end) : amended(amendment),

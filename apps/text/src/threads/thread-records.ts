@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ConversationSpace } from '../call/conversation-space.ts';
+import type { ConversationSpace } from '../conversations/conversation-space.ts';
 import type { RecordedMessage } from '../protocols/messages/message-recorder.ts';
 import type { Claim, ConversationStore, PutResult } from '../stored/conversations/conversation-store.ts';
 import { holdClaim } from '../stored/conversations/held-claim.ts';

@@ -193,7 +193,7 @@ test('what one route cannot carry goes to the next one, and is refused only wher
   expect(stack.first.requests).toEqual([]);
 });
 
-test.for(['background', 'conversation', 'prompt'])(
+test.for(['background', 'prompt'])(
   'a %s needs a provider that keeps responses, and is refused without one',
   async (name) => {
     const body = requestOf('responses', 'to-messages', 'Hello', {

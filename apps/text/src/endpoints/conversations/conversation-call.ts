@@ -6,14 +6,14 @@ import type { z } from 'zod';
 import { spaceOf } from '../../call/conversation-space.ts';
 import type { TextServices } from '../../call/text-call.ts';
 import { conversationsOff, itemNotFound } from '../../conversations/conversation-errors.ts';
-import { isReference, keptItem } from '../../conversations/item-forms.ts';
 import {
   type ConversationItem,
   type KeptConversation,
   type KeptConversations,
   keptConversations,
 } from '../../conversations/kept-conversations.ts';
-import { objectOf, textAt } from '../../wire/json-object.ts';
+import { keptItem } from '../../conversations/kept-item.ts';
+import { isReference } from '../../stored/kept-response.ts';
 
 /** What a request may read and change. @throws {GatewayError} where nothing is kept for its caller */
 export function conversationsOf(
@@ -47,14 +47,12 @@ export async function addedItems(
   conversations: KeptConversations,
   items: readonly unknown[],
 ): Promise<readonly ConversationItem[]> {
-  const given = items.map(objectOf);
-  const ids = given.filter(isReference).map((item) => textAt(item, 'id') ?? '');
+  const ids = items.filter(isReference).map(({ id }) => id);
   const found = new Map((await conversations.named(ids)).map((item, index) => [ids[index], item]));
-  return given.map((item) => {
+  return items.map((item) => {
     if (!isReference(item)) return keptItem(item);
-    const id = textAt(item, 'id') ?? '';
-    const named = found.get(id);
-    if (!named) throw itemNotFound(id, 'items');
+    const named = found.get(item.id);
+    if (!named) throw itemNotFound(item.id, 'items');
     return named;
   });
 }

@@ -39,7 +39,7 @@ export const updateConversation =
     const id = namedConversation(message);
     const conversations = conversationsOf(services, message);
     const { metadata } = await readBody(ConversationUpdate, message, services);
-    const changed = await conversations.change(id, () => ({ metadata: metadata ?? {} }));
+    const changed = await conversations.describe(id, metadata ?? {});
     response.json(shownConversation(changed));
   };
 

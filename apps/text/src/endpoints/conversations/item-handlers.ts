@@ -2,7 +2,7 @@ import { ConversationItemsRequest } from '@gateway/contracts/openai/conversation
 import type { RequestHandler } from 'express';
 import type { TextServices } from '../../call/text-call.ts';
 import { conversationNotFound, itemNotFound } from '../../conversations/conversation-errors.ts';
-import { shownItem } from '../../conversations/item-forms.ts';
+import { shownItem } from '../../stored/kept-response.ts';
 import { itemPage } from '../item-page.ts';
 import {
   addedItems,
@@ -22,7 +22,7 @@ export const addItems =
     const added = await addedItems(conversations, body.items);
     const lock = await conversations.lock(id);
     try {
-      await conversations.change(id, () => ({ added }));
+      await conversations.add(id, added);
     } finally {
       await lock.release().catch(() => undefined);
     }
@@ -69,12 +69,7 @@ export const deleteItem =
     const conversations = conversationsOf(services, message);
     const lock = await conversations.lock(id);
     try {
-      const changed = await conversations.change(id, (items) => {
-        const left = items.filter((item) => item.id !== itemId);
-        if (left.length === items.length) throw itemNotFound(itemId);
-        return { items: left };
-      });
-      response.json(shownConversation(changed));
+      response.json(shownConversation(await conversations.removeItem(id, itemId)));
     } finally {
       await lock.release().catch(() => undefined);
     }

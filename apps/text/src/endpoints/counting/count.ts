@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { RequestHandler } from 'express';
 import { attemptCandidates } from '../../call/attempt-candidates.ts';
-import { isStateful } from '../../call/history.ts';
+import { namesKept } from '../../call/history.ts';
 import { candidatesFor, openCall } from '../../call/open-call.ts';
 import { prepareNamed } from '../../call/prepare-named.ts';
 import { textProtocolOf } from '../../call/target-of.ts';
@@ -59,7 +59,7 @@ const isUnknownPath = (error: unknown): boolean =>
 async function estimate(call: TextCall, [candidate]: readonly Candidate[], { replyBody }: CountEndpoint) {
   const { endpoint, services, context, response, history } = call;
   const unseen = history.isWhole ? undefined : call.request.ids.find(({ need }) => need === 'required');
-  const isNamed = unseen === undefined && candidate !== undefined && call.request.ids.some(isStateful);
+  const isNamed = unseen === undefined && candidate !== undefined && namesKept(call);
   const { request } = isNamed ? await wholeCall(call, candidate) : call;
   const body = effectiveBody(endpoint.protocol, request.content.take());
   if (unseen !== undefined) refuseUnseen(unseen);

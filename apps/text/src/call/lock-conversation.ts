@@ -1,0 +1,36 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { keptConversations } from '../conversations/kept-conversations.ts';
+import { spaceOf } from './conversation-space.ts';
+import { findHistory } from './history.ts';
+import type { TextCall } from './text-call.ts';
+
+/**
+ * Takes the head of the conversation that a call goes on from, so that nothing else does until it is over. The call
+ * comes back as it is where it names none that is kept here.
+ *
+ * @throws {GatewayError} `conversation_locked` where something else works on it
+ */
+export async function lockConversation(call: TextCall): Promise<TextCall> {
+  const { services, identity, history, request } = call;
+  if (history.conversation === null) return call;
+  const { id } = history.conversation;
+  call.context.line.conversationId = id;
+  if (request.background) throw notInBackground();
+  const space = spaceOf(identity, null, services.upstream.configuration.conversations);
+  if (space === null) return call;
+  const conversationLock = await keptConversations(services.conversations, space).lock(id);
+  try {
+    // Somebody may have gone on with it since it was looked up.
+    return { ...call, conversationLock, history: await findHistory(call) };
+  } catch (error) {
+    await conversationLock.release().catch(() => undefined);
+    throw error;
+  }
+}
+
+const notInBackground = (): GatewayError =>
+  new GatewayError('unsupported_parameter', {
+    path: ['background'],
+    message:
+      "'background' is not available with 'conversation': it would be locked until the response has ended. Use 'previous_response_id' instead.",
+  });
