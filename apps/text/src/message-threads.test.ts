@@ -13,7 +13,12 @@ channels:
   chat: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [chat] }
   responses: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [responses] }
   local: { provider: vllm, baseUrl: "${first}/v1", apiKey: k, speaks: [messages] }
+conversations: { neverKept: { keys: [key_never], models: [unkept-*] } }
 models:
+  unkept-to-chat: { kind: text, routes: [{ channel: chat }] }
+  unkept-to-responses: { kind: text, routes: [{ channel: responses }] }
+  unkept-to-local: { kind: text, routes: [{ channel: local }] }
+  unkept-native: { kind: text, routes: [{ channel: chat, priority: 0 }, { channel: one, priority: 1 }] }
   claude-first: { kind: text, routes: [{ channel: one }] }
   claude-second: { kind: text, routes: [{ channel: two }] }
   claude-both: { kind: text, routes: [{ channel: one, priority: 0 }, { channel: two, priority: 1 }] }
@@ -56,6 +61,23 @@ const refusal = (type: string, errorCode: string) => ({
   type: 'error',
   error: { type, details: { error_code: errorCode } },
 });
+
+test.for(
+  ['unkept-to-chat', 'unkept-to-responses', 'unkept-to-local', 'unkept-native', 'to-chat'].flatMap(
+    (model) => [[model, '/v1/messages'] as const, [model, COUNT] as const],
+  ),
+)(
+  '%s, %s: where nothing is kept a thread is refused on every turn, before any request upstream',
+  async ([model, path]) => {
+    const identity = model === 'to-chat' ? { keyId: 'key_never' } : {};
+    for (const turn of [{ thread: { type: 'create' } }, goOn('msg_1')]) {
+      const { status, json } = await send({ model, ...turn }, { path, identity });
+      expect(status).toBe(400);
+      expect(json).toMatchObject(refusal('invalid_request_error', 'thread_unsupported_request'));
+    }
+    expect(stack.first.requests).toEqual([]);
+  },
+);
 
 test('a thread goes where the same request without one goes', async () => {
   for (const turn of [{}, { thread: { type: 'create' } }]) {

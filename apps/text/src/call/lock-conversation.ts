@@ -16,8 +16,8 @@ export async function lockConversation(call: TextCall): Promise<TextCall> {
   const { id } = history.conversation;
   call.context.line.conversationId = id;
   if (request.background) throw notInBackground();
-  const space = spaceOf(identity, null, services.upstream.configuration.conversations);
-  if (space === null) return call;
+  const space = spaceOf(identity, request.model, services.upstream.configuration.conversations);
+  if (space === null) throw neverKept(request.model);
   const conversationLock = await keptConversations(services.conversations, space).lock(id);
   try {
     // Somebody may have gone on with it since it was looked up.
@@ -27,6 +27,12 @@ export async function lockConversation(call: TextCall): Promise<TextCall> {
     throw error;
   }
 }
+
+const neverKept = (model: string): GatewayError =>
+  new GatewayError('unsupported_parameter', {
+    path: ['conversation'],
+    message: `'conversation' is not available for model '${model}': nothing is stored of it.`,
+  });
 
 const notInBackground = (): GatewayError =>
   new GatewayError('unsupported_parameter', {

@@ -1,12 +1,9 @@
-import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { FoundOrigin, IdKind, IdOrigin } from '../stored/id-origins.ts';
 import type { NamedId } from '../stored/named-ids.ts';
-import { spaceOf } from './conversation-space.ts';
 import { type History, isStateful, knowsNamed, namesKept } from './history.ts';
 import { notFound } from './not-found.ts';
 import type { TextCall } from './text-call.ts';
-import { threadNotFound, threadUnsupported } from './thread-errors.ts';
 
 /**
  * Leaves those of a call's candidates that can be sent what its request names, best first: the channel that knows it, then
@@ -16,7 +13,7 @@ import { threadNotFound, threadUnsupported } from './thread-errors.ts';
  * @throws {GatewayError} for an id that is another key's, and for one that must be known and is not: the two look the same
  */
 export function pinCandidates(
-  call: Pick<TextCall, 'services' | 'identity' | 'model' | 'endpoint' | 'request' | 'history'>,
+  call: Pick<TextCall, 'endpoint' | 'request' | 'history'>,
   candidates: readonly Candidate[],
 ): readonly Candidate[] {
   const { request, endpoint, history } = call;
@@ -25,7 +22,9 @@ export function pinCandidates(
     ({ protocol, route }) =>
       protocol === endpoint.protocol && (thread === null || route.quirks.messageThreads),
   );
-  if (thread !== null && own.length === 0) throw heldByNobody(call);
+  // A turn whose thread is not kept here: only a channel that keeps threads may have it.
+  const unknown = ids.find(({ path }) => path[0] === 'thread');
+  if (unknown !== undefined && own.length === 0) throw notFound(unknown);
   const usable = thread === null ? candidates : own;
   // What has to be translated knows nothing of providers' ids, and says so itself; what is kept here is the exception.
   if (ids.length === 0 || (own.length === 0 && !ids.some(({ kind }) => KEPT_KINDS.has(kind)))) return usable;
@@ -55,18 +54,6 @@ export function pinCandidates(
 
 /** What the gateway may keep itself, so that a channel that knows nothing of it can serve. */
 const KEPT_KINDS: ReadonlySet<IdKind> = new Set(['response', 'item', 'conversation']);
-
-/** The gateway would keep this thread, but does not have it; or it keeps none, and no channel does. */
-function heldByNobody({
-  services,
-  identity,
-  model,
-  request,
-}: Pick<TextCall, 'services' | 'identity' | 'model' | 'request'>): GatewayError {
-  const continued = request.ids.find(({ path }) => path[0] === 'thread');
-  const isKept = spaceOf(identity, model.name, services.upstream.configuration.conversations) !== null;
-  return continued !== undefined && isKept ? threadNotFound(continued.id) : threadUnsupported();
-}
 
 /** A provider that has what a request names is sent the ids; any other channel gets the whole conversation. */
 function heldFirst(

@@ -2,6 +2,7 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { RequestHandler } from 'express';
 import { attemptCandidates } from '../call/attempt-candidates.ts';
+import { sayUnkept } from '../call/keep-response.ts';
 import { lockConversation } from '../call/lock-conversation.ts';
 import { reserve, settle } from '../call/metered-call.ts';
 import { candidatesFor, openCall } from '../call/open-call.ts';
@@ -30,6 +31,7 @@ export function createGenerateHandler(endpoint: TextEndpoint, services: TextServ
 
 async function generate(opened: TextCall): Promise<void> {
   const candidates = candidatesFor(opened);
+  if (opened.history.storing === 'refused') sayUnkept(opened);
   const reservation = await reserve(opened);
   const call = { ...opened, reservation };
   const check = call.request.streamed ? {} : { checkOutput: checkWholeReply };

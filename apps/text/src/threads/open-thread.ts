@@ -3,7 +3,7 @@ import { spaceOf } from '../call/conversation-space.ts';
 import { findHistory } from '../call/history.ts';
 import type { TextCall } from '../call/text-call.ts';
 import { describeRequest, type TextRequest } from '../call/text-request.ts';
-import { threadContinued, threadInFlight, threadMismatch } from '../call/thread-errors.ts';
+import { threadContinued, threadInFlight, threadMismatch, threadUnsupported } from '../call/thread-errors.ts';
 import type { ThreadTurn } from '../call/thread-turn.ts';
 import { type JsonObject, objectAt, objectOf, textAt } from '../wire/json-object.ts';
 import { differingMembers, fixedMembersOf } from './fixed-members.ts';
@@ -16,7 +16,7 @@ type Purpose = 'generating' | 'counting';
 
 /**
  * Makes a turn of a message thread the whole conversation that it stands for. The call comes back as it is where it is no
- * such turn, where the gateway keeps no threads for this caller, and where it does not have this one: then a provider may.
+ * such turn, and where the gateway does not have its thread: then a provider may.
  *
  * @throws {GatewayError} the protocol's own, for a turn that cannot go on from where it says
  */
@@ -25,7 +25,7 @@ export async function openThread(call: TextCall, purpose: Purpose): Promise<Text
   if (request.thread === null) return call;
   context.line.thread = request.thread;
   const records = recordsFor(call);
-  if (records === null) return call;
+  if (records === null) throw threadUnsupported();
   const body = objectOf(request.content.take());
   const previous = textAt(objectAt(body, 'thread') ?? {}, 'previous_message_id');
   if (previous === null) return opened(call, { body, purpose, previous, records, thread: null, claim: null });

@@ -15,7 +15,9 @@ channels:
   messages: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [messages] }
   chat: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [chat] }
   reserve: { provider: simulator, baseUrl: "${second}", apiKey: k, speaks: [chat] }
+conversations: { neverKept: { keys: [key_never], models: [secret] }, sharingTeams: [sharing] }
 models:
+  secret: { kind: text, routes: [{ channel: chat }] }
   to-native: { kind: text, routes: [{ channel: native }] }
   to-messages: { kind: text, routes: [{ channel: messages }] }
   to-chat: { kind: text, routes: [{ channel: chat }] }
@@ -235,6 +237,33 @@ test.for([
   expect(reply.status).toBe(400);
   expect(await reply.json()).toMatchObject({ error: { code } });
   expect(stack.first.requests).toEqual([]);
+});
+
+test('nothing is added of a model of which nothing is stored, and a key of which nothing is stored has none', async () => {
+  const { id } = await client.conversations.create();
+  const refused = await stack.text.fetch('/v1/responses', {
+    body: { model: 'secret', input: 'hi', conversation: id },
+  });
+  expect(refused.status).toBe(400);
+  expect(await refused.json()).toMatchObject({
+    error: { code: 'unsupported_parameter', param: 'conversation' },
+  });
+  const identity = { keyId: 'key_never' };
+  const none = await stack.text.fetch('/v1/conversations', { body: {}, identity });
+  expect(none.status).toBe(400);
+  expect(await none.json()).toMatchObject({ error: { message: 'Conversations are not kept for your key.' } });
+  expect(await rolesOf(id)).toEqual([]);
+});
+
+test('a team that shares goes on with the same conversation', async () => {
+  const body = { items: [said('ours')] };
+  const one = { keyId: 'key_a', team: 'sharing' };
+  const made = Object(await (await stack.text.fetch('/v1/conversations', { body, identity: one })).json());
+  const path = `/v1/conversations/${made.id}/items`;
+  const statusFor = async (identity: object) => (await stack.text.fetch(path, { identity })).status;
+  expect(await statusFor({ keyId: 'key_b', team: 'sharing' })).toBe(200);
+  expect(await statusFor({ keyId: 'key_c', team: 'other' })).toBe(404);
+  expect(await statusFor({ keyId: 'key_a', team: null })).toBe(404);
 });
 
 test('a conversation that was deleted meanwhile does not come back, and the answer says so', async () => {
