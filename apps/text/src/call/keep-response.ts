@@ -32,21 +32,29 @@ export const sayUnkept = ({ response }: Pick<TextCall, 'response'>): unknown =>
  */
 export async function keepResponse(
   call: TextCall,
-  { channel, model, requestedModel, protocol }: Candidate,
+  candidate: Candidate,
   response: JsonObject,
 ): Promise<Amendment> {
+  const { channel, model, requestedModel, protocol } = candidate;
   const { services, history, identity, request, context, endpoint } = call;
-  const isProviders = protocol === 'responses';
-  const previous = isProviders && request.rewritten !== null ? history.previous?.id : undefined;
-  const amended = previous === undefined ? null : { previous_response_id: previous };
+  const isProviders = storesResponses(candidate);
+  const previous = protocol === 'responses' && request.rewritten !== null ? history.previous?.id : undefined;
+  // A server that stores nothing itself may say so, and need not.
+  const isDenied = response.store === false && isProviders;
+  const amended = amendment({
+    ...(previous !== undefined && { previous_response_id: previous }),
+    ...(response.store === false && !isProviders && history.storing === 'kept' && { store: true }),
+  });
   const origin = { keyId: identity.keyId, channel: channel.name, model, requestedModel };
-  const isWanted = history.storing === 'kept' && response.store !== false;
-  const ids = isProviders
-    ? receivedIds(endpoint.protocol, response, { responses: isWanted, messages: false })
-    : [];
+  const isWanted = history.storing === 'kept' && !isDenied;
+  const ids =
+    protocol === 'responses'
+      ? receivedIds(endpoint.protocol, response, { responses: isWanted && isProviders, messages: false })
+      : [];
   if (!isWanted || !history.isWhole || response.status === 'failed') {
     const isKnown = await rememberIds(call, ids, origin);
-    const isUntrue = response.store !== false && !(isWanted && isProviders && isKnown);
+    const isSaid = history.storing !== 'unwanted' && !isDenied;
+    const isUntrue = isSaid && !(isWanted && isProviders && isKnown);
     return isUntrue ? { ...amended, store: false } : amended;
   }
   const id = textAt(response, 'id');
@@ -72,6 +80,12 @@ export async function keepResponse(
   context.line.responseKept = false;
   return { ...amended, store: false };
 }
+
+const amendment = (members: JsonObject): Amendment => (Object.keys(members).length === 0 ? null : members);
+
+/** Whether a candidate's provider stores its responses under the ids that callers get. */
+export const storesResponses = ({ protocol, route }: Candidate): boolean =>
+  protocol === 'responses' && route.quirks.storedResponses;
 
 /** Without Redis the answer still goes out. Resolves to whether the ids can be found again. */
 export async function rememberIds(
