@@ -22,6 +22,7 @@ import {
   keepWholeReply,
 } from './passed-reply.ts';
 import { passedStream } from './passed-stream.ts';
+import { refusesThread } from './refused-thread.ts';
 import { relayJson } from './relay-json.ts';
 import { asksForUsage, refusesUsageQuestion, showsUsage, usageQuestion } from './usage-question.ts';
 
@@ -30,10 +31,10 @@ export const preparePassthrough = (
   call: TextCall,
   candidate: Candidate,
   asks = asksForUsage(call, candidate),
+  isThreaded = call.thread?.isKeptBy(candidate) ?? false,
 ): PreparedAttempt | GatewayError =>
   unlessRefused(() => {
     const { endpoint, message, thread } = call;
-    const isThreaded = thread?.isKeptBy(candidate) ?? false;
     const sent = thread !== null && isThreaded ? { ...call, request: thread.sent } : call;
     const { body, dropped } = ownBody(sent, candidate, asks ? usageQuestion(sent.request) : null);
     if (isStrict(message)) refuseLosses(dropped);
@@ -45,8 +46,11 @@ export const preparePassthrough = (
         headers: upstreamRequestHeaders(endpoint, message, thread !== null && !isThreaded),
         body,
       },
-      retry: (refusal) =>
-        asks && refusesUsageQuestion(refusal) ? preparePassthrough(call, candidate, false) : null,
+      retry: (refusal) => {
+        if (asks && refusesUsageQuestion(refusal))
+          return preparePassthrough(call, candidate, false, isThreaded);
+        return isThreaded && refusesThread(refusal) ? preparePassthrough(call, candidate, asks, false) : null;
+      },
       receive: (reply) => {
         reportDropped(call, endpoint.protocol, dropped);
         return isEventStream(reply.headers) ? passStream(sent, reply) : passWhole(sent, reply);
