@@ -8,6 +8,7 @@ import type { StoredItem, StoredRecord } from '../stored/conversations/conversat
 import type { FoundOrigin, IdOrigin } from '../stored/id-origins.ts';
 import { originIn } from '../stored/kept-response.ts';
 import type { NamedId } from '../stored/named-ids.ts';
+import type { JsonObject } from '../wire/json-object.ts';
 import { ownersOf } from './conversation-space.ts';
 import { findConversation, readConversation } from './named-conversation.ts';
 import { previousNotFound } from './not-found.ts';
@@ -203,6 +204,10 @@ export const knowsNamed = (
     : protocol === 'responses' &&
       channel.name === history.holder &&
       (route.quirks.storedResponses || !history.isWhole);
+
+/** What a response says of the conversation that it belongs to. */
+export const conversationOf = ({ conversation }: History): JsonObject =>
+  conversation === null ? {} : { conversation: { id: conversation.id } };
 
 /** Whether a request goes on from something that a channel may not know. */
 export const namesKept = ({

@@ -7,7 +7,7 @@ import { receivedIds } from '../stored/received-ids.ts';
 import { type JsonObject, textAt } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import { addToConversation } from './add-to-conversation.ts';
-import { conversationOf } from './named-conversation.ts';
+import { conversationOf } from './history.ts';
 import type { TextCall } from './text-call.ts';
 
 /** What a response says differently to its caller than its provider did; null where nothing. */

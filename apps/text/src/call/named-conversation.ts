@@ -3,7 +3,6 @@ import type { ConversationRules } from '@gateway/upstream/configuration/configur
 import { conversationNotFound } from '../conversations/conversation-errors.ts';
 import { type ConversationHead, keptConversations } from '../conversations/kept-conversations.ts';
 import type { StoredItem } from '../stored/conversations/conversation-store.ts';
-import type { JsonObject } from '../wire/json-object.ts';
 import { spaceOf } from './conversation-space.ts';
 import type { TextCall, TextServices } from './text-call.ts';
 
@@ -39,10 +38,3 @@ export async function readConversation(
   if (found === null) throw conversationNotFound(id, ['conversation']);
   return found.items;
 }
-
-/** What a response says of the conversation that it belongs to. */
-export const conversationOf = ({
-  conversation,
-}: {
-  readonly conversation: ConversationHead | null;
-}): JsonObject => (conversation === null ? {} : { conversation: { id: conversation.id } });
