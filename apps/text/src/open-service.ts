@@ -15,6 +15,8 @@ import { createIdOrigins } from './stored/id-origins.ts';
 import { createPendingResponses } from './stored/pending-responses.ts';
 import { createOpaqueTokens } from './wire/opaque-token.ts';
 
+const SWEEP_INTERVAL_MS = 60_000;
+
 /** Opens the text service; the process's life closes what it takes. */
 export async function openTextService(started: Started<TextSettings>): Promise<Service> {
   const { config, life, logger } = started;
@@ -42,6 +44,7 @@ export async function openTextService(started: Started<TextSettings>): Promise<S
   });
   life.own(
     startSweeping({
+      intervalMs: SWEEP_INTERVAL_MS,
       conversations,
       onSwept: metrics.swept,
       onProblem: (reason) => logger.warn({ reason }, 'expired conversations cannot be removed'),
