@@ -490,6 +490,27 @@ test('a provider that stores responses and did not store this one is believed', 
   expect((await get('resp_z')).status).toBe(404);
 });
 
+test('without a place for large parts small responses are stored, and a large one says that it is not', async () => {
+  const folder = await temporaryFolder();
+  const text = await startText({ redis, partsDir: folder.path, configuration: configuration() });
+  try {
+    const large = { model: 'chat', input: 'long '.repeat(4000) };
+    const kept = await create(large, { text });
+    await folder.close();
+    expect((await create({ model: 'chat' }, { text })).store).toBe(true);
+    const reply = await send({ ...large, input: 'other '.repeat(4000) }, { text });
+    expect(reply.headers.get('x-gateway-stored')).toBe('false');
+    const made = Object(await reply.json());
+    expect(made).toMatchObject({ status: 'completed', store: false });
+    expect((await get(made.id, text)).status).toBe(404);
+    const next = await send({ model: 'chat', input: 'hi', previous_response_id: kept.id }, { text });
+    expect(next.status).toBe(503);
+    expect(next.headers.get('retry-after')).toBe('1');
+  } finally {
+    await text.close();
+  }
+});
+
 test('a failed response is not continued, and nothing is promised of it', async () => {
   const events = await collectSse(
     await send({ model: 'chat', input: '[[simulate cut-after=2]] tell me a long story', stream: true }),
