@@ -394,6 +394,14 @@ test.for(
   expect(made.store).toBe(false);
   expect((await get(made.id)).status).toBe(404);
   expect(await redis.keys('gateway:*:resp_*')).toEqual([]);
+  const strictly = (body: object) =>
+    texts[0].fetch('/v1/responses', {
+      body: { model, input: 'hi', ...body },
+      headers: { 'x-gateway-strict': 'true' },
+    });
+  expect((await strictly({})).status).toBe(200);
+  const refused = await strictly({ store: true });
+  expect(await refused.json()).toMatchObject({ error: { code: 'unsupported_parameter', param: 'store' } });
   if (model === 'responses' || model === 'forgetful')
     expect(JSON.parse(String(simulatorOf(model).requests.at(-1)?.body)).store).toBe(false);
 });

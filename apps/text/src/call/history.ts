@@ -118,7 +118,10 @@ function providersChannel({ data }: StoredRecord): string | null {
 }
 
 /** Whose records a key may see, its own new ones being the first's. */
-export function ownersOf({ keyId, team }: Identity, { sharingTeams }: ConversationRules): readonly string[] {
+export function ownersOf(
+  { keyId, team }: Pick<Identity, 'keyId' | 'team'>,
+  { sharingTeams }: ConversationRules,
+): readonly string[] {
   return team !== null && sharingTeams.includes(team) ? [`team:${team}`, keyId] : [keyId];
 }
 
