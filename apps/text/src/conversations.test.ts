@@ -394,6 +394,14 @@ test.for(
   expect(made.store).toBe(false);
   expect((await get(made.id)).status).toBe(404);
   expect(await redis.keys('gateway:*:resp_*')).toEqual([]);
+  const strictly = (body: object) =>
+    texts[0].fetch('/v1/responses', {
+      body: { model, input: 'hi', ...body },
+      headers: { 'x-gateway-strict': 'true' },
+    });
+  expect((await strictly({})).status).toBe(200);
+  const refused = await strictly({ store: true });
+  expect(await refused.json()).toMatchObject({ error: { code: 'unsupported_parameter', param: 'store' } });
   if (model === 'responses' || model === 'forgetful')
     expect(JSON.parse(String(simulatorOf(model).requests.at(-1)?.body)).store).toBe(false);
 });
@@ -438,6 +446,35 @@ test.for(MODELS)('%s: the whole conversation is counted', async (model) => {
   expect(await count({ previous_response_id: id })).toBeGreaterThan((await count({})) + 8);
 });
 
+test('sealed reasoning returns to its maker, and is left out and named elsewhere', async () => {
+  const reasoning = { reasoning: { effort: 'low' }, include: ['reasoning.encrypted_content'] };
+  const made = await create({ model: 'responses', input: 'one', ...reasoning });
+  const [thought] = Object(made.output);
+  expect(thought).toMatchObject({ type: 'reasoning', encrypted_content: expect.any(String) });
+  for (const model of ['other', 'messages', 'chat']) {
+    const reply = await send({ model, input: 'two', previous_response_id: made.id });
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('x-gateway-dropped')).toContain('input[1]');
+    expect(String(second.requests.at(-1)?.body)).not.toContain(thought.encrypted_content);
+    const next = Object(await reply.json());
+    await create({ model: 'responses', input: 'three', previous_response_id: next.id });
+    expect(String(first.requests.at(-1)?.body)).toContain(thought.encrypted_content);
+  }
+});
+
+test.for(MODELS)('%s: a stored response is replayed as a stream, from any event on', async (model) => {
+  const { id } = await create({ model });
+  const replay = async (query: string) =>
+    collectSse(await texts[1].fetch(`/v1/responses/${id}?stream=true${query}`));
+  const events = await replay('');
+  expect(events[0]?.event).toBe('response.created');
+  expect(events.findLast(({ event }) => event === 'response.completed')).toBeDefined();
+  const numbers = (await replay('&starting_after=2')).flatMap(
+    ({ json }) => Object(json).sequence_number ?? [],
+  );
+  expect(numbers[0]).toBe(3);
+});
+
 test('what a server that stores nothing says of storing is not what its caller is told', async () => {
   const id = 'resp_of_a_server';
   const json = { id, object: 'response', status: 'completed', store: false, output: [] };
@@ -459,6 +496,27 @@ test('a provider that stores responses and did not store this one is believed', 
   first.script('/v1/responses', { json });
   expect(await (await send({ model: 'responses', input: 'hi' })).json()).toEqual(json);
   expect((await get('resp_z')).status).toBe(404);
+});
+
+test('without a place for large parts small responses are stored, and a large one says that it is not', async () => {
+  const folder = await temporaryFolder();
+  const text = await startText({ redis, partsDir: folder.path, configuration: configuration() });
+  try {
+    const large = { model: 'chat', input: 'long '.repeat(4000) };
+    const kept = await create(large, { text });
+    await folder.close();
+    expect((await create({ model: 'chat' }, { text })).store).toBe(true);
+    const reply = await send({ ...large, input: 'other '.repeat(4000) }, { text });
+    expect(reply.headers.get('x-gateway-stored')).toBe('false');
+    const made = Object(await reply.json());
+    expect(made).toMatchObject({ status: 'completed', store: false });
+    expect((await get(made.id, text)).status).toBe(404);
+    const next = await send({ model: 'chat', input: 'hi', previous_response_id: kept.id }, { text });
+    expect(next.status).toBe(503);
+    expect(next.headers.get('retry-after')).toBe('1');
+  } finally {
+    await text.close();
+  }
 });
 
 test('a failed response is not continued, and nothing is promised of it', async () => {

@@ -7,6 +7,7 @@ import type { Started } from '@gateway/service-kit/start-service';
 import { createBackgroundUsage } from './background/background-usage.ts';
 import type { TextSettings } from './config.ts';
 import { createTextService } from './endpoints/app.ts';
+import { keepEnding } from './endpoints/kept-response.ts';
 import { createTextMetrics } from './metering/text-metrics.ts';
 import { partFilesIn } from './stored/conversations/part-files.ts';
 import { createConversationStore } from './stored/conversations/redis-conversation-store.ts';
@@ -15,11 +16,28 @@ import { createIdOrigins } from './stored/id-origins.ts';
 import { createPendingResponses } from './stored/pending-responses.ts';
 import { createOpaqueTokens } from './wire/opaque-token.ts';
 
+const SWEEP_INTERVAL_MS = 60_000;
+
 /** Opens the text service; the process's life closes what it takes. */
 export async function openTextService(started: Started<TextSettings>): Promise<Service> {
   const { config, life, logger } = started;
   const { upstream, redis, meter } = await openModelAccess(started);
   const metrics = createTextMetrics(started.metrics);
+  const files = await openAssetStore(join(config.GATEWAY_DATA_DIR, 'conversations'));
+  const conversations = createConversationStore({
+    redis,
+    files: partFilesIn(files),
+    idTtlSeconds: config.TEXT_RESPONSE_TTL_SECONDS,
+  });
+  life.own(
+    startSweeping({
+      intervalMs: SWEEP_INTERVAL_MS,
+      conversations,
+      onSwept: metrics.swept,
+      onProblem: (reason) => logger.warn({ reason }, 'expired conversations cannot be removed'),
+    }),
+    (sweeping) => sweeping.close(),
+  );
   const background = life.own(
     createBackgroundUsage({
       pending: createPendingResponses(redis),
@@ -29,24 +47,11 @@ export async function openTextService(started: Started<TextSettings>): Promise<S
       now: Date.now,
       pollMs: config.TEXT_BACKGROUND_POLL_MS,
       giveUpMs: config.TEXT_BACKGROUND_GIVE_UP_SECONDS * 1000,
+      onEnded: keepEnding({ conversations, upstream, metrics }),
       onBooked: (line) => logger.info(line, 'background response ended'),
       onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
     }),
     (opened) => opened.close(),
-  );
-  const files = await openAssetStore(join(config.GATEWAY_DATA_DIR, 'conversations'));
-  const conversations = createConversationStore({
-    redis,
-    files: partFilesIn(files),
-    idTtlSeconds: config.TEXT_RESPONSE_TTL_SECONDS,
-  });
-  life.own(
-    startSweeping({
-      conversations,
-      onSwept: metrics.swept,
-      onProblem: (reason) => logger.warn({ reason }, 'expired conversations cannot be removed'),
-    }),
-    (sweeping) => sweeping.close(),
   );
   return createTextService({
     conversations,

@@ -4,7 +4,10 @@ import type { ConversationRules } from '@gateway/upstream/configuration/configur
 import type { ConversationSpace } from '../conversations/conversation-space.ts';
 
 /** Whose records a key may see, its own new ones being the first's. */
-export function ownersOf({ keyId, team }: Identity, { sharingTeams }: ConversationRules): readonly string[] {
+export function ownersOf(
+  { keyId, team }: Pick<Identity, 'keyId' | 'team'>,
+  { sharingTeams }: ConversationRules,
+): readonly string[] {
   return team !== null && sharingTeams.includes(team) ? [`team:${team}`, keyId] : [keyId];
 }
 

@@ -7,7 +7,8 @@ import { findResponse } from '../call/history.ts';
 import type { TextServices } from '../call/text-call.ts';
 import { replyFrames } from '../protocols/responses/reply-frames.ts';
 import type { StoredRecord } from '../stored/conversations/conversation-store.ts';
-import { dataOf, originIn, outputItems, responseOf, shownItem } from '../stored/kept-response.ts';
+import { dataOf, isFinal, originIn, outputItems, responseOf, shownItem } from '../stored/kept-response.ts';
+import type { PendingResponse } from '../stored/pending-responses.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 
 /** A response of which the gateway has a record. */
@@ -17,9 +18,11 @@ export interface KeptResponse {
   readonly record: StoredRecord;
 }
 
+type KeepingServices = Pick<TextServices, 'conversations' | 'upstream' | 'metrics'>;
+
 export async function findKept(
-  services: TextServices,
-  identity: Identity,
+  services: KeepingServices,
+  identity: Pick<Identity, 'keyId' | 'team'>,
   id: string,
 ): Promise<KeptResponse | null> {
   const rules = services.upstream.configuration.conversations;
@@ -29,7 +32,7 @@ export async function findKept(
 
 const keyOf = ({ owner, id }: KeptResponse) => ({ owner, kind: 'response', id }) as const;
 
-const itemsOf = async (services: TextServices, kept: KeptResponse, items: 'input' | 'output') =>
+const itemsOf = async (services: KeepingServices, kept: KeptResponse, items: 'input' | 'output') =>
   (await services.conversations.read(keyOf(kept), { retentionMs: null, items }))?.items ?? [];
 
 /** The response as its caller got it. */
@@ -49,7 +52,7 @@ export async function removeKept(services: TextServices, kept: KeptResponse): Pr
 
 /** Keeps how a response has ended that was under way when it was kept. */
 export async function completeKept(
-  services: TextServices,
+  services: KeepingServices,
   kept: KeptResponse,
   shown: JsonObject,
 ): Promise<void> {
@@ -70,6 +73,15 @@ export async function completeKept(
   });
   services.metrics.kept(result);
 }
+
+/** Keeps how background responses have ended that nobody reads. What fails is kept when one is read. */
+export const keepEnding =
+  (services: KeepingServices) =>
+  async ({ id, subject }: PendingResponse, shown: JsonObject): Promise<void> => {
+    const kept = await findKept(services, subject, id).catch(() => null);
+    if (kept === null || isFinal(kept.record.data)) return;
+    await completeKept(services, kept, shown).catch(() => undefined);
+  };
 
 /** Writes a response as the stream that it was, or may have been, from an event on. */
 export function streamKept(

@@ -5,6 +5,7 @@ import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
 import { logConsumed, logFirstByte, reportDropped } from '../call/call-log.ts';
+import { missed } from '../call/keep-response.ts';
 import { failureOf, NOTHING_KNOWN, type ReplyOutcome } from '../call/outcome.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
 import { isStrict, queryOf } from '../call/request-head.ts';
@@ -37,7 +38,7 @@ export const preparePassthrough = (
     const { endpoint, message, thread } = call;
     const sent = thread !== null && isThreaded ? { ...call, request: thread.sent } : call;
     const { body, dropped } = ownBody(sent, candidate, asks ? usageQuestion(sent.request) : null);
-    if (isStrict(message)) refuseLosses(dropped);
+    if (isStrict(message)) refuseLosses(missed(call, dropped));
     return {
       request: {
         operation: endpoint.operation,

@@ -16,6 +16,7 @@ import type { Redis } from 'ioredis';
 import pino from 'pino';
 import { createBackgroundUsage } from '../background/background-usage.ts';
 import { createTextService } from '../endpoints/app.ts';
+import { keepEnding } from '../endpoints/kept-response.ts';
 import { createTextMetrics } from '../metering/text-metrics.ts';
 import { partFilesIn } from '../stored/conversations/part-files.ts';
 import { createConversationStore } from '../stored/conversations/redis-conversation-store.ts';
@@ -92,6 +93,11 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     now: Date.now,
     report: (problem) => logger.warn(problem, 'metering'),
   });
+  const conversations = createConversationStore({
+    redis: options.redis,
+    files: partFilesIn(await openAssetStore(options.partsDir ?? dataDir)),
+    idTtlSeconds: 60,
+  });
   const background = createBackgroundUsage({
     pending: createPendingResponses(options.redis),
     upstream,
@@ -100,13 +106,9 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     now: Date.now,
     pollMs: options.backgroundPollMs ?? 60_000,
     giveUpMs: options.backgroundGiveUpMs ?? 60_000,
+    onEnded: keepEnding({ conversations, upstream, metrics: textMetrics }),
     onBooked: (line) => logger.info(line, 'background response ended'),
     onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
-  });
-  const conversations = createConversationStore({
-    redis: options.redis,
-    files: partFilesIn(await openAssetStore(options.partsDir ?? dataDir)),
-    idTtlSeconds: 60,
   });
   const { app } = createTextService({
     conversations,

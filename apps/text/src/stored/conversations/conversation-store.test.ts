@@ -58,7 +58,7 @@ const record = (id: string, rest: Partial<NewRecord> = {}): NewRecord => ({
 
 const key = (id: string, owner = 'key_one', kind: RecordKind = 'response') => ({ owner, kind, id });
 const contents = async (id: string, items: 'input' | 'output' | 'window', from = store) => {
-  const found = await from.read(key(id), { retentionMs: null, items });
+  const found = await from.read(key(id), { retentionMs: 60_000, items });
   return found?.items.map(({ json }) => Object(JSON.parse(json)).content);
 };
 
@@ -128,6 +128,31 @@ test('a caller who sends the whole conversation each time has it kept once', asy
   expect(await contents(`r${turns - 1}`, 'window')).toHaveLength(turns * 2);
   for (let turn = 0; turn < turns; turn += 1) await store.remove(key(`r${turn}`));
   expect(await store.usedBytes('key_one')).toBe(0);
+});
+
+test('a chain of 200 turns costs 200 times what one costs, in bytes and in commands', async () => {
+  const calls = async () => {
+    const stats = await redis.info('commandstats');
+    return [...stats.matchAll(/cmdstat_(?:h|z)\w+:calls=(\d+)/g)].reduce(
+      (sum, [, count]) => sum + Number(count),
+      0,
+    );
+  };
+  const turn = (number: number) =>
+    record(`r${1000 + number}`, number === 0 ? {} : { previous: `r${999 + number}` });
+  const costs: { bytes: number; commands: number }[] = [];
+  let [bytes, commands] = [0, await calls()];
+  for (let number = 0; number < 200; number += 1) {
+    await store.read(key(`r${999 + number}`), { retentionMs: 60_000 });
+    expect(await store.put(turn(number))).toBe('stored');
+    const [usedBytes, used] = [await store.usedBytes('key_one'), await calls()];
+    costs.push({ bytes: usedBytes - bytes, commands: used - commands });
+    [bytes, commands] = [usedBytes, used];
+  }
+  expect(costs[199]?.bytes).toBe(costs[2]?.bytes);
+  // Within one millisecond an expiry need not be moved on.
+  expect(costs[199]?.commands).toBeLessThanOrEqual((costs[2]?.commands ?? 0) + 3);
+  expect(await contents('r1199', 'window')).toHaveLength(400);
 });
 
 test('a large part is kept once outside of Redis, whoever refers to it, and goes with the last of them', async () => {
@@ -296,6 +321,22 @@ test('what has expired is gone at once, and swept from everywhere', async () => 
   expect(await contents('alive', 'window')).toHaveLength(2);
   await store.remove(key('alive'));
   expect(await store.usedBytes('key_one')).toBe(0);
+});
+
+test('a Redis that refuses writes is read, and keeps nothing by halves', async () => {
+  await store.put(record('r1'));
+  const before = await store.usedBytes('key_one');
+  await redis.config('SET', 'min-replicas-to-write', '1');
+  try {
+    expect(await contents('r1', 'window')).toHaveLength(2);
+    await expect(store.put(record('r2', { previous: 'r1' }))).rejects.toThrow();
+    await expect(store.remove(key('r1'))).rejects.toMatchObject({ code: 'service_unavailable' });
+  } finally {
+    await redis.config('SET', 'min-replicas-to-write', '0');
+  }
+  expect(await store.usedBytes('key_one')).toBe(before);
+  expect(await store.read(key('r2'), { retentionMs: null })).toBeNull();
+  expect(await contents('r1', 'window')).toHaveLength(2);
 });
 
 test('all of a conversation lives on when any of it is read or continued', async () => {
