@@ -36,6 +36,9 @@ export const Quirks = z.strictObject({
   /** Messages: whether message threads are held. A server that ignores `thread` would answer a continued turn without its conversation. */
   messageThreads: z.boolean().default(false),
 
+  /** Responses: whether `background: true` is done by the server itself. Elsewhere the gateway's text worker does it. */
+  backgroundResponses: z.boolean().default(false),
+
   // Tools
   /** Whether `strict` on a function is understood. */
   strictTools: z.boolean().default(true),

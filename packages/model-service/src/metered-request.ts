@@ -17,7 +17,7 @@ interface MeteringService {
 }
 
 /** A request that is about to cost something. */
-interface CostlyRequest {
+export interface CostlyRequest {
   readonly endpoint: UsageSubject['endpoint'];
   /** The caller's name for it. */
   readonly model: string;

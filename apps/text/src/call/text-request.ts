@@ -36,7 +36,7 @@ export interface TextRequest {
 
 /** @throws {GatewayError} for a body that cannot be read, or that is not what the endpoint takes */
 export async function readTextRequest(
-  { schema, protocol }: TextEndpoint,
+  endpoint: TextEndpoint,
   message: IncomingMessage,
   { maxBodyBytes, maxJsonDepth }: { readonly maxBodyBytes: number; readonly maxJsonDepth: number },
 ): Promise<TextRequest> {
@@ -44,6 +44,15 @@ export async function readTextRequest(
     maxBytes: maxBodyBytes,
     maxDepth: maxJsonDepth,
   });
+  return textRequestOf(endpoint, bytes, value);
+}
+
+/** The same of bytes that have been parsed. @throws {GatewayError} for what the endpoint does not take */
+export function textRequestOf(
+  { schema, protocol }: TextEndpoint,
+  bytes: Buffer,
+  value: unknown,
+): TextRequest {
   const body = validate(schema, value);
   const { thread, diagnostics } = body;
   const bound = body.max_output_tokens ?? body.max_completion_tokens ?? body.max_tokens;

@@ -2,18 +2,30 @@ import type { RequestHandler } from 'express';
 import { attemptCandidates } from '../call/attempt-candidates.ts';
 import { reserve, settle } from '../call/metered-call.ts';
 import { candidatesFor, openCall } from '../call/open-call.ts';
-import type { PrepareAttempt } from '../call/prepared-attempt.ts';
-import type { TextCall, TextServices } from '../call/text-call.ts';
+import type { TextServices } from '../call/text-call.ts';
 import type { TextEndpoint } from '../call/text-endpoint.ts';
-import { preparePassthrough } from '../passthrough/passthrough.ts';
 import { checkWholeReply } from '../passthrough/relay-json.ts';
-import { prepareTranslation } from '../translation/translation.ts';
+import {
+  type Acceptance,
+  acceptResponse,
+  doesBackground,
+  isDoneByProvider,
+} from './background/accept-response.ts';
+import { prepareFor } from './prepare-attempt.ts';
 
 /** Handles an endpoint that has a model generate: `POST /v1/responses`, `/v1/messages`, `/v1/chat/completions`. */
-export function createGenerateHandler(endpoint: TextEndpoint, services: TextServices): RequestHandler {
+export function createGenerateHandler(
+  endpoint: TextEndpoint,
+  services: TextServices,
+  acceptance?: Acceptance,
+): RequestHandler {
   return async (message, response) => {
     const opened = await openCall(endpoint, services, message, response);
-    const candidates = await candidatesFor(opened);
+    const suitable = await candidatesFor(opened);
+    if (opened.request.background && acceptance !== undefined && !isDoneByProvider(suitable))
+      return acceptResponse(opened, suitable, acceptance);
+    // A provider that has begun a background response keeps it: it is not offered to one that would keep the caller waiting.
+    const candidates = opened.request.background ? suitable.filter(doesBackground) : suitable;
     const reservation = await reserve(opened);
     const call = { ...opened, reservation };
     const check = call.request.streamed ? {} : { checkOutput: checkWholeReply };
@@ -22,11 +34,3 @@ export function createGenerateHandler(endpoint: TextEndpoint, services: TextServ
     if (outcome.thrown !== undefined) throw outcome.thrown;
   };
 }
-
-/** A channel of the caller's own protocol gets and gives the very bytes; for another one they are translated. */
-const prepareFor =
-  (call: TextCall): PrepareAttempt =>
-  (candidate) =>
-    candidate.protocol === call.endpoint.protocol
-      ? preparePassthrough(call, candidate)
-      : prepareTranslation(call, candidate);

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Identity } from '@gateway/contracts/identity';
+import type { JobWorker } from '@gateway/jobs/job-worker';
 import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity-token';
 import { createMetrics, type Metrics } from '@gateway/service-kit/metrics';
@@ -19,6 +20,7 @@ import { createTextMetrics } from '../metering/text-metrics.ts';
 import { createIdOrigins } from '../stored/id-origins.ts';
 import { createPendingResponses } from '../stored/pending-responses.ts';
 import { createOpaqueTokens } from '../wire/opaque-token.ts';
+import { openAcceptance, type WorkerUnderTest } from './open-acceptance.ts';
 
 interface StartOptions {
   /** YAML, as in the configuration file. */
@@ -41,6 +43,8 @@ export interface TextUnderTest {
   identityHeaders(): Record<string, string>;
   /** As the edge passes a request on: with a signed identity. */
   fetch(path: string, init?: FetchInit): Promise<Response>;
+  /** Starts a worker that generates this service's background responses. It ends with the service. */
+  startWorker(options?: WorkerUnderTest): Promise<JobWorker>;
   /** What the drain deadline does. */
   passDeadline(): void;
   close(): Promise<void>;
@@ -98,7 +102,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     onBooked: (line) => logger.info(line, 'background response ended'),
     onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
   });
-  const { app } = createTextService({
+  const services = {
     meter,
     background,
     now: Date.now,
@@ -109,6 +113,11 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
     maxJsonDepth: 128,
     keepAliveMs: options.keepAliveMs ?? 0,
+  };
+  const acceptance = await openAcceptance({ redis: options.redis, services, dataDir, logger });
+  const { app } = createTextService({
+    ...services,
+    acceptance,
     service: {
       readiness,
       metrics,
@@ -141,10 +150,12 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
           ...headers,
         },
       }),
+    startWorker: acceptance.startWorker,
     passDeadline: () => deadline.abort(new Error('drain deadline passed')),
     close: async () => {
       server.closeAllConnections();
       server.close();
+      await acceptance.close();
       await background.close();
       await upstream.destroy();
       await meter.close();

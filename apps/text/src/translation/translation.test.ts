@@ -193,12 +193,10 @@ test('what one route cannot carry goes to the next one, and is refused only wher
   expect(stack.first.requests).toEqual([]);
 });
 
-test.for(['background', 'conversation', 'prompt'])(
+test.for(['conversation', 'prompt'])(
   'a %s needs a provider that keeps responses, and is refused without one',
   async (name) => {
-    const body = requestOf('responses', 'to-messages', 'Hello', {
-      [name]: name === 'background' ? true : { id: 'x' },
-    });
+    const body = requestOf('responses', 'to-messages', 'Hello', { [name]: { id: 'x' } });
     const reply = await stack.text.fetch('/v1/responses', { body });
     expect(reply.status).toBe(400);
     expect(await reply.json()).toMatchObject({ error: { code: 'unsupported_parameter', param: name } });

@@ -1,0 +1,153 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { unstarted } from '@gateway/jobs/cancel-job';
+import { toJobError } from '@gateway/jobs/job-failure';
+import type { JobOwner, JobQueue } from '@gateway/jobs/job-queue';
+import type { Candidate } from '@gateway/upstream/catalog';
+import type { BackgroundResponses } from '../../background/background-responses.ts';
+import type { EventFeed } from '../../background/event-feed.ts';
+import { followResponse } from '../../background/follow-response.ts';
+import { reserveForJob } from '../../call/metered-call.ts';
+import type { TextCall } from '../../call/text-call.ts';
+import { textRequestOf } from '../../call/text-request.ts';
+import { queuedResponse } from '../../protocols/responses/response-object.ts';
+import type { JsonObject } from '../../wire/json-object.ts';
+import { isJsonObject } from '../../wire/raw-json.ts';
+import { prepareFor } from '../prepare-attempt.ts';
+import { eventStreamHead, jsonHead } from './reply-head.ts';
+import { responseIdOf } from './response-id.ts';
+
+/** What it takes to have responses generated in the background, and to show them. */
+export interface Acceptance {
+  readonly responses: BackgroundResponses;
+  readonly queue: Pick<JobQueue<'text.response'>, 'ensureRoom' | 'submit' | 'cancel'>;
+  readonly feed: EventFeed;
+}
+
+/** Whether a candidate's provider generates and keeps background responses itself. */
+export const doesBackground = ({ protocol, route }: Candidate): boolean =>
+  protocol === 'responses' && route.quirks.backgroundResponses;
+
+/** The best candidate decides. */
+export const isDoneByProvider = ([best]: readonly Candidate[]): boolean =>
+  best === undefined || doesBackground(best);
+
+/**
+ * Accepts a response that a worker generates, and answers at once: with the queued response, or with its events as they
+ * come.
+ *
+ * @throws {GatewayError} for what no candidate can serve, before anything is reserved or stored; where a limit or a budget does not
+ * cover it; `queue_full`
+ */
+export async function acceptResponse(
+  call: TextCall,
+  candidates: readonly Candidate[],
+  { responses, queue, feed }: Acceptance,
+): Promise<void> {
+  const { context, request, response, services } = call;
+  if (!request.stored) throw notStored();
+  const parsed = request.content.take();
+  if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
+  const { background: _, ...body } = parsed;
+  const text = JSON.stringify({ ...body, stream: true });
+  refuseUnservable(call, text, candidates);
+  await queue.ensureRoom('text.response');
+
+  const owner = await reserveForJob(call);
+  const jobId = owner.metering?.subject.id ?? '';
+  const id = responseIdOf(jobId);
+  const createdAt = Math.floor(services.now() / 1000);
+  const accepted = queuedResponse({ id, createdAt, model: request.model, request: parsed });
+  await store(call, { responses, queue }, { id, text, accepted, owner });
+
+  Object.assign(context.line, { responseId: id, jobId, usagePending: true });
+  if (!request.streamed) {
+    response.writeHead(200, jsonHead(context));
+    response.end(JSON.stringify(accepted));
+    return;
+  }
+  const { keepAliveMs } = services;
+  const headers = eventStreamHead(context);
+  await followResponse({ responses, feed, id, after: -1, response, context, headers, keepAliveMs });
+}
+
+/** @throws {GatewayError} the reason of the best candidate, where none can get the request */
+function refuseUnservable(call: TextCall, text: string, candidates: readonly Candidate[]): void {
+  const request = textRequestOf(call.endpoint, Buffer.from(text), JSON.parse(text));
+  const prepare = prepareFor({ ...call, request });
+  let refusal: GatewayError | null = null;
+  for (const candidate of candidates) {
+    const prepared = prepare(candidate);
+    if (!(prepared instanceof GatewayError)) return;
+    refusal ??= prepared;
+  }
+  if (refusal !== null) throw refusal;
+}
+
+interface Accepted {
+  readonly id: string;
+  /** The body that the worker gets. */
+  readonly text: string;
+  readonly accepted: JsonObject;
+  readonly owner: JobOwner;
+}
+
+/** The response first: a worker may take the job at once. What was reserved is released where either fails. */
+async function store(
+  call: TextCall,
+  { responses, queue }: Pick<Acceptance, 'responses' | 'queue'>,
+  { id, text, accepted, owner }: Accepted,
+): Promise<void> {
+  const { identity, request, message, services } = call;
+  const keepsEvents = request.streamed;
+  const { metering } = owner;
+  try {
+    await responses.create(id, { keyId: identity.keyId, response: accepted, keepsEvents });
+    if (keepsEvents) {
+      const rest = { response: accepted };
+      await responses.append(id, [
+        { type: 'response.created', rest },
+        { type: 'response.queued', rest },
+      ]);
+    }
+  } catch (cause) {
+    const error = unavailable(cause);
+    if (metering) void services.meter.resume(metering.subject).settle(unstarted(metering, toJobError(error)));
+    throw error;
+  }
+  const headers = keptHeaders(message.headers);
+  const input = { model: request.model, body: text, headers, identity, keepsEvents };
+  try {
+    await queue.submit('text.response', input, owner);
+  } catch (error) {
+    await responses.remove(id).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The others concern the caller's connection, or are the edge's. */
+const KEPT_HEADERS =
+  /^(?:accept-language|content-type|conversation_id|originator|session[-_]id|trace(?:parent|state)|user-agent|version|x-client-request-id|x-gateway-strict|(?:x-)?openai-[a-z0-9-]+|x-codex-[a-z0-9-]+)$/;
+
+const keptHeaders = (
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      typeof value === 'string' && KEPT_HEADERS.test(name) ? [[name, value]] : [],
+    ),
+  );
+
+const notStored = () =>
+  new GatewayError('invalid_value', {
+    path: ['store'],
+    message:
+      "A background response is read later, so it must be stored. Leave out 'store: false' or 'background'.",
+  });
+
+/** Redis is away: nothing has been accepted. */
+export const unavailable = (cause: unknown): GatewayError =>
+  new GatewayError('service_unavailable', {
+    message: 'Background responses cannot be reached at the moment. Please try again shortly.',
+    retryAfterSeconds: 1,
+    cause,
+  });

@@ -1,0 +1,55 @@
+import type { ModelAccess } from '@gateway/model-service/open-model-access';
+import type { Started } from '@gateway/service-kit/start-service';
+import { createBackgroundResponses } from './background/background-responses.ts';
+import { createBackgroundUsage } from './background/background-usage.ts';
+import type { TextServices } from './call/text-call.ts';
+import type { SharedSettings } from './config.ts';
+import { createTextMetrics } from './metering/text-metrics.ts';
+import { createIdOrigins } from './stored/id-origins.ts';
+import { createPendingResponses } from './stored/pending-responses.ts';
+import { createOpaqueTokens } from './wire/opaque-token.ts';
+
+/** What the service and its worker generate answers with; the process's life closes it. */
+export function openTextServices(
+  started: Started<SharedSettings>,
+  { upstream, redis, meter }: ModelAccess,
+): Omit<TextServices, 'keepAliveMs'> {
+  const { config, life, logger } = started;
+  const metrics = createTextMetrics(started.metrics);
+  const background = life.own(
+    createBackgroundUsage({
+      pending: createPendingResponses(redis),
+      upstream,
+      meter,
+      metrics,
+      now: Date.now,
+      pollMs: config.TEXT_BACKGROUND_POLL_MS,
+      giveUpMs: config.TEXT_BACKGROUND_GIVE_UP_SECONDS * 1000,
+      onBooked: (line) => logger.info(line, 'background response ended'),
+      onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
+    }),
+    (opened) => opened.close(),
+  );
+  return {
+    upstream,
+    meter,
+    background,
+    origins: createIdOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),
+    metrics,
+    tokens: createOpaqueTokens(config.GATEWAY_SECRET),
+    maxBodyBytes: config.TEXT_MAX_BODY_BYTES,
+    maxJsonDepth: config.MAX_JSON_DEPTH,
+    now: Date.now,
+  };
+}
+
+/** The background responses that both see. */
+export const openBackgroundResponses = (
+  { config }: Pick<Started<SharedSettings>, 'config'>,
+  { redis }: Pick<ModelAccess, 'redis'>,
+) =>
+  createBackgroundResponses({
+    redis,
+    ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS,
+    eventsTtlSeconds: config.TEXT_BACKGROUND_EVENTS_SECONDS,
+  });
