@@ -1,73 +1,407 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { UsageRecord } from '@gateway/contracts/usage-record';
+import { redisNames } from '@gateway/metering/redis-names';
 import { createGate } from '@gateway/simulator/gate';
-import { collectSse, readSse } from '@gateway/testkit/collect-sse';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { collectSse, readSse, type SseEvent } from '@gateway/testkit/collect-sse';
+import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Stack, startStack } from './testing/start-stack.ts';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { startText, type TextUnderTest } from './testing/start-text.ts';
 
-let stack: Stack;
+/** Responses that a worker generates, on channels of every protocol. */
+
+let server: TestRedis;
+let redis: Redis;
+let simulator: Simulator;
+let texts: TextUnderTest[] = [];
+
 beforeAll(async () => {
-  stack = await startStack({
-    configuration: (first, second) => `
+  server = await startRedis();
+  redis = new Redis(server.url);
+  simulator = await startSimulator();
+});
+beforeEach(async () => {
+  await redis.flushall();
+  simulator.reset();
+});
+afterEach(async () => {
+  await Promise.all(texts.map((text) => text.close()));
+  texts = [];
+});
+afterAll(async () => {
+  await simulator.close();
+  redis.disconnect();
+  await server.close();
+});
+
+const channel = (protocol: string, more = ''): string =>
+  `  ${protocol}: { provider: simulator, baseUrl: "${simulator.url}", apiKey: k, speaks: [${protocol}]${more} }`;
+const configuration = (): string => `
 channels:
-  native: { provider: simulator, baseUrl: "${second}", apiKey: k }
-  responses: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [responses], quirks: { backgroundResponses: false } }
-  messages: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [messages] }
-  chat: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [chat] }
+${channel('responses', ', quirks: { backgroundResponses: false }')}
+${channel('messages')}
+${channel('chat')}
 models:
-  native: { kind: text, routes: [{ channel: native, model: gpt-5.2 }] }
   responses: { kind: text, routes: [{ channel: responses, model: gpt-5.2 }] }
-  messages: { kind: text, routes: [{ channel: messages, model: claude-sonnet-5-5 }] }
+  messages:
+    kind: text
+    maxOutputTokens: 1000
+    routes: [{ channel: messages, model: claude-sonnet-5-5 }]
+    price: { inputPerMTok: 10, outputPerMTok: 1000 }
   chat: { kind: text, routes: [{ channel: chat, model: gpt-5.2 }] }
-`,
-  });
-  await stack.text.startWorker();
-});
-afterAll(() => stack[Symbol.asyncDispose]());
-beforeEach(() => {
-  stack.first.reset();
-  stack.second.reset();
-});
+`;
+const PROTOCOLS = ['responses', 'messages', 'chat'];
+
+/** A replica of the service. */
+const open = async (): Promise<TextUnderTest> => {
+  const text = await startText({ redis, configuration: configuration() });
+  texts.push(text);
+  return text;
+};
+const openWithWorker = async (): Promise<TextUnderTest> => {
+  const text = await open();
+  await text.startWorker();
+  return text;
+};
 
 type Shown = Record<string, unknown>;
 
-const create = async (body: object): Promise<Shown> => {
-  const reply = await stack.text.fetch('/v1/responses', {
-    body: { input: 'hi there', background: true, ...body },
+const post = (text: TextUnderTest, body: object, more = {}) =>
+  text.fetch('/v1/responses', {
+    body: { model: 'messages', input: 'hi there', background: true, ...body },
+    ...more,
   });
+const create = async (text: TextUnderTest, body: object = {}, more = {}): Promise<Shown> => {
+  const reply = await post(text, body, more);
   expect(reply.status).toBe(200);
   return Object(await reply.json());
 };
-const read = async (id: unknown): Promise<Shown> =>
-  Object(await (await stack.text.fetch(`/v1/responses/${id}`)).json());
-const ended = (id: unknown): Promise<Shown> =>
-  waitFor(async () => {
-    const shown = await read(id);
-    return shown.status !== 'queued' && shown.status !== 'in_progress' && shown;
+const read = async (text: TextUnderTest, id: unknown): Promise<Shown> =>
+  Object(await (await text.fetch(`/v1/responses/${id}`)).json());
+const cancel = async (text: TextUnderTest, id: unknown): Promise<Shown> =>
+  Object(await (await text.fetch(`/v1/responses/${id}/cancel`, { method: 'POST' })).json());
+const follow = (text: TextUnderTest, id: unknown, after?: number): Promise<Response> =>
+  text.fetch(`/v1/responses/${id}?stream=true${after === undefined ? '' : `&starting_after=${after}`}`);
+const is =
+  (text: TextUnderTest, id: unknown, ...statuses: string[]) =>
+  async (): Promise<Shown | false> => {
+    const shown = await read(text, id);
+    return statuses.includes(String(shown.status)) && shown;
+  };
+const ended = (text: TextUnderTest, id: unknown): Promise<Shown> =>
+  waitFor(is(text, id, 'completed', 'incomplete', 'failed', 'cancelled'));
+
+const typesOf = (events: readonly SseEvent[]) => events.map(({ json }) => Object(json ?? {}).type);
+const numbersOf = (events: readonly SseEvent[]): number[] =>
+  events.flatMap(({ json }) => (json === undefined ? [] : [Number(Object(json).sequence_number)]));
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+test.for(PROTOCOLS)('over %s a response is queued at once, and generated by the worker', async (model) => {
+  const text = await openWithWorker();
+  const made = await create(text, { model, metadata: { mine: 'yes' } });
+  expect(made).toMatchObject({ object: 'response', status: 'queued', background: true, output: [], model });
+  const done = await ended(text, made.id);
+  expect(done).toMatchObject({
+    id: made.id,
+    status: 'completed',
+    background: true,
+    store: true,
+    created_at: made.created_at,
+    metadata: { mine: 'yes' },
+    output: [{ type: 'message', status: 'completed' }],
   });
+  expect(Object(done.usage).output_tokens).toBeGreaterThan(0);
+  const [request] = simulator.requests;
+  expect(Object(request?.json())).not.toHaveProperty('background');
+});
 
-test.for(['responses', 'messages', 'chat'])(
-  'a background response of a %s channel is queued at once and generated by the worker',
+test.for(PROTOCOLS)(
+  'over %s the events are numbered from 0 without a gap, and can be read again from any point on',
   async (model) => {
-    const made = await create({ model });
-    expect(made).toMatchObject({ object: 'response', status: 'queued', background: true, output: [], model });
-    expect(await ended(made.id)).toMatchObject({
-      id: made.id,
-      status: 'completed',
-      background: true,
-      created_at: made.created_at,
-      output: [{ type: 'message' }],
-      usage: { input_tokens: 2 },
-    });
+    const text = await openWithWorker();
+    const all = await collectSse(await post(text, { model, stream: true }));
+    expect(typesOf(all).slice(0, 3)).toEqual(['response.created', 'response.queued', 'response.in_progress']);
+    expect(typesOf(all).at(-2)).toBe('response.completed');
+    expect(all.at(-1)?.data).toBe('[DONE]');
+    const numbers = numbersOf(all);
+    expect(numbers).toEqual(upTo(numbers.length));
+    const { id } = Object(Object(all[0]?.json).response);
+    expect(Object(all.at(-2)?.json).response).toEqual(await read(text, id));
+    expect(await collectSse(await follow(text, id))).toEqual(all);
+    for (const after of numbers) {
+      expect(await collectSse(await follow(text, id, after))).toEqual(all.slice(after + 1));
+    }
   },
 );
 
-test.for(['responses', 'messages', 'chat'])(
-  'the stream of a background response of a %s channel has the events of any, numbered from 0, and can be read from any point on',
-  async (model) => {
-    const reply = await stack.text.fetch('/v1/responses', {
-      body: { model, input: 'hi there', background: true, stream: true },
-    });
-    const events = (await collectSse(reply)).map(({ data }) => data);
-    console.log(events.map((e) => e.slice(0, 150)));
-  },
-);
+test('a caller who left goes on at another replica: no event twice, none missing, then live to the end', async () => {
+  const [text, other] = [await openWithWorker(), await open()];
+  const gate = createGate();
+  simulator.script('/v1/messages', { stallAfter: 4, resume: gate.opened, text: 'one two three four five' });
+  const first: SseEvent[] = [];
+  for await (const event of readSse(await post(text, { stream: true }))) {
+    first.push(event);
+    if (event.event === 'response.output_text.delta') break;
+  }
+  const { id } = Object(Object(first[0]?.json).response);
+  const after = numbersOf(first).at(-1) ?? 0;
+  const resumed = await follow(other, id, after);
+  gate.open();
+  const rest = await collectSse(resumed);
+  const all = await collectSse(await follow(text, id));
+  expect([...first, ...rest]).toEqual(all);
+  expect(typesOf(all)).toContain('response.completed');
+});
+
+test('readers go on after their subscription was lost', async () => {
+  const text = await openWithWorker();
+  const gate = createGate();
+  simulator.script('/v1/messages', { stallAfter: 4, resume: gate.opened });
+  const events: SseEvent[] = [];
+  for await (const event of readSse(await post(text, { stream: true }))) {
+    events.push(event);
+    if (event.event !== 'response.in_progress') continue;
+    await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    gate.open();
+  }
+  expect(typesOf(events).at(-2)).toBe('response.completed');
+});
+
+test('what nobody has begun is cancelled without a request to the provider', async () => {
+  const text = await open();
+  const made = await create(text, {}, { identity: budgeted });
+  expect(await cancel(text, made.id)).toMatchObject({ id: made.id, status: 'cancelled', output: [] });
+  expect(await cancel(text, made.id)).toMatchObject({ id: made.id, status: 'cancelled' });
+  await text.startWorker();
+  const next = await create(text);
+  await ended(text, next.id);
+  expect(simulator.requests).toHaveLength(1);
+  expect(await read(text, made.id)).toMatchObject({ status: 'cancelled' });
+  await atRest();
+  expect(await budget()).toMatchObject({ reserved: '0' });
+});
+
+test('cancelling a running response aborts the upstream, ends open streams and charges what was delivered', async () => {
+  const text = await openWithWorker();
+  simulator.script('/v1/messages', { stallAfter: 4, resume: new Promise(() => undefined) });
+  const stream = await post(text, { stream: true }, { identity: budgeted });
+  const events: SseEvent[] = [];
+  let shown: Shown = {};
+  for await (const event of readSse(stream)) {
+    events.push(event);
+    if (event.event !== 'response.output_text.delta' || shown.id !== undefined) continue;
+    const { id } = Object(Object(events[0]?.json).response);
+    shown = await cancel(text, id);
+  }
+  expect(shown).toMatchObject({ status: 'cancelled' });
+  expect(events.at(-1)?.data).toBe('[DONE]');
+  expect(await simulator.requests[0]?.closed).toBe('aborted');
+  expect(await cancel(text, shown.id)).toEqual(shown);
+  await atRest();
+  const [record] = await records();
+  expect(record).toMatchObject({ outcome: 'cancelled', channel: 'messages', estimated: true });
+  expect(record?.costMicroUsd).toBeLessThan(1_000_000);
+});
+
+test('cancelling a response that has ended changes nothing', async () => {
+  const text = await openWithWorker();
+  const made = await create(text);
+  const done = await ended(text, made.id);
+  expect(await cancel(text, made.id)).toEqual(done);
+});
+
+test('a deleted response is gone, and one that runs is stopped first', async () => {
+  const text = await openWithWorker();
+  simulator.script('/v1/messages', { gate: new Promise(() => undefined) });
+  const made = await create(text);
+  const request = await simulator.nextRequest();
+  const deleted = await text.fetch(`/v1/responses/${made.id}`, { method: 'DELETE' });
+  expect(await deleted.json()).toEqual({ id: made.id, object: 'response', deleted: true });
+  expect(await request.closed).toBe('aborted');
+  expect((await text.fetch(`/v1/responses/${made.id}`)).status).toBe(404);
+});
+
+test.for([
+  ['GET', ''],
+  ['GET', '?stream=true'],
+  ['DELETE', ''],
+  ['POST', '/cancel'],
+] as const)("%s %s of another key's response answers as for an unknown one", async ([method, rest]) => {
+  const text = await open();
+  const { id } = await create(text);
+  const identity = { keyId: 'key_two' };
+  const foreign = await text.fetch(`/v1/responses/${id}${rest}`, { method, identity });
+  expect(foreign.status).toBe(404);
+  expect(await read(text, id)).toMatchObject({ status: 'queued' });
+});
+
+test.for([
+  ['store: false', { store: false }, { code: 'invalid_value', param: 'store' }],
+  [
+    'what no channel can serve',
+    { top_logprobs: 3 },
+    { code: 'unsupported_parameter', param: 'top_logprobs' },
+  ],
+  ['a body that is not valid', { temperature: 7 }, { param: 'temperature' }],
+] as const)('%s is refused at once, and nothing is queued', async ([, body, error]) => {
+  const text = await open();
+  const reply = await post(text, body, { identity: budgeted });
+  expect(reply.status).toBe(400);
+  expect(await reply.json()).toMatchObject({ error });
+  expect(await redis.keys('gateway:{background}:*')).toEqual([]);
+  expect(await budget()).toEqual({});
+});
+
+test.for([
+  ['was created without stream', {}, '', 'stream'],
+  ['is read from what is no number', { stream: true }, '&starting_after=first', 'starting_after'],
+] as const)('the events of a response that %s are refused', async ([, body, query, param]) => {
+  const text = await openWithWorker();
+  const reply = await post(text, body);
+  const id = /"id":"(resp_\w+)"/.exec(await reply.text())?.[1];
+  const refused = await text.fetch(`/v1/responses/${id}?stream=true${query}`);
+  expect(refused.status).toBe(400);
+  expect(await refused.json()).toMatchObject({ error: { param } });
+});
+
+test('events that are no longer kept are refused, and the response is still read', async () => {
+  const text = await openWithWorker();
+  const [created] = await collectSse(await post(text, { stream: true }));
+  const { id } = Object(Object(created?.json).response);
+  await redis.del(`gateway:{background}:events:${id}`);
+  expect((await follow(text, id)).status).toBe(400);
+  expect(await read(text, id)).toMatchObject({ status: 'completed' });
+});
+
+test('a provider that refuses makes a failed response that says why and costs nothing', async () => {
+  const text = await openWithWorker();
+  simulator.script('/v1/messages', { status: 500 });
+  const { id } = await create(text, {}, { identity: budgeted });
+  expect(await ended(text, id)).toMatchObject({
+    id,
+    status: 'failed',
+    error: { code: 'server_error', message: expect.any(String) },
+  });
+  await atRest();
+  expect(await records()).toMatchObject([{ outcome: 'failed', costMicroUsd: 0 }]);
+  expect(jobLines(text)).toMatchObject([{ kind: 'text.response', outcome: 'failed' }]);
+});
+
+test('a stream that breaks makes a failed response: its events end with the reason', async () => {
+  const text = await openWithWorker();
+  simulator.script('/v1/messages', { cutAfter: 4 });
+  const events = await collectSse(await post(text, { stream: true }));
+  expect(typesOf(events).slice(-3, -1)).toEqual(['error', 'response.failed']);
+  const { id, status } = Object(Object(events.at(-2)?.json).response);
+  expect(status).toBe('failed');
+  expect(numbersOf(events)).toEqual(upTo(events.length - 1));
+  expect(await read(text, id)).toEqual(Object(events.at(-2)?.json).response);
+});
+
+test('what a response can cost is reserved when it is accepted, and settled once when it has ended', async () => {
+  const text = await openWithWorker();
+  const gate = createGate();
+  simulator.script('/v1/messages', { gate: gate.opened });
+  const { id } = await create(text, {}, { identity: budgeted });
+  await simulator.nextRequest();
+  expect(Number((await budget()).reserved)).toBeGreaterThan(1_000_000 - 1);
+  expect(await records()).toEqual([]);
+  gate.open();
+  await ended(text, id);
+  await atRest();
+  const [record, ...others] = await records();
+  expect(others).toEqual([]);
+  expect(record).toMatchObject({
+    outcome: 'ok',
+    endpoint: 'responses',
+    model: 'messages',
+    channel: 'messages',
+    estimated: false,
+  });
+  expect(await budget()).toMatchObject({ spent: String(record?.costMicroUsd), reserved: '0' });
+  const [line] = jobLines(text);
+  expect(line).toMatchObject({
+    jobId: record?.id,
+    keyId: 'key_one',
+    model: 'messages',
+    outcome: 'completed',
+  });
+  const accepted = text.lines.find(({ usagePending }) => usagePending === true);
+  expect(accepted).toMatchObject({ responseId: id, jobId: record?.id, requestId: line?.requestId });
+});
+
+test('a response whose worker died before it called a provider is generated by another one', async () => {
+  const text = await open();
+  const { id } = await create(text, {}, { identity: budgeted });
+  await killWorkerThatHas('taken', text);
+  await text.startWorker({ takeover: { lockMs: 500, checkMs: 250 } });
+  expect(await ended(text, id)).toMatchObject({ id, status: 'completed' });
+  expect(simulator.requests).toHaveLength(1);
+  await atRest();
+  expect(await records()).toMatchObject([{ outcome: 'ok', estimated: false }]);
+});
+
+test('a response whose worker died after that is not repeated: it fails, says why, and is charged as estimated', async () => {
+  const text = await open();
+  const stream = await post(text, { stream: true }, { identity: budgeted });
+  await killWorkerThatHas('begun', text);
+  await text.startWorker({ takeover: { lockMs: 500, checkMs: 250 } });
+  const events = await collectSse(stream);
+  expect(typesOf(events)).toEqual([
+    'response.created',
+    'response.queued',
+    'error',
+    'response.failed',
+    undefined,
+  ]);
+  const { id } = Object(Object(events[0]?.json).response);
+  expect(await read(text, id)).toMatchObject({
+    status: 'failed',
+    error: { code: 'server_error', message: expect.stringMatching(/interrupted.*not repeated/) },
+  });
+  expect(simulator.requests).toEqual([]);
+  await atRest();
+  expect(await records()).toMatchObject([{ outcome: 'failed', estimated: true }]);
+});
+
+test('a worker that stops ends what it runs as failed, and the caller learns it', async () => {
+  const text = await open();
+  const worker = await text.startWorker();
+  simulator.script('/v1/messages', { gate: new Promise(() => undefined) });
+  const { id } = await create(text);
+  await simulator.nextRequest();
+  await worker.close({ drainTimeoutMs: 0 });
+  expect(await ended(text, id)).toMatchObject({ status: 'failed' });
+});
+
+/** A worker process that takes the one response there is, and is killed without a chance to say anything. */
+async function killWorkerThatHas(state: 'taken' | 'begun', text: TextUnderTest): Promise<void> {
+  const path = fileURLToPath(new URL('testing/silent-worker.ts', import.meta.url));
+  const child = fork(path, [server.url, text.dataDir, state], { stdio: 'inherit' });
+  await once(child, 'message');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+const budgeted = {
+  accounts: [
+    {
+      owner: 'key_one',
+      limits: {},
+      budget: { microUsd: 100_000_000, period: 'total' as const, allowUnpriced: false },
+    },
+  ],
+};
+const budget = () => redis.hgetall(redisNames.account('key_one', 'total'));
+const records = async (): Promise<UsageRecord[]> => {
+  const day = new Date().toISOString().slice(0, 10);
+  const entries = await redis.xrange(redisNames.records(day), '-', '+');
+  return entries.map(([, [, record = '']]) => UsageRecord.parse(JSON.parse(record)));
+};
+/** Nothing is reserved any more. */
+const atRest = () => waitFor(async () => (await redis.zcard(redisNames.openReservations)) === 0);
+const jobLines = (text: TextUnderTest) => text.lines.filter(({ msg }) => msg === 'job');

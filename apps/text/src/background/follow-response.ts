@@ -42,7 +42,7 @@ export async function followResponse(options: FollowOptions): Promise<void> {
         return null;
       });
       if (page !== null) {
-        if (!response.headersSent) response.writeHead(200, headers);
+        if (!response.headersSent) response.writeHead(200, headers).flushHeaders();
         await write(response, page, context.signal);
         after = page.last;
         if (page.rest !== 'more') return void response.end(lastFrames(page));

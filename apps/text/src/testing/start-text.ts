@@ -37,6 +37,8 @@ export interface TextUnderTest {
   readonly url: string;
   readonly upstream: Upstream;
   readonly metrics: Metrics;
+  /** Shared with its workers. */
+  readonly dataDir: string;
   /** The log lines of requests that have ended, oldest first. */
   readonly lines: readonly Record<string, unknown>[];
   /** What the edge adds to a request, for a client that is not `fetch`. */
@@ -138,6 +140,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     url,
     upstream,
     metrics,
+    dataDir,
     lines,
     identityHeaders: () => ({ 'x-gateway-identity': sign(IDENTITY) }),
     fetch: (path, { body, headers, identity, ...init } = {}) =>

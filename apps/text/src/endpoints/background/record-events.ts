@@ -53,7 +53,8 @@ export async function recordEvents({ reply, id, accepted, log }: RecordOptions):
     KEPT_MEMBERS.flatMap((name) => (name in accepted ? [[name, accepted[name]]] : [])),
   );
   const frames = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
-  for await (const chunk of reply) {
+  // To leave the loop must not break the exchange off.
+  for await (const chunk of reply.iterator({ destroyOnReturn: false })) {
     const events: LoggedEvent[] = [];
     let end: RecordedEnd | null = null;
     for (const { data } of frames.push(chunk)) {
@@ -65,7 +66,7 @@ export async function recordEvents({ reply, id, accepted, log }: RecordOptions):
     }
     if (events.length > 0 && log !== null && !(await log.append(id, events))) return null;
     if (end !== null) {
-      // What follows is `[DONE]`; it is read so that the exchange ends well.
+      // What follows is `[DONE]`.
       reply.resume();
       return end;
     }

@@ -4,7 +4,11 @@ import type { UsageResult } from '@gateway/contracts/usage-record';
 import type { JobAct } from '@gateway/jobs/job-act';
 import { openContext } from '@gateway/service-kit/request-context';
 import { modelFor } from '@gateway/upstream/model-for';
-import type { BackgroundResponses, Ending } from '../../background/background-responses.ts';
+import type {
+  BackgroundResponse,
+  BackgroundResponses,
+  Ending,
+} from '../../background/background-responses.ts';
 import { attemptCandidates } from '../../call/attempt-candidates.ts';
 import { resultOf } from '../../call/metered-call.ts';
 import { candidatesFor } from '../../call/open-call.ts';
@@ -40,9 +44,10 @@ export const runResponse = ({ services, responses }: RunOptions): JobAct<'text.r
     signal.addEventListener('abort', exchange.leave, { once: true });
     try {
       const call = openJobCall(input, { services, exchange, requestId });
-      const { result, end, headers, thrown } = await generate(call, { id, exchange, responses, signal });
+      const { result, thrown, recording } = await generate(call, { id, exchange, responses, signal });
       consumed(result);
       if (thrown !== undefined) throw thrown;
+      const { end, headers } = await recording;
       if (end === null) throw call.context.failure ?? withoutEnd();
       const { status, response, event } = end;
       await responses.end(id, { status, response, events: [event], usage: result, headers });
@@ -99,39 +104,47 @@ function openJobCall(input: TextResponseInput, { services, exchange, requestId }
   };
 }
 
-interface Generated extends Pick<Ending, 'headers'> {
-  readonly result: UsageResult;
-  readonly end: RecordedEnd | null;
-  /** What failed before anything was generated. */
-  readonly thrown?: unknown;
+interface Generating {
+  readonly id: string;
+  readonly exchange: MemoryExchange;
+  readonly responses: BackgroundResponses;
+  readonly signal: AbortSignal;
 }
 
-async function generate(
-  call: TextCall,
-  {
-    id,
-    exchange,
-    responses,
-    signal,
-  }: { id: string; exchange: MemoryExchange; responses: BackgroundResponses; signal: AbortSignal },
-): Promise<Generated> {
+interface Generated {
+  readonly result: UsageResult;
+  /** What failed before anything was generated. */
+  readonly thrown: unknown;
+  /** Rejects where the exchange was left, or the events could not be kept. */
+  readonly recording: Promise<Recording>;
+}
+
+interface Recording extends Pick<Ending, 'headers'> {
+  readonly end: RecordedEnd | null;
+}
+
+async function generate(call: TextCall, generating: Generating): Promise<Generated> {
+  const { id, exchange, responses, signal } = generating;
   const candidates = await candidatesFor(call);
   const accepted = await responses.find(id);
   signal.throwIfAborted();
   if (accepted === null || !(await responses.begin(id)))
     throw new GatewayError('job_cancelled', 'The response was cancelled or deleted before it was begun.');
-  const recording = exchange.reply.then(async (reply) => {
-    const log = accepted.keepsEvents ? responses : null;
-    const end = await recordEvents({ reply, id, accepted: accepted.response, log });
-    if (end === null) exchange.leave();
-    return { end, headers: shownHeaders(reply.headers) };
-  });
-  // Awaited after the attempts; until then nobody has failed.
-  recording.catch(() => undefined);
+  const recording = record(accepted, generating);
+  // Nobody takes what is generated from then on.
+  recording.then(({ end }) => end ?? exchange.leave(), exchange.leave);
   const outcome = await attemptCandidates(call, { candidates, prepare: prepareFor(call) });
-  const result = resultOf(call, outcome);
-  if (outcome.thrown === undefined) return { result, ...(await recording) };
-  return { result, end: null, headers: {}, thrown: outcome.thrown };
+  return { result: resultOf(call, outcome), thrown: outcome.thrown, recording };
+}
+
+async function record(
+  accepted: BackgroundResponse,
+  { id, exchange, responses }: Generating,
+): Promise<Recording> {
+  const reply = await exchange.reply;
+  const log = accepted.keepsEvents ? responses : null;
+  const end = await recordEvents({ reply, id, accepted: accepted.response, log });
+  return { end, headers: shownHeaders(reply.headers) };
 }
 
 const SHOWN_HEADERS = ['x-gateway-channel', 'x-gateway-dropped'] as const;
