@@ -277,6 +277,24 @@ test('events that are no longer kept are refused, and the response is still read
   expect(await read(text, id)).toMatchObject({ status: 'completed' });
 });
 
+test('readers of a stream that is longer than is kept learn where the response is', async () => {
+  const text = await openWithWorker();
+  const gate = createGate();
+  simulator.script('/v1/messages', { stallAfter: 4, resume: gate.opened });
+  const events: SseEvent[] = [];
+  for await (const event of readSse(await post(text, { stream: true }))) {
+    events.push(event);
+    if (event.event !== 'response.output_text.delta') continue;
+    const { id } = Object(Object(events[0]?.json).response);
+    await redis.hset(`gateway:{background}:response:${id}`, 'full', 1);
+    gate.open();
+  }
+  expect(typesOf(events).at(-2)).toBe('error');
+  expect(Object(events.at(-2)?.json).error.message).toMatch(/longer than is kept/);
+  const { id } = Object(Object(events[0]?.json).response);
+  expect(await ended(text, id)).toMatchObject({ status: 'completed' });
+});
+
 test('a provider that refuses makes a failed response that says why and costs nothing', async () => {
   const text = await openWithWorker();
   simulator.script('/v1/messages', { status: 500 });

@@ -105,10 +105,12 @@ interface BackgroundResponsesOptions {
   readonly ttlSeconds: number;
   /** How long its events can. */
   readonly eventsTtlSeconds: number;
+  /** How many bytes of events are kept of each. */
+  readonly maxLogBytes?: number;
 }
 
 export function createBackgroundResponses(options: BackgroundResponsesOptions): BackgroundResponses {
-  const { redis, ttlSeconds, eventsTtlSeconds } = options;
+  const { redis, ttlSeconds, eventsTtlSeconds, maxLogBytes = MAX_LOG_BYTES } = options;
   redis.defineCommand('gatewayBeginResponse', { lua: BEGIN });
   redis.defineCommand('gatewayAppendEvents', { lua: APPEND });
   redis.defineCommand('gatewayEndResponse', { lua: END });
@@ -141,7 +143,7 @@ export function createBackgroundResponses(options: BackgroundResponsesOptions): 
     append: async (id, events) => {
       const args = events.flatMap(({ type, rest }) => [type, JSON.stringify(rest)]);
       const keys = [responseKey(id), eventsKey(id)];
-      return (await redis.gatewayAppendEvents(2, ...keys, MAX_LOG_BYTES, UNENDED_SECONDS, ...args)) === 1;
+      return (await redis.gatewayAppendEvents(2, ...keys, maxLogBytes, UNENDED_SECONDS, ...args)) === 1;
     },
     end: async (id, { status, response, events, usage, headers }) => {
       const keys = [responseKey(id), eventsKey(id)];
