@@ -16,7 +16,7 @@ export async function openTextService(started: Started<TextSettings>): Promise<S
   const onError = (error: unknown) => logger.warn({ err: error }, 'the events of background responses');
   const feed = life.own(createEventFeed({ redisUrl: config.REDIS_URL, onError }), (opened) => opened.close());
   return createTextService({
-    ...openTextServices(started, access),
+    ...(await openTextServices(started, access)),
     acceptance: { responses: openBackgroundResponses(started, access), queue, feed },
     keepAliveMs: config.TEXT_KEEP_ALIVE_MS,
     service: serviceAppOptions(started),

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { openAssetStore } from '@gateway/jobs/asset-store';
 import type { ModelAccess } from '@gateway/model-service/open-model-access';
 import type { Started } from '@gateway/service-kit/start-service';
 import { createBackgroundResponses } from './background/background-responses.ts';
@@ -5,15 +7,18 @@ import { createBackgroundUsage } from './background/background-usage.ts';
 import type { TextServices } from './call/text-call.ts';
 import type { SharedSettings } from './config.ts';
 import { createTextMetrics } from './metering/text-metrics.ts';
+import { partFilesIn } from './stored/conversations/part-files.ts';
+import { createConversationStore } from './stored/conversations/redis-conversation-store.ts';
+import { startSweeping } from './stored/conversations/start-sweeping.ts';
 import { createIdOrigins } from './stored/id-origins.ts';
 import { createPendingResponses } from './stored/pending-responses.ts';
 import { createOpaqueTokens } from './wire/opaque-token.ts';
 
 /** What the service and its worker generate answers with; the process's life closes it. */
-export function openTextServices(
+export async function openTextServices(
   started: Started<SharedSettings>,
   { upstream, redis, meter }: ModelAccess,
-): Omit<TextServices, 'keepAliveMs'> {
+): Promise<Omit<TextServices, 'keepAliveMs'>> {
   const { config, life, logger } = started;
   const metrics = createTextMetrics(started.metrics);
   const background = life.own(
@@ -30,10 +35,25 @@ export function openTextServices(
     }),
     (opened) => opened.close(),
   );
+  const files = await openAssetStore(join(config.GATEWAY_DATA_DIR, 'conversations'));
+  const conversations = createConversationStore({
+    redis,
+    files: partFilesIn(files),
+    idTtlSeconds: config.TEXT_RESPONSE_TTL_SECONDS,
+  });
+  life.own(
+    startSweeping({
+      conversations,
+      onSwept: metrics.swept,
+      onProblem: (reason) => logger.warn({ reason }, 'expired conversations cannot be removed'),
+    }),
+    (sweeping) => sweeping.close(),
+  );
   return {
     upstream,
     meter,
     background,
+    conversations,
     origins: createIdOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),
     metrics,
     tokens: createOpaqueTokens(config.GATEWAY_SECRET),

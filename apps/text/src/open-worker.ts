@@ -9,8 +9,8 @@ import { openBackgroundResponses, openTextServices } from './open-services.ts';
 export const openTextWorker = (started: Started<TextWorkerSettings>): Promise<void> =>
   openJobWorker(started, {
     concurrency: started.config.TEXT_WORKER_CONCURRENCY,
-    acts: (access) => {
-      const services = { ...openTextServices(started, access), keepAliveMs: 0 };
+    acts: async (access) => {
+      const services = { ...(await openTextServices(started, access)), keepAliveMs: 0 };
       return {
         'text.response': runResponse({ services, responses: openBackgroundResponses(started, access) }),
       };

@@ -39,6 +39,12 @@ export const Quirks = z.strictObject({
   /** Responses: whether `background: true` is done by the server itself. Elsewhere the gateway's text worker does it. */
   backgroundResponses: z.boolean().default(false),
 
+  /**
+   * Responses: whether responses are stored and can be continued by their ids. Elsewhere the gateway sends the whole
+   * conversation. A server that ignores `previous_response_id` would answer without it.
+   */
+  storedResponses: z.boolean().default(false),
+
   // Tools
   /** Whether `strict` on a function is understood. */
   strictTools: z.boolean().default(true),

@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 const create = (keepsEvents = true) =>
-  responses.create('resp_1', { keyId: 'key_one', response: { id: 'resp_1' }, keepsEvents });
+  responses.create('resp_1', { owner: 'key_one', response: { id: 'resp_1' }, isKept: false, keepsEvents });
 const event = (text: string) => ({ type: 'response.output_text.delta', rest: { delta: text } });
 const ending = (status: 'completed' | 'cancelled') => ({
   status,

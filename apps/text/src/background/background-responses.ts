@@ -24,10 +24,13 @@ const Ending = z.object({
 export type Ending = z.infer<typeof Ending>;
 
 export interface BackgroundResponse {
-  readonly keyId: string;
+  /** Whose it is, as in the conversation store. */
+  readonly owner: string;
   readonly status: BackgroundStatus;
-  /** The response object, with this status. */
-  readonly response: JsonObject;
+  /** The response object, with this status; null where it has ended and the conversation store has it. */
+  readonly response: JsonObject | null;
+  /** The conversation store has a record of it. */
+  readonly isKept: boolean;
   /** It was created with `stream: true`, so that its events can be read. */
   readonly keepsEvents: boolean;
   /** Null while it has not ended. */
@@ -53,7 +56,7 @@ export interface EventPage {
 
 /** Kept in Redis, so that every replica sees the same. All methods throw what Redis throws. */
 export interface BackgroundResponses {
-  create(id: string, made: Pick<BackgroundResponse, 'keyId' | 'response' | 'keepsEvents'>): Promise<void>;
+  create(id: string, made: NewBackgroundResponse): Promise<void>;
   find(id: string): Promise<BackgroundResponse | null>;
   /** True for the one worker that may call a provider for it. */
   begin(id: string): Promise<boolean>;
@@ -68,10 +71,14 @@ export interface BackgroundResponses {
   remove(id: string): Promise<void>;
 }
 
+export interface NewBackgroundResponse extends Pick<BackgroundResponse, 'owner' | 'isKept' | 'keepsEvents'> {
+  readonly response: JsonObject;
+}
+
 export interface FinalState extends Ending {
   readonly status: BackgroundStatus;
-  /** Null: as it was, but for its status. */
-  readonly response: JsonObject | null;
+  /** `kept`: the conversation store has it; null: as it was, but for its status. */
+  readonly response: JsonObject | 'kept' | null;
   readonly events: readonly LoggedEvent[];
 }
 
@@ -116,25 +123,26 @@ export function createBackgroundResponses(options: BackgroundResponsesOptions): 
   redis.defineCommand('gatewayEndResponse', { lua: END });
 
   return {
-    create: async (id, { keyId, response, keepsEvents }) => {
+    create: async (id, { owner, response, isKept, keepsEvents }) => {
       const key = responseKey(id);
       const fields = {
-        keyId,
+        owner,
         status: 'queued',
         response: JSON.stringify(response),
+        isKept: isKept ? 1 : 0,
         keepsEvents: keepsEvents ? 1 : 0,
       };
       await redis.multi().hset(key, fields).expire(key, UNENDED_SECONDS).exec();
     },
     find: async (id) => {
-      const { keyId, status, response = '', keepsEvents, ending } = await redis.hgetall(responseKey(id));
-      const known = parseObject(response);
-      if (keyId === undefined || known === null) return null;
-      const shown = BackgroundStatus.parse(status);
+      const { owner, status, response, isKept, keepsEvents, ending } = await redis.hgetall(responseKey(id));
+      if (owner === undefined) return null;
+      const known = BackgroundStatus.parse(status);
       return {
-        keyId,
-        status: shown,
-        response: { ...known, status: shown },
+        owner,
+        status: known,
+        response: response === undefined ? null : { ...parseObject(response), status: known },
+        isKept: isKept === '1',
         keepsEvents: keepsEvents === '1',
         ending: ending === undefined ? null : Ending.parse(JSON.parse(ending)),
       };
@@ -148,7 +156,7 @@ export function createBackgroundResponses(options: BackgroundResponsesOptions): 
     end: async (id, { status, response, events, usage, headers }) => {
       const keys = [responseKey(id), eventsKey(id)];
       const args = events.flatMap(({ type, rest }) => [type, JSON.stringify(rest)]);
-      const whole = response === null ? '' : JSON.stringify(response);
+      const whole = response === null ? '' : response === 'kept' ? response : JSON.stringify(response);
       const ending = JSON.stringify({ usage, headers });
       const kept = [ttlSeconds, eventsTtlSeconds];
       return (await redis.gatewayEndResponse(2, ...keys, status, whole, ending, ...kept, ...args)) === 1;

@@ -1,7 +1,7 @@
 -- Ends a background response, once.
 --
 -- KEYS[1]  the response (hash), KEYS[2]  its log (stream, as in append-events.lua)
--- ARGV[1]  its final status, ARGV[2]  the whole response (JSON); empty: as it is, ARGV[3]  how it ended (JSON)
+-- ARGV[1]  its final status, ARGV[2]  the whole response (JSON); empty: as it is; `kept`: it is elsewhere, ARGV[3]  how it ended (JSON)
 -- ARGV[4]  seconds until the response is forgotten, ARGV[5]  seconds until its log is
 -- ARGV[6], ARGV[7], …  the type and the other members (JSON) of each last event
 --
@@ -11,7 +11,9 @@ if status ~= 'queued' and status ~= 'in_progress' then
   return 0
 end
 redis.call('HSET', KEYS[1], 'status', ARGV[1], 'ending', ARGV[3])
-if ARGV[2] ~= '' then
+if ARGV[2] == 'kept' then
+  redis.call('HDEL', KEYS[1], 'response')
+elseif ARGV[2] ~= '' then
   redis.call('HSET', KEYS[1], 'response', ARGV[2])
 end
 redis.call('EXPIRE', KEYS[1], ARGV[4])

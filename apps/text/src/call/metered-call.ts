@@ -10,13 +10,11 @@ import type { JobOwner } from '@gateway/jobs/job-queue';
 import { costMicroUsd } from '@gateway/metering/price/cost';
 import { type CostlyRequest, reserveJob, reserveRequest } from '@gateway/model-service/metered-request';
 import { CallerLeft } from '@gateway/service-kit/request-context';
-import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
 import { consumptionOf, costOf, estimatedUsage, usageOfConsumption } from '../metering/consumption.ts';
 import { NO_USAGE, type Usage } from '../wire/usage.ts';
 import { type CallOutcome, type Consumed, guessedUsage, NOTHING_KNOWN } from './outcome.ts';
 import type { Reservation, TextCall } from './text-call.ts';
-import type { TextRequest } from './text-request.ts';
 
 /**
  * Bytes of request per token of input, on the high side: English text has about four, source code three, and a request
@@ -29,11 +27,12 @@ const MAX_INPUT_TOKENS = 1_000_000;
 const MAX_OUTPUT_TOKENS = 32_768;
 
 /** The most that a request can consume: reserved before the upstream is called. */
-function largestConsumption(request: TextRequest, model: ResolvedModel): Consumption {
+function largestConsumption(call: TextCall): Consumption {
+  const { request, model } = call;
   const bound = model.contextWindow ?? MAX_INPUT_TOKENS;
   return {
     ...NOTHING_CONSUMED,
-    inputTokens: Math.min(bound, Math.ceil(request.bytes.length / BYTES_PER_TOKEN)),
+    inputTokens: Math.min(bound, Math.ceil(inputLengthOf(call) / BYTES_PER_TOKEN)),
     outputTokens: request.maxOutputTokens ?? model.maxOutputTokens ?? MAX_OUTPUT_TOKENS,
   };
 }
@@ -52,8 +51,9 @@ export async function reserve(call: TextCall): Promise<Reservation> {
 export const reserveForJob = (call: TextCall): Promise<JobOwner> =>
   reserveJob(call.services, 'text.response', costlyRequest(call));
 
-function costlyRequest({ endpoint, request, model, message, response }: TextCall): CostlyRequest {
-  const consumption = largestConsumption(request, model);
+function costlyRequest(call: TextCall): CostlyRequest {
+  const { endpoint, request, model, message, response } = call;
+  const consumption = largestConsumption(call);
   const { price } = model;
   const estimate: UsageResult = {
     outcome: 'ok',
@@ -107,8 +107,12 @@ export function resultOf(
   };
 }
 
-const inputOf = ({ request }: TextCall): Usage =>
-  estimatedUsage(null, { inputLength: request.bytes.length, outputLength: 0 });
+const inputOf = (call: TextCall): Usage =>
+  estimatedUsage(null, { inputLength: inputLengthOf(call), outputLength: 0 });
+
+/** The bytes of a request with those of the conversation that it continues. */
+export const inputLengthOf = ({ request, history }: TextCall): number =>
+  request.bytes.length + (history.previous?.bytes ?? 0);
 
 function outcomeOf({ context, response }: TextCall, thrown: unknown): UsageOutcome {
   if (context.signal.reason instanceof CallerLeft) return 'left';

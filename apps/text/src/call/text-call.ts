@@ -7,9 +7,11 @@ import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { TextMetrics } from '../metering/text-metrics.ts';
+import type { ConversationStore } from '../stored/conversations/conversation-store.ts';
 import type { IdOrigins } from '../stored/id-origins.ts';
 import type { BackgroundUsage } from '../stored/pending-responses.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
+import type { History } from './history.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 import type { TextRequest } from './text-request.ts';
 
@@ -17,6 +19,7 @@ import type { TextRequest } from './text-request.ts';
 export interface TextServices {
   readonly upstream: Upstream;
   readonly origins: IdOrigins;
+  readonly conversations: ConversationStore;
   readonly background: BackgroundUsage;
   readonly metrics: TextMetrics;
   /** Seals what must survive its way through a client of another protocol. */
@@ -44,6 +47,7 @@ export interface TextCall {
   readonly response: ServerResponse;
   readonly request: TextRequest;
   readonly model: ResolvedModel;
+  readonly history: History;
   /** Null while nothing is reserved, and for calls that cost nothing. */
   readonly reservation: Reservation | null;
   /** On the clock of `performance.now()`. */

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { readJsonBody } from '@gateway/service-kit/json-body';
 import { validate } from '@gateway/service-kit/validate';
+import type { Dropped } from '../conversation/losses.ts';
 import { type NamedId, namedIds } from '../stored/named-ids.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
 import { mayLosePrecision, parseBody } from '../wire/raw-json.ts';
@@ -14,7 +15,12 @@ import type { TextEndpoint } from './text-endpoint.ts';
  */
 export interface TextRequest {
   readonly bytes: Buffer;
-  readonly content: BodyContent;
+  readonly content: RequestContent;
+  /**
+   * Null for what is sent as it came. Else all that led to it stands in the place of what it names, but for what another
+   * provider sealed.
+   */
+  readonly rewritten: { readonly dropped: readonly Dropped[] } | null;
   readonly model: string;
   readonly streamed: boolean;
   /** Chat: what the caller wants to see in a stream, its usage for one. */
@@ -59,6 +65,7 @@ export function textRequestOf(
   return {
     bytes,
     content: new BodyContent(bytes, value),
+    rewritten: null,
     model: body.model,
     streamed: body.stream === true,
     streamOptions: isObject(body.stream_options) ? body.stream_options : null,
@@ -74,8 +81,16 @@ export function textRequestOf(
   };
 }
 
+/** What a body says. */
+export interface RequestContent {
+  /** Parsed so that long numbers survive (`parseBody`). It is the taker's own: the next one gets another. */
+  take(): unknown;
+  /** For a request whose bytes are passed on. */
+  release(): void;
+}
+
 /** What a body's bytes say, from the parsing that checked them as long as nobody has taken it. */
-export class BodyContent {
+class BodyContent implements RequestContent {
   readonly #bytes: Buffer;
   #checked: unknown;
 
@@ -84,7 +99,6 @@ export class BodyContent {
     this.#checked = checked;
   }
 
-  /** Parsed so that long numbers survive (`parseBody`). It is the taker's own: the next one gets another. */
   take(): unknown {
     const checked = this.#checked;
     this.release();
@@ -92,7 +106,6 @@ export class BodyContent {
     return isExact ? checked : parseBody(this.#bytes.toString());
   }
 
-  /** For a request whose bytes are passed on. */
   release(): void {
     this.#checked = undefined;
   }

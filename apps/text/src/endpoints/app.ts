@@ -20,7 +20,7 @@ type TextAppOptions = TextServices & {
 
 /** The text service: conversations under three protocols, counting them, and the list of models. */
 export function createTextService({ service, acceptance, ...services }: TextAppOptions): Service {
-  const background = { ...acceptance, keepAliveMs: services.keepAliveMs };
+  const background = { ...acceptance, services };
   return createService({
     ...service,
     service: 'text',

@@ -21,7 +21,7 @@ export function createGenerateHandler(
 ): RequestHandler {
   return async (message, response) => {
     const opened = await openCall(endpoint, services, message, response);
-    const suitable = await candidatesFor(opened);
+    const suitable = candidatesFor(opened);
     if (opened.request.background && acceptance !== undefined && !isDoneByProvider(suitable))
       return acceptResponse(opened, suitable, acceptance);
     // A provider that has begun a background response keeps it: it is not offered to one that would keep the caller waiting.

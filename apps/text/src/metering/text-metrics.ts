@@ -1,5 +1,6 @@
 import type { Metrics } from '@gateway/service-kit/metrics';
 import { Counter, Histogram } from 'prom-client';
+import type { PutResult } from '../stored/conversations/conversation-store.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { Usage } from '../wire/usage.ts';
 
@@ -9,6 +10,10 @@ export interface TextMetrics {
   firstByte(channel: string, durationMs: number): void;
   /** Members of requests that the upstream's protocol does not have. */
   losses(caller: TextProtocol, target: TextProtocol, count: number): void;
+  /** Responses that were to be kept, by what became of it. */
+  kept(result: PutResult | 'failed'): void;
+  /** Expired records that were removed. */
+  swept(count: number): void;
 }
 
 /** Seconds: a model's first output comes after a tenth of a second or after a minute of thought. */
@@ -35,7 +40,20 @@ export function createTextMetrics({ registry }: Pick<Metrics, 'registry'>): Text
     labelNames: ['caller', 'target'],
     registers,
   });
+  const kept = new Counter({
+    name: 'gateway_conversation_writes_total',
+    help: 'Responses, messages and conversations that were to be kept, by what became of it: stored, full, failed and so on',
+    labelNames: ['result'],
+    registers,
+  });
+  const swept = new Counter({
+    name: 'gateway_conversation_records_swept_total',
+    help: 'Kept responses, messages and conversations that expired and were removed',
+    registers,
+  });
   return {
+    kept: (result) => kept.inc({ result }),
+    swept: (count) => swept.inc(count),
     tokens: (channel, usage) => {
       const kinds = {
         input: usage.inputTokens,

@@ -16,7 +16,7 @@ import { ownBody } from './own-body.ts';
 import {
   consumedByStream,
   consumedByWhole,
-  keepEventIds,
+  keepEvent,
   keepStreamId,
   keepWholeReply,
 } from './passed-reply.ts';
@@ -60,10 +60,10 @@ async function passWhole(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
       reply,
       response,
       context,
-      onBody: (whole, sizeBytes) => {
+      onBody: (whole, sizeBytes, parsed) => {
         consumed = consumedByWhole(call, whole, sizeBytes);
         logConsumed(call, reply, consumed);
-        return keepWholeReply(call, reply, whole, (pending) => {
+        return keepWholeReply(call, reply, { whole, parsed }, (pending) => {
           consumed = pending;
           logConsumed(call, reply, pending);
         });
@@ -79,7 +79,7 @@ async function passWhole(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
 async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
   const { endpoint, request, response, context, services } = call;
   const reader = PROTOCOLS[endpoint.protocol].createStreamReader({ hidesUsage: !showsUsage(request) });
-  const onFrame = (frame: Frame) => keepEventIds(call, reply, frame);
+  const onFrame = (frame: Frame) => keepEvent(call, reply, frame);
   let firstByteMs: number | null = null;
   let consumed = NOTHING_KNOWN;
   const thrown = await failureOf(

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Identity } from '@gateway/contracts/identity';
+import { openAssetStore } from '@gateway/jobs/asset-store';
 import type { JobWorker } from '@gateway/jobs/job-worker';
 import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity-token';
@@ -17,6 +18,8 @@ import pino from 'pino';
 import { createBackgroundUsage } from '../background/background-usage.ts';
 import { createTextService } from '../endpoints/app.ts';
 import { createTextMetrics } from '../metering/text-metrics.ts';
+import { partFilesIn } from '../stored/conversations/part-files.ts';
+import { createConversationStore } from '../stored/conversations/redis-conversation-store.ts';
 import { createIdOrigins } from '../stored/id-origins.ts';
 import { createPendingResponses } from '../stored/pending-responses.ts';
 import { createOpaqueTokens } from '../wire/opaque-token.ts';
@@ -31,6 +34,8 @@ interface StartOptions {
   /** Default: nobody looks after background responses within a test's time. */
   readonly backgroundPollMs?: number;
   readonly backgroundGiveUpMs?: number;
+  /** Where large parts lie, for replicas that share them. Default: a folder of its own. */
+  readonly partsDir?: string;
 }
 
 export interface TextUnderTest {
@@ -104,7 +109,13 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     onBooked: (line) => logger.info(line, 'background response ended'),
     onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
   });
+  const conversations = createConversationStore({
+    redis: options.redis,
+    files: partFilesIn(await openAssetStore(options.partsDir ?? dataDir)),
+    idTtlSeconds: 60,
+  });
   const services = {
+    conversations,
     meter,
     background,
     now: Date.now,

@@ -2,12 +2,13 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
 import { reportDropped } from '../call/call-log.ts';
+import { NEVER_KEPT } from '../call/keep-response.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
 import { isStrict } from '../call/request-head.ts';
 import { send } from '../call/send.ts';
 import { targetOf, textProtocolOf } from '../call/target-of.ts';
 import type { TextCall } from '../call/text-call.ts';
-import { type Dropped, refuseLosses } from '../conversation/losses.ts';
+import { refuseLosses } from '../conversation/losses.ts';
 import { type TranslatedRequest, translateRequest } from '../conversion/translate-request.ts';
 import { continueTurn } from '../protocols/messages/paused-turn.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
@@ -16,9 +17,6 @@ import { explainRefusal } from './explain-refusal.ts';
 import { translatedHead, translatedHeaders } from './headers.ts';
 import { type Answer, relayAnswer } from './relay-answer.ts';
 import { amendedTarget, type RetryRule, retryRuleFor } from './retry-rules.ts';
-
-/** Storing is the default of the protocol, so that callers who do not ask for it miss it too. */
-const NOT_STORED: Dropped = { path: ['store'], reason: 'responses of this model cannot be read back' };
 
 /** Prepares a call for a candidate of another protocol: the request and the reply are translated. */
 export const prepareTranslation = (
@@ -46,7 +44,7 @@ export const prepareTranslation = (
   });
 
 function translate(
-  { endpoint, message, request, model, services: { tokens } }: TextCall,
+  { endpoint, message, request, model, history, services: { tokens } }: TextCall,
   candidate: Candidate,
   rules: readonly RetryRule[],
 ): TranslatedRequest {
@@ -54,10 +52,11 @@ function translate(
   const body = effectiveBody(caller, request.content.take());
   const target = amendedTarget(targetOf(candidate, model), rules);
   const { plan, dropped, body: written } = translateRequest({ caller, body, target, tokens });
-  const unstored = caller === 'responses' && request.stored ? [NOT_STORED] : [];
+  const unstored = history.storing === 'refused' ? [NEVER_KEPT] : [];
   if (isStrict(message)) refuseLosses(isJsonObject(body) && body.store ? [...dropped, ...unstored] : dropped);
+  const echo = { store: history.storing === 'kept', previous_response_id: history.previous?.id ?? null };
   return {
-    plan: caller === 'responses' ? { ...plan, echo: { ...plan.echo, store: false } } : plan,
+    plan: caller === 'responses' ? { ...plan, echo: { ...plan.echo, ...echo } } : plan,
     dropped: [...dropped, ...unstored],
     body: written,
   };

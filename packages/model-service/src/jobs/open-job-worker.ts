@@ -10,7 +10,7 @@ import type { JobWorkerSettings } from '../settings.ts';
 
 interface WorkerOptions {
   /** What is done for each kind of job. */
-  readonly acts: (access: WorkerAccess) => JobWorkerOptions['acts'];
+  readonly acts: (access: WorkerAccess) => JobWorkerOptions['acts'] | Promise<JobWorkerOptions['acts']>;
   /** What a job's log line says of its output, beside what every job's does. */
   readonly outputFields: (output: unknown) => LogFields;
   /** Jobs that this process runs at a time. Absent: `WORKER_CONCURRENCY`. */
@@ -36,7 +36,7 @@ export async function openJobWorker(
   const worker = life.own(
     await createJobWorker({
       redisUrl: config.REDIS_URL,
-      acts: acts({ ...access, assets, uploads }),
+      acts: await acts({ ...access, assets, uploads }),
       concurrency: concurrency ?? config.WORKER_CONCURRENCY,
       uploads,
       assets,

@@ -71,6 +71,7 @@ const openaiQuirks = {
   maxTokensMember: 'max_completion_tokens',
   instructionRole: 'developer',
   customTools: true,
+  storedResponses: true,
 } as const satisfies QuirksInput;
 
 export const PRESETS = {
@@ -229,6 +230,7 @@ export const PRESETS = {
     key: { ...bearer, required: true },
     builtInTools: ['web_search'],
     quirks: {
+      storedResponses: true,
       maxTokensMember: 'max_completion_tokens',
       penalties: false,
       reasoningSummary: false,
@@ -255,7 +257,7 @@ export const PRESETS = {
     // It accepts every key, but, as a real provider, not none.
     key: { ...bearer, required: false, fallback: 'simulator' },
     builtInTools: 'any',
-    quirks: { messageThreads: true, backgroundResponses: true },
+    quirks: { messageThreads: true, backgroundResponses: true, storedResponses: true },
   },
 } as const satisfies Record<string, Preset>;
 

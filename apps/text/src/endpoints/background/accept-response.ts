@@ -1,11 +1,11 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { unstarted } from '@gateway/jobs/cancel-job';
-import { toJobError } from '@gateway/jobs/job-failure';
 import type { JobOwner, JobQueue } from '@gateway/jobs/job-queue';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { BackgroundResponses } from '../../background/background-responses.ts';
 import type { EventFeed } from '../../background/event-feed.ts';
 import { followResponse } from '../../background/follow-response.ts';
+import { UNKEPT_HEADER } from '../../call/keep-response.ts';
 import { reserveForJob } from '../../call/metered-call.ts';
 import type { TextCall } from '../../call/text-call.ts';
 import { textRequestOf } from '../../call/text-request.ts';
@@ -13,6 +13,7 @@ import { queuedResponse } from '../../protocols/responses/response-object.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { isJsonObject } from '../../wire/raw-json.ts';
 import { prepareFor } from '../prepare-attempt.ts';
+import { keepAccepted } from './keep-background.ts';
 import { eventStreamHead, jsonHead } from './reply-head.ts';
 import { responseIdOf } from './response-id.ts';
 
@@ -44,24 +45,24 @@ export async function acceptResponse(
   { responses, queue, feed }: Acceptance,
 ): Promise<void> {
   const { context, request, response, services } = call;
-  if (!request.stored) throw notStored();
+  if (call.history.storing !== 'kept') throw notStored(request.stored);
   const parsed = request.content.take();
   if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
   const { background: _, ...body } = parsed;
   const text = JSON.stringify({ ...body, stream: true });
-  refuseUnservable(call, text, candidates);
+  await refuseUnservable(call, text, candidates);
   await queue.ensureRoom('text.response');
 
   const owner = await reserveForJob(call);
   const jobId = owner.metering?.subject.id ?? '';
   const id = responseIdOf(jobId);
   const createdAt = Math.floor(services.now() / 1000);
-  const accepted = queuedResponse({ id, createdAt, model: request.model, request: parsed });
-  await store(call, { responses, queue }, { id, text, accepted, owner });
+  const queued = queuedResponse({ id, createdAt, model: request.model, request: parsed });
+  const accepted = await store(call, { responses, queue }, { id, text, body: parsed, queued, owner });
 
   Object.assign(context.line, { responseId: id, jobId, usagePending: true });
   if (!request.streamed) {
-    response.writeHead(200, jsonHead(context));
+    response.writeHead(200, { ...jsonHead(context), ...(accepted.store === false && UNKEPT_HEADER) });
     response.end(JSON.stringify(accepted));
     return;
   }
@@ -71,37 +72,53 @@ export async function acceptResponse(
 }
 
 /** @throws {GatewayError} the reason of the best candidate, where none can get the request */
-function refuseUnservable(call: TextCall, text: string, candidates: readonly Candidate[]): void {
+async function refuseUnservable(
+  call: TextCall,
+  text: string,
+  candidates: readonly Candidate[],
+): Promise<void> {
   const request = textRequestOf(call.endpoint, Buffer.from(text), JSON.parse(text));
   const prepare = prepareFor({ ...call, request });
   let refusal: GatewayError | null = null;
   for (const candidate of candidates) {
-    const prepared = prepare(candidate);
+    const prepared = await prepare(candidate);
     if (!(prepared instanceof GatewayError)) return;
     refusal ??= prepared;
   }
   if (refusal !== null) throw refusal;
 }
 
-interface Accepted {
+interface NewJob {
   readonly id: string;
   /** The body that the worker gets. */
   readonly text: string;
-  readonly accepted: JsonObject;
+  /** The caller's. */
+  readonly body: JsonObject;
+  readonly queued: JsonObject;
   readonly owner: JobOwner;
 }
 
-/** The response first: a worker may take the job at once. What was reserved is released where either fails. */
+/**
+ * The response first: a worker may take the job at once. What was reserved is released where anything fails. Resolves to
+ * the response as its caller sees it.
+ */
 async function store(
   call: TextCall,
   { responses, queue }: Pick<Acceptance, 'responses' | 'queue'>,
-  { id, text, accepted, owner }: Accepted,
-): Promise<void> {
-  const { identity, request, message, services } = call;
+  { id, text, body, queued, owner }: NewJob,
+): Promise<JsonObject> {
+  const { identity, request, message, services, history } = call;
   const keepsEvents = request.streamed;
   const { metering } = owner;
+  const remove = () =>
+    Promise.allSettled([
+      responses.remove(id),
+      services.conversations.remove({ owner: history.owner, kind: 'response', id }),
+    ]);
+  const isKept = await keepAccepted(call, id, { accepted: queued, body });
+  const accepted = isKept ? queued : { ...queued, store: false };
   try {
-    await responses.create(id, { keyId: identity.keyId, response: accepted, keepsEvents });
+    await responses.create(id, { owner: history.owner, response: accepted, isKept, keepsEvents });
     if (keepsEvents) {
       const rest = { response: accepted };
       await responses.append(id, [
@@ -111,17 +128,22 @@ async function store(
     }
   } catch (cause) {
     const error = unavailable(cause);
-    if (metering) void services.meter.resume(metering.subject).settle(unstarted(metering, toJobError(error)));
+    if (metering) void services.meter.resume(metering.subject).settle(unstarted(metering, error));
+    void remove();
     throw error;
   }
   const headers = keptHeaders(message.headers);
-  const input = { model: request.model, body: text, headers, identity, keepsEvents };
   try {
-    await queue.submit('text.response', input, owner);
+    await queue.submit(
+      'text.response',
+      { model: request.model, body: text, headers, identity, keepsEvents },
+      owner,
+    );
   } catch (error) {
-    await responses.remove(id).catch(() => undefined);
+    await remove();
     throw error;
   }
+  return accepted;
 }
 
 /** The others concern the caller's connection, or are the edge's. */
@@ -137,11 +159,12 @@ const keptHeaders = (
     ),
   );
 
-const notStored = () =>
+const notStored = (isWanted: boolean) =>
   new GatewayError('invalid_value', {
-    path: ['store'],
-    message:
-      "A background response is read later, so it must be stored. Leave out 'store: false' or 'background'.",
+    path: [isWanted ? 'background' : 'store'],
+    message: isWanted
+      ? "A background response must be stored, and nothing is stored for this key or this model. Leave out 'background'."
+      : "A background response is read later, so it must be stored. Leave out 'store: false' or 'background'.",
   });
 
 /** Redis is away: nothing has been accepted. */

@@ -1,20 +1,20 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import type { Request, RequestHandler, Response } from 'express';
-import {
-  type BackgroundResponse,
-  type BackgroundResponses,
-  isFinal,
-} from '../../background/background-responses.ts';
+import type { BackgroundResponse } from '../../background/background-responses.ts';
 import { followResponse } from '../../background/follow-response.ts';
+import { ownersOf } from '../../call/history.ts';
 import { queryOf } from '../../call/request-head.ts';
+import type { TextServices } from '../../call/text-call.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
+import { findOwned, readKept, removeKept } from '../kept-response.ts';
 import { type Acceptance, unavailable } from './accept-response.ts';
+import { cancelBackground } from './end-background.ts';
 import { eventStreamHead, jsonHead } from './reply-head.ts';
 import { isOwnId, jobIdOf } from './response-id.ts';
 
 interface ShowOptions extends Acceptance {
-  readonly keepAliveMs: number;
+  readonly services: TextServices;
 }
 
 interface FoundCall {
@@ -28,71 +28,56 @@ type Operation = (call: FoundCall, options: ShowOptions) => Promise<void>;
 
 /** Handles a call about a response that the gateway generates in the background; `otherwise` handles one about any other. */
 const createHandler =
-  (operation: Operation, options: ShowOptions, otherwise: RequestHandler): RequestHandler =>
+  (operation: Operation) =>
+  (options: ShowOptions, otherwise: RequestHandler): RequestHandler =>
   async (message, response, next) => {
     const id = String(message.params.id);
-    const found = isOwnId(id) ? await findOwn(options.responses, id, identityOf(message).keyId) : null;
-    if (found === null) return otherwise(message, response, next);
+    const found = isOwnId(id) ? await find(options, id) : null;
+    const { configuration } = options.services.upstream;
+    const owners = ownersOf(identityOf(message), configuration.conversations);
+    // Another owner's does not exist.
+    if (found === null || !owners.includes(found.owner)) return otherwise(message, response, next);
     contextOf(message).line.responseId = id;
     await operation({ id, found, message, response }, options);
   };
 
 /** `GET /v1/responses/{id}`, as an object or as its events. */
-export const createReadHandler = (options: ShowOptions, otherwise: RequestHandler): RequestHandler =>
-  createHandler(read, options, otherwise);
+export const createReadHandler = createHandler(async (call, options) => {
+  const { id, found, message, response } = call;
+  const query = new URLSearchParams(queryOf(message));
+  if (query.get('stream') !== 'true') return show(call, found, options);
+  const after = startingAfter(query.get('starting_after'));
+  const { responses, feed, services } = options;
+  if (!found.keepsEvents || !(await responses.hasEvents(id).catch(rethrow))) throw withoutEvents(id, found);
+  const context = contextOf(message);
+  const headers = { ...found.ending?.headers, ...eventStreamHead(context) };
+  const { keepAliveMs } = services;
+  await followResponse({ responses, feed, id, after, response, context, headers, keepAliveMs });
+});
 
 /** `POST /v1/responses/{id}/cancel` */
-export const createCancelHandler = (options: ShowOptions, otherwise: RequestHandler): RequestHandler =>
-  createHandler(
-    async (call, { responses, queue }) => {
-      await cancel(call, { responses, queue });
-      const { found, id } = call;
-      show(call, (await find(responses, id)) ?? found);
-    },
-    options,
-    otherwise,
-  );
+export const createCancelHandler = createHandler(async (call, options) => {
+  await cancel(call, options);
+  const { id, found } = call;
+  await show(call, (await find(options, id)) ?? found, options);
+});
 
 /** `DELETE /v1/responses/{id}`. One that has not ended is cancelled first. */
-export const createDeleteHandler = (options: ShowOptions, otherwise: RequestHandler): RequestHandler =>
-  createHandler(
-    async (call, { responses, queue }) => {
-      await cancel(call, { responses, queue });
-      const { id } = call;
-      await responses.remove(id).catch(rethrow);
-      send(call, { id, object: 'response', deleted: true });
-    },
-    options,
-    otherwise,
-  );
+export const createDeleteHandler = createHandler(async (call, options) => {
+  await cancel(call, options);
+  const { id, found } = call;
+  const { responses, services } = options;
+  await responses.remove(id).catch(rethrow);
+  const kept = await findOwned(services, found.owner, id);
+  if (kept !== null) await removeKept(services, kept);
+  send(call, { id, object: 'response', deleted: true });
+});
 
 const rethrow = (cause: unknown): never => {
   throw unavailable(cause);
 };
 
-const find = (responses: BackgroundResponses, id: string) => responses.find(id).catch(rethrow);
-
-/** Another key's does not exist. */
-async function findOwn(
-  responses: BackgroundResponses,
-  id: string,
-  keyId: string,
-): Promise<BackgroundResponse | null> {
-  const found = await find(responses, id);
-  return found?.keyId === keyId ? found : null;
-}
-
-async function read(call: FoundCall, options: ShowOptions): Promise<void> {
-  const { id, found, message, response } = call;
-  const query = new URLSearchParams(queryOf(message));
-  if (query.get('stream') !== 'true') return show(call, found);
-  const after = startingAfter(query.get('starting_after'));
-  const { responses, feed, keepAliveMs } = options;
-  if (!found.keepsEvents || !(await responses.hasEvents(id).catch(rethrow))) throw withoutEvents(id, found);
-  const context = contextOf(message);
-  const headers = { ...found.ending?.headers, ...eventStreamHead(context) };
-  await followResponse({ responses, feed, id, after, response, context, headers, keepAliveMs });
-}
+const find = ({ responses }: ShowOptions, id: string) => responses.find(id).catch(rethrow);
 
 const MAX_DIGITS = 9;
 
@@ -115,18 +100,23 @@ const withoutEvents = (id: string, { keepsEvents }: BackgroundResponse): Gateway
   });
 
 /** Does nothing to one that has ended. */
-async function cancel(
-  { id, found }: FoundCall,
-  { responses, queue }: Pick<ShowOptions, 'responses' | 'queue'>,
-): Promise<void> {
-  if (isFinal(found.status)) return;
-  const final = { status: 'cancelled', response: null, headers: {}, events: [] } as const;
+async function cancel({ id, found }: FoundCall, options: ShowOptions): Promise<void> {
   // Its worker may have ended it just now.
-  if (await responses.end(id, final).catch(rethrow)) await queue.cancel('text.response', jobIdOf(id));
+  const isCancelled = await cancelBackground(options, id, found).catch(rethrow);
+  if (isCancelled) await options.queue.cancel('text.response', jobIdOf(id));
 }
 
-const show = (call: FoundCall, { response, ending }: BackgroundResponse): void =>
-  send(call, response, ending?.headers);
+async function show(call: FoundCall, shown: BackgroundResponse, { services }: ShowOptions): Promise<void> {
+  const { id } = call;
+  const { response, ending, owner } = shown;
+  const kept = response === null ? await findOwned(services, owner, id) : null;
+  const body = kept === null ? response : await readKept(services, kept);
+  if (body === null) throw notFound(id);
+  send(call, body, ending?.headers);
+}
+
+const notFound = (id: string) =>
+  new GatewayError('object_not_found', { path: ['id'], message: `Response with id '${id}' not found.` });
 
 function send(
   { message, response }: FoundCall,

@@ -176,7 +176,7 @@ test('an item is found by its own id, and one without by the id that the store g
   expect(ids).toEqual([expect.stringMatching(/^msg_[0-9a-f]{32}$/), 'msg_large']);
   expect(await other.items('key_one', [...ids, 'msg_of_r1', 'msg_unknown'])).toEqual([
     ...(found?.items ?? []),
-    { id: 'msg_of_r1', json: said('answer of r1', 'msg_of_r1').json },
+    { id: 'msg_of_r1', json: said('answer of r1', 'msg_of_r1').json, maker: null },
     null,
   ]);
 });

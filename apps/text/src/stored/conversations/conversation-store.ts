@@ -48,9 +48,9 @@ export interface NewRecord extends RecordKey {
 
 /**
  * `full`: the owner's bound is reached. `previous-not-found`: it is gone. `continued`: by another one. `changed`: the record
- * is not the expected one. Nothing is kept then, but the ids that the reply brought.
+ * is not the expected one. `taken`: another key has received the same id. Nothing is kept then.
  */
-export type PutResult = 'stored' | 'full' | 'previous-not-found' | 'continued' | 'changed';
+export type PutResult = 'stored' | 'full' | 'previous-not-found' | 'continued' | 'changed' | 'taken';
 
 export interface StoredRecord extends WindowEnd {
   readonly previous: string | null;
@@ -68,6 +68,8 @@ export interface StoredItem {
   readonly id: string;
   /** As it was kept: without an id where it had none. */
   readonly json: string;
+  /** The channel that made it; null for what a caller sent. */
+  readonly maker: string | null;
 }
 
 /** `input` and `output` are the record's own; `window` is all that led to it, and its output. */

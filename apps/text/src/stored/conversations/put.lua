@@ -4,13 +4,15 @@
 -- ARGV[1]  the owner
 -- ARGV[2]  what to keep (JSON): key, previous, once, expects, retentionMs, maxBytes, after, base, inputHead, head, items,
 --          bytes, parts (digests of the record's own), uploads (digest → name and size), ids (how long each is remembered,
---          in seconds), keyId
+--          in seconds), keyId, ownId (which of the ids is the record's, from 1)
 -- ARGV[3]  the record's data
 -- ARGV[4]  for whose key, and where, the ids were made (JSON); empty where there are none
--- ARGV[5…] the nodes after `base`, five each: node, parent, the item's id, the digest of its part, its text where it has none
+-- ARGV[5…] the nodes after `base`, six each: node, parent, the item's id, its maker, the digest of its part, its text where
+--          it has none
 --
 -- Returns `stored` and the files that nothing refers to any more; or what prevented it: `full`, `missing` (a node or part
--- that the caller took for known), `previous` and its key, `continued`, `changed`.
+-- that the caller took for known), `previous` and its key, `continued`, `changed`, `taken` (the
+-- record's id is another key's).
 local order = cjson.decode(ARGV[2])
 local key = order.key
 
@@ -30,9 +32,9 @@ end
 
 -- Which nodes are there already: those up to the last of them, since each keeps its parent.
 local first_new = 5
-for at = #ARGV - 4, 5, -5 do
+for at = #ARGV - 5, 5, -6 do
   if redis.call('HEXISTS', KEYS[2], ARGV[at]) == 1 then
-    first_new = at + 5
+    first_new = at + 6
     break
   end
 end
@@ -49,9 +51,9 @@ local function count_part(digest)
   if upload then added = added + upload.size end
   return upload ~= nil
 end
-for at = first_new, #ARGV - 4, 5 do
-  added = added + OVERHEAD + #ARGV[at + 4]
-  if ARGV[at + 3] ~= '' and not count_part(ARGV[at + 3]) then return { 'missing' } end
+for at = first_new, #ARGV - 5, 6 do
+  added = added + OVERHEAD + #ARGV[at + 5]
+  if ARGV[at + 4] ~= '' and not count_part(ARGV[at + 4]) then return { 'missing' } end
 end
 for _, digest in ipairs(order.parts) do
   if not count_part(digest) then return { 'missing' } end
@@ -63,7 +65,11 @@ if order.maxBytes > 0 and bytes + added > order.maxBytes then return { 'full' } 
 local own_ids = {}
 for index = 11, #KEYS do
   local known = redis.call('GET', KEYS[index])
-  if not known or cjson.decode(known).keyId == order.keyId then own_ids[#own_ids + 1] = index end
+  if not known or cjson.decode(known).keyId == order.keyId then
+    own_ids[#own_ids + 1] = index
+  elseif order.ownId == index - 10 then
+    return { 'taken' }
+  end
 end
 
 -- From here on nothing fails.
@@ -85,10 +91,12 @@ if first_new <= #ARGV then
 elseif order.head ~= '' then
   redis.call('HINCRBY', KEYS[3], order.head, 1)
 end
-for at = first_new, #ARGV - 4, 5 do
-  local node, parent, id, part, json = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
+for at = first_new, #ARGV - 5, 6 do
+  local node, id, part = ARGV[at], ARGV[at + 2], ARGV[at + 4]
   if part ~= '' then keep_part(part) end
-  redis.call('HSET', KEYS[2], node, cmsgpack.pack({ parent = parent, id = id, part = part, json = json }))
+  redis.call('HSET', KEYS[2], node, cmsgpack.pack({
+    parent = ARGV[at + 1], id = id, maker = ARGV[at + 3], part = part, json = ARGV[at + 5],
+  }))
   if id ~= '' then redis.call('HSETNX', KEYS[4], id, node) end
 end
 for _, digest in ipairs(order.parts) do keep_part(digest) end

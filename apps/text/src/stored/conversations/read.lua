@@ -7,8 +7,8 @@
 -- ARGV[5]  how many items at most, ARGV[6], ARGV[7]  where to go on: a record and a node; empty: at the end
 --
 -- Returns false for an unknown one. Else the key of the record that it goes back to and that is gone (then no items), its
--- members, where to go on (two empty strings: nothing is left), and the items, last first, four values each: node, id,
--- text, and the name of its file where the text is there.
+-- members, where to go on (two empty strings: nothing is left), and the items, last first, five values each: node, id,
+-- maker, text, and the name of its file where the text is there.
 local record = find_record(ARGV[2])
 if not record then return false end
 local missing = missing_ancestor(record)
@@ -48,6 +48,7 @@ while true do
     local part = found.part ~= '' and unpacked(KEYS[5], found.part)
     reply[#reply + 1] = node
     reply[#reply + 1] = found.id
+    reply[#reply + 1] = found.maker
     reply[#reply + 1] = found.json
     reply[#reply + 1] = part and part.name or ''
     left = left - 1

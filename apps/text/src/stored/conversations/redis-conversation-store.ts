@@ -48,6 +48,7 @@ const RESULTS: Readonly<Record<string, PutResult>> = {
   previous: 'previous-not-found',
   continued: 'continued',
   changed: 'changed',
+  taken: 'taken',
 };
 
 /** Keeps conversations in Redis, and their large parts in files. */
@@ -109,6 +110,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       uploads: await upload(owner, parts),
       ids: ids.map((id) => originTtlSeconds(id, idTtlSeconds)),
       keyId: received?.origin.keyId,
+      ownId: ids.findIndex(({ kind, id }) => kind === record.kind && id === record.id) + 1,
     };
     const keys = [...storeNames(owner), ...ids.map(originKey)];
     const [result = '', ...unused] = await redis.gatewayPutRecord(
@@ -118,10 +120,11 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       JSON.stringify(order),
       data.text,
       ids.length === 0 ? '' : JSON.stringify(received?.origin),
-      ...sent.flatMap(({ node, parent, id, part, json }) => [
+      ...sent.flatMap(({ node, parent, id, maker, part, json }) => [
         node,
         parent,
         id,
+        maker,
         part,
         part === '' ? json : '',
       ]),
@@ -141,11 +144,12 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
   const itemOf = async ([
     node = '',
     id = '',
+    maker = '',
     json = '',
     file = '',
   ]: readonly string[]): Promise<StoredItem> => {
     const text = file === '' ? json : await textIn(file);
-    return { id: id === '' ? itemIdOf(node, text) : id, json: text };
+    return { id: id === '' ? itemIdOf(node, text) : id, json: text, maker: maker === '' ? null : maker };
   };
 
   const textIn = async (file: string): Promise<string> => {
@@ -178,7 +182,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
         if (reply === null) return null;
         const texts = reply.map(String);
         const [missing, , , , , , , , , atRecord = '', atNode = '', ...values] = texts;
-        for (let index = 0; index < values.length; index += 4) found.push(values.slice(index, index + 4));
+        for (let index = 0; index < values.length; index += 5) found.push(values.slice(index, index + 5));
         at = [atRecord, atNode];
         if (atRecord !== '' && missing === '') continue;
         const record = await recordOf(texts, textIn);
@@ -194,10 +198,10 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       const values = await redis.gatewayReadItems(keys.length, ...keys, owner, ...named).catch(unavailable);
       return Promise.all(
         ids.map((id, index) => {
-          const [own, json, file] = values.slice(index * 3, index * 3 + 3);
+          const [own, maker, json, file] = values.slice(index * 4, index * 4 + 4);
           return own === null || own === undefined
             ? null
-            : itemOf([nodeNamedBy(id), own, json ?? '', file ?? '']);
+            : itemOf([nodeNamedBy(id), own, maker ?? '', json ?? '', file ?? '']);
         }),
       );
     },

@@ -4,6 +4,8 @@ import { hash } from 'node:crypto';
 export interface NewItem {
   readonly id: string | null;
   readonly json: string;
+  /** The channel that made it: what its provider sealed returns only there. */
+  readonly maker?: string | null;
 }
 
 /** An item after those before it. Items that begin alike have the same nodes, and are kept once. */
@@ -12,6 +14,7 @@ export interface WindowNode {
   /** Empty for the first one of a window. */
   readonly parent: string;
   readonly id: string;
+  readonly maker: string;
   readonly json: string;
   readonly sizeBytes: number;
   /** The digest by which it lies outside of Redis; empty for what is small. */
@@ -42,11 +45,11 @@ export function windowNodes(
 ): WindowNode[] {
   let parent = after;
   let seed = after === '' ? previous : after;
-  return items.map(({ id, json }) => {
+  return items.map(({ id, json, maker }) => {
     const sizeBytes = Buffer.byteLength(json);
     const part = sizeBytes > MAX_INLINE_BYTES ? partDigest(owner, json) : '';
     const node = digestOf(`${owner}\n${seed}\n${part === '' ? json : part}`);
-    const made: WindowNode = { node, parent, id: id ?? '', json, sizeBytes, part };
+    const made: WindowNode = { node, parent, id: id ?? '', maker: maker ?? '', json, sizeBytes, part };
     parent = node;
     seed = node;
     return made;

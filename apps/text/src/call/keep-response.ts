@@ -1,0 +1,87 @@
+import type { Candidate } from '@gateway/upstream/catalog';
+import type { Dropped } from '../conversation/losses.ts';
+import type { ProviderId } from '../stored/id-origins.ts';
+import { dataOf, inputItems, outputItems } from '../stored/kept-response.ts';
+import { receivedIds } from '../stored/received-ids.ts';
+import { type JsonObject, textAt } from '../wire/json-object.ts';
+import { parseBody } from '../wire/raw-json.ts';
+import type { TextCall } from './text-call.ts';
+
+/** What a response says differently to its caller than its provider did; null where nothing. */
+export type Amendment = JsonObject | null;
+
+/** Reported where the configuration keeps nothing of a key's or a model's responses. */
+export const NEVER_KEPT: Dropped = {
+  path: ['store'],
+  reason: 'nothing is stored for this key or this model',
+};
+
+/** Says that a response is not kept although its caller wanted it. A stream says it in its last event. */
+export const UNKEPT_HEADER = { 'x-gateway-stored': 'false' } as const;
+
+/**
+ * Keeps a whole response before its caller learns that it has ended, with the items that led to it.
+ *
+ * @param response the response object, parsed with `parseBody`
+ * @returns how it has to be amended, so that it is true
+ */
+export async function keepResponse(
+  call: TextCall,
+  { channel, model, requestedModel, protocol }: Candidate,
+  response: JsonObject,
+): Promise<Amendment> {
+  const { services, history, identity, request, context, endpoint } = call;
+  const isProviders = protocol === 'responses';
+  const previous = isProviders && request.rewritten !== null ? history.previous?.id : undefined;
+  const amended = previous === undefined ? null : { previous_response_id: previous };
+  const origin = { keyId: identity.keyId, channel: channel.name, model, requestedModel };
+  const isWanted = history.storing === 'kept' && response.store !== false;
+  const ids = isProviders
+    ? receivedIds(endpoint.protocol, response, { responses: isWanted, messages: false })
+    : [];
+  if (!isWanted || !history.isWhole || response.status === 'failed') {
+    const isKnown = await rememberIds(call, ids, origin);
+    const isUntrue = response.store !== false && !(isWanted && isProviders && isKnown);
+    return isUntrue ? { ...amended, store: false } : amended;
+  }
+  const id = textAt(response, 'id');
+  if (id === null) return amended;
+  context.line.responseId = id;
+  const rules = services.upstream.configuration.conversations;
+  const result = await services.conversations
+    .put({
+      owner: history.owner,
+      kind: 'response',
+      id,
+      ...(history.previous !== null && { previous: history.previous.id }),
+      input: inputItems(parseBody(request.bytes.toString()), history.items),
+      output: outputItems(response, channel.name),
+      data: dataOf({ ...response, ...amended }, { ...origin, isProviders }),
+      retentionMs: rules.retentionMs,
+      maxBytes: rules.maxBytesPerKey,
+      received: { ids, origin },
+    })
+    .catch(() => 'failed' as const);
+  services.metrics.kept(result);
+  if (result === 'stored') return amended;
+  context.line.responseKept = false;
+  return { ...amended, store: false };
+}
+
+/** Without Redis the answer still goes out. Resolves to whether the ids can be found again. */
+export async function rememberIds(
+  { services, context }: TextCall,
+  ids: readonly ProviderId[],
+  origin: Parameters<TextCall['services']['origins']['remember']>[1],
+): Promise<boolean> {
+  if (ids.length === 0) return true;
+  const response = ids.find(({ kind }) => kind === 'response');
+  if (response !== undefined) context.line.responseId = response.id;
+  try {
+    await services.origins.remember(ids, origin);
+    return true;
+  } catch {
+    context.line.responseKept = false;
+    return false;
+  }
+}
