@@ -386,6 +386,28 @@ test('a response whose worker died after that is not repeated: it fails, says wh
   expect(await records()).toMatchObject([{ outcome: 'failed', estimated: true }]);
 });
 
+test('a response whose worker died after its end stays as it is, and is charged for what it used', async () => {
+  const text = await open();
+  const { id } = await create(text, {}, { identity: budgeted });
+  await killWorkerThatHas('ended', text);
+  await text.startWorker({ takeover: { lockMs: 500, checkMs: 250 } });
+  await atRest();
+  expect(await read(text, id)).toMatchObject({ id, status: 'completed' });
+  expect(simulator.requests).toEqual([]);
+  expect(await records()).toMatchObject([{ outcome: 'ok', costMicroUsd: 7000, estimated: false }]);
+});
+
+test('what a translation leaves out is named where the response is read, and refused at once where that is wanted', async () => {
+  const text = await openWithWorker();
+  const { id } = await create(text, { safety_identifier: 'somebody' });
+  await ended(text, id);
+  const { headers } = await text.fetch(`/v1/responses/${id}`);
+  expect(headers.get('x-gateway-dropped')).toBe('safety_identifier');
+  expect(headers.get('x-gateway-channel')).toBe('messages');
+  const strict = await post(text, { safety_identifier: 'x' }, { headers: { 'x-gateway-strict': 'true' } });
+  expect(strict.status).toBe(400);
+});
+
 test('a worker that stops ends what it runs as failed, and the caller learns it', async () => {
   const text = await open();
   const worker = await text.startWorker();
@@ -397,7 +419,7 @@ test('a worker that stops ends what it runs as failed, and the caller learns it'
 });
 
 /** A worker process that takes the one response there is, and is killed without a chance to say anything. */
-async function killWorkerThatHas(state: 'taken' | 'begun', text: TextUnderTest): Promise<void> {
+async function killWorkerThatHas(state: 'taken' | 'begun' | 'ended', text: TextUnderTest): Promise<void> {
   const path = fileURLToPath(new URL('testing/silent-worker.ts', import.meta.url));
   const child = fork(path, [server.url, text.dataDir, state], { stdio: 'inherit' });
   await once(child, 'message');

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import { UsageResult } from '@gateway/contracts/usage-record';
 import type { Redis, Result } from 'ioredis';
 import { z } from 'zod';
@@ -197,3 +198,11 @@ function frameOf({ number, type, rest }: { number: number; type: string; rest: s
   const members = rest === '{}' ? '}' : `,${rest.slice(1)}`;
   return `event: ${type}\ndata: {"type":${JSON.stringify(type)},"sequence_number":${number}${members}\n\n`;
 }
+
+/** For a request that needs them while Redis is away. */
+export const unavailable = (cause: unknown): GatewayError =>
+  new GatewayError('service_unavailable', {
+    message: 'Background responses cannot be reached at the moment. Please try again shortly.',
+    retryAfterSeconds: 1,
+    cause,
+  });

@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { CallerLeft, type RequestContext } from '@gateway/service-kit/request-context';
 import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../wire/sse-frames.ts';
-import type { BackgroundResponses, EventPage } from './background-responses.ts';
+import { type BackgroundResponses, type EventPage, unavailable } from './background-responses.ts';
 import type { EventFeed } from './event-feed.ts';
 
 interface FollowOptions {
@@ -25,19 +25,19 @@ const RETRY_MS = 1000;
  * Writes the events of a background response to a caller: those that are there, then each as it comes, until its end.
  * A caller who leaves ends nothing but this.
  *
- * @throws what Redis throws, as long as nothing has been written
+ * @throws {GatewayError} `service_unavailable`, as long as nothing has been written
  */
 export async function followResponse(options: FollowOptions): Promise<void> {
   const { responses, feed, id, response, context, headers, keepAliveMs } = options;
   const wakeUp = createWakeUp();
-  const leave = await feed.watch(id, wakeUp.wake);
+  const leave = await feed.watch(id, wakeUp.wake).catch(rethrow);
   context.signal.addEventListener('abort', wakeUp.wake);
   const keepAlive = keepAliveMs > 0 ? setInterval(() => showAlive(response), keepAliveMs) : undefined;
   let after = options.after;
   try {
     while (!context.signal.aborted) {
       const page = await responses.eventsAfter(id, after).catch((error: unknown) => {
-        if (!response.headersSent) throw error;
+        if (!response.headersSent) throw unavailable(error);
         setTimeout(wakeUp.wake, RETRY_MS).unref();
         return null;
       });
@@ -60,6 +60,10 @@ export async function followResponse(options: FollowOptions): Promise<void> {
     context.signal.removeEventListener('abort', wakeUp.wake);
   }
 }
+
+const rethrow = (cause: unknown): never => {
+  throw unavailable(cause);
+};
 
 async function write(response: ServerResponse, { frames }: EventPage, signal: AbortSignal): Promise<void> {
   if (frames.length === 0 || response.write(frames.join(''))) return;

@@ -16,6 +16,7 @@ import { createUpstream, type Upstream } from '@gateway/upstream/upstream';
 import type { Redis } from 'ioredis';
 import pino from 'pino';
 import { createBackgroundUsage } from '../background/background-usage.ts';
+import type { TextServices } from '../call/text-call.ts';
 import { createTextService } from '../endpoints/app.ts';
 import { createTextMetrics } from '../metering/text-metrics.ts';
 import { partFilesIn } from '../stored/conversations/part-files.ts';
@@ -41,6 +42,8 @@ interface StartOptions {
 export interface TextUnderTest {
   readonly url: string;
   readonly upstream: Upstream;
+  /** What its handlers are made of. */
+  readonly services: TextServices;
   readonly metrics: Metrics;
   /** Shared with its workers. */
   readonly dataDir: string;
@@ -150,6 +153,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
   return {
     url,
     upstream,
+    services,
     metrics,
     dataDir,
     lines,

@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { unstarted } from '@gateway/jobs/cancel-job';
 import type { JobOwner, JobQueue } from '@gateway/jobs/job-queue';
 import type { Candidate } from '@gateway/upstream/catalog';
-import type { BackgroundResponses } from '../../background/background-responses.ts';
+import { type BackgroundResponses, unavailable } from '../../background/background-responses.ts';
 import type { EventFeed } from '../../background/event-feed.ts';
 import { followResponse } from '../../background/follow-response.ts';
 import { UNKEPT_HEADER } from '../../call/keep-response.ts';
@@ -68,7 +68,10 @@ export async function acceptResponse(
   }
   const { keepAliveMs } = services;
   const headers = eventStreamHead(context);
-  await followResponse({ responses, feed, id, after: -1, response, context, headers, keepAliveMs });
+  const stream = { responses, feed, id, after: -1, response, context, headers, keepAliveMs };
+  await followResponse(stream).catch((cause: unknown) => {
+    throw unread(id, cause);
+  });
 }
 
 /** @throws {GatewayError} the reason of the best candidate, where none can get the request */
@@ -167,10 +170,10 @@ const notStored = (isWanted: boolean) =>
       : "A background response is read later, so it must be stored. Leave out 'store: false' or 'background'.",
   });
 
-/** Redis is away: nothing has been accepted. */
-export const unavailable = (cause: unknown): GatewayError =>
+/** It has been accepted: the same request again would be another response. */
+const unread = (id: string, cause: unknown) =>
   new GatewayError('service_unavailable', {
-    message: 'Background responses cannot be reached at the moment. Please try again shortly.',
-    retryAfterSeconds: 1,
+    message: `Response '${id}' was accepted, but its events cannot be read at the moment. Read it by its id.`,
+    retry: false,
     cause,
   });

@@ -1,14 +1,14 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import type { Request, RequestHandler, Response } from 'express';
-import type { BackgroundResponse } from '../../background/background-responses.ts';
+import { type BackgroundResponse, unavailable } from '../../background/background-responses.ts';
 import { followResponse } from '../../background/follow-response.ts';
 import { ownersOf } from '../../call/history.ts';
 import { queryOf } from '../../call/request-head.ts';
 import type { TextServices } from '../../call/text-call.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { findOwned, readKept, removeKept } from '../kept-response.ts';
-import { type Acceptance, unavailable } from './accept-response.ts';
+import type { Acceptance } from './accept-response.ts';
 import { cancelBackground } from './end-background.ts';
 import { eventStreamHead, jsonHead } from './reply-head.ts';
 import { isOwnId, jobIdOf } from './response-id.ts';

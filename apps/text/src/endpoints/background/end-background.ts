@@ -3,13 +3,18 @@ import type { UsageResult } from '@gateway/contracts/usage-record';
 import {
   type BackgroundResponse,
   type BackgroundResponses,
+  BackgroundStatus,
   type Ending,
   isFinal,
 } from '../../background/background-responses.ts';
 import type { TextServices } from '../../call/text-call.ts';
+import { consumptionOf, costOf } from '../../metering/consumption.ts';
 import { encodeOpenAiError } from '../../protocols/responses/errors.ts';
-import type { ResponseOrigin } from '../../stored/kept-response.ts';
+import { readUsageAtTier } from '../../protocols/responses/usage.ts';
+import { originIn, type ResponseOrigin } from '../../stored/kept-response.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
+import { NO_USAGE } from '../../wire/usage.ts';
+import { findOwned, readKept } from '../kept-response.ts';
 import { keepEnd } from './keep-background.ts';
 import type { RecordedEnd } from './record-events.ts';
 
@@ -49,6 +54,52 @@ export async function completeBackground(
   });
   // It was cancelled in this instant, and stays so.
   if (!isOurs && isKept) await keepCancelled(services, id, accepted);
+}
+
+/**
+ * Ends a response that was kept by a worker which died before it could end it. Resolves to what it used; null where
+ * there is none.
+ */
+export async function recoverBackground(
+  { services, responses }: BackgroundAccess,
+  id: string,
+): Promise<{ readonly status: BackgroundStatus; readonly usage: UsageResult } | null> {
+  const known = await responses.find(id);
+  if (known === null) return null;
+  const { usage } = known.ending ?? {};
+  if (usage !== undefined) return { status: known.status, usage };
+  const kept = known.isKept && !isFinal(known.status) ? await findOwned(services, known.owner, id) : null;
+  const status = BackgroundStatus.safeParse(kept?.record.data.status).data ?? 'queued';
+  if (kept === null || !isFinal(status)) return null;
+  const response = await readKept(services, kept);
+  const recovered = usageOfKept(services, response, originIn(kept.record.data));
+  await responses.end(id, {
+    status,
+    response: 'kept',
+    usage: recovered,
+    headers: {},
+    events: [{ type: `response.${status}`, rest: { response } }],
+  });
+  return { status, usage: recovered };
+}
+
+function usageOfKept(
+  { upstream }: TextServices,
+  response: JsonObject,
+  { channel, requestedModel }: ResponseOrigin,
+): UsageResult {
+  const usage = readUsageAtTier(response) ?? NO_USAGE;
+  const price = upstream.resolveModel(requestedModel)?.price ?? null;
+  return {
+    outcome: 'ok',
+    channel,
+    attempts: 1,
+    durationMs: 0,
+    firstByteMs: null,
+    consumption: consumptionOf(usage),
+    estimated: false,
+    costMicroUsd: costOf(price, usage),
+  };
 }
 
 /** Ends a response that could not be generated. Does nothing to one that has ended. */

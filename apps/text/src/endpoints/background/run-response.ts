@@ -9,7 +9,12 @@ import { candidatesFor } from '../../call/open-call.ts';
 import type { TextCall } from '../../call/text-call.ts';
 import type { ResponseOrigin } from '../../stored/kept-response.ts';
 import { prepareFor } from '../prepare-attempt.ts';
-import { type BackgroundAccess, completeBackground, failBackground } from './end-background.ts';
+import {
+  type BackgroundAccess,
+  completeBackground,
+  failBackground,
+  recoverBackground,
+} from './end-background.ts';
 import { openJobCall } from './job-call.ts';
 import { type MemoryExchange, openMemoryExchange } from './memory-exchange.ts';
 import { type RecordedEnd, recordEvents } from './record-events.ts';
@@ -49,11 +54,10 @@ export const runResponse = (access: BackgroundAccess): JobAct<'text.response'> =
     }
   },
   recover: async (_input, { jobId, consumed }) => {
-    const known = await access.responses.find(responseIdOf(jobId));
-    const usage = known?.ending?.usage;
-    if (known === null || usage === undefined) return undefined;
-    consumed(usage);
-    return outputOf(known.status, usage);
+    const recovered = await recoverBackground(access, responseIdOf(jobId));
+    if (recovered === null) return undefined;
+    consumed(recovered.usage);
+    return outputOf(recovered.status, recovered.usage);
   },
   hasNotBegun: async (jobId) => (await access.responses.find(responseIdOf(jobId)))?.status === 'queued',
   // Its worker died, or was stopped.
