@@ -1,3 +1,4 @@
+import { longChain } from './chain.ts';
 import { compare, type Measured, type Rounds } from './compared.ts';
 import type { Contender } from './contender.ts';
 import { pacedLatency } from './latency.ts';
@@ -33,7 +34,7 @@ export interface Row {
   /** For `--only`. */
   readonly id: string;
   readonly what: string;
-  readonly unit: 'µs' | 'ms' | 'MB' | '/s';
+  readonly unit: 'µs' | 'ms' | 'MB' | '/s' | '×';
   measure(bench: Bench): Promise<Figures>;
 }
 
@@ -94,7 +95,7 @@ async function memoryOf({ processes }: Contender): Promise<Figure> {
   return { value: [...parts.values()].reduce((total, megabytes) => total + megabytes, 0), parts };
 }
 
-/** In the order in which they are measured: memory and its growth first, before there was any load, and memory once more at the end. */
+/** In the order in which they are measured: memory and its growth first, before there was any load, and memory once more before what is stored takes some. */
 export const ROWS: readonly Row[] = [
   {
     id: 'start',
@@ -204,5 +205,31 @@ export const ROWS: readonly Row[] = [
     what: 'memory, after everything above',
     unit: 'MB',
     measure: (bench) => eachOf(withoutLimits(bench), memoryOf),
+  },
+  loadRow({
+    id: 'stored',
+    what: 'small JSON, its response stored',
+    request: REQUESTS.stored,
+    contenders: gatewaysOnly,
+  }),
+  loadRow({
+    id: 'stored-translated',
+    what: 'small JSON, translated, its response stored',
+    request: REQUESTS.storedTranslated,
+    contenders: gatewaysOnly,
+  }),
+  {
+    id: 'chain',
+    what: 'a turn at the end of a chain of 200, over one at its beginning',
+    unit: '×',
+    measure: (bench) =>
+      eachOf(bench.gateways, async (gateway) => {
+        const passed = await longChain(gateway, 'passed');
+        const translated = await longChain(gateway, 'translated');
+        return {
+          value: passed.lastMs / passed.firstMs,
+          note: `${passed.lastMs.toFixed(2)} ms; translated, with all of it sent each time: ${translated.firstMs.toFixed(2)} and ${translated.lastMs.toFixed(2)} ms`,
+        };
+      }),
   },
 ];

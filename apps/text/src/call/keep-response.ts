@@ -17,7 +17,12 @@ export const NEVER_KEPT: Dropped = {
 };
 
 /** Says that a response is not kept although its caller wanted it. A stream says it in its last event. */
-export const UNKEPT_HEADER = { 'x-gateway-stored': 'false' } as const;
+const [UNKEPT, NO] = ['x-gateway-stored', 'false'] as const;
+export const UNKEPT_HEADER = { [UNKEPT]: NO };
+
+/** The same for a reply that has not begun. */
+export const sayUnkept = ({ response }: Pick<TextCall, 'response'>): unknown =>
+  response.setHeader(UNKEPT, NO);
 
 /**
  * Keeps a whole response before its caller learns that it has ended, with the items that led to it.

@@ -1,5 +1,6 @@
 import type { RequestHandler } from 'express';
 import { attemptCandidates } from '../call/attempt-candidates.ts';
+import { sayUnkept } from '../call/keep-response.ts';
 import { reserve, settle } from '../call/metered-call.ts';
 import { candidatesFor, openCall } from '../call/open-call.ts';
 import type { TextServices } from '../call/text-call.ts';
@@ -24,8 +25,9 @@ export function createGenerateHandler(
     const suitable = candidatesFor(opened);
     if (opened.request.background && acceptance !== undefined && !isDoneByProvider(suitable))
       return acceptResponse(opened, suitable, acceptance);
-    // A provider that has begun a background response keeps it: it is not offered to one that would keep the caller waiting.
+    // Another provider would keep the caller waiting.
     const candidates = opened.request.background ? suitable.filter(doesBackground) : suitable;
+    if (opened.history.storing === 'refused') sayUnkept(opened);
     const reservation = await reserve(opened);
     const call = { ...opened, reservation };
     const check = call.request.streamed ? {} : { checkOutput: checkWholeReply };
