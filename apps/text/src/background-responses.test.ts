@@ -57,8 +57,8 @@ models:
 const PROTOCOLS = ['responses', 'messages', 'chat'];
 
 /** A replica of the service. */
-const open = async (): Promise<TextUnderTest> => {
-  const text = await startText({ redis, configuration: configuration() });
+const open = async (more: { maxWaiting?: number } = {}): Promise<TextUnderTest> => {
+  const text = await startText({ redis, configuration: configuration(), ...more });
   texts.push(text);
   return text;
 };
@@ -253,6 +253,20 @@ test.for([
   expect(reply.status).toBe(400);
   expect(await reply.json()).toMatchObject({ error });
   expect(await redis.keys('gateway:{background}:*')).toEqual([]);
+  expect(await budget()).toEqual({});
+});
+
+test('where too many wait, one is refused before anything of it is reserved or kept', async () => {
+  const text = await open({ maxWaiting: 1 });
+  const { id } = await create(text);
+  const keys = await redis.keys('*');
+  const reply = await post(text, {}, { identity: budgeted });
+  expect(reply.status).toBe(429);
+  expect(reply.headers.get('retry-after')).not.toBeNull();
+  expect(await redis.keys('*')).toEqual(expect.arrayContaining(keys));
+  expect(await redis.keys('gateway:{background}:response:*')).toEqual([
+    `gateway:{background}:response:${id}`,
+  ]);
   expect(await budget()).toEqual({});
 });
 

@@ -16,6 +16,7 @@ interface AcceptanceOptions {
   readonly services: TextServices;
   readonly dataDir: string;
   readonly logger: Logger;
+  readonly maxWaiting: number;
 }
 
 export interface WorkerUnderTest {
@@ -30,7 +31,7 @@ interface AcceptanceUnderTest extends Acceptance {
 
 /** The queue, the log and the feed of background responses, and workers of them, in a test's own process. */
 export async function openAcceptance(options: AcceptanceOptions): Promise<AcceptanceUnderTest> {
-  const { redis, services, dataDir, logger } = options;
+  const { redis, services, dataDir, logger, maxWaiting } = options;
   const { host, port } = redis.options;
   const redisUrl = `redis://${host}:${port}`;
   const uploads = await openUploadStore(dataDir);
@@ -42,7 +43,7 @@ export async function openAcceptance(options: AcceptanceOptions): Promise<Accept
   const queue = await createJobQueue({
     ...shared,
     kinds: ['text.response'],
-    maxWaiting: 1000,
+    maxWaiting,
     now: Date.now,
   });
   const feed = createEventFeed({ redisUrl, onError });

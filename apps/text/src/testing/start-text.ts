@@ -35,6 +35,8 @@ interface StartOptions {
   /** Default: nobody looks after background responses within a test's time. */
   readonly backgroundPollMs?: number;
   readonly backgroundGiveUpMs?: number;
+  /** Background responses that may wait. Default: 1000. */
+  readonly maxWaiting?: number;
   /** Where large parts lie, for replicas that share them. Default: a folder of its own. */
   readonly partsDir?: string;
 }
@@ -130,7 +132,13 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     maxJsonDepth: 128,
     keepAliveMs: options.keepAliveMs ?? 0,
   };
-  const acceptance = await openAcceptance({ redis: options.redis, services, dataDir, logger });
+  const acceptance = await openAcceptance({
+    redis: options.redis,
+    services,
+    dataDir,
+    logger,
+    maxWaiting: options.maxWaiting ?? 1000,
+  });
   const { app } = createTextService({
     ...services,
     acceptance,
