@@ -246,6 +246,21 @@ test('a shared record is changed by one at a time, and what followed it keeps wh
   expect(await store.usedBytes('key_one')).toBe(0);
 });
 
+test('an id that a server gives twice never makes a record lead to itself', async () => {
+  await store.put(record('r1'));
+  await store.put(record('r2', { previous: 'r1' }));
+  expect(await store.put(record('r2', { previous: 'r2' }))).toBe('taken');
+  expect(await store.put(record('r1', { previous: 'r2' }))).toBe('taken');
+  expect(await store.put(record('new', { previous: 'new' }))).toBe('taken');
+  expect(await contents('r2', 'window')).toHaveLength(4);
+});
+
+test('a record of too many items is not kept', async () => {
+  const input = Array.from({ length: 10_001 }, (_, index) => said(`item ${index}`));
+  expect(await store.put(record('r1', { input }))).toBe('full');
+  expect(await keysLeft()).toEqual([]);
+});
+
 test('what may be continued once is continued once', async () => {
   await store.put(record('m1'));
   const [one, two] = await Promise.all([

@@ -48,7 +48,7 @@ export interface NewRecord extends RecordKey {
 
 /**
  * `full`: the owner's bound is reached. `previous-not-found`: it is gone. `continued`: by another one. `changed`: the record
- * is not the expected one. `taken`: another key has received the same id. Nothing is kept then.
+ * is not the expected one. `taken`: another key, or another response, has the same id. Nothing is kept then.
  */
 export type PutResult = 'stored' | 'full' | 'previous-not-found' | 'continued' | 'changed' | 'taken';
 

@@ -12,7 +12,7 @@
 --
 -- Returns `stored` and the files that nothing refers to any more; or what prevented it: `full`, `missing` (a node or part
 -- that the caller took for known), `previous` and its key, `continued`, `changed`, `taken` (the
--- record's id is another key's).
+-- record's id is another key's, or another record's).
 local order = cjson.decode(ARGV[2])
 local key = order.key
 
@@ -21,6 +21,8 @@ if former and is_expired(former.root) then
   remove_record(key, former)
   former = nil
 end
+-- Some servers give an id twice; a record that came to lead to itself could never be read.
+if order.previous == key or (former and former.previous ~= order.previous) then return { 'taken' } end
 if order.expects and (not former or former.head ~= order.expects) then return { 'changed' } end
 
 local previous = nil

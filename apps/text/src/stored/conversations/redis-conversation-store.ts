@@ -27,6 +27,8 @@ interface ConversationStoreOptions {
 
 /** No provider's ids are as long. */
 const MAX_ID_CHARACTERS = 512;
+/** Of one record: all of them are kept in one script call. */
+const MAX_ITEMS = 10_000;
 /** Within this time the record follows that refers to a file. */
 const ANNOUNCED_MS = 3_600_000;
 /** What one script reads, so that no other command waits for long. */
@@ -161,6 +163,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
     put: async (record) => {
       checkIds(record);
       const { owner, previous, after, input, output } = record;
+      if (input.length + output.length > MAX_ITEMS) return 'full';
       const start = { owner, after: after?.head ?? '', previous: previous ?? '' };
       const prepared = {
         nodes: windowNodes(start, [...input, ...output]),
