@@ -210,6 +210,55 @@ test('an answer that was kept by a worker which died in the next instant is not 
   expect(await read(text, id)).toEqual(done);
 });
 
+test.for(['messages', 'native'])(
+  'a conversation goes on in the background, on a %s channel: it has the turn when that has ended, and is held until then',
+  async (model) => {
+    const text = await openWithWorker();
+    const begun = await shownBy(
+      await text.fetch('/v1/conversations', {
+        body: { items: [{ role: 'user', content: 'what was before' }] },
+      }),
+    );
+    const gate = createGate();
+    simulator.script({ gate: gate.opened });
+    const conversation = begun.id;
+    const made = await inBackground(text, { model, input: 'the first question', conversation });
+    expect(made).toMatchObject({ status: 'queued', conversation: { id: conversation } });
+    await simulator.nextRequest();
+    for (const background of [true, false]) {
+      const locked = await post(text, { conversation, background });
+      expect(locked.status).toBe(400);
+      expect(await shownBy(locked)).toMatchObject({ error: { code: 'conversation_locked' } });
+    }
+    gate.open();
+    expect(await completed(text, made.id)).toMatchObject({ conversation: { id: conversation }, store: true });
+    expect(lastSent()).toContain('what was before');
+    const { data } = await shownBy(await text.fetch(`/v1/conversations/${conversation}/items?order=asc`));
+    const roles = Array.isArray(data) ? data.map(({ role }) => role) : [];
+    expect(roles).toEqual(['user', 'user', 'assistant']);
+    // It is in the chain of whoever continues the response, too.
+    await post(text, { previous_response_id: made.id, input: 'the second question' });
+    for (const words of ['what was before', 'the first question', 'the second question'])
+      expect(lastSent()).toContain(words);
+  },
+);
+
+test('a cancelled response adds nothing to its conversation and gives it up', async () => {
+  const text = await openWithWorker();
+  const { id: conversation } = await shownBy(await text.fetch('/v1/conversations', { body: {} }));
+  simulator.script('/v1/messages', { gate: new Promise(() => undefined) });
+  const { id } = await inBackground(text, { conversation });
+  await simulator.nextRequest();
+  await text.fetch(`/v1/responses/${id}/cancel`, { method: 'POST' });
+  const next = await waitFor(async () => {
+    const reply = await post(text, { conversation });
+    return reply.ok && reply;
+  });
+  expect(await shownBy(next)).toMatchObject({ status: 'completed' });
+  const { data } = await shownBy(await text.fetch(`/v1/conversations/${conversation}/items`));
+  expect(data).toHaveLength(2);
+});
+
 test('where nothing is stored for a key, a background response is refused', async () => {
   const text = await open('conversations: { neverKept: { keys: [key_one] } }');
   const reply = await post(text, { background: true });

@@ -13,7 +13,12 @@ channels:
   chat: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [chat] }
   responses: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [responses] }
   local: { provider: vllm, baseUrl: "${first}/v1", apiKey: k, speaks: [messages] }
+conversations: { neverKept: { keys: [key_never], models: [unkept-*] } }
 models:
+  unkept-to-chat: { kind: text, routes: [{ channel: chat }] }
+  unkept-to-responses: { kind: text, routes: [{ channel: responses }] }
+  unkept-to-local: { kind: text, routes: [{ channel: local }] }
+  unkept-native: { kind: text, routes: [{ channel: chat, priority: 0 }, { channel: one, priority: 1 }] }
   claude-first: { kind: text, routes: [{ channel: one }] }
   claude-second: { kind: text, routes: [{ channel: two }] }
   claude-both: { kind: text, routes: [{ channel: one, priority: 0 }, { channel: two, priority: 1 }] }
@@ -57,18 +62,16 @@ const refusal = (type: string, errorCode: string) => ({
   error: { type, details: { error_code: errorCode } },
 });
 
-test.for([
-  ['to-chat', '/v1/messages'],
-  ['to-responses', '/v1/messages'],
-  ['to-local', '/v1/messages'],
-  ['to-chat', COUNT],
-  ['to-responses', COUNT],
-  ['to-local', COUNT],
-] as const)(
-  '%s, %s: a thread is refused on every turn, before any request upstream',
+test.for(
+  ['unkept-to-chat', 'unkept-to-responses', 'unkept-to-local', 'unkept-native', 'to-chat'].flatMap(
+    (model) => [[model, '/v1/messages'] as const, [model, COUNT] as const],
+  ),
+)(
+  '%s, %s: where nothing is kept a thread is refused on every turn, before any request upstream',
   async ([model, path]) => {
+    const identity = model === 'to-chat' ? { keyId: 'key_never' } : {};
     for (const turn of [{ thread: { type: 'create' } }, goOn('msg_1')]) {
-      const { status, json } = await send({ model, ...turn }, { path });
+      const { status, json } = await send({ model, ...turn }, { path, identity });
       expect(status).toBe(400);
       expect(json).toMatchObject(refusal('invalid_request_error', 'thread_unsupported_request'));
     }
@@ -76,10 +79,11 @@ test.for([
   },
 );
 
-test('a thread goes to a route that can hold it, also behind better ones that cannot', async () => {
-  const { status, channel } = await send({ model: 'claude-mixed', thread: { type: 'create' } });
-  expect({ status, channel }).toEqual({ status: 200, channel: 'two' });
-  expect((await send({ model: 'claude-mixed' })).channel).toBe('chat');
+test('a thread goes where the same request without one goes', async () => {
+  for (const turn of [{}, { thread: { type: 'create' } }]) {
+    const { status, channel } = await send({ model: 'claude-mixed', ...turn });
+    expect({ status, channel }).toEqual({ status: 200, channel: 'chat' });
+  }
 });
 
 test('a thread is continued at the channel that holds it, with its conversation', async () => {

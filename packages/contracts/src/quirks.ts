@@ -33,7 +33,7 @@ export const Quirks = z.strictObject({
   /** Chat: whether neighbouring messages of one role must be merged. */
   mergeMessages: z.boolean().default(false),
 
-  /** Messages: whether message threads are held. A server that ignores `thread` would answer a continued turn without its conversation. */
+  /** Messages: whether the channel keeps message threads itself. Others get the whole conversation instead of a thread's turn. */
   messageThreads: z.boolean().default(false),
 
   /** Responses: whether `background: true` is done by the server itself. Elsewhere the gateway's text worker does it. */

@@ -3,10 +3,14 @@ import type { Identity } from '@gateway/contracts/identity';
 import { fitsPattern } from '@gateway/contracts/model-pattern';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { ConversationRules } from '@gateway/upstream/configuration/configuration';
+import { conversationNotFound } from '../conversations/conversation-errors.ts';
+import { type ConversationHead, keptConversations } from '../conversations/kept-conversations.ts';
 import type { StoredItem, StoredRecord } from '../stored/conversations/conversation-store.ts';
 import type { FoundOrigin, IdOrigin } from '../stored/id-origins.ts';
 import { originIn } from '../stored/kept-response.ts';
 import type { NamedId } from '../stored/named-ids.ts';
+import type { JsonObject } from '../wire/json-object.ts';
+import { spaceOf } from './conversation-space.ts';
 import { previousNotFound } from './not-found.ts';
 import type { TextServices } from './text-call.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
@@ -24,6 +28,8 @@ export interface History {
   /** Whose its response will be, and whose is what it names. */
   readonly owner: string;
   readonly previous: PreviousResponse | null;
+  /** The conversation that it goes on from, where that is kept here. */
+  readonly conversation: ConversationHead | null;
   /** Items that it names, by their ids. */
   readonly items: ReadonlyMap<string, StoredItem>;
   /** Where what it names was made, in the order of `ids`. */
@@ -32,7 +38,7 @@ export interface History {
   readonly holder: string | null;
   /** Whether all that must be known is kept here, so that any channel can be sent the whole conversation. */
   readonly isWhole: boolean;
-  /** The items that led to the response which it continues, and its output. @throws {GatewayError} where they are gone */
+  /** The items that led to the response which it continues, and its output; or those of its conversation. @throws {GatewayError} where they are gone */
   window(): Promise<readonly StoredItem[]>;
 }
 
@@ -46,6 +52,7 @@ type OpenCall = {
 const NO_ITEMS: ReadonlyMap<string, StoredItem> = new Map();
 const NOTHING_NAMED = {
   previous: null,
+  conversation: null,
   items: NO_ITEMS,
   origins: [],
   holder: null,
@@ -69,13 +76,16 @@ export async function findHistory(call: OpenCall): Promise<History> {
   if (ids.length === 0) return { ...NOTHING_NAMED, storing, owner };
   const named = call.endpoint.protocol === 'responses' ? ids : [];
   const previousId = named.find(isPrevious)?.id;
+  const conversationId = named.find(({ kind }) => kind === 'conversation')?.id;
   const itemIds = named.flatMap(({ kind, id, need }) => (kind === 'item' && need !== 'none' ? [id] : []));
-  const [found, items, origins] = await Promise.all([
+  const [found, conversation, items, origins] = await Promise.all([
     previousId === undefined ? null : findResponse(services, owners, previousId, rules),
+    conversationId === undefined ? null : findConversation(call, conversationId, rules),
     findItems(services, owners, itemIds),
     services.origins.find(ids, identity.keyId),
   ]);
   if (found !== null) checkPrevious(found.previous, rules);
+  if (conversation !== null) checkConversation(conversation, rules);
   const required = named
     .map((id, index) => ({ id, origin: origins[index] }))
     .filter(({ id }) => id.need === 'required' && (id.kind === 'response' || id.kind === 'item'));
@@ -86,8 +96,9 @@ export async function findHistory(call: OpenCall): Promise<History> {
   let window: Promise<readonly StoredItem[]> | null = null;
   return {
     storing,
-    owner: found?.owner ?? owner,
+    owner: found?.owner ?? conversation?.owner ?? owner,
     previous: found?.previous ?? null,
+    conversation,
     items,
     origins,
     holder: channels.every((channel) => channel === holder) ? holder : null,
@@ -96,12 +107,14 @@ export async function findHistory(call: OpenCall): Promise<History> {
         need !== 'required' ||
         (path[0] === 'previous_response_id'
           ? found !== null && canBeSent(found.previous)
-          : kind === 'item' && items.has(id)),
+          : kind === 'conversation'
+            ? conversation !== null
+            : kind === 'item' && items.has(id)),
     ),
     window: () => {
-      if (found === null) return Promise.resolve([]);
-      window ??= readWindow(services, found.owner, found.previous.id);
-      return window;
+      if (found !== null) window ??= readWindow(services, found.owner, found.previous.id);
+      else if (conversation !== null) window ??= readConversation(services, conversation);
+      return window ?? Promise.resolve([]);
     },
   };
 }
@@ -187,16 +200,58 @@ function checkPrevious(
   }
 }
 
+async function findConversation(
+  { services, identity }: OpenCall,
+  id: string,
+  rules: ConversationRules,
+): Promise<ConversationHead | null> {
+  const space = spaceOf(identity, null, rules);
+  return space && keptConversations(services.conversations, space).head(id);
+}
+
+function checkConversation({ id, bytes }: ConversationHead, { maxChainBytes }: ConversationRules): void {
+  if (bytes <= maxChainBytes) return;
+  throw new GatewayError('context_length_exceeded', {
+    path: ['conversation'],
+    message: `Conversation '${id}' has ${bytes} bytes; at most ${maxChainBytes} are sent to a model. Delete items, or begin a new one.`,
+  });
+}
+
+async function readConversation(
+  { conversations }: TextServices,
+  { owner, id }: ConversationHead,
+): Promise<readonly StoredItem[]> {
+  const found = await conversations.read(
+    { owner, kind: 'conversation', id },
+    { retentionMs: null, items: 'window' },
+  );
+  if (found === null) throw conversationNotFound(id, ['conversation']);
+  return found.items;
+}
+
 /** Whether a channel is sent the ids of what it has, as the caller sent them. Any other one is sent the whole conversation. */
 export const knowsNamed = (
   { request, history }: { readonly request: TextRequest; readonly history: History },
   { channel, protocol, route }: Candidate,
 ): boolean =>
   history.holder === null
-    ? !request.ids.some(isStateful)
+    ? !namesKept({ request, history })
     : protocol === 'responses' &&
       channel.name === history.holder &&
       (route.quirks.storedResponses || !history.isWhole);
+
+/** What a response says of the conversation that it belongs to. */
+export const conversationOf = ({ conversation }: History): JsonObject =>
+  conversation === null ? {} : { conversation: { id: conversation.id } };
+
+/** Whether a request goes on from something that a channel may not know. */
+export const namesKept = ({
+  request,
+  history,
+}: {
+  readonly request: TextRequest;
+  readonly history: History;
+}): boolean => history.conversation !== null || request.ids.some(isStateful);
 
 /** What a request cannot be answered without, and only who keeps it knows. */
 export const isStateful = ({ need, kind }: NamedId): boolean =>

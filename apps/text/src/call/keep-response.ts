@@ -1,10 +1,13 @@
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { Dropped } from '../conversation/losses.ts';
+import type { NewItem } from '../stored/conversations/window-nodes.ts';
 import type { ProviderId } from '../stored/id-origins.ts';
 import { dataOf, inputItems, outputItems } from '../stored/kept-response.ts';
 import { receivedIds } from '../stored/received-ids.ts';
 import { type JsonObject, textAt } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
+import { addToConversation } from './add-to-conversation.ts';
+import { conversationOf } from './history.ts';
 import type { TextCall } from './text-call.ts';
 
 /** What a response says differently to its caller than its provider did; null where nothing. */
@@ -37,8 +40,9 @@ export async function keepResponse(
 ): Promise<Amendment> {
   const { services, history, identity, request, context, endpoint } = call;
   const isProviders = protocol === 'responses';
-  const previous = isProviders && request.rewritten !== null ? history.previous?.id : undefined;
-  const amended = previous === undefined ? null : { previous_response_id: previous };
+  const input = () => inputItems(parseBody(request.bytes.toString()), history.items);
+  const output = () => outputItems(response, channel.name);
+  const amended = await belonging(call, isProviders, response, () => [...input(), ...output()]);
   const origin = { keyId: identity.keyId, channel: channel.name, model, requestedModel };
   const isWanted = history.storing === 'kept' && response.store !== false;
   const ids = isProviders
@@ -59,8 +63,9 @@ export async function keepResponse(
       kind: 'response',
       id,
       ...(history.previous !== null && { previous: history.previous.id }),
-      input: inputItems(parseBody(request.bytes.toString()), history.items),
-      output: outputItems(response, channel.name),
+      ...(history.conversation !== null && { after: history.conversation }),
+      input: input(),
+      output: output(),
       data: dataOf({ ...response, ...amended }, { ...origin, isProviders }),
       retentionMs: rules.retentionMs,
       maxBytes: rules.maxBytesPerKey,
@@ -71,6 +76,31 @@ export async function keepResponse(
   if (result === 'stored') return amended;
   context.line.responseKept = false;
   return { ...amended, store: false };
+}
+
+/** What a response says of that which it continues: a provider that got all of it in the request does not know. */
+export const continuation = ({ request, history }: Pick<TextCall, 'request' | 'history'>): Amendment =>
+  request.rewritten === null || (history.previous === null && history.conversation === null)
+    ? null
+    : {
+        ...(history.previous !== null && { previous_response_id: history.previous.id }),
+        ...conversationOf(history),
+      };
+
+const ADDED = new Set<unknown>(['completed', 'incomplete']);
+
+/** Adds a response to its conversation. Gives what it says of that; a conversation that does not have it is not its own. */
+async function belonging(
+  call: TextCall,
+  isProviders: boolean,
+  { status }: JsonObject,
+  items: () => readonly NewItem[],
+): Promise<Amendment> {
+  const { conversation } = call.history;
+  const told = isProviders ? continuation(call) : null;
+  if (conversation === null) return told;
+  const isAdded = await addToConversation(call, conversation.id, ADDED.has(status) ? items() : null);
+  return isAdded || !ADDED.has(status) ? told : { ...told, conversation: null };
 }
 
 /** Without Redis the answer still goes out. Resolves to whether the ids can be found again. */

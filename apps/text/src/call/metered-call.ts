@@ -112,7 +112,7 @@ const inputOf = (call: TextCall): Usage =>
 
 /** The bytes of a request with those of the conversation that it continues. */
 export const inputLengthOf = ({ request, history }: TextCall): number =>
-  request.bytes.length + (history.previous?.bytes ?? 0);
+  request.inputLength + (history.previous?.bytes ?? history.conversation?.bytes ?? 0);
 
 function outcomeOf({ context, response }: TextCall, thrown: unknown): UsageOutcome {
   if (context.signal.reason instanceof CallerLeft) return 'left';

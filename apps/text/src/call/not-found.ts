@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { IdKind } from '../stored/id-origins.ts';
 import type { NamedId } from '../stored/named-ids.ts';
+import { threadNotFound } from './thread-errors.ts';
 
 /** As the providers write it. */
 const NOUNS: Readonly<Record<IdKind, string>> = {
@@ -16,12 +17,7 @@ const NOUNS: Readonly<Record<IdKind, string>> = {
 export function notFound({ kind, id, path }: NamedId): GatewayError {
   if (path[0] === 'previous_response_id') return previousNotFound(id, path);
   const message = `${NOUNS[kind]} with id '${id}' not found.`;
-  if (path[0] === 'thread') {
-    return new GatewayError('thread_not_found', {
-      path: [...path],
-      message: `${message} It may have expired: send the whole conversation with \`thread: {"type": "create"}\`.`,
-    });
-  }
+  if (path[0] === 'thread') return threadNotFound(id);
   return new GatewayError('object_not_found', { path: kind === 'item' ? ['input'] : [...path], message });
 }
 

@@ -25,7 +25,6 @@ export async function openCall(
   const protocols = [endpoint.protocol, ...endpoint.translatedTo];
   const model = modelFor(services.upstream, { name: request.model, protocols, identity });
   const history = await findHistory({ services, endpoint, identity, request });
-  const reservation = null;
   return {
     services,
     endpoint,
@@ -36,14 +35,17 @@ export async function openCall(
     request,
     model,
     history,
-    reservation,
+    reservation: null,
+    thread: null,
+    conversationLock: null,
     startedAt,
   };
 }
 
 /** Channels for a call; one that names what an earlier reply brought goes where that is known. */
 export function candidatesFor(call: TextCall): readonly Candidate[] {
-  const { services, endpoint, request, model } = call;
+  const { services, endpoint, request, model, thread } = call;
   const candidates = chooseCandidates(services.upstream, model, endpoint, request.builtInTools);
-  return pinCandidates(call, candidates);
+  const pinned = pinCandidates(call, candidates);
+  return thread === null ? pinned : thread.ordered(pinned);
 }

@@ -1,8 +1,7 @@
-import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
-import type { FoundOrigin, IdOrigin } from '../stored/id-origins.ts';
+import type { FoundOrigin, IdKind, IdOrigin } from '../stored/id-origins.ts';
 import type { NamedId } from '../stored/named-ids.ts';
-import { type History, isStateful, knowsNamed } from './history.ts';
+import { type History, isStateful, knowsNamed, namesKept } from './history.ts';
 import { notFound } from './not-found.ts';
 import type { TextCall } from './text-call.ts';
 
@@ -14,24 +13,23 @@ import type { TextCall } from './text-call.ts';
  * @throws {GatewayError} for an id that is another key's, and for one that must be known and is not: the two look the same
  */
 export function pinCandidates(
-  { request, endpoint, history }: Pick<TextCall, 'endpoint' | 'request' | 'history'>,
+  call: Pick<TextCall, 'endpoint' | 'request' | 'history'>,
   candidates: readonly Candidate[],
 ): readonly Candidate[] {
+  const { request, endpoint, history } = call;
   const { ids, thread } = request;
   const own = candidates.filter(
     ({ protocol, route }) =>
       protocol === endpoint.protocol && (thread === null || route.quirks.messageThreads),
   );
-  if (thread !== null && own.length === 0) throw threadUnsupported();
+  // A turn whose thread is not kept here: only a channel that keeps threads may have it.
+  const unknown = ids.find(({ path }) => path[0] === 'thread');
+  if (unknown !== undefined && own.length === 0) throw notFound(unknown);
   const usable = thread === null ? candidates : own;
   // What has to be translated knows nothing of providers' ids, and says so itself; what is kept here is the exception.
-  if (
-    ids.length === 0 ||
-    (own.length === 0 && ids.every(({ kind }) => kind !== 'response' && kind !== 'item'))
-  )
-    return usable;
+  if (ids.length === 0 || (own.length === 0 && !ids.some(({ kind }) => KEPT_KINDS.has(kind)))) return usable;
   checkNamed(history, ids);
-  if (history.isWhole && ids.some(isStateful)) return heldFirst(usable, request, history);
+  if (history.isWhole && namesKept(call)) return heldFirst(usable, request, history);
 
   const known = ids.flatMap((named, index) => {
     const origin = history.origins[index];
@@ -54,6 +52,9 @@ export function pinCandidates(
   return sameModel.length > 0 ? sameModel : pinned;
 }
 
+/** What the gateway may keep itself, so that a channel that knows nothing of it can serve. */
+const KEPT_KINDS: ReadonlySet<IdKind> = new Set(['response', 'item', 'conversation']);
+
 /** A provider that has what a request names is sent the ids; any other channel gets the whole conversation. */
 function heldFirst(
   usable: readonly Candidate[],
@@ -73,15 +74,9 @@ function checkNamed(history: History, ids: readonly NamedId[]): void {
   }
 }
 
-const isKept = ({ previous, items }: History, { kind, id }: NamedId): boolean =>
-  (kind === 'response' && previous?.id === id) || (kind === 'item' && items.has(id));
+const isKept = ({ previous, conversation, items }: History, { kind, id }: NamedId): boolean =>
+  (kind === 'response' && previous?.id === id) ||
+  (kind === 'conversation' && conversation?.id === id) ||
+  (kind === 'item' && items.has(id));
 
 const isKnown = (origin: FoundOrigin | undefined): origin is IdOrigin => typeof origin === 'object';
-
-/** A conversation that only the provider holds cannot be translated, and a turn without it would be answered wrongly. */
-export const threadUnsupported = (): GatewayError =>
-  new GatewayError('thread_unsupported_request', {
-    path: ['thread'],
-    message:
-      'Message threads are not available for this model. Send the whole conversation without `thread`.',
-  });

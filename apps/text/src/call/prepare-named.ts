@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
-import { isStateful, knowsNamed } from './history.ts';
+import { knowsNamed, namesKept } from './history.ts';
 import type { PreparedAttempt } from './prepared-attempt.ts';
 import type { TextCall } from './text-call.ts';
 import { wholeCall } from './whole-conversation.ts';
@@ -26,7 +26,7 @@ export function prepareNamed(
     );
   if (!knowsNamed(call, candidate)) return prepareWhole();
   const prepared = prepare(call, candidate);
-  const mayBeForgotten = call.history.isWhole && call.request.ids.some(isStateful);
+  const mayBeForgotten = call.history.isWhole && namesKept(call);
   if (prepared instanceof GatewayError || !mayBeForgotten) return prepared;
   const { retry } = prepared;
   return {

@@ -15,6 +15,8 @@ import type { TextEndpoint } from './text-endpoint.ts';
  */
 export interface TextRequest {
   readonly bytes: Buffer;
+  /** In bytes; of a message thread the whole, although its provider may get a turn only. */
+  readonly inputLength: number;
   readonly content: RequestContent;
   /**
    * Null for what is sent as it came. Else all that led to it stands in the place of what it names, but for what another
@@ -50,11 +52,11 @@ export async function readTextRequest(
     maxBytes: maxBodyBytes,
     maxDepth: maxJsonDepth,
   });
-  return textRequestOf(endpoint, bytes, value);
+  return describeRequest(endpoint, bytes, value);
 }
 
-/** The same of bytes that have been parsed. @throws {GatewayError} for what the endpoint does not take */
-export function textRequestOf(
+/** What stands in a body. @throws {GatewayError} for one that is not what the endpoint takes */
+export function describeRequest(
   { schema, protocol }: TextEndpoint,
   bytes: Buffer,
   value: unknown,
@@ -64,6 +66,7 @@ export function textRequestOf(
   const bound = body.max_output_tokens ?? body.max_completion_tokens ?? body.max_tokens;
   return {
     bytes,
+    inputLength: bytes.length,
     content: new BodyContent(bytes, value),
     rewritten: null,
     model: body.model,

@@ -24,7 +24,9 @@ export async function wholeCall(call: TextCall, { channel, protocol }: Candidate
   const take = () => {
     const body = request.content.take();
     if (!isJsonObject(body)) return body;
-    const { previous_response_id: _, input, ...rest } = body;
+    const { previous_response_id: _, conversation, input, ...others } = body;
+    const rest =
+      history.conversation === null && conversation !== undefined ? { ...others, conversation } : others;
     const own =
       typeof input === 'string' ? [{ role: 'user', content: input }] : Array.isArray(input) ? input : [];
     const items = [

@@ -7,6 +7,13 @@ import {
   createDeleteHandler,
   createReadHandler,
 } from './background/background-response.ts';
+import {
+  createConversation,
+  deleteConversation,
+  readConversation,
+  updateConversation,
+} from './conversations/conversation-handlers.ts';
+import { addItems, deleteItem, listItems, readItem } from './conversations/item-handlers.ts';
 import { createCountHandler } from './counting/count.ts';
 import { MESSAGES_COUNT, RESPONSES_COUNT } from './counting/count-endpoint.ts';
 import { createGenerateHandler } from './generate.ts';
@@ -42,6 +49,14 @@ export function createTextService({ service, acceptance, ...services }: TextAppO
         { method: 'GET', subpath: '/input_items' },
         services,
       ),
+      'POST /v1/conversations': createConversation(services),
+      'GET /v1/conversations/{id}': readConversation(services),
+      'POST /v1/conversations/{id}': updateConversation(services),
+      'DELETE /v1/conversations/{id}': deleteConversation(services),
+      'POST /v1/conversations/{id}/items': addItems(services),
+      'GET /v1/conversations/{id}/items': listItems(services),
+      'GET /v1/conversations/{id}/items/{item_id}': readItem(services),
+      'DELETE /v1/conversations/{id}/items/{item_id}': deleteItem(services),
       'POST /v1/messages': createGenerateHandler(MESSAGES, services),
       'POST /v1/messages/count_tokens': createCountHandler(MESSAGES_COUNT, services),
       'POST /v1/responses/input_tokens': createCountHandler(RESPONSES_COUNT, services),

@@ -1,11 +1,13 @@
 import type { RequestHandler } from 'express';
 import { attemptCandidates } from '../call/attempt-candidates.ts';
 import { sayUnkept } from '../call/keep-response.ts';
+import { lockConversation } from '../call/lock-conversation.ts';
 import { reserve, settle } from '../call/metered-call.ts';
 import { candidatesFor, openCall } from '../call/open-call.ts';
-import type { TextServices } from '../call/text-call.ts';
+import type { TextCall, TextServices } from '../call/text-call.ts';
 import type { TextEndpoint } from '../call/text-endpoint.ts';
 import { checkWholeReply } from '../passthrough/relay-json.ts';
+import { openThread } from '../threads/open-thread.ts';
 import {
   type Acceptance,
   acceptResponse,
@@ -22,17 +24,29 @@ export function createGenerateHandler(
 ): RequestHandler {
   return async (message, response) => {
     const opened = await openCall(endpoint, services, message, response);
-    const suitable = candidatesFor(opened);
-    if (opened.request.background && acceptance !== undefined && !isDoneByProvider(suitable))
-      return acceptResponse(opened, suitable, acceptance);
-    // Another provider would keep the caller waiting.
-    const candidates = opened.request.background ? suitable.filter(doesBackground) : suitable;
-    if (opened.history.storing === 'refused') sayUnkept(opened);
-    const reservation = await reserve(opened);
-    const call = { ...opened, reservation };
-    const check = call.request.streamed ? {} : { checkOutput: checkWholeReply };
-    const outcome = await attemptCandidates(call, { candidates, prepare: prepareFor(call), ...check });
-    void settle(call, reservation, outcome);
-    if (outcome.thrown !== undefined) throw outcome.thrown;
+    if (opened.request.background && acceptance !== undefined) {
+      const candidates = candidatesFor(opened);
+      if (!isDoneByProvider(opened, candidates)) return acceptResponse(opened, candidates, acceptance);
+    }
+    const held = await lockConversation(await openThread(opened, 'generating'));
+    try {
+      await generate(held);
+    } finally {
+      await held.thread?.end();
+      await held.conversationLock?.release().catch(() => undefined);
+    }
   };
+}
+
+async function generate(opened: TextCall): Promise<void> {
+  const suitable = candidatesFor(opened);
+  // Another provider would keep the caller waiting.
+  const candidates = opened.request.background ? suitable.filter(doesBackground) : suitable;
+  if (opened.history.storing === 'refused') sayUnkept(opened);
+  const reservation = await reserve(opened);
+  const call = { ...opened, reservation };
+  const check = call.request.streamed ? {} : { checkOutput: checkWholeReply };
+  const outcome = await attemptCandidates(call, { candidates, prepare: prepareFor(call), ...check });
+  void settle(call, reservation, outcome);
+  if (outcome.thrown !== undefined) throw outcome.thrown;
 }

@@ -5,7 +5,7 @@ import type { RequestContext } from '@gateway/service-kit/request-context';
 import { findResponse, ownersOf } from '../call/history.ts';
 import type { TextServices } from '../call/text-call.ts';
 import { replyFrames } from '../protocols/responses/reply-frames.ts';
-import type { StoredRecord } from '../stored/conversations/conversation-store.ts';
+import type { StoredRecord, WindowEnd } from '../stored/conversations/conversation-store.ts';
 import {
   dataOf,
   originIn,
@@ -63,12 +63,19 @@ export async function removeKept(services: TextServices, kept: KeptResponse): Pr
   await Promise.all(ids.map((id) => services.origins.forget(id).catch(() => undefined)));
 }
 
+/** How a response was made that was kept before. */
+export interface Made {
+  readonly origin: ResponseOrigin;
+  /** The kept items that its input follows, beside those of an earlier response. */
+  readonly after: WindowEnd | null;
+}
+
 /** Keeps how a response has ended that was under way when it was kept. Resolves to whether it could. */
 export async function completeKept(
   services: TextServices,
   kept: KeptResponse,
   shown: JsonObject,
-  origin: ResponseOrigin = originIn(kept.record.data),
+  { origin, after }: Made = { origin: originIn(kept.record.data), after: null },
 ): Promise<boolean> {
   const { owner, id, record } = kept;
   const { retentionMs, maxBytesPerKey } = services.upstream.configuration.conversations;
@@ -77,6 +84,7 @@ export async function completeKept(
     kind: 'response',
     id,
     ...(record.previous !== null && { previous: record.previous }),
+    ...(after !== null && { after }),
     expects: record.head,
     input: await itemsOf(services, kept, 'input'),
     output: outputItems(shown, origin.channel),

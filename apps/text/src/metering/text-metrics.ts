@@ -8,6 +8,8 @@ import type { Usage } from '../wire/usage.ts';
 export interface TextMetrics {
   tokens(channel: string, usage: Usage): void;
   firstByte(channel: string, durationMs: number): void;
+  /** A turn of a message thread that the gateway keeps, and whether it can be gone on from. */
+  threadTurn(turn: 'create' | 'continue', result: 'kept' | 'not_kept'): void;
   /** Members of requests that the upstream's protocol does not have. */
   losses(caller: TextProtocol, target: TextProtocol, count: number): void;
   /** Responses that were to be kept, by what became of it. */
@@ -40,6 +42,12 @@ export function createTextMetrics({ registry }: Pick<Metrics, 'registry'>): Text
     labelNames: ['caller', 'target'],
     registers,
   });
+  const threadTurns = new Counter({
+    name: 'gateway_thread_turns_total',
+    help: 'Answered turns of message threads, by whether the thread can be continued from them',
+    labelNames: ['turn', 'result'],
+    registers,
+  });
   const kept = new Counter({
     name: 'gateway_conversation_writes_total',
     help: 'Responses, messages and conversations that were to be kept, by what became of it: stored, full, failed and so on',
@@ -63,6 +71,7 @@ export function createTextMetrics({ registry }: Pick<Metrics, 'registry'>): Text
       };
       for (const [kind, count] of Object.entries(kinds)) if (count > 0) tokens.inc({ channel, kind }, count);
     },
+    threadTurn: (turn, result) => threadTurns.inc({ turn, result }),
     losses: (caller, target, count) => losses.inc({ caller, target }, count),
     firstByte: (channel, durationMs) => firstByte.observe({ channel }, durationMs / 1000),
   };

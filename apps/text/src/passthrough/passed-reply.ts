@@ -1,13 +1,14 @@
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/reply';
 import { isPending } from '../background/ending.ts';
-import { type Amendment, keepResponse, rememberIds } from '../call/keep-response.ts';
+import { type Amendment, continuation, keepResponse, rememberIds } from '../call/keep-response.ts';
 import { inputLengthOf, keepPending } from '../call/metered-call.ts';
 import { type Consumed, guessedUsage, NOTHING_KNOWN, reportedUsage } from '../call/outcome.ts';
 import type { TextCall } from '../call/text-call.ts';
 import type { TextEndpoint } from '../call/text-endpoint.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { estimatedUsage } from '../metering/consumption.ts';
+import { recordedMessage } from '../protocols/messages/message-recorder.ts';
 import type { ProviderId } from '../stored/id-origins.ts';
 import { bringsIds, type Kept, receivedIds, replyWithin } from '../stored/received-ids.ts';
 import { type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
@@ -49,7 +50,7 @@ export function keepWholeReply(
   const ids = () => receivedIds(endpoint.protocol, whole, keptOf(call));
   const keeping = keepsResponses(endpoint)
     ? keepResponse(call, reply.candidate, parsed())
-    : remember(call, reply, ids())?.then(() => null);
+    : keepMessage(call, reply, parsed, remember(call, reply, ids()));
   const id = textAt(whole, 'id');
   return isUnderWay(endpoint, whole) && id !== null
     ? keepPending(call, reply, id).then((pending) => {
@@ -57,6 +58,19 @@ export function keepWholeReply(
         return keeping ?? null;
       })
     : keeping;
+}
+
+/** Of a thread's turn the whole message is kept, beside the ids of the reply. */
+function keepMessage(
+  { thread }: TextCall,
+  { candidate }: Reply,
+  parsed: () => JsonObject,
+  remembering: Promise<boolean> | undefined,
+): Promise<null> | undefined {
+  const keeping = thread?.keep(recordedMessage(parsed()), candidate);
+  return keeping === undefined
+    ? remembering?.then(() => null)
+    : Promise.all([remembering, keeping]).then(() => null);
 }
 
 /** The same for a stream, of which only the id is known yet. */
@@ -77,7 +91,7 @@ const EARLY_EVENTS = ['"response.created"', '"response.in_progress"', '"response
 
 /** The same for an event. Gives what the caller gets in its place; null: the event itself. */
 export function keepEvent(call: TextCall, reply: Reply, frame: Frame): string | Promise<string> | null {
-  const { endpoint, request, history } = call;
+  const { endpoint } = call;
   const { protocol } = endpoint;
   if (!keepsResponses(endpoint)) {
     const within = replyWithin(protocol, frame);
@@ -85,14 +99,14 @@ export function keepEvent(call: TextCall, reply: Reply, frame: Frame): string | 
     return null;
   }
   const isLast = bringsIds(protocol, frame);
-  const previous = request.rewritten === null ? undefined : history.previous?.id;
-  if (!isLast && (previous === undefined || !EARLY_EVENTS.some((type) => frame.includes(type)))) return null;
+  const continued = continuation(call);
+  if (!isLast && (continued === null || !EARLY_EVENTS.some((type) => frame.includes(type)))) return null;
   const event = eventIn(frame);
   const response = event && objectAt(event, 'response');
   if (event === null || response === null) return null;
   const amended = (amendment: Amendment) =>
     namedFrame({ ...event, type: textAt(event, 'type') ?? '', response: { ...response, ...amendment } });
-  if (!isLast) return amended({ previous_response_id: previous });
+  if (!isLast) return amended(continued);
   const { bytes, start, end } = frame;
   return keepResponse(call, reply.candidate, response).then((amendment) =>
     amendment === null ? bytes.toString('utf8', start, end) : amended(amendment),

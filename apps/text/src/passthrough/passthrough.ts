@@ -11,6 +11,7 @@ import { isStrict, queryOf } from '../call/request-head.ts';
 import type { TextCall } from '../call/text-call.ts';
 import { refuseLosses } from '../conversation/losses.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
+import { threadStream } from '../threads/thread-stream.ts';
 import { streamHeaders, upstreamRequestHeaders } from './headers.ts';
 import { ownBody } from './own-body.ts';
 import {
@@ -31,22 +32,24 @@ export const preparePassthrough = (
   asks = asksForUsage(call, candidate),
 ): PreparedAttempt | GatewayError =>
   unlessRefused(() => {
-    const { endpoint, message, request } = call;
-    const { body, dropped } = ownBody(call, candidate, asks ? usageQuestion(request) : null);
+    const { endpoint, message, thread } = call;
+    const isThreaded = thread?.isKeptBy(candidate) ?? false;
+    const sent = thread !== null && isThreaded ? { ...call, request: thread.sent } : call;
+    const { body, dropped } = ownBody(sent, candidate, asks ? usageQuestion(sent.request) : null);
     if (isStrict(message)) refuseLosses(dropped);
     return {
       request: {
         operation: endpoint.operation,
         method: 'POST',
         query: queryOf(message),
-        headers: upstreamRequestHeaders(endpoint, message),
+        headers: upstreamRequestHeaders(endpoint, message, thread !== null && !isThreaded),
         body,
       },
       retry: (refusal) =>
         asks && refusesUsageQuestion(refusal) ? preparePassthrough(call, candidate, false) : null,
       receive: (reply) => {
         reportDropped(call, endpoint.protocol, dropped);
-        return isEventStream(reply.headers) ? passStream(call, reply) : passWhole(call, reply);
+        return isEventStream(reply.headers) ? passStream(sent, reply) : passWhole(sent, reply);
       },
     };
   });
@@ -80,6 +83,7 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
   const { endpoint, request, response, context, services } = call;
   const reader = PROTOCOLS[endpoint.protocol].createStreamReader({ hidesUsage: !showsUsage(request) });
   const onFrame = (frame: Frame) => keepEvent(call, reply, frame);
+  const stream = passedStream({ reader, requestId: context.requestId, onFrame });
   let firstByteMs: number | null = null;
   let consumed = NOTHING_KNOWN;
   const thrown = await failureOf(
@@ -87,7 +91,7 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
       reply,
       response,
       context,
-      stream: passedStream({ reader, requestId: context.requestId, onFrame }),
+      stream: threadStream(call, reply, stream),
       status: reply.status,
       headers: streamHeaders(reply, context),
       keepAliveMs: services.keepAliveMs,

@@ -67,7 +67,7 @@ export function inputItems(body: unknown, referred: ReadonlyMap<string, StoredIt
 }
 
 /** An item of an input as a list shows it: with a type and an id, and content in parts. */
-export function shownItem({ id, json }: StoredItem): JsonObject {
+export function shownItem({ id, json }: Pick<StoredItem, 'id' | 'json'>): JsonObject {
   const parsed = parseBody(json);
   const item = isObject(parsed) ? parsed : {};
   const type = item.type ?? 'message';
@@ -79,7 +79,7 @@ export function shownItem({ id, json }: StoredItem): JsonObject {
           {
             type: isAnswer ? 'output_text' : 'input_text',
             text: item.content,
-            ...(isAnswer && { annotations: [] }),
+            ...(isAnswer && { annotations: [], logprobs: [] }),
           },
         ]
       : item.content;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { boundedJson } from '@gateway/contracts/json-depth';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
@@ -24,8 +23,11 @@ import { StreamCollector } from '../conversion/collect-stream.ts';
 import { type TranslatedReply, translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator, streamReply } from '../conversion/translate-stream.ts';
 import { estimatedUsage } from '../metering/consumption.ts';
+import { recordedMessage } from '../protocols/messages/message-recorder.ts';
 import { MAX_PAUSES, pausedContent } from '../protocols/messages/paused-turn.ts';
+import { messageIn, threadStream } from '../threads/thread-stream.ts';
 import type { JsonObject } from '../wire/json-object.ts';
+import { newId } from '../wire/new-id.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import type { Usage } from '../wire/usage.ts';
@@ -71,7 +73,7 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
       reply,
       response,
       context,
-      stream,
+      stream: threadStream(call, reply, stream),
       headers: streamHead(head),
       keepAliveMs: services.keepAliveMs,
       onFirstByte: () => {
@@ -95,6 +97,7 @@ async function relayAsStream(answer: Answer): Promise<ReplyOutcome> {
   const frames = streamReply(plan, body, contextFor(answer));
   const consumed = consumedByWhole(answer, translateReply(plan, body, contextFor(answer)));
   const text = frames.join('');
+  await call.thread?.keep(messageIn(text), reply.candidate);
   const kept = keepsResponse(call) ? await keepLastFrame(text, keeping(answer)) : text;
   call.response.writeHead(200, streamHead(head));
   const firstByteMs = logFirstByte(call, reply);
@@ -106,6 +109,7 @@ async function relayWhole(answer: Answer, translating: Promise<TranslatedReply>)
   const { call, reply, head } = answer;
   const translated = await translating;
   const consumed = consumedByWhole(answer, translated);
+  await call.thread?.keep(recordedMessage({ ...translated.body }), reply.candidate);
   const amendment = keepsResponse(call) ? await keeping(answer)({ ...translated.body }) : null;
   const unkept = amendment?.store === false ? UNKEPT_HEADER : {};
   const body = Buffer.from(JSON.stringify({ ...translated.body, ...amendment }));
@@ -186,7 +190,7 @@ export const replyContextOf = (
   requestId: string,
 ): ReplyContext => ({
   requestId,
-  mintId: (prefix) => prefix + randomUUID().replaceAll('-', ''),
+  mintId: newId,
   nowSeconds: () => Math.floor(Date.now() / MS_PER_SECOND),
   tokens,
   cleanText: (text) => cleanMessage(text, candidate),

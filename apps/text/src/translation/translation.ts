@@ -2,6 +2,7 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
 import { reportDropped } from '../call/call-log.ts';
+import { conversationOf } from '../call/history.ts';
 import { NEVER_KEPT } from '../call/keep-response.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
 import { isStrict } from '../call/request-head.ts';
@@ -54,7 +55,11 @@ function translate(
   const { plan, dropped, body: written } = translateRequest({ caller, body, target, tokens });
   const unstored = history.storing === 'refused' ? [NEVER_KEPT] : [];
   if (isStrict(message)) refuseLosses(isJsonObject(body) && body.store ? [...dropped, ...unstored] : dropped);
-  const echo = { store: history.storing === 'kept', previous_response_id: history.previous?.id ?? null };
+  const echo = {
+    store: history.storing === 'kept',
+    previous_response_id: history.previous?.id ?? null,
+    ...conversationOf(history),
+  };
   return {
     plan: caller === 'responses' ? { ...plan, echo: { ...plan.echo, ...echo } } : plan,
     dropped: [...dropped, ...unstored],

@@ -5,10 +5,12 @@ import type { Candidate } from '@gateway/upstream/catalog';
 import { type BackgroundResponses, unavailable } from '../../background/background-responses.ts';
 import type { EventFeed } from '../../background/event-feed.ts';
 import { followResponse } from '../../background/follow-response.ts';
+import { conversationOf } from '../../call/history.ts';
 import { UNKEPT_HEADER } from '../../call/keep-response.ts';
+import { lockConversation } from '../../call/lock-conversation.ts';
 import { reserveForJob } from '../../call/metered-call.ts';
 import type { TextCall } from '../../call/text-call.ts';
-import { textRequestOf } from '../../call/text-request.ts';
+import { describeRequest } from '../../call/text-request.ts';
 import { queuedResponse } from '../../protocols/responses/response-object.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { isJsonObject } from '../../wire/raw-json.ts';
@@ -28,9 +30,9 @@ export interface Acceptance {
 export const doesBackground = ({ protocol, route }: Candidate): boolean =>
   protocol === 'responses' && route.quirks.backgroundResponses;
 
-/** The best candidate decides. */
-export const isDoneByProvider = ([best]: readonly Candidate[]): boolean =>
-  best === undefined || doesBackground(best);
+/** The best candidate decides. A conversation that is kept here is held until the response has ended: by a worker. */
+export const isDoneByProvider = ({ history }: TextCall, [best]: readonly Candidate[]): boolean =>
+  best === undefined || (doesBackground(best) && history.conversation === null);
 
 /**
  * Accepts a response that a worker generates, and answers at once: with the queued response, or with its events as they
@@ -51,13 +53,17 @@ export async function acceptResponse(
   const { background: _, ...body } = parsed;
   const text = JSON.stringify({ ...body, stream: true });
   await refuseUnservable(call, text, candidates);
+  await checkUnlocked(call);
   await queue.ensureRoom('text.response');
 
   const owner = await reserveForJob(call);
   const jobId = owner.metering?.subject.id ?? '';
   const id = responseIdOf(jobId);
   const createdAt = Math.floor(services.now() / 1000);
-  const queued = queuedResponse({ id, createdAt, model: request.model, request: parsed });
+  const queued = {
+    ...queuedResponse({ id, createdAt, model: request.model, request: parsed }),
+    ...conversationOf(call.history),
+  };
   const accepted = await store(call, { responses, queue }, { id, text, body: parsed, queued, owner });
 
   Object.assign(context.line, { responseId: id, jobId, usagePending: true });
@@ -80,7 +86,7 @@ async function refuseUnservable(
   text: string,
   candidates: readonly Candidate[],
 ): Promise<void> {
-  const request = textRequestOf(call.endpoint, Buffer.from(text), JSON.parse(text));
+  const request = describeRequest(call.endpoint, Buffer.from(text), JSON.parse(text));
   const prepare = prepareFor({ ...call, request });
   let refusal: GatewayError | null = null;
   for (const candidate of candidates) {
@@ -89,6 +95,12 @@ async function refuseUnservable(
     refusal ??= prepared;
   }
   if (refusal !== null) throw refusal;
+}
+
+/** The worker takes the conversation when it begins. @throws {GatewayError} `conversation_locked` where somebody has it now */
+async function checkUnlocked(call: TextCall): Promise<void> {
+  const { conversationLock } = await lockConversation(call);
+  await conversationLock?.release().catch(() => undefined);
 }
 
 interface NewJob {

@@ -11,6 +11,7 @@ import type { TextServices } from '../../call/text-call.ts';
 import { consumptionOf, costOf } from '../../metering/consumption.ts';
 import { encodeOpenAiError } from '../../protocols/responses/errors.ts';
 import { readUsageAtTier } from '../../protocols/responses/usage.ts';
+import type { WindowEnd } from '../../stored/conversations/conversation-store.ts';
 import { originIn, type ResponseOrigin } from '../../stored/kept-response.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { NO_USAGE } from '../../wire/usage.ts';
@@ -32,6 +33,8 @@ interface Completion {
   readonly usage: UsageResult;
   readonly headers: Ending['headers'];
   readonly origin: ResponseOrigin;
+  /** The conversation that it went on from. */
+  readonly after: WindowEnd | null;
 }
 
 /**
@@ -40,10 +43,10 @@ interface Completion {
  */
 export async function completeBackground(
   { services, responses }: BackgroundAccess,
-  { id, accepted, end, usage, headers, origin }: Completion,
+  { id, accepted, end, usage, headers, origin, after }: Completion,
 ): Promise<void> {
   const { status, event } = end;
-  const isKept = await keepEnd(services, accepted, { ...end.response, id }, origin);
+  const isKept = await keepEnd(services, accepted, { ...end.response, id }, { origin, after });
   const response = isKept ? end.response : { ...end.response, store: false };
   const isOurs = await responses.end(id, {
     status,

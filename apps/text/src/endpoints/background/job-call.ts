@@ -2,9 +2,10 @@ import type { TextResponseInput } from '@gateway/contracts/jobs';
 import { openContext } from '@gateway/service-kit/request-context';
 import { modelFor } from '@gateway/upstream/model-for';
 import { findHistory } from '../../call/history.ts';
+import { lockConversation } from '../../call/lock-conversation.ts';
 import type { TextCall, TextServices } from '../../call/text-call.ts';
 import { RESPONSES as endpoint } from '../../call/text-endpoint.ts';
-import { textRequestOf } from '../../call/text-request.ts';
+import { describeRequest } from '../../call/text-request.ts';
 import type { MemoryExchange } from './memory-exchange.ts';
 
 interface JobExchange {
@@ -16,17 +17,20 @@ interface JobExchange {
 /** Requests of jobs end with their jobs. */
 const NO_DEADLINE = new AbortController().signal;
 
-/** A job's request on its way: checked again, because the configuration may have changed since it was accepted. */
+/**
+ * A job's request on its way: checked again, because the configuration may have changed since it was accepted. It has the
+ * conversation that it goes on from, if any, until that is released.
+ */
 export async function openJobCall(
   { body, identity, model: name }: TextResponseInput,
   { services, exchange, requestId }: JobExchange,
 ): Promise<TextCall> {
   const { message, response } = exchange;
-  const request = textRequestOf(endpoint, Buffer.from(body), JSON.parse(body));
+  const request = describeRequest(endpoint, Buffer.from(body), JSON.parse(body));
   const protocols = [endpoint.protocol, ...endpoint.translatedTo];
   const model = modelFor(services.upstream, { name, protocols, identity });
   const history = await findHistory({ services, endpoint, identity, request });
-  return {
+  const call = await lockConversation({
     services,
     endpoint,
     identity,
@@ -35,9 +39,12 @@ export async function openJobCall(
     response,
     request,
     model,
-    // Kept under the id that the gateway gave it, by the job itself.
-    history: { ...history, storing: 'unwanted' },
+    history,
     reservation: null,
+    thread: null,
+    conversationLock: null,
     startedAt: performance.now(),
-  };
+  });
+  // Kept under the id that the gateway gave it, by the job itself.
+  return { ...call, history: { ...call.history, storing: 'unwanted' } };
 }

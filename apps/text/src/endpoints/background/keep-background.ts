@@ -1,8 +1,8 @@
 import type { BackgroundResponse } from '../../background/background-responses.ts';
 import type { TextCall, TextServices } from '../../call/text-call.ts';
-import { dataOf, inputItems, type ResponseOrigin } from '../../stored/kept-response.ts';
+import { dataOf, inputItems } from '../../stored/kept-response.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
-import { completeKept, findOwned } from '../kept-response.ts';
+import { completeKept, findOwned, type Made } from '../kept-response.ts';
 
 /**
  * Keeps a background response when it is accepted: its input can be listed, and who continues it too early is told so.
@@ -41,13 +41,13 @@ export async function keepEnd(
   services: TextServices,
   { owner, isKept }: Pick<BackgroundResponse, 'owner' | 'isKept'>,
   response: JsonObject & { readonly id: string },
-  origin?: ResponseOrigin,
+  made?: Made,
 ): Promise<boolean> {
   if (!isKept) return false;
   const { id } = response;
   const kept = await findOwned(services, owner, id).catch(() => null);
   if (kept === null) return false;
-  if (await completeKept(services, kept, response, origin).catch(() => false)) return true;
+  if (await completeKept(services, kept, response, made).catch(() => false)) return true;
   await services.conversations.remove({ owner, kind: 'response', id }).catch(() => undefined);
   return false;
 }

@@ -34,14 +34,7 @@ const LAST_EVENTS: ReadonlyMap<string, BackgroundStatus> = new Map([
   ['response.failed', 'failed'],
 ]);
 /** What the gateway has promised of the response, whatever the provider calls it. */
-const KEPT_MEMBERS = [
-  'id',
-  'created_at',
-  'background',
-  'store',
-  'previous_response_id',
-  'conversation',
-] as const;
+const KEPT_MEMBERS = ['id', 'created_at', 'background', 'store', 'previous_response_id'] as const;
 
 /**
  * Reads the events of a generated response to their end and keeps them on the way. The last one is returned instead, so

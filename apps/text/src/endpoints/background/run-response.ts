@@ -33,15 +33,17 @@ export const runResponse = (access: BackgroundAccess): JobAct<'text.response'> =
       headers: input.headers,
     });
     signal.addEventListener('abort', exchange.leave, { once: true });
+    let call: TextCall | null = null;
     try {
-      const call = await openJobCall(input, { services: access.services, exchange, requestId });
+      call = await openJobCall(input, { services: access.services, exchange, requestId });
       const generated = await generate(access, call, { id, exchange, signal });
       const { accepted, usage, thrown, origin } = generated;
       consumed(usage);
       if (thrown !== undefined) throw thrown;
       const { end, headers } = await generated.recording;
       if (end === null) throw call.context.failure ?? withoutEnd();
-      await completeBackground(access, { id, accepted, end, usage, headers, origin });
+      const after = call.history.conversation;
+      await completeBackground(access, { id, accepted, end, usage, headers, origin, after });
       if (end.status === 'failed') throw call.context.failure ?? withoutEnd();
       return outputOf(end.status, usage);
     } catch (thrown) {
@@ -51,6 +53,7 @@ export const runResponse = (access: BackgroundAccess): JobAct<'text.response'> =
     } finally {
       signal.removeEventListener('abort', exchange.leave);
       exchange.leave();
+      await call?.conversationLock?.release().catch(() => undefined);
     }
   },
   recover: async (_input, { jobId, consumed }) => {

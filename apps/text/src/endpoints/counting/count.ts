@@ -2,18 +2,19 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { RequestHandler } from 'express';
 import { attemptCandidates } from '../../call/attempt-candidates.ts';
-import { isStateful } from '../../call/history.ts';
+import { namesKept } from '../../call/history.ts';
 import { candidatesFor, openCall } from '../../call/open-call.ts';
-import { threadUnsupported } from '../../call/pin-candidates.ts';
 import { prepareNamed } from '../../call/prepare-named.ts';
 import { textProtocolOf } from '../../call/target-of.ts';
 import type { TextCall, TextServices } from '../../call/text-call.ts';
+import { threadUnsupported } from '../../call/thread-errors.ts';
 import { wholeCall } from '../../call/whole-conversation.ts';
 import { refuseParameter } from '../../conversation/losses.ts';
 import { PROTOCOLS } from '../../conversion/protocols.ts';
 import { preparePassthrough } from '../../passthrough/passthrough.ts';
 import { checkWholeReply } from '../../passthrough/relay-json.ts';
 import type { NamedId } from '../../stored/named-ids.ts';
+import { openThread } from '../../threads/open-thread.ts';
 import { effectiveBody } from '../../translation/effective-body.ts';
 import { COUNT_OPERATIONS, type CountEndpoint } from './count-endpoint.ts';
 import { prepareCountTranslation } from './count-translation.ts';
@@ -28,7 +29,7 @@ const ESTIMATED_HEADER = 'x-gateway-estimated';
  */
 export function createCountHandler(count: CountEndpoint, services: TextServices): RequestHandler {
   return async (message, response) => {
-    const call = await openCall(count.endpoint, services, message, response);
+    const call = await openThread(await openCall(count.endpoint, services, message, response), 'counting');
     const usable = candidatesFor(call);
     const candidates = usable.filter(isFirstChoice).filter(canCount);
     if (candidates.length === 0) return estimate(call, usable, count);
@@ -58,7 +59,7 @@ const isUnknownPath = (error: unknown): boolean =>
 async function estimate(call: TextCall, [candidate]: readonly Candidate[], { replyBody }: CountEndpoint) {
   const { endpoint, services, context, response, history } = call;
   const unseen = history.isWhole ? undefined : call.request.ids.find(({ need }) => need === 'required');
-  const isNamed = unseen === undefined && candidate !== undefined && call.request.ids.some(isStateful);
+  const isNamed = unseen === undefined && candidate !== undefined && namesKept(call);
   const { request } = isNamed ? await wholeCall(call, candidate) : call;
   const body = effectiveBody(endpoint.protocol, request.content.take());
   if (unseen !== undefined) refuseUnseen(unseen);

@@ -1,0 +1,9 @@
+/** What one caller may have. */
+export interface ConversationSpace {
+  /** Whose its new records are. */
+  readonly owner: string;
+  /** Whose records it may see. */
+  readonly owners: readonly string[];
+  /** What an owner may have in all, in bytes; 0: there is no bound. */
+  readonly maxBytes: number;
+}
