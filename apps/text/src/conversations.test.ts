@@ -438,6 +438,29 @@ test.for(MODELS)('%s: the whole conversation is counted', async (model) => {
   expect(await count({ previous_response_id: id })).toBeGreaterThan((await count({})) + 8);
 });
 
+test('what a server that stores nothing says of storing is not what its caller is told', async () => {
+  const id = 'resp_of_a_server';
+  const json = { id, object: 'response', status: 'completed', store: false, output: [] };
+  second.script('/v1/responses', { json });
+  const made = Object(await (await send({ model: 'forgetful', input: 'hi' })).json());
+  expect(made).toEqual({ ...json, store: true });
+  expect(await (await get(id)).json()).toEqual(made);
+  second.script('/v1/responses', { json: { ...json, id: 'resp_unwanted', store: true } });
+  const unwanted = await send({ model: 'forgetful', input: 'hi', store: false });
+  expect(Object(await unwanted.json()).store).toBe(true);
+  expect((await get('resp_unwanted')).status).toBe(404);
+  const deleted = await texts[0].fetch(`/v1/responses/${id}`, { method: 'DELETE' });
+  expect(deleted.status).toBe(200);
+  expect(second.requests.map(({ method }) => method)).toEqual(['POST', 'POST']);
+});
+
+test('a provider that stores responses and did not store this one is believed', async () => {
+  const json = { id: 'resp_z', object: 'response', status: 'completed', store: false, output: [] };
+  first.script('/v1/responses', { json });
+  expect(await (await send({ model: 'responses', input: 'hi' })).json()).toEqual(json);
+  expect((await get('resp_z')).status).toBe(404);
+});
+
 test('a failed response is not continued, and nothing is promised of it', async () => {
   const events = await collectSse(
     await send({ model: 'chat', input: '[[simulate cut-after=2]] tell me a long story', stream: true }),

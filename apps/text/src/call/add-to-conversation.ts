@@ -27,6 +27,7 @@ export async function addToConversation(
       () => false,
     );
     context.line.conversationKept = isAdded;
+    services.metrics.kept(isAdded ? 'stored' : 'failed');
   }
   await conversationLock?.release().catch(() => undefined);
   return isAdded;

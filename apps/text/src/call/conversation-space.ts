@@ -16,5 +16,10 @@ export function spaceOf(
     (model !== null && models.some((pattern) => fitsPattern(pattern, model)));
   if (isNever) return null;
   const owners = ownersOf(identity, rules);
-  return { owner: owners[0] ?? identity.keyId, owners, maxBytes: rules.maxBytesPerKey };
+  return {
+    owner: owners[0] ?? identity.keyId,
+    owners,
+    maxBytes: rules.maxBytesPerKey,
+    maxConversationBytes: rules.maxChainBytes,
+  };
 }

@@ -35,22 +35,30 @@ export const sayUnkept = ({ response }: Pick<TextCall, 'response'>): unknown =>
  */
 export async function keepResponse(
   call: TextCall,
-  { channel, model, requestedModel, protocol }: Candidate,
+  candidate: Candidate,
   response: JsonObject,
 ): Promise<Amendment> {
+  const { channel, model, requestedModel, protocol } = candidate;
   const { services, history, identity, request, context, endpoint } = call;
-  const isProviders = protocol === 'responses';
+  const isProviders = storesResponses(candidate);
   const input = () => inputItems(parseBody(request.bytes.toString()), history.items);
   const output = () => outputItems(response, channel.name);
-  const amended = await belonging(call, isProviders, response, () => [...input(), ...output()]);
+  // A server that stores nothing itself may say so, and need not.
+  const isDenied = response.store === false && isProviders;
+  const amended = amendment({
+    ...(await belonging(call, candidate, response, () => [...input(), ...output()])),
+    ...(response.store === false && !isProviders && history.storing === 'kept' && { store: true }),
+  });
   const origin = { keyId: identity.keyId, channel: channel.name, model, requestedModel };
-  const isWanted = history.storing === 'kept' && response.store !== false;
-  const ids = isProviders
-    ? receivedIds(endpoint.protocol, response, { responses: isWanted, messages: false })
-    : [];
+  const isWanted = history.storing === 'kept' && !isDenied;
+  const ids =
+    protocol === 'responses'
+      ? receivedIds(endpoint.protocol, response, { responses: isWanted && isProviders, messages: false })
+      : [];
   if (!isWanted || !history.isWhole || response.status === 'failed') {
     const isKnown = await rememberIds(call, ids, origin);
-    const isUntrue = response.store !== false && !(isWanted && isProviders && isKnown);
+    const isSaid = history.storing !== 'unwanted' && !isDenied;
+    const isUntrue = isSaid && !(isWanted && isProviders && isKnown);
     return isUntrue ? { ...amended, store: false } : amended;
   }
   const id = textAt(response, 'id');
@@ -92,16 +100,22 @@ const ADDED = new Set<unknown>(['completed', 'incomplete']);
 /** Adds a response to its conversation. Gives what it says of that; a conversation that does not have it is not its own. */
 async function belonging(
   call: TextCall,
-  isProviders: boolean,
+  { protocol }: Candidate,
   { status }: JsonObject,
   items: () => readonly NewItem[],
 ): Promise<Amendment> {
   const { conversation } = call.history;
-  const told = isProviders ? continuation(call) : null;
+  const told = protocol === 'responses' ? continuation(call) : null;
   if (conversation === null) return told;
   const isAdded = await addToConversation(call, conversation.id, ADDED.has(status) ? items() : null);
   return isAdded || !ADDED.has(status) ? told : { ...told, conversation: null };
 }
+
+const amendment = (members: JsonObject): Amendment => (Object.keys(members).length === 0 ? null : members);
+
+/** Whether a candidate's provider stores its responses under the ids that callers get. */
+export const storesResponses = ({ protocol, route }: Candidate): boolean =>
+  protocol === 'responses' && route.quirks.storedResponses;
 
 /** Without Redis the answer still goes out. Resolves to whether the ids can be found again. */
 export async function rememberIds(

@@ -33,3 +33,10 @@ export function notWritten(cause: unknown): never {
     cause,
   });
 }
+
+/** @param sizes how long it would be, and how long it may be */
+export const conversationTooLong = (sizes: string): GatewayError =>
+  new GatewayError('context_length_exceeded', {
+    path: ['items'],
+    message: `The conversation would have ${sizes} are kept. Delete items, or begin a new one.`,
+  });

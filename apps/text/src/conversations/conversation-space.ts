@@ -6,4 +6,6 @@ export interface ConversationSpace {
   readonly owners: readonly string[];
   /** What an owner may have in all, in bytes; 0: there is no bound. */
   readonly maxBytes: number;
+  /** What one conversation may have, in bytes: a request is made of the whole of it. */
+  readonly maxConversationBytes: number;
 }

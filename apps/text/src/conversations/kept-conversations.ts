@@ -14,6 +14,7 @@ import {
   conversationLocked,
   conversationNotFound,
   conversationsFull,
+  conversationTooLong,
   itemNotFound,
   notWritten,
 } from './conversation-errors.ts';
@@ -70,10 +71,12 @@ const MS_PER_SECOND = 1000;
 /** Reading and writing again takes milliseconds. */
 const [CHANGE_LEASE_MS, CHANGE_RETRY_MS, MAX_CHANGE_TRIES] = [10_000, 20, 100];
 const MAX_ID_CHARACTERS = 512;
+/** As many items as some thousand responses bring. */
+const MAX_ITEMS = 20_000;
 
 export const keptConversations = (
   store: ConversationStore,
-  { owner: newOwner, owners, maxBytes }: ConversationSpace,
+  { owner: newOwner, owners, maxBytes, maxConversationBytes }: ConversationSpace,
 ): KeptConversations => {
   const read = async (id: string, withItems: boolean) => {
     if (!isId(id)) return null;
@@ -122,12 +125,14 @@ export const keptConversations = (
   const goOn = async (id: string, items: readonly ConversationItem[], changed: Partial<ConversationData>) => {
     const { owner, record, ...before } = await found(id, false);
     const data = { ...before.data, ...changed };
+    checkSize(record, items, maxConversationBytes);
     await put({ owner, id, after: record, expects: record.head, input: items }, data);
     return { id, ...data };
   };
 
   return {
     create: async (items, metadata) => {
+      checkSize(NO_ITEMS, items, maxConversationBytes);
       const id = newId('conv_');
       const data = { createdAt: Math.floor(Date.now() / MS_PER_SECOND), metadata };
       await put({ owner: newOwner, id, input: items }, data);
@@ -173,6 +178,18 @@ export const keptConversations = (
     },
   };
 };
+
+const NO_ITEMS: WindowEnd = { head: '', items: 0, bytes: 0 };
+
+/** Whatever is done with a conversation reads all of it. */
+function checkSize(before: WindowEnd, added: readonly ConversationItem[], maxBytes: number): void {
+  const count = before.items + added.length;
+  const bytes = added.reduce((sum, { json }) => sum + Buffer.byteLength(json), before.bytes);
+  if (added.length > 0 && (count > MAX_ITEMS || bytes > maxBytes))
+    throw conversationTooLong(
+      `${count} items of ${bytes} bytes; at most ${MAX_ITEMS} items of ${maxBytes} bytes`,
+    );
+}
 
 const endOf = ({ head, items, bytes }: WindowEnd): WindowEnd => ({ head, items, bytes });
 

@@ -1,7 +1,14 @@
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/reply';
 import { isPending } from '../background/ending.ts';
-import { type Amendment, continuation, keepResponse, rememberIds } from '../call/keep-response.ts';
+
+import {
+  type Amendment,
+  continuation,
+  keepResponse,
+  rememberIds,
+  storesResponses,
+} from '../call/keep-response.ts';
 import { inputLengthOf, keepPending } from '../call/metered-call.ts';
 import { type Consumed, guessedUsage, NOTHING_KNOWN, reportedUsage } from '../call/outcome.ts';
 import type { TextCall } from '../call/text-call.ts';
@@ -47,7 +54,7 @@ export function keepWholeReply(
 ): Promise<Amendment> | undefined {
   const { endpoint, context } = call;
   if (whole.status === 'failed') context.failure ??= failureReported('failed');
-  const ids = () => receivedIds(endpoint.protocol, whole, keptOf(call));
+  const ids = () => receivedIds(endpoint.protocol, whole, keptOf(call, reply));
   const keeping = keepsResponses(endpoint)
     ? keepResponse(call, reply.candidate, parsed())
     : keepMessage(call, reply, parsed, remember(call, reply, ids()));
@@ -80,7 +87,7 @@ export function keepStreamId(
   id: string,
   onPending: (consumed: Consumed) => void,
 ): Promise<unknown> | undefined {
-  const remembering = remember(call, reply, receivedIds(call.endpoint.protocol, { id }, keptOf(call)));
+  const remembering = remember(call, reply, receivedIds(call.endpoint.protocol, { id }, keptOf(call, reply)));
   return call.request.background
     ? Promise.all([remembering, keepPending(call, reply, id).then(onPending)])
     : remembering;
@@ -95,7 +102,7 @@ export function keepEvent(call: TextCall, reply: Reply, frame: Frame): string | 
   const { protocol } = endpoint;
   if (!keepsResponses(endpoint)) {
     const within = replyWithin(protocol, frame);
-    if (within !== null) void remember(call, reply, receivedIds(protocol, within, keptOf(call)));
+    if (within !== null) void remember(call, reply, receivedIds(protocol, within, keptOf(call, reply)));
     return null;
   }
   const isLast = bringsIds(protocol, frame);
@@ -132,8 +139,8 @@ export function consumedByStream(
   return guessedUsage(estimatedUsage(usage, { inputLength: inputLengthOf(call), outputLength }));
 }
 
-const keptOf = ({ request, history }: TextCall): Kept => ({
-  responses: history.storing === 'kept',
+const keptOf = ({ request, history }: TextCall, { candidate }: Reply): Kept => ({
+  responses: history.storing === 'kept' && storesResponses(candidate),
   messages: request.keepsMessage,
 });
 

@@ -7,7 +7,7 @@ import { IdOrigin } from './id-origins.ts';
 
 /** Where a kept response was made. */
 export const ResponseOrigin = IdOrigin.extend({
-  /** Its channel speaks Responses, so that its provider gave it the id. */
+  /** Its provider stores it too, under the same id. */
   isProviders: z.boolean(),
 });
 export type ResponseOrigin = z.infer<typeof ResponseOrigin>;

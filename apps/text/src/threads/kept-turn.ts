@@ -3,6 +3,7 @@ import type { Candidate } from '@gateway/upstream/catalog';
 import type { TextRequest } from '../call/text-request.ts';
 import type { ThreadTurn } from '../call/thread-turn.ts';
 import type { RecordedMessage } from '../protocols/messages/message-recorder.ts';
+import type { PutResult } from '../stored/conversations/conversation-store.ts';
 import type { NewTurn, ThreadRecords } from './thread-records.ts';
 
 interface KeptTurnOptions {
@@ -16,7 +17,8 @@ interface KeptTurnOptions {
   readonly messages: readonly unknown[];
   readonly sent: TextRequest;
   readonly line: RequestContext['line'];
-  readonly count: (result: 'kept' | 'not_kept') => void;
+  /** Gets what became of the record; null: there was nothing to keep. */
+  readonly count: (result: PutResult | 'failed' | null) => void;
 }
 
 export class KeptTurn implements ThreadTurn {
@@ -45,9 +47,9 @@ export class KeptTurn implements ThreadTurn {
     const { channel, model } = candidate;
     const keeper = this.isKeptBy(candidate) ? { channel: channel.name, model } : null;
     const turn = message && { previous, messages, reply: message, thread: { ...kept, keeper } };
-    const result = turn && (await records.put(turn).catch(() => null));
+    const result = turn && (await records.put(turn).catch(() => 'failed' as const));
     line.threadKept = result === 'stored';
-    count(result === 'stored' ? 'kept' : 'not_kept');
+    count(result);
   }
 
   async end(): Promise<void> {

@@ -89,7 +89,13 @@ async function opened(
     messages: Array.isArray(body.messages) ? body.messages : [],
     sent: { ...request, inputLength: whole.inputLength },
     line: context.line,
-    count: (result) => services.metrics.threadTurn(previous === null ? 'create' : 'continue', result),
+    count: (result) => {
+      if (result !== null) services.metrics.kept(result);
+      services.metrics.threadTurn(
+        previous === null ? 'create' : 'continue',
+        result === 'stored' ? 'kept' : 'not_kept',
+      );
+    },
   });
   return { ...made, thread: turn };
 }

@@ -15,7 +15,7 @@ channels:
   messages: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [messages] }
   chat: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [chat] }
   reserve: { provider: simulator, baseUrl: "${second}", apiKey: k, speaks: [chat] }
-conversations: { neverKept: { keys: [key_never], models: [secret] }, sharingTeams: [sharing] }
+conversations: { neverKept: { keys: [key_never], models: [secret] }, sharingTeams: [sharing], maxChainBytes: 100000 }
 models:
   secret: { kind: text, routes: [{ channel: chat }] }
   to-native: { kind: text, routes: [{ channel: native }] }
@@ -250,6 +250,19 @@ test('nothing is added of a model of which nothing is stored, and a key of which
   expect(none.status).toBe(400);
   expect(await none.json()).toMatchObject({ error: { message: 'Conversations are not kept for your key.' } });
   expect(await rolesOf(id)).toEqual([]);
+});
+
+test('a conversation that would become too long for any request is refused, and stays as it was', async () => {
+  const { id } = await client.conversations.create({ items: [said('x'.repeat(60_000))] });
+  const add = client.conversations.items.create(id, { items: [said('x'.repeat(60_000))] });
+  await expect(add).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded', param: 'items' });
+  const told = await client.responses.create({
+    model: 'to-chat',
+    input: 'x'.repeat(60_000),
+    conversation: id,
+  });
+  expect(told.conversation).toBeNull();
+  expect(await rolesOf(id)).toEqual(['user']);
 });
 
 test('a team that shares goes on with the same conversation', async () => {
