@@ -438,6 +438,35 @@ test.for(MODELS)('%s: the whole conversation is counted', async (model) => {
   expect(await count({ previous_response_id: id })).toBeGreaterThan((await count({})) + 8);
 });
 
+test('sealed reasoning returns to its maker, and is left out and named elsewhere', async () => {
+  const reasoning = { reasoning: { effort: 'low' }, include: ['reasoning.encrypted_content'] };
+  const made = await create({ model: 'responses', input: 'one', ...reasoning });
+  const [thought] = Object(made.output);
+  expect(thought).toMatchObject({ type: 'reasoning', encrypted_content: expect.any(String) });
+  for (const model of ['other', 'messages', 'chat']) {
+    const reply = await send({ model, input: 'two', previous_response_id: made.id });
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('x-gateway-dropped')).toContain('input[1]');
+    expect(String(second.requests.at(-1)?.body)).not.toContain(thought.encrypted_content);
+    const next = Object(await reply.json());
+    await create({ model: 'responses', input: 'three', previous_response_id: next.id });
+    expect(String(first.requests.at(-1)?.body)).toContain(thought.encrypted_content);
+  }
+});
+
+test.for(MODELS)('%s: a stored response is replayed as a stream, from any event on', async (model) => {
+  const { id } = await create({ model });
+  const replay = async (query: string) =>
+    collectSse(await texts[1].fetch(`/v1/responses/${id}?stream=true${query}`));
+  const events = await replay('');
+  expect(events[0]?.event).toBe('response.created');
+  expect(events.findLast(({ event }) => event === 'response.completed')).toBeDefined();
+  const numbers = (await replay('&starting_after=2')).flatMap(
+    ({ json }) => Object(json).sequence_number ?? [],
+  );
+  expect(numbers[0]).toBe(3);
+});
+
 test('what a server that stores nothing says of storing is not what its caller is told', async () => {
   const id = 'resp_of_a_server';
   const json = { id, object: 'response', status: 'completed', store: false, output: [] };

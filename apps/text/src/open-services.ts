@@ -14,6 +14,8 @@ import { createIdOrigins } from './stored/id-origins.ts';
 import { createPendingResponses } from './stored/pending-responses.ts';
 import { createOpaqueTokens } from './wire/opaque-token.ts';
 
+const SWEEP_INTERVAL_MS = 60_000;
+
 /** What the service and its worker generate answers with; the process's life closes it. */
 export async function openTextServices(
   started: Started<SharedSettings>,
@@ -43,6 +45,7 @@ export async function openTextServices(
   });
   life.own(
     startSweeping({
+      intervalMs: SWEEP_INTERVAL_MS,
       conversations,
       onSwept: metrics.swept,
       onProblem: (reason) => logger.warn({ reason }, 'expired conversations cannot be removed'),

@@ -130,6 +130,29 @@ test('a caller who sends the whole conversation each time has it kept once', asy
   expect(await store.usedBytes('key_one')).toBe(0);
 });
 
+test('a chain of 200 turns costs 200 times what one costs, in bytes and in commands', async () => {
+  const calls = async () => {
+    const stats = await redis.info('commandstats');
+    return [...stats.matchAll(/cmdstat_(?:h|z)\w+:calls=(\d+)/g)].reduce(
+      (sum, [, count]) => sum + Number(count),
+      0,
+    );
+  };
+  const turn = (number: number) =>
+    record(`r${1000 + number}`, number === 0 ? {} : { previous: `r${999 + number}` });
+  const costs: { bytes: number; commands: number }[] = [];
+  let [bytes, commands] = [0, await calls()];
+  for (let number = 0; number < 200; number += 1) {
+    await store.read(key(`r${999 + number}`), { retentionMs: 60_000 });
+    expect(await store.put(turn(number))).toBe('stored');
+    const [usedBytes, used] = [await store.usedBytes('key_one'), await calls()];
+    costs.push({ bytes: usedBytes - bytes, commands: used - commands });
+    [bytes, commands] = [usedBytes, used];
+  }
+  expect(costs[199]).toEqual(costs[2]);
+  expect(await contents('r1199', 'window')).toHaveLength(400);
+});
+
 test('a large part is kept once outside of Redis, whoever refers to it, and goes with the last of them', async () => {
   const picture = said(LARGE);
   await store.put(record('r1', { input: [picture] }));

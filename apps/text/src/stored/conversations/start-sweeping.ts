@@ -1,16 +1,15 @@
 import type { ConversationStore } from './conversation-store.ts';
 
-const INTERVAL_MS = 60_000;
-
 interface SweepOptions {
+  readonly intervalMs: number;
   readonly conversations: Pick<ConversationStore, 'sweep'>;
   readonly onSwept: (count: number) => void;
   /** Called once per outage of Redis or of the files, with its reason. */
   readonly onProblem: (reason: string) => void;
 }
 
-/** Removes what has expired, every minute. Several processes may do so at once. */
-export function startSweeping({ conversations, onSwept, onProblem }: SweepOptions): {
+/** Removes what has expired, again and again. Several processes may do so at once. */
+export function startSweeping({ intervalMs, conversations, onSwept, onProblem }: SweepOptions): {
   close(): Promise<void>;
 } {
   let sweep: Promise<void> | null = null;
@@ -31,7 +30,7 @@ export function startSweeping({ conversations, onSwept, onProblem }: SweepOption
       .finally(() => {
         sweep = null;
       });
-  }, INTERVAL_MS).unref();
+  }, intervalMs).unref();
   return {
     close: async () => {
       clearInterval(timer);
