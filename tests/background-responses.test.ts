@@ -127,6 +127,24 @@ describe.for(WAYS)('processes: $mode', ({ mode, worker, service }) => {
     expect(gateway.simulator.requests).toHaveLength(1);
   });
 
+  test('Redis is restarted while it is generated: nothing is lost, and its stream goes on', async () => {
+    const gate = createGate();
+    gateway.simulator.script('/v1/messages', { stallAfter: 4, resume: gate.opened });
+    const events: Event[] = [];
+    let redis: { readonly pid: number | undefined } | null = null;
+    for await (const event of await stream()) {
+      events.push(event);
+      if (event.type !== 'response.output_text.delta' || redis !== null) continue;
+      redis = gateway.stack.process('redis');
+      const { pid } = redis;
+      gateway.stack.process('redis').kill('SIGKILL');
+      await waitFor(() => gateway.stack.process('redis').pid !== pid);
+      gate.open();
+    }
+    expect(events.at(-1)?.type).toBe('response.completed');
+    expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, index) => index));
+  });
+
   test(
     'a worker is killed: what it had begun fails and says why, what it had not is generated',
     async () => {

@@ -1,3 +1,4 @@
+import { oncePerOutage } from '@gateway/jobs/once-per-outage';
 import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
@@ -13,7 +14,7 @@ export async function openTextService(started: Started<TextSettings>): Promise<S
   const { config, life, logger } = started;
   const access = await openModelAccess(started);
   const { queue } = await openJobQueue(started, access, ['text.response']);
-  const onError = (error: unknown) => logger.warn({ err: error }, 'the events of background responses');
+  const onError = oncePerOutage((error) => logger.warn({ err: error }, 'the events of background responses'));
   const feed = life.own(createEventFeed({ redisUrl: config.REDIS_URL, onError }), (opened) => opened.close());
   return createTextService({
     ...(await openTextServices(started, access)),

@@ -1,4 +1,6 @@
 import { TextResponseOutput } from '@gateway/contracts/jobs';
+import { connectPatiently } from '@gateway/jobs/job-connections';
+import { oncePerOutage } from '@gateway/jobs/once-per-outage';
 import { openJobWorker } from '@gateway/model-service/jobs/open-job-worker';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { TextWorkerSettings } from './config.ts';
@@ -6,14 +8,20 @@ import { runResponse } from './endpoints/background/run-response.ts';
 import { openBackgroundResponses, openTextServices } from './open-services.ts';
 
 /** Opens the worker that generates background responses. */
-export const openTextWorker = (started: Started<TextWorkerSettings>): Promise<void> =>
-  openJobWorker(started, {
-    concurrency: started.config.TEXT_WORKER_CONCURRENCY,
+export function openTextWorker(started: Started<TextWorkerSettings>): Promise<void> {
+  const { config, life, logger } = started;
+  const onError = oncePerOutage((error) => logger.warn({ err: error }, 'the events of background responses'));
+  return openJobWorker(started, {
+    concurrency: config.TEXT_WORKER_CONCURRENCY,
     acts: async (access) => {
       const services = { ...(await openTextServices(started, access)), keepAliveMs: 0 };
-      return {
-        'text.response': runResponse({ services, responses: openBackgroundResponses(started, access) }),
-      };
+      // What a provider has begun is not given up because Redis is away for a moment: the stream waits until it is back.
+      const redis = life.own(await connectPatiently(config.REDIS_URL, onError), (opened) =>
+        opened.disconnect(),
+      );
+      const responses = openBackgroundResponses(started, { redis });
+      return { 'text.response': runResponse({ services, responses }) };
     },
     outputFields: (output) => TextResponseOutput.partial().catch({}).parse(output),
   });
+}

@@ -50,7 +50,7 @@ export async function reserveJob(
   service: MeteringService,
   kind: JobKind,
   costly: CostlyRequest,
-): Promise<JobOwner> {
+): Promise<Required<JobOwner>> {
   const { subject } = await reserve(service, costly, newJobId(), longestLifeMs(kind));
   const { requestId } = contextOf(costly.request);
   return { keyId: subject.keyId, requestId, metering: { subject, estimate: costly.estimate } };

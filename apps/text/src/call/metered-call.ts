@@ -48,7 +48,7 @@ export async function reserve(call: TextCall): Promise<Reservation> {
 }
 
 /** The same for a call that a job makes; the job's end settles it. @throws {GatewayError} as `reserve` */
-export const reserveForJob = (call: TextCall): Promise<JobOwner> =>
+export const reserveForJob = (call: TextCall): Promise<Required<JobOwner>> =>
   reserveJob(call.services, 'text.response', costlyRequest(call));
 
 function costlyRequest(call: TextCall): CostlyRequest {

@@ -57,7 +57,7 @@ export async function acceptResponse(
   await queue.ensureRoom('text.response');
 
   const owner = await reserveForJob(call);
-  const jobId = owner.metering?.subject.id ?? '';
+  const jobId = owner.metering.subject.id;
   const id = responseIdOf(jobId);
   const createdAt = Math.floor(services.now() / 1000);
   const queued = {
@@ -110,7 +110,7 @@ interface NewJob {
   /** The caller's. */
   readonly body: JsonObject;
   readonly queued: JsonObject;
-  readonly owner: JobOwner;
+  readonly owner: Required<JobOwner>;
 }
 
 /**
@@ -143,7 +143,7 @@ async function store(
     }
   } catch (cause) {
     const error = unavailable(cause);
-    if (metering) void services.meter.resume(metering.subject).settle(unstarted(metering, error));
+    void services.meter.resume(metering.subject).settle(unstarted(metering, error));
     void remove();
     throw error;
   }
