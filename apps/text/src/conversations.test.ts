@@ -394,6 +394,14 @@ test.for(
   expect(made.store).toBe(false);
   expect((await get(made.id)).status).toBe(404);
   expect(await redis.keys('gateway:*:resp_*')).toEqual([]);
+  const strictly = (body: object) =>
+    texts[0].fetch('/v1/responses', {
+      body: { model, input: 'hi', ...body },
+      headers: { 'x-gateway-strict': 'true' },
+    });
+  expect((await strictly({})).status).toBe(200);
+  const refused = await strictly({ store: true });
+  expect(await refused.json()).toMatchObject({ error: { code: 'unsupported_parameter', param: 'store' } });
   if (model === 'responses' || model === 'forgetful')
     expect(JSON.parse(String(simulatorOf(model).requests.at(-1)?.body)).store).toBe(false);
 });
@@ -488,6 +496,27 @@ test('a provider that stores responses and did not store this one is believed', 
   first.script('/v1/responses', { json });
   expect(await (await send({ model: 'responses', input: 'hi' })).json()).toEqual(json);
   expect((await get('resp_z')).status).toBe(404);
+});
+
+test('without a place for large parts small responses are stored, and a large one says that it is not', async () => {
+  const folder = await temporaryFolder();
+  const text = await startText({ redis, partsDir: folder.path, configuration: configuration() });
+  try {
+    const large = { model: 'chat', input: 'long '.repeat(4000) };
+    const kept = await create(large, { text });
+    await folder.close();
+    expect((await create({ model: 'chat' }, { text })).store).toBe(true);
+    const reply = await send({ ...large, input: 'other '.repeat(4000) }, { text });
+    expect(reply.headers.get('x-gateway-stored')).toBe('false');
+    const made = Object(await reply.json());
+    expect(made).toMatchObject({ status: 'completed', store: false });
+    expect((await get(made.id, text)).status).toBe(404);
+    const next = await send({ model: 'chat', input: 'hi', previous_response_id: kept.id }, { text });
+    expect(next.status).toBe(503);
+    expect(next.headers.get('retry-after')).toBe('1');
+  } finally {
+    await text.close();
+  }
 });
 
 test('a failed response is not continued, and nothing is promised of it', async () => {

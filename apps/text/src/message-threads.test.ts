@@ -119,20 +119,39 @@ test.for(['/v1/messages', COUNT])(
   },
 );
 
-test("the provider's own answer for a thread that it has lost reaches the caller as it is", async () => {
+test.for([
+  ['thread_not_found', 404, 'not_found_error'],
+  ['thread_already_continued', 400, 'invalid_request_error'],
+  ['thread_continue_in_flight', 400, 'invalid_request_error'],
+  ['thread_unsupported_request', 400, 'invalid_request_error'],
+] as const)('a provider that answers %s gets the whole conversation', async ([error_code, status, type]) => {
   const id = await begin('claude-both');
   stack.first.reset();
-  const { status, json } = await send({ model: 'claude-both', ...goOn(id) });
-  expect(status).toBe(404);
-  expect(json).toMatchObject({
-    type: 'error',
-    error: {
-      type: 'not_found_error',
-      message: `thread: no thread was found for message '${id}'`,
-      details: { error_code: 'thread_not_found' },
-    },
-  });
+  const error = { type, message: 'thread: no', details: { error_code } };
+  stack.first.script('/v1/messages', { status, json: { type: 'error', error, request_id: 'req_1' } });
+  const next = await send({ model: 'claude-both', ...goOn(id) });
+  expect(next).toMatchObject({ status: 200, channel: 'one' });
+  const sent = stack.first.requests.map((request) => Object(JSON.parse(request.text())));
+  expect(sent.map(({ thread, messages }) => [thread?.type, messages.length])).toEqual([
+    ['continue', 1],
+    [undefined, 3],
+  ]);
+  // From then on only the gateway keeps it.
+  expect((await send({ model: 'claude-both', ...goOn(String(next.json.id)) })).status).toBe(200);
   expect(stack.second.requests).toEqual([]);
+});
+
+test('what a provider says of a mismatch reaches the caller as it is', async () => {
+  const id = await begin('claude-first');
+  const error = {
+    type: 'invalid_request_error',
+    message: 'thread: differing field(s): speed',
+    details: { error_code: 'thread_fingerprint_mismatch' },
+  };
+  stack.first.script('/v1/messages', { status: 400, json: { type: 'error', error, request_id: 'req_1' } });
+  const { status, json } = await send({ model: 'claude-first', ...goOn(id), speed: 'fast' });
+  expect(status).toBe(400);
+  expect(json).toMatchObject({ type: 'error', error });
 });
 
 test.for([true, false])('the id of a turn is known before the caller has it (stream: %s)', async (stream) => {

@@ -6,6 +6,7 @@ import { createBackgroundResponses } from './background/background-responses.ts'
 import { createBackgroundUsage } from './background/background-usage.ts';
 import type { TextServices } from './call/text-call.ts';
 import type { SharedSettings } from './config.ts';
+import { keepEnding } from './endpoints/kept-response.ts';
 import { createTextMetrics } from './metering/text-metrics.ts';
 import { partFilesIn } from './stored/conversations/part-files.ts';
 import { createConversationStore } from './stored/conversations/redis-conversation-store.ts';
@@ -23,20 +24,6 @@ export async function openTextServices(
 ): Promise<Omit<TextServices, 'keepAliveMs'>> {
   const { config, life, logger } = started;
   const metrics = createTextMetrics(started.metrics);
-  const background = life.own(
-    createBackgroundUsage({
-      pending: createPendingResponses(redis),
-      upstream,
-      meter,
-      metrics,
-      now: Date.now,
-      pollMs: config.TEXT_BACKGROUND_POLL_MS,
-      giveUpMs: config.TEXT_BACKGROUND_GIVE_UP_SECONDS * 1000,
-      onBooked: (line) => logger.info(line, 'background response ended'),
-      onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
-    }),
-    (opened) => opened.close(),
-  );
   const files = await openAssetStore(join(config.GATEWAY_DATA_DIR, 'conversations'));
   const conversations = createConversationStore({
     redis,
@@ -51,6 +38,21 @@ export async function openTextServices(
       onProblem: (reason) => logger.warn({ reason }, 'expired conversations cannot be removed'),
     }),
     (sweeping) => sweeping.close(),
+  );
+  const background = life.own(
+    createBackgroundUsage({
+      pending: createPendingResponses(redis),
+      upstream,
+      meter,
+      metrics,
+      now: Date.now,
+      pollMs: config.TEXT_BACKGROUND_POLL_MS,
+      giveUpMs: config.TEXT_BACKGROUND_GIVE_UP_SECONDS * 1000,
+      onEnded: keepEnding({ conversations, upstream, metrics }),
+      onBooked: (line) => logger.info(line, 'background response ended'),
+      onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
+    }),
+    (opened) => opened.close(),
   );
   return {
     upstream,

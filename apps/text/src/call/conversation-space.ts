@@ -2,7 +2,14 @@ import type { Identity } from '@gateway/contracts/identity';
 import { fitsPattern } from '@gateway/contracts/model-pattern';
 import type { ConversationRules } from '@gateway/upstream/configuration/configuration';
 import type { ConversationSpace } from '../conversations/conversation-space.ts';
-import { ownersOf } from './history.ts';
+
+/** Whose records a key may see, its own new ones being the first's. */
+export function ownersOf(
+  { keyId, team }: Pick<Identity, 'keyId' | 'team'>,
+  { sharingTeams }: ConversationRules,
+): readonly string[] {
+  return team !== null && sharingTeams.includes(team) ? [`team:${team}`, keyId] : [keyId];
+}
 
 /** Null where nothing is kept for this caller, or of this model; no model: whichever is used later. */
 export function spaceOf(

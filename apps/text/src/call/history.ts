@@ -3,14 +3,14 @@ import type { Identity } from '@gateway/contracts/identity';
 import { fitsPattern } from '@gateway/contracts/model-pattern';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { ConversationRules } from '@gateway/upstream/configuration/configuration';
-import { conversationNotFound } from '../conversations/conversation-errors.ts';
-import { type ConversationHead, keptConversations } from '../conversations/kept-conversations.ts';
+import type { ConversationHead } from '../conversations/kept-conversations.ts';
 import type { StoredItem, StoredRecord } from '../stored/conversations/conversation-store.ts';
 import type { FoundOrigin, IdOrigin } from '../stored/id-origins.ts';
 import { originIn } from '../stored/kept-response.ts';
 import type { NamedId } from '../stored/named-ids.ts';
 import type { JsonObject } from '../wire/json-object.ts';
-import { spaceOf } from './conversation-space.ts';
+import { ownersOf } from './conversation-space.ts';
+import { findConversation, readConversation } from './named-conversation.ts';
 import { previousNotFound } from './not-found.ts';
 import type { TextServices } from './text-call.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
@@ -80,12 +80,11 @@ export async function findHistory(call: OpenCall): Promise<History> {
   const itemIds = named.flatMap(({ kind, id, need }) => (kind === 'item' && need !== 'none' ? [id] : []));
   const [found, conversation, items, origins] = await Promise.all([
     previousId === undefined ? null : findResponse(services, owners, previousId, rules),
-    conversationId === undefined ? null : findConversation(call, conversationId, rules),
+    conversationId === undefined ? null : findConversation(call, conversationId),
     findItems(services, owners, itemIds),
     services.origins.find(ids, identity.keyId),
   ]);
   if (found !== null) checkPrevious(found.previous, rules);
-  if (conversation !== null) checkConversation(conversation, rules);
   const required = named
     .map((id, index) => ({ id, origin: origins[index] }))
     .filter(({ id }) => id.need === 'required' && (id.kind === 'response' || id.kind === 'item'));
@@ -128,11 +127,6 @@ const knownChannel = (origin: FoundOrigin | undefined): string | null =>
 function providersChannel({ data }: StoredRecord): string | null {
   const { isProviders, channel } = originIn(data);
   return isProviders ? channel : null;
-}
-
-/** Whose records a key may see, its own new ones being the first's. */
-export function ownersOf({ keyId, team }: Identity, { sharingTeams }: ConversationRules): readonly string[] {
-  return team !== null && sharingTeams.includes(team) ? [`team:${team}`, keyId] : [keyId];
 }
 
 function storingOf(
@@ -198,35 +192,6 @@ function checkPrevious(
       message: `Previous response '${id}' cannot be continued: its status is '${String(data.status)}'.`,
     });
   }
-}
-
-async function findConversation(
-  { services, identity }: OpenCall,
-  id: string,
-  rules: ConversationRules,
-): Promise<ConversationHead | null> {
-  const space = spaceOf(identity, null, rules);
-  return space && keptConversations(services.conversations, space).head(id);
-}
-
-function checkConversation({ id, bytes }: ConversationHead, { maxChainBytes }: ConversationRules): void {
-  if (bytes <= maxChainBytes) return;
-  throw new GatewayError('context_length_exceeded', {
-    path: ['conversation'],
-    message: `Conversation '${id}' has ${bytes} bytes; at most ${maxChainBytes} are sent to a model. Delete items, or begin a new one.`,
-  });
-}
-
-async function readConversation(
-  { conversations }: TextServices,
-  { owner, id }: ConversationHead,
-): Promise<readonly StoredItem[]> {
-  const found = await conversations.read(
-    { owner, kind: 'conversation', id },
-    { retentionMs: null, items: 'window' },
-  );
-  if (found === null) throw conversationNotFound(id, ['conversation']);
-  return found.items;
 }
 
 /** Whether a channel is sent the ids of what it has, as the caller sent them. Any other one is sent the whole conversation. */

@@ -14,10 +14,18 @@ import type { TextCall } from './text-call.ts';
 export type Amendment = JsonObject | null;
 
 /** Reported where the configuration keeps nothing of a key's or a model's responses. */
-export const NEVER_KEPT: Dropped = {
+const NEVER_KEPT: Dropped = {
   path: ['store'],
   reason: 'nothing is stored for this key or this model',
 };
+
+/** What a call loses because of that. */
+export const lostStore = ({ history }: TextCall): readonly Dropped[] =>
+  history.storing === 'refused' ? [NEVER_KEPT] : [];
+
+/** Under `x-gateway-strict` storing is missed only by a request that asks for it. */
+export const missed = ({ request }: TextCall, dropped: readonly Dropped[]): readonly Dropped[] =>
+  request.asksToStore ? dropped : dropped.filter((one) => one !== NEVER_KEPT);
 
 /** Says that a response is not kept although its caller wanted it. A stream says it in its last event. */
 const [UNKEPT, NO] = ['x-gateway-stored', 'false'] as const;

@@ -28,6 +28,8 @@ export interface TextRequest {
   /** Chat: what the caller wants to see in a stream, its usage for one. */
   readonly streamOptions: JsonObject | null;
   readonly stored: boolean;
+  /** It says so itself, and does not leave it to the protocol's default. */
+  readonly asksToStore: boolean;
   readonly background: boolean;
   /** What earlier replies brought and this request names. */
   readonly ids: readonly NamedId[];
@@ -73,6 +75,7 @@ export function describeRequest(
     streamed: body.stream === true,
     streamOptions: isObject(body.stream_options) ? body.stream_options : null,
     stored: body.store !== false,
+    asksToStore: body.store === true,
     background: protocol === 'responses' && body.background === true,
     ids: isObject(value) ? boundedIds(protocol, value) : [],
     thread: protocol === 'messages' ? (thread?.type ?? null) : null,

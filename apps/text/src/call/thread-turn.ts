@@ -13,8 +13,16 @@ export interface ThreadTurn {
   /**
    * Keeps the conversation with its reply, to be awaited before the caller learns the reply's end; null for a reply that
    * cannot be gone on from. Never rejects: the caller has an answer, and the next turn is told that there is no thread.
+   *
+   * @param keeper the candidate that answered, if it keeps the thread as well
    */
-  keep(message: RecordedMessage | null, candidate: Candidate): Promise<void>;
+  keep(message: RecordedMessage | null, keeper: Candidate | null): Promise<void>;
   /** The turn is over. One that was not kept may be repeated. Never rejects. */
   end(): Promise<void>;
 }
+
+/** The candidate that answers a call, if it was sent the turn and keeps the thread. */
+export const keeperOf = (
+  { thread, request }: { readonly thread: ThreadTurn | null; readonly request: TextRequest },
+  candidate: Candidate,
+): Candidate | null => (thread?.sent === request ? candidate : null);

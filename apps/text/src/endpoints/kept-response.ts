@@ -2,18 +2,21 @@ import type { ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { RequestContext } from '@gateway/service-kit/request-context';
-import { findResponse, ownersOf } from '../call/history.ts';
+import { ownersOf } from '../call/conversation-space.ts';
+import { findResponse } from '../call/history.ts';
 import type { TextServices } from '../call/text-call.ts';
 import { replyFrames } from '../protocols/responses/reply-frames.ts';
 import type { StoredRecord, WindowEnd } from '../stored/conversations/conversation-store.ts';
 import {
   dataOf,
+  isFinal,
   originIn,
   outputItems,
   type ResponseOrigin,
   responseOf,
   shownItem,
 } from '../stored/kept-response.ts';
+import type { PendingResponse } from '../stored/pending-responses.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 
 /** A response of which the gateway has a record. */
@@ -23,9 +26,11 @@ export interface KeptResponse {
   readonly record: StoredRecord;
 }
 
+type KeepingServices = Pick<TextServices, 'conversations' | 'upstream' | 'metrics'>;
+
 export async function findKept(
-  services: TextServices,
-  identity: Identity,
+  services: KeepingServices,
+  identity: Pick<Identity, 'keyId' | 'team'>,
   id: string,
 ): Promise<KeptResponse | null> {
   const rules = services.upstream.configuration.conversations;
@@ -45,7 +50,7 @@ export async function findOwned(
 
 const keyOf = ({ owner, id }: KeptResponse) => ({ owner, kind: 'response', id }) as const;
 
-const itemsOf = async (services: TextServices, kept: KeptResponse, items: 'input' | 'output') =>
+const itemsOf = async (services: KeepingServices, kept: KeptResponse, items: 'input' | 'output') =>
   (await services.conversations.read(keyOf(kept), { retentionMs: null, items }))?.items ?? [];
 
 /** The response as its caller got it. */
@@ -72,7 +77,7 @@ export interface Made {
 
 /** Keeps how a response has ended that was under way when it was kept. Resolves to whether it could. */
 export async function completeKept(
-  services: TextServices,
+  services: KeepingServices,
   kept: KeptResponse,
   shown: JsonObject,
   { origin, after }: Made = { origin: originIn(kept.record.data), after: null },
@@ -95,6 +100,15 @@ export async function completeKept(
   services.metrics.kept(result);
   return result === 'stored';
 }
+
+/** Keeps how background responses have ended that nobody reads. What fails is kept when one is read. */
+export const keepEnding =
+  (services: KeepingServices) =>
+  async ({ id, subject }: PendingResponse, shown: JsonObject): Promise<void> => {
+    const kept = await findKept(services, subject, id).catch(() => null);
+    if (kept === null || isFinal(kept.record.data)) return;
+    await completeKept(services, kept, shown).catch(() => undefined);
+  };
 
 /** Writes a response as the stream that it was, or may have been, from an event on. */
 export function streamKept(

@@ -1,6 +1,6 @@
 import { offersTool } from '@gateway/contracts/built-in-tools';
 import type { Candidate } from '@gateway/upstream/catalog';
-import { NEVER_KEPT } from '../call/keep-response.ts';
+import { lostStore } from '../call/keep-response.ts';
 import type { RequestedTool } from '../call/requested-tools.ts';
 import { targetOf } from '../call/target-of.ts';
 import type { TextCall } from '../call/text-call.ts';
@@ -31,7 +31,7 @@ export function ownBody(call: TextCall, candidate: Candidate, streamOptions: Jso
   const target = targetOf(candidate, model);
   const isUnstored = call.history.storing === 'refused';
   const isNameless = !target.quirks.namedToolChoice && request.choosesTool;
-  const refused = isUnstored ? [NEVER_KEPT] : [];
+  const refused = lostStore(call);
   if (missing.length === 0 && !isNameless && request.rewritten === null && !mayHoldTokens(bytes)) {
     const named = candidate.model === request.model ? bytes : replaceModel(bytes, candidate.model);
     const optioned = streamOptions === null ? named : setMember(named, 'stream_options', streamOptions);

@@ -13,6 +13,7 @@ import { inputLengthOf, keepPending } from '../call/metered-call.ts';
 import { type Consumed, guessedUsage, NOTHING_KNOWN, reportedUsage } from '../call/outcome.ts';
 import type { TextCall } from '../call/text-call.ts';
 import type { TextEndpoint } from '../call/text-endpoint.ts';
+import { keeperOf } from '../call/thread-turn.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { estimatedUsage } from '../metering/consumption.ts';
 import { recordedMessage } from '../protocols/messages/message-recorder.ts';
@@ -69,12 +70,12 @@ export function keepWholeReply(
 
 /** Of a thread's turn the whole message is kept, beside the ids of the reply. */
 function keepMessage(
-  { thread }: TextCall,
+  call: TextCall,
   { candidate }: Reply,
   parsed: () => JsonObject,
   remembering: Promise<boolean> | undefined,
 ): Promise<null> | undefined {
-  const keeping = thread?.keep(recordedMessage(parsed()), candidate);
+  const keeping = call.thread?.keep(recordedMessage(parsed()), keeperOf(call, candidate));
   return keeping === undefined
     ? remembering?.then(() => null)
     : Promise.all([remembering, keeping]).then(() => null);

@@ -5,6 +5,7 @@ import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
 import { logConsumed, logFirstByte, reportDropped } from '../call/call-log.ts';
+import { missed } from '../call/keep-response.ts';
 import { failureOf, NOTHING_KNOWN, type ReplyOutcome } from '../call/outcome.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
 import { isStrict, queryOf } from '../call/request-head.ts';
@@ -22,6 +23,7 @@ import {
   keepWholeReply,
 } from './passed-reply.ts';
 import { passedStream } from './passed-stream.ts';
+import { refusesThread } from './refused-thread.ts';
 import { relayJson } from './relay-json.ts';
 import { asksForUsage, refusesUsageQuestion, showsUsage, usageQuestion } from './usage-question.ts';
 
@@ -30,13 +32,13 @@ export const preparePassthrough = (
   call: TextCall,
   candidate: Candidate,
   asks = asksForUsage(call, candidate),
+  isThreaded = call.thread?.isKeptBy(candidate) ?? false,
 ): PreparedAttempt | GatewayError =>
   unlessRefused(() => {
     const { endpoint, message, thread } = call;
-    const isThreaded = thread?.isKeptBy(candidate) ?? false;
     const sent = thread !== null && isThreaded ? { ...call, request: thread.sent } : call;
     const { body, dropped } = ownBody(sent, candidate, asks ? usageQuestion(sent.request) : null);
-    if (isStrict(message)) refuseLosses(dropped);
+    if (isStrict(message)) refuseLosses(missed(call, dropped));
     return {
       request: {
         operation: endpoint.operation,
@@ -45,8 +47,11 @@ export const preparePassthrough = (
         headers: upstreamRequestHeaders(endpoint, message, thread !== null && !isThreaded),
         body,
       },
-      retry: (refusal) =>
-        asks && refusesUsageQuestion(refusal) ? preparePassthrough(call, candidate, false) : null,
+      retry: (refusal) => {
+        if (asks && refusesUsageQuestion(refusal))
+          return preparePassthrough(call, candidate, false, isThreaded);
+        return isThreaded && refusesThread(refusal) ? preparePassthrough(call, candidate, asks, false) : null;
+      },
       receive: (reply) => {
         reportDropped(call, endpoint.protocol, dropped);
         return isEventStream(reply.headers) ? passStream(sent, reply) : passWhole(sent, reply);

@@ -18,6 +18,7 @@ import pino from 'pino';
 import { createBackgroundUsage } from '../background/background-usage.ts';
 import type { TextServices } from '../call/text-call.ts';
 import { createTextService } from '../endpoints/app.ts';
+import { keepEnding } from '../endpoints/kept-response.ts';
 import { createTextMetrics } from '../metering/text-metrics.ts';
 import { partFilesIn } from '../stored/conversations/part-files.ts';
 import { createConversationStore } from '../stored/conversations/redis-conversation-store.ts';
@@ -103,6 +104,11 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     now: Date.now,
     report: (problem) => logger.warn(problem, 'metering'),
   });
+  const conversations = createConversationStore({
+    redis: options.redis,
+    files: partFilesIn(await openAssetStore(options.partsDir ?? dataDir)),
+    idTtlSeconds: 60,
+  });
   const background = createBackgroundUsage({
     pending: createPendingResponses(options.redis),
     upstream,
@@ -111,13 +117,9 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     now: Date.now,
     pollMs: options.backgroundPollMs ?? 60_000,
     giveUpMs: options.backgroundGiveUpMs ?? 60_000,
+    onEnded: keepEnding({ conversations, upstream, metrics: textMetrics }),
     onBooked: (line) => logger.info(line, 'background response ended'),
     onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
-  });
-  const conversations = createConversationStore({
-    redis: options.redis,
-    files: partFilesIn(await openAssetStore(options.partsDir ?? dataDir)),
-    idTtlSeconds: 60,
   });
   const services = {
     conversations,

@@ -309,6 +309,18 @@ test('an upstream that does not say what it used is booked with the whole conver
   expect(Number(line.inputTokens)).toBeGreaterThan(2000);
 });
 
+test.for([...HELD, 'to-native'])('%s: limits are held against the whole conversation', async (model) => {
+  const id = await begin(model, { messages: [user('x'.repeat(20_000))] });
+  stack.first.reset();
+  const accounts = [{ owner: `key_of_${model}`, limits: { tokensPerMinute: 5000 }, budget: null }];
+  const refused = await send({ model, ...goOn(id) }, { identity: { accounts } });
+  expect(refused).toMatchObject({ status: 429, json: { error: { type: 'rate_limit_error' } } });
+  expect(stack.first.requests).toEqual([]);
+  expect((await send({ model }, { identity: { accounts } })).status).toBe(200);
+  // What was refused was not begun.
+  expect((await send({ model, ...goOn(id) })).status).toBe(200);
+});
+
 test('a conversation that has become too long is refused', async () => {
   const id = await begin('to-chat', { messages: [user('x'.repeat(60_000))] });
   const { status, json } = await send({

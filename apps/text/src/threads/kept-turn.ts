@@ -42,10 +42,9 @@ export class KeptTurn implements ThreadTurn {
     return [...keepers, ...candidates.filter((candidate) => !keepers.includes(candidate))];
   }
 
-  async keep(message: RecordedMessage | null, candidate: Candidate): Promise<void> {
+  async keep(message: RecordedMessage | null, candidate: Candidate | null): Promise<void> {
     const { records, previous, kept, messages, line, count } = this.#options;
-    const { channel, model } = candidate;
-    const keeper = this.isKeptBy(candidate) ? { channel: channel.name, model } : null;
+    const keeper = candidate && { channel: candidate.channel.name, model: candidate.model };
     const turn = message && { previous, messages, reply: message, thread: { ...kept, keeper } };
     const result = turn && (await records.put(turn).catch(() => 'failed' as const));
     line.threadKept = result === 'stored';

@@ -2,18 +2,22 @@ import type { Output, RelayedStream } from '@gateway/model-service/stream/relaye
 import { createFrameReader, type Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/reply';
 import type { TextCall } from '../call/text-call.ts';
+import { keeperOf } from '../call/thread-turn.ts';
 import { MessageRecorder, type RecordedMessage } from '../protocols/messages/message-recorder.ts';
 
 /** A frame that the caller gets is at most as large as the upstream's. */
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
 /** A stream whose end waits until its message is kept, where its call is a thread's turn. */
-export const threadStream = (
-  { thread }: Pick<TextCall, 'thread'>,
+export function threadStream(
+  call: Pick<TextCall, 'thread' | 'request'>,
   { candidate }: Reply,
   stream: RelayedStream,
-): RelayedStream =>
-  thread === null ? stream : new ThreadStream(stream, (message) => thread.keep(message, candidate));
+): RelayedStream {
+  const { thread } = call;
+  if (thread === null) return stream;
+  return new ThreadStream(stream, (message) => thread.keep(message, keeperOf(call, candidate)));
+}
 
 /** The message that a caller gets as these frames; null where it is not to be kept. */
 export function messageIn(frames: string): RecordedMessage | null {

@@ -97,7 +97,7 @@ async function relayAsStream(answer: Answer): Promise<ReplyOutcome> {
   const frames = streamReply(plan, body, contextFor(answer));
   const consumed = consumedByWhole(answer, translateReply(plan, body, contextFor(answer)));
   const text = frames.join('');
-  await call.thread?.keep(messageIn(text), reply.candidate);
+  await call.thread?.keep(messageIn(text), null);
   const kept = keepsResponse(call) ? await keepLastFrame(text, keeping(answer)) : text;
   call.response.writeHead(200, streamHead(head));
   const firstByteMs = logFirstByte(call, reply);
@@ -109,7 +109,7 @@ async function relayWhole(answer: Answer, translating: Promise<TranslatedReply>)
   const { call, reply, head } = answer;
   const translated = await translating;
   const consumed = consumedByWhole(answer, translated);
-  await call.thread?.keep(recordedMessage({ ...translated.body }), reply.candidate);
+  await call.thread?.keep(recordedMessage({ ...translated.body }), null);
   const amendment = keepsResponse(call) ? await keeping(answer)({ ...translated.body }) : null;
   const unkept = amendment?.store === false ? UNKEPT_HEADER : {};
   const body = Buffer.from(JSON.stringify({ ...translated.body, ...amendment }));

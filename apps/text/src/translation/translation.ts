@@ -3,7 +3,7 @@ import type { Candidate } from '@gateway/upstream/catalog';
 import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
 import { reportDropped } from '../call/call-log.ts';
 import { conversationOf } from '../call/history.ts';
-import { NEVER_KEPT } from '../call/keep-response.ts';
+import { lostStore, missed } from '../call/keep-response.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
 import { isStrict } from '../call/request-head.ts';
 import { send } from '../call/send.ts';
@@ -12,7 +12,6 @@ import type { TextCall } from '../call/text-call.ts';
 import { refuseLosses } from '../conversation/losses.ts';
 import { type TranslatedRequest, translateRequest } from '../conversion/translate-request.ts';
 import { continueTurn } from '../protocols/messages/paused-turn.ts';
-import { isJsonObject } from '../wire/raw-json.ts';
 import { effectiveBody } from './effective-body.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { translatedHead, translatedHeaders } from './headers.ts';
@@ -44,17 +43,14 @@ export const prepareTranslation = (
     };
   });
 
-function translate(
-  { endpoint, message, request, model, history, services: { tokens } }: TextCall,
-  candidate: Candidate,
-  rules: readonly RetryRule[],
-): TranslatedRequest {
+function translate(call: TextCall, candidate: Candidate, rules: readonly RetryRule[]): TranslatedRequest {
+  const { endpoint, message, request, model, history, services } = call;
   const caller = endpoint.protocol;
   const body = effectiveBody(caller, request.content.take());
   const target = amendedTarget(targetOf(candidate, model), rules);
-  const { plan, dropped, body: written } = translateRequest({ caller, body, target, tokens });
-  const unstored = history.storing === 'refused' ? [NEVER_KEPT] : [];
-  if (isStrict(message)) refuseLosses(isJsonObject(body) && body.store ? [...dropped, ...unstored] : dropped);
+  const { plan, ...translated } = translateRequest({ caller, body, target, tokens: services.tokens });
+  const dropped = [...translated.dropped, ...lostStore(call)];
+  if (isStrict(message)) refuseLosses(missed(call, dropped));
   const echo = {
     store: history.storing === 'kept',
     previous_response_id: history.previous?.id ?? null,
@@ -62,8 +58,8 @@ function translate(
   };
   return {
     plan: caller === 'responses' ? { ...plan, echo: { ...plan.echo, ...echo } } : plan,
-    dropped: [...dropped, ...unstored],
-    body: written,
+    dropped,
+    body: translated.body,
   };
 }
 

@@ -3,7 +3,7 @@ import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import type { Request, RequestHandler, Response } from 'express';
 import { type BackgroundResponse, unavailable } from '../../background/background-responses.ts';
 import { followResponse } from '../../background/follow-response.ts';
-import { ownersOf } from '../../call/history.ts';
+import { ownersOf } from '../../call/conversation-space.ts';
 import { queryOf } from '../../call/request-head.ts';
 import type { TextServices } from '../../call/text-call.ts';
 import type { JsonObject } from '../../wire/json-object.ts';

@@ -226,6 +226,18 @@ test.for(MODELS)('%s: tokens are counted with the conversation', async (model) =
   expect(await rolesOf(id)).toEqual(['user']);
 });
 
+test.for(MODELS)('%s: limits are held against the whole conversation', async (model) => {
+  const { id } = await client.conversations.create({ items: [said('x'.repeat(20_000))] });
+  const accounts = [{ owner: `key_of_${model}`, limits: { tokensPerMinute: 5000 }, budget: null }];
+  const body = { model, input: 'hi', max_output_tokens: 100 };
+  const send = async (rest: object) =>
+    (await stack.text.fetch('/v1/responses', { body: { ...body, ...rest }, identity: { accounts } })).status;
+  expect(await send({ conversation: id })).toBe(429);
+  expect(stack.first.requests).toEqual([]);
+  expect(await send({})).toBe(200);
+  await ask(model, 'the lock is free', { conversation: id, stream: false });
+});
+
 test('an earlier response does not go with a conversation', async () => {
   const { id } = await client.conversations.create();
   const reply = await stack.text.fetch('/v1/responses', {

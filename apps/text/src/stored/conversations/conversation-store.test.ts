@@ -58,7 +58,7 @@ const record = (id: string, rest: Partial<NewRecord> = {}): NewRecord => ({
 
 const key = (id: string, owner = 'key_one', kind: RecordKind = 'response') => ({ owner, kind, id });
 const contents = async (id: string, items: 'input' | 'output' | 'window', from = store) => {
-  const found = await from.read(key(id), { retentionMs: null, items });
+  const found = await from.read(key(id), { retentionMs: 60_000, items });
   return found?.items.map(({ json }) => Object(JSON.parse(json)).content);
 };
 
@@ -149,7 +149,9 @@ test('a chain of 200 turns costs 200 times what one costs, in bytes and in comma
     costs.push({ bytes: usedBytes - bytes, commands: used - commands });
     [bytes, commands] = [usedBytes, used];
   }
-  expect(costs[199]).toEqual(costs[2]);
+  expect(costs[199]?.bytes).toBe(costs[2]?.bytes);
+  // Within one millisecond an expiry need not be moved on.
+  expect(costs[199]?.commands).toBeLessThanOrEqual((costs[2]?.commands ?? 0) + 3);
   expect(await contents('r1199', 'window')).toHaveLength(400);
 });
 
@@ -319,6 +321,22 @@ test('what has expired is gone at once, and swept from everywhere', async () => 
   expect(await contents('alive', 'window')).toHaveLength(2);
   await store.remove(key('alive'));
   expect(await store.usedBytes('key_one')).toBe(0);
+});
+
+test('a Redis that refuses writes is read, and keeps nothing by halves', async () => {
+  await store.put(record('r1'));
+  const before = await store.usedBytes('key_one');
+  await redis.config('SET', 'min-replicas-to-write', '1');
+  try {
+    expect(await contents('r1', 'window')).toHaveLength(2);
+    await expect(store.put(record('r2', { previous: 'r1' }))).rejects.toThrow();
+    await expect(store.remove(key('r1'))).rejects.toMatchObject({ code: 'service_unavailable' });
+  } finally {
+    await redis.config('SET', 'min-replicas-to-write', '0');
+  }
+  expect(await store.usedBytes('key_one')).toBe(before);
+  expect(await store.read(key('r2'), { retentionMs: null })).toBeNull();
+  expect(await contents('r1', 'window')).toHaveLength(2);
 });
 
 test('all of a conversation lives on when any of it is read or continued', async () => {

@@ -12,7 +12,8 @@
 local record = find_record(ARGV[2])
 if not record then return false end
 local missing = missing_ancestor(record)
-keep_tree(record.root, ARGV[3])
+-- A Redis that refuses writes can still be read.
+pcall(keep_tree, record.root, ARGV[3])
 
 local reply = {
   missing or '', record.previous, record.depth, record.items, record.bytes, record.head, record.next or '', record.data,

@@ -190,7 +190,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
         if (atRecord !== '' && missing === '') continue;
         const record = await recordOf(texts, textIn);
         const whole = record.missing === null ? found.reverse() : [];
-        return { record, items: await Promise.all(whole.map(itemOf)) };
+        return { record, items: await inGroups(whole, itemOf) };
       }
     },
 
@@ -282,6 +282,19 @@ async function recordOf(
 function checkIds({ id, previous = '' }: NewRecord): void {
   for (const text of [id, previous])
     if (text.length > MAX_ID_CHARACTERS || text.includes('\0')) throw new Error('an id that is no id');
+}
+
+/** Files that one read opens at a time. */
+const FILES_AT_ONCE = 32;
+
+async function inGroups<Value, Result>(
+  values: readonly Value[],
+  work: (value: Value) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let at = 0; at < values.length; at += FILES_AT_ONCE)
+    results.push(...(await Promise.all(values.slice(at, at + FILES_AT_ONCE).map(work))));
+  return results;
 }
 
 function unavailable(cause: unknown): never {
