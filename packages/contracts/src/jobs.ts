@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { Identity } from './identity.ts';
 
 /** What kinds of work are queued. */
-export const JobKind = z.enum(['image.generation', 'image.edit', 'audio.transcription']);
+export const JobKind = z.enum(['image.generation', 'image.edit', 'audio.transcription', 'text.response']);
 export type JobKind = z.infer<typeof JobKind>;
 
 export const JobStatus = z.enum(['queued', 'in_progress', 'completed', 'failed', 'cancelled']);
@@ -126,3 +127,29 @@ export const TranscriptionOutput = z.strictObject({
   costMicroUsd,
 });
 export type TranscriptionOutput = z.infer<typeof TranscriptionOutput>;
+
+/** A response that is generated in the background. Its id follows from the job's. */
+export const TextResponseInput = z.strictObject({
+  model: z.string(),
+  /** The caller's JSON body, without `background`, for a stream. */
+  body: z.string(),
+  /** Those of the caller's headers that may go to a provider or that the gateway acts on. */
+  headers: z.record(z.string(), z.string()),
+  identity: Identity,
+  /** The caller wants the events: each is kept, so that they can be read from any point on. */
+  keepsEvents: z.boolean(),
+});
+export type TextResponseInput = z.infer<typeof TextResponseInput>;
+
+/** How it went, for the log: the response itself is kept where its caller reads it. */
+export const TextResponseOutput = z.strictObject({
+  status: z.string(),
+  channel: z.string().nullable(),
+  upstreamAttempts: z.int().min(0),
+  inputTokens: z.int().min(0),
+  cachedInputTokens: z.int().min(0),
+  outputTokens: z.int().min(0),
+  reasoningTokens: z.int().min(0),
+  costMicroUsd,
+});
+export type TextResponseOutput = z.infer<typeof TextResponseOutput>;

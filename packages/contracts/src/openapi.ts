@@ -33,14 +33,33 @@ const errorReply = (description: string, path: string) => ({
   },
 });
 
+/** What the gateway itself reads of a query. */
+const QUERIES: Readonly<Record<string, readonly Json[]>> = {
+  'GET /v1/responses/{id}': [
+    {
+      name: 'stream',
+      in: 'query',
+      description: 'The events of a response that was created with `stream: true` and `background: true`.',
+      schema: { type: 'boolean' },
+    },
+    {
+      name: 'starting_after',
+      in: 'query',
+      description: 'With `stream`: only the events with a sequence number above this one.',
+      schema: { type: 'integer', minimum: 0 },
+    },
+  ],
+};
+
 function operation(endpoint: Endpoint): Json {
   const body = REQUEST_BODIES[`${endpoint.method} ${endpoint.path}`];
-  const parameters = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+  const inPath = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
     required: true,
     schema: { type: 'string' },
   }));
+  const parameters = [...inPath, ...(QUERIES[`${endpoint.method} ${endpoint.path}`] ?? [])];
   return {
     summary: endpoint.summary,
     tags: [endpoint.service],

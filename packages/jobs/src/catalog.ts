@@ -3,6 +3,8 @@ import {
   ImageGenerationInput,
   ImageOutput,
   type JobKind,
+  TextResponseInput,
+  TextResponseOutput,
   TranscriptionInput,
   TranscriptionOutput,
 } from '@gateway/contracts/jobs';
@@ -13,6 +15,7 @@ interface Payloads {
   'image.generation': { input: ImageGenerationInput; output: ImageOutput };
   'image.edit': { input: ImageEditInput; output: ImageOutput };
   'audio.transcription': { input: TranscriptionInput; output: TranscriptionOutput };
+  'text.response': { input: TextResponseInput; output: TextResponseOutput };
 }
 export type JobInput<Kind extends JobKind> = Payloads[Kind]['input'];
 export type JobOutput<Kind extends JobKind> = Payloads[Kind]['output'];
@@ -42,6 +45,7 @@ export interface JobSpec<Kind extends JobKind = JobKind> {
 }
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 const image = {
   queue: 'image',
@@ -74,6 +78,21 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
     timeLimitMs: 10 * MINUTE_MS,
     waitLimitMs: JOB_WAIT_LIMIT_MS,
     concurrency: 8,
+    resultRetentionSeconds: 3600,
+  },
+  'text.response': {
+    queue: 'response',
+    input: TextResponseInput,
+    output: TextResponseOutput,
+    uploadsOf: () => [],
+    work: 'paid',
+    // The request itself goes from candidate to candidate.
+    attempts: 1,
+    takeovers: 3,
+    timeLimitMs: 2 * HOUR_MS,
+    // Nobody is held: this bounds how long what was reserved stands.
+    waitLimitMs: 24 * HOUR_MS,
+    concurrency: 64,
     resultRetentionSeconds: 3600,
   },
 };

@@ -69,6 +69,10 @@ export interface JobQueue<Kinds extends JobKind> {
     input: JobInput<Kind>,
     owner: JobOwner,
   ): Promise<JobHandle<JobOutput<Kind>>>;
+  /** The same for a job that nobody waits for: it ends whether or not this process lives. Resolves to its id. @throws {GatewayError} as `enqueue` */
+  submit<Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner): Promise<string>;
+  /** As `JobHandle.cancel`, for a job of any process. Does nothing to one that is not there. */
+  cancel(kind: Kinds, jobId: string): Promise<void>;
   /** What is known of a job, if it is this key's. @throws {GatewayError} `service_unavailable` */
   find(jobId: string, keyId: string): Promise<JobRecord | undefined>;
   /** Whether Redis answers. */
@@ -121,59 +125,80 @@ export async function createJobQueue<Kinds extends JobKind>(
     });
   };
 
+  /** Stores a job whose id is known already. Whatever goes wrong, what was reserved for it is settled. */
+  const store = async <Kind extends Kinds>(
+    id: string,
+    kind: Kind,
+    input: JobInput<Kind>,
+    { keyId, requestId, metering }: JobOwner,
+  ): Promise<void> => {
+    const neverStarted = (error: unknown) =>
+      metering && settle?.(metering.subject, unstarted(metering, toJobError(error)));
+    await ensureRoom(kind).catch((error: unknown) => {
+      neverStarted(error)?.catch(onError);
+      throw error;
+    });
+    const spec = JOBS[kind];
+    const checked = spec.input.parse(input);
+    const inputId = await storeInput(files, checked).catch((error: unknown) => {
+      neverStarted(error)?.catch(onError);
+      throw error;
+    });
+    const envelope: JobEnvelope = {
+      keyId,
+      requestId,
+      model: input.model,
+      inputId,
+      uploads: [inputId, ...uploadsOf(kind, checked)],
+      ...(metering && { metering }),
+    };
+    const kept = { age: spec.resultRetentionSeconds, count: MAX_REMEMBERED };
+    try {
+      await unlessAway(
+        lineOf(kind).queue.add(kind, envelope, {
+          jobId: id,
+          timestamp: now(),
+          attempts: spec.attempts,
+          backoff: { type: 'custom' },
+          removeOnComplete: kept,
+          removeOnFail: kept,
+          stackTraceLimit: 0,
+        }),
+      );
+    } catch (error) {
+      // A command that timed out may have been carried out all the same.
+      cancel(kind, id)
+        .then((found) => (found ? undefined : Promise.all([neverStarted(error), uploads.delete(inputId)])))
+        .catch(onError);
+      throw error;
+    }
+  };
+  const cancel = (kind: Kinds, id: string) =>
+    cancelJob({ id, queue: lineOf(kind).patientQueue, redis: patient, files, settle });
+  const idFor = ({ metering }: JobOwner) => metering?.subject.id ?? newJobId();
+
   return {
     ensureRoom,
+    submit: async (kind, input, owner) => {
+      const id = idFor(owner);
+      await store(id, kind, input, owner);
+      return id;
+    },
+    cancel: async (kind, jobId) => void (await cancel(kind, jobId)),
     enqueue: async <Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner) => {
-      const { keyId, requestId, metering } = owner;
-      const neverStarted = (error: unknown) =>
-        metering && settle?.(metering.subject, unstarted(metering, toJobError(error)));
-      await ensureRoom(kind).catch((error: unknown) => {
-        neverStarted(error)?.catch(onError);
-        throw error;
-      });
       const spec = JOBS[kind];
-      const { queue, patientQueue, listener } = lineOf(kind);
-      const checked = spec.input.parse(input);
-      const inputId = await storeInput(files, checked).catch((error: unknown) => {
-        neverStarted(error)?.catch(onError);
-        throw error;
-      });
-      const envelope: JobEnvelope = {
-        keyId,
-        requestId,
-        model: input.model,
-        inputId,
-        uploads: [inputId, ...uploadsOf(kind, checked)],
-        ...(metering && { metering }),
-      };
-      const id = metering?.subject.id ?? newJobId();
-      const waiter = listener.wait(id);
-      const kept = { age: spec.resultRetentionSeconds, count: MAX_REMEMBERED };
-      const cancel = () => cancelJob({ id, queue: patientQueue, redis: patient, files, settle });
+      const id = idFor(owner);
+      const waiter = lineOf(kind).listener.wait(id);
       try {
-        await unlessAway(
-          queue.add(kind, envelope, {
-            jobId: id,
-            timestamp: now(),
-            attempts: spec.attempts,
-            backoff: { type: 'custom' },
-            removeOnComplete: kept,
-            removeOnFail: kept,
-            stackTraceLimit: 0,
-          }),
-        );
+        await store(id, kind, input, owner);
         waiter.stored();
       } catch (error) {
-        // A command that timed out may have been carried out all the same.
-        cancel()
-          .then((found) => (found ? undefined : Promise.all([neverStarted(error), uploads.delete(inputId)])))
-          .catch(onError);
-        if (error instanceof GatewayError) waiter.settle({ error });
+        waiter.settle({ error: toJobError(error) });
         throw error;
       }
       const timer = setTimeout(() => {
         waiter.settle({ error: waitedTooLong() });
-        cancel().catch(onError);
+        cancel(kind, id).catch(onError);
       }, spec.waitLimitMs);
       const settled = () => clearTimeout(timer);
       waiter.outcome.then(settled, settled);
@@ -181,10 +206,10 @@ export async function createJobQueue<Kinds extends JobKind>(
       return {
         id,
         events: waiter.texts,
-        cancel: async () => void (await cancel()),
+        cancel: async () => void (await cancel(kind, id)),
         result: async (signal) => {
           const leave = () => {
-            cancel().catch(onError);
+            cancel(kind, id).catch(onError);
             waiter.settle({ error: leaving(signal.reason) });
           };
           if (signal.aborted) leave();

@@ -146,6 +146,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     const finished = finishedJob(job, thrown, { output: outputs.get(job), usage: accounted.get(job) });
     const isRead = finished.outcome !== 'cancelled';
     if (hasEmitted(job)) endTexts(redis, finished.jobId, { isRead }).catch(onError);
+    acts[finished.kind]?.ended?.(finished).catch(onError);
     onFinished(finished);
   };
   worker.on('completed', (job) => end(job, undefined));

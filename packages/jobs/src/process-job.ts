@@ -91,8 +91,8 @@ async function attempt<Kind extends JobKind>(
   const input = spec.input.parse('inline' in stored ? stored.inline : await readInput(files, stored.inputId));
   if (wasInterrupted(job) && (spec.work === 'paid' || hasEmitted(job))) {
     const output = await act.recover?.(input, { jobId, consumed });
-    if (output === undefined) throw outcomeUnknown();
-    return output;
+    if (output !== undefined) return output;
+    if (!(await act.hasNotBegun?.(jobId))) throw outcomeUnknown();
   }
   const context = { jobId, requestId, keyId, attempt: job.attemptsStarted, emit, consumed };
   return runStoppable(

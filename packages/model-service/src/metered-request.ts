@@ -17,7 +17,7 @@ interface MeteringService {
 }
 
 /** A request that is about to cost something. */
-interface CostlyRequest {
+export interface CostlyRequest {
   readonly endpoint: UsageSubject['endpoint'];
   /** The caller's name for it. */
   readonly model: string;
@@ -50,7 +50,7 @@ export async function reserveJob(
   service: MeteringService,
   kind: JobKind,
   costly: CostlyRequest,
-): Promise<JobOwner> {
+): Promise<Required<JobOwner>> {
   const { subject } = await reserve(service, costly, newJobId(), longestLifeMs(kind));
   const { requestId } = contextOf(costly.request);
   return { keyId: subject.keyId, requestId, metering: { subject, estimate: costly.estimate } };

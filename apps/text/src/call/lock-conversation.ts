@@ -15,7 +15,6 @@ export async function lockConversation(call: TextCall): Promise<TextCall> {
   if (history.conversation === null) return call;
   const { id } = history.conversation;
   call.context.line.conversationId = id;
-  if (request.background) throw notInBackground();
   const space = spaceOf(identity, request.model, services.upstream.configuration.conversations);
   if (space === null) throw neverKept(request.model);
   const conversationLock = await keptConversations(services.conversations, space).lock(id);
@@ -32,11 +31,4 @@ const neverKept = (model: string): GatewayError =>
   new GatewayError('unsupported_parameter', {
     path: ['conversation'],
     message: `'conversation' is not available for model '${model}': nothing is stored of it.`,
-  });
-
-const notInBackground = (): GatewayError =>
-  new GatewayError('unsupported_parameter', {
-    path: ['background'],
-    message:
-      "'background' is not available with 'conversation': it would be locked until the response has ended. Use 'previous_response_id' instead.",
   });

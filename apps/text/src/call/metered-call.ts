@@ -6,8 +6,9 @@ import {
   type UsageResult,
 } from '@gateway/contracts/usage-record';
 import { mayBeBilled } from '@gateway/contracts/usage-without-reply';
+import type { JobOwner } from '@gateway/jobs/job-queue';
 import { costMicroUsd } from '@gateway/metering/price/cost';
-import { reserveRequest } from '@gateway/model-service/metered-request';
+import { type CostlyRequest, reserveJob, reserveRequest } from '@gateway/model-service/metered-request';
 import { CallerLeft } from '@gateway/service-kit/request-context';
 import type { Reply } from '@gateway/upstream/reply';
 import { consumptionOf, costOf, estimatedUsage, usageOfConsumption } from '../metering/consumption.ts';
@@ -42,7 +43,16 @@ function largestConsumption(call: TextCall): Consumption {
  * @throws {GatewayError} where a limit or a budget does not cover it, before any upstream is called
  */
 export async function reserve(call: TextCall): Promise<Reservation> {
-  const { services, endpoint, request, model, message, response } = call;
+  const costly = costlyRequest(call);
+  return { ...(await reserveRequest(call.services, costly)), estimate: costly.estimate };
+}
+
+/** The same for a call that a job makes; the job's end settles it. @throws {GatewayError} as `reserve` */
+export const reserveForJob = (call: TextCall): Promise<Required<JobOwner>> =>
+  reserveJob(call.services, 'text.response', costlyRequest(call));
+
+function costlyRequest(call: TextCall): CostlyRequest {
+  const { endpoint, request, model, message, response } = call;
   const consumption = largestConsumption(call);
   const { price } = model;
   const estimate: UsageResult = {
@@ -55,8 +65,7 @@ export async function reserve(call: TextCall): Promise<Reservation> {
     estimated: true,
     costMicroUsd: price && costMicroUsd(price, consumption),
   };
-  const costly = { endpoint: endpoint.protocol, model: request.model, request: message, response, estimate };
-  return { ...(await reserveRequest(services, costly)), estimate };
+  return { endpoint: endpoint.protocol, model: request.model, request: message, response, estimate };
 }
 
 /** Settles a call, or leaves its reservation to the process that books the response's usage when it ends. */
@@ -74,7 +83,7 @@ export async function settle(call: TextCall, reservation: Reservation, outcome: 
  * The result of a call that is over. Where no upstream has begun to answer nothing is charged, but the input where one
  * may have worked on it: the caller left, or a time limit ran out.
  */
-function resultOf(
+export function resultOf(
   call: TextCall,
   { channel, attempts, firstByteMs, thrown, ...consumed }: CallOutcome,
 ): UsageResult {

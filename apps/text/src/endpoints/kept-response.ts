@@ -6,8 +6,16 @@ import { ownersOf } from '../call/conversation-space.ts';
 import { findResponse } from '../call/history.ts';
 import type { TextServices } from '../call/text-call.ts';
 import { replyFrames } from '../protocols/responses/reply-frames.ts';
-import type { StoredRecord } from '../stored/conversations/conversation-store.ts';
-import { dataOf, isFinal, originIn, outputItems, responseOf, shownItem } from '../stored/kept-response.ts';
+import type { StoredRecord, WindowEnd } from '../stored/conversations/conversation-store.ts';
+import {
+  dataOf,
+  isFinal,
+  originIn,
+  outputItems,
+  type ResponseOrigin,
+  responseOf,
+  shownItem,
+} from '../stored/kept-response.ts';
 import type { PendingResponse } from '../stored/pending-responses.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 
@@ -30,6 +38,16 @@ export async function findKept(
   return found && { owner: found.owner, id, record: found.previous };
 }
 
+/** The same by its owner, who may be any that the caller's key acts for. */
+export async function findOwned(
+  { conversations }: TextServices,
+  owner: string,
+  id: string,
+): Promise<KeptResponse | null> {
+  const found = await conversations.read({ owner, kind: 'response', id }, { retentionMs: null });
+  return found && { owner, id, record: found.record };
+}
+
 const keyOf = ({ owner, id }: KeptResponse) => ({ owner, kind: 'response', id }) as const;
 
 const itemsOf = async (services: KeepingServices, kept: KeptResponse, items: 'input' | 'output') =>
@@ -50,20 +68,28 @@ export async function removeKept(services: TextServices, kept: KeptResponse): Pr
   await Promise.all(ids.map((id) => services.origins.forget(id).catch(() => undefined)));
 }
 
-/** Keeps how a response has ended that was under way when it was kept. */
+/** How a response was made that was kept before. */
+export interface Made {
+  readonly origin: ResponseOrigin;
+  /** The kept items that its input follows, beside those of an earlier response. */
+  readonly after: WindowEnd | null;
+}
+
+/** Keeps how a response has ended that was under way when it was kept. Resolves to whether it could. */
 export async function completeKept(
   services: KeepingServices,
   kept: KeptResponse,
   shown: JsonObject,
-): Promise<void> {
+  { origin, after }: Made = { origin: originIn(kept.record.data), after: null },
+): Promise<boolean> {
   const { owner, id, record } = kept;
-  const origin = originIn(record.data);
   const { retentionMs, maxBytesPerKey } = services.upstream.configuration.conversations;
   const result = await services.conversations.put({
     owner,
     kind: 'response',
     id,
     ...(record.previous !== null && { previous: record.previous }),
+    ...(after !== null && { after }),
     expects: record.head,
     input: await itemsOf(services, kept, 'input'),
     output: outputItems(shown, origin.channel),
@@ -72,6 +98,7 @@ export async function completeKept(
     maxBytes: maxBytesPerKey,
   });
   services.metrics.kept(result);
+  return result === 'stored';
 }
 
 /** Keeps how background responses have ended that nobody reads. What fails is kept when one is read. */

@@ -101,6 +101,9 @@ async function answerKept(request: StoredRequest, kept: KeptResponse): Promise<v
     await removeKept(services, kept);
     writeJson(response, context, { id, object: 'response', deleted: true });
   } else if (method === 'POST') {
+    // A background response that has ended stays as it is.
+    if (kept.record.data.background === true)
+      return writeJson(response, context, await readKept(services, kept));
     throw new GatewayError('invalid_value', { message: 'Cannot cancel a synchronous response.' });
   } else if (subpath === '/input_items') {
     writeJson(response, context, await listInput(services, kept, query));

@@ -193,17 +193,12 @@ test('what one route cannot carry goes to the next one, and is refused only wher
   expect(stack.first.requests).toEqual([]);
 });
 
-test.for(['background', 'prompt'])(
-  'a %s needs a provider that keeps responses, and is refused without one',
-  async (name) => {
-    const body = requestOf('responses', 'to-messages', 'Hello', {
-      [name]: name === 'background' ? true : { id: 'x' },
-    });
-    const reply = await stack.text.fetch('/v1/responses', { body });
-    expect(reply.status).toBe(400);
-    expect(await reply.json()).toMatchObject({ error: { code: 'unsupported_parameter', param: name } });
-  },
-);
+test('a prompt needs a provider that keeps it, and is refused without one', async () => {
+  const body = requestOf('responses', 'to-messages', 'Hello', { prompt: { id: 'x' } });
+  const reply = await stack.text.fetch('/v1/responses', { body });
+  expect(reply.status).toBe(400);
+  expect(await reply.json()).toMatchObject({ error: { code: 'unsupported_parameter', param: 'prompt' } });
+});
 
 test('within one priority a route of the own protocol comes first, whatever the weights', async () => {
   const reply = await stack.text.fetch('/v1/messages', { body: requestOf('messages', 'mixed', 'Hello') });

@@ -65,8 +65,9 @@ const selfHosted = {
   builtInTools: [],
 } as const satisfies Partial<Preset>;
 
-/** OpenAI's own Chat Completions, where it differs from what the others made of it. */
+/** OpenAI's own Chat Completions, where it differs from what the others made of it, and what only it keeps. */
 const openaiQuirks = {
+  backgroundResponses: true,
   maxTokensMember: 'max_completion_tokens',
   instructionRole: 'developer',
   customTools: true,
@@ -256,7 +257,7 @@ export const PRESETS = {
     // It accepts every key, but, as a real provider, not none.
     key: { ...bearer, required: false, fallback: 'simulator' },
     builtInTools: 'any',
-    quirks: { messageThreads: true, storedResponses: true },
+    quirks: { messageThreads: true, backgroundResponses: true, storedResponses: true },
   },
 } as const satisfies Record<string, Preset>;
 
