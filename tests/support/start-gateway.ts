@@ -57,8 +57,10 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
         env: { SIMULATOR_URL: simulator.url, DRAIN_TIMEOUT_MS: '5000', ...options.env },
         mode,
         restarts,
-        onLine: (process, text) =>
-          lines.push({ process: mode === 'one' ? partOf(text, process) : process, text }),
+        onLines: (process, texts) => {
+          for (const text of texts)
+            lines.push({ process: mode === 'one' ? partOf(text, process) : process, text });
+        },
         ...(services ? { services } : {}),
         ...(replicas ? { replicas } : {}),
       }),

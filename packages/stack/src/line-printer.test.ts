@@ -4,7 +4,8 @@ import { createLinePrinter, wantsPretty } from './line-printer.ts';
 function printer(pretty: boolean) {
   const written: string[] = [];
   const options = { pretty, color: false, schedule: () => undefined };
-  return { written, ...createLinePrinter({ ...options, write: (text) => written.push(text) }) };
+  const made = createLinePrinter({ ...options, write: (text) => written.push(text) });
+  return { written, ...made, line: (process: string, text: string) => made.lines(process, [text]) };
 }
 
 test('what processes write before the start message comes after it', () => {
@@ -14,6 +15,21 @@ test('what processes write before the start message comes after it', () => {
   open();
   line('text', '{"level":30,"msg":"next"}');
   expect(written).toEqual(['{"level":30,"msg":"ready"}\n', '{"level":30,"msg":"next"}\n']);
+});
+
+test('lines that come together are written together', () => {
+  const { lines, open, written } = printer(false);
+  lines('text', ['{"level":30,"msg":"one"}', '{"level":30,"msg":"two"}']);
+  open();
+  lines('text', ['{"level":30,"msg":"three"}', 'a warning']);
+  expect(written).toHaveLength(2);
+  expect(
+    written
+      .join('')
+      .trimEnd()
+      .split('\n')
+      .map((each) => JSON.parse(each).msg),
+  ).toEqual(['one', 'two', 'three', 'a warning']);
 });
 
 test('a line that is not JSON becomes one, with the name of its process', () => {

@@ -3,8 +3,8 @@ import { createRequestMerger } from './request-merger.ts';
 import { StartError } from './start-error.ts';
 
 export interface LinePrinter {
-  /** A line that a process wrote. */
-  line(process: string, text: string): void;
+  /** Lines that a process wrote. */
+  lines(process: string, texts: readonly string[]): void;
   /** A line of our own. */
   report(text: string): void;
   /** Prints what has been held back, and holds nothing back from now on. */
@@ -40,21 +40,24 @@ export function createLinePrinter({ pretty, color, write, schedule }: LinePrinte
     if (isUnitOfWork) merger.add(record);
     else if (text !== null) write(`${text}\n`);
   };
-  const print = (jsonLine: string): void =>
-    pretty ? printPretty(recordIn(jsonLine)) : write(`${jsonLine}\n`);
+  // JSON goes on in one write: a write per line costs more than the line.
+  const print = (jsonLines: readonly string[]): void => {
+    if (pretty) for (const jsonLine of jsonLines) printPretty(recordIn(jsonLine));
+    else if (jsonLines.length > 0) write(`${jsonLines.join('\n')}\n`);
+  };
   const held: string[] = [];
   let isOpen = false;
 
   return {
-    line: (process, text) => {
-      const jsonLine = text.startsWith('{') ? text : wrapped(process, WARN, text);
-      if (isOpen) print(jsonLine);
-      else if (held.length < MAX_HELD_LINES) held.push(jsonLine);
+    lines: (process, texts) => {
+      const jsonLines = texts.map((text) => (text.startsWith('{') ? text : wrapped(process, WARN, text)));
+      if (isOpen) print(jsonLines);
+      else held.push(...jsonLines.slice(0, MAX_HELD_LINES - held.length));
     },
-    report: (text) => (isOpen ? print(wrapped('starter', WARN, text)) : write(`${text}\n`)),
+    report: (text) => (isOpen ? print([wrapped('starter', WARN, text)]) : write(`${text}\n`)),
     open: () => {
       isOpen = true;
-      for (const jsonLine of held.splice(0)) print(jsonLine);
+      print(held.splice(0));
     },
     close: () => merger.flush(),
   };

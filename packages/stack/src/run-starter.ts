@@ -64,7 +64,7 @@ export async function runStarter(starter: NodeJS.Process): Promise<void> {
       workingFolder: root,
       mode: processModeOf(env),
       ports: 'fixed',
-      onLine: printer.line,
+      onLines: printer.lines,
       report: printer.report,
       signal: calledOff.signal,
     });

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import type { Environment } from './environment.ts';
+import { readLines } from './read-lines.ts';
 import { reasonOf } from './reason-of.ts';
 import { StartError } from './start-error.ts';
 import type { Running } from './supervise.ts';
@@ -12,7 +12,8 @@ export interface ChildOptions {
   readonly entry: string;
   readonly env: Environment;
   readonly workingFolder: string;
-  readonly onLine: (line: string) => void;
+  /** Gets whole lines as they come, often several at once. */
+  readonly onLines: (lines: readonly string[]) => void;
 }
 
 export interface RunningChild extends Running {
@@ -39,21 +40,24 @@ export async function startChild(options: ChildOptions, signal: AbortSignal): Pr
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
+  let isStarting = true;
   let errorText = '';
   let lastError = '';
-  readLines(child.stdout, (line) => {
-    lastError = reasonOf(line) ?? lastError;
-    options.onLine(line);
+  readLines(child.stdout, (lines) => {
+    if (isStarting) for (const line of lines) lastError = reasonOf(line) ?? lastError;
+    options.onLines(lines);
   });
-  readLines(child.stderr, (line) => {
-    errorText = `${errorText}${line}\n`.slice(-MAX_ERROR_TEXT);
-    options.onLine(line);
+  readLines(child.stderr, (lines) => {
+    if (isStarting) errorText = `${errorText}${lines.join('\n')}\n`.slice(-MAX_ERROR_TEXT);
+    options.onLines(lines);
   });
   const ended = endOf(child);
   const timeout = AbortSignal.timeout(READY_TIMEOUT_MS);
   const port = await Promise.race([readyPort(child), ended.then(() => undefined), aborted(signal, timeout)]);
-  if (port !== undefined) return { pid: child.pid ?? 0, port, ended, kill: (name) => killChild(child, name) };
-
+  if (port !== undefined) {
+    isStarting = false;
+    return { pid: child.pid ?? 0, port, ended, kill: (name) => killChild(child, name) };
+  }
   killChild(child, 'SIGKILL');
   const how = await ended;
   const reason = signal.aborted
@@ -62,10 +66,6 @@ export async function startChild(options: ChildOptions, signal: AbortSignal): Pr
       ? `it was not ready within ${READY_TIMEOUT_MS / 1000} s`
       : errorText.trim() || lastError || how;
   throw new StartError(`${options.name} did not start: ${reason}`);
-}
-
-function readLines(stream: NodeJS.ReadableStream | null, onLine: (line: string) => void): void {
-  if (stream) createInterface({ input: stream }).on('line', onLine);
 }
 
 /** The port that it serves on, or null if it serves on none. */

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { localUrl } from './addresses.ts';
 import type { Environment } from './environment.ts';
-import { createLineLog } from './line-log.ts';
 import type { ProcessRow } from './process-table.ts';
 import { type RunningChild, startChild } from './start-child.ts';
 import { type Supervised, supervise } from './supervise.ts';
@@ -17,8 +16,6 @@ export interface StackProcess {
   readonly url: string | null;
   /** Of the process that runs now, or ran last. */
   readonly pid: number;
-  /** The latest lines that it wrote. */
-  logs(): string[];
   /** It is started again when that ends it, unless the stack was started without restarts. */
   kill(signal: NodeJS.Signals): void;
   /** Resolves with how the process that runs now ended. */
@@ -39,7 +36,7 @@ export interface ProcessOptions {
   readonly signal: AbortSignal;
   readonly restarts: boolean;
   readonly report: (line: string) => void;
-  readonly onLine: (process: string, line: string) => void;
+  readonly onLines: (process: string, lines: readonly string[]) => void;
 }
 
 /** Starts one row of the table and keeps it running, on the port that it got first. */
@@ -48,7 +45,6 @@ export async function startProcess(
 ): Promise<{ process: StackProcess; supervised: Supervised<RunningChild> }> {
   const { row, replica, signal, restarts, report } = options;
   const name = replica === 0 ? row.name : `${row.name}-${replica + 1}`;
-  const log = createLineLog();
   const start = (startSignal: AbortSignal, previous: RunningChild | null): Promise<RunningChild> => {
     const port = previous?.port ?? options.port;
     return startChild(
@@ -57,10 +53,7 @@ export async function startProcess(
         entry: join(options.root, row.entry),
         env: row.port ? { ...options.env, [row.port.variable]: String(port) } : options.env,
         workingFolder: options.workingFolder,
-        onLine: (line) => {
-          log.add(line);
-          options.onLine(name, line);
-        },
+        onLines: (lines) => options.onLines(name, lines),
       },
       startSignal,
     );
@@ -72,7 +65,6 @@ export async function startProcess(
     parts: row.parts ?? [],
     urlVariable: row.urlVariable,
     url: port === null ? null : localUrl(port),
-    logs: () => log.lines(),
     kill: (kind) => supervised.current().kill(kind),
     get pid() {
       return supervised.current().pid;

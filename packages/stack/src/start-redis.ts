@@ -35,7 +35,6 @@ export async function startRedis(
     parts: [],
     urlVariable: null,
     url: null,
-    logs: () => [],
     kill: (kind) => supervised.current().kill(kind),
     get pid() {
       return supervised.current().pid;

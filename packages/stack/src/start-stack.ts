@@ -34,7 +34,7 @@ export interface StackOptions {
   /** Whether what ends is started again. Default: true. */
   readonly restarts?: boolean;
   /** Every line that a process writes. */
-  readonly onLine?: (process: string, line: string) => void;
+  readonly onLines?: (process: string, lines: readonly string[]) => void;
   /** What happens to the processes, in words. */
   readonly report?: (line: string) => void;
   /** Calls the start off; nothing is left running. */
@@ -156,7 +156,7 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
     signal,
     restarts,
     report,
-    onLine: options.onLine ?? (() => undefined),
+    onLines: options.onLines ?? (() => undefined),
     onStarted: ({ stage }, supervised) => fleet.add(WAVES[stage], supervised, drainTimeoutMs + GRACE_MS),
   });
 

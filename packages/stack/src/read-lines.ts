@@ -1,0 +1,16 @@
+import type { Readable } from 'node:stream';
+
+/** Gives the whole lines of a text as they come, all of a piece at once; one that its end cuts off comes last. */
+export function readLines(stream: Readable | null, onLines: (lines: readonly string[]) => void): void {
+  if (stream === null) return;
+  let begun = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (piece: string) => {
+    const lines = (begun + piece).split('\n');
+    begun = lines.pop() ?? '';
+    if (lines.length > 0) onLines(lines);
+  });
+  stream.once('end', () => {
+    if (begun !== '') onLines([begun]);
+  });
+}
