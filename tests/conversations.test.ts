@@ -118,7 +118,6 @@ async function restarted(): Promise<{ edgeUrl: string; key: string }> {
       mode: 'each',
       services: [...SERVICES],
       replicas: { text: 2 },
-      onLine: () => {},
     }),
     (stack) => stack.stop(),
   );
