@@ -43,8 +43,7 @@ local function add_bytes(count)
 end
 
 local function sweep_by(due_ms)
-  local next_sweep = tonumber(redis.call('ZSCORE', KEYS[10], ARGV[1]) or nil)
-  if next_sweep == nil or next_sweep > due_ms then redis.call('ZADD', KEYS[10], due_ms, ARGV[1]) end
+  redis.call('ZADD', KEYS[10], 'LT', due_ms, ARGV[1])
 end
 
 local function release_part(digest)
@@ -100,8 +99,7 @@ end
 local function keep_tree(root, retention_ms)
   if retention_ms == '' then return end
   local expires = now_ms + tonumber(retention_ms)
-  local known = tonumber(redis.call('ZSCORE', KEYS[7], root) or nil)
-  if known == nil or known < expires then redis.call('ZADD', KEYS[7], expires, root) end
+  redis.call('ZADD', KEYS[7], 'GT', expires, root)
   sweep_by(expires)
 end
 
