@@ -130,7 +130,7 @@ local record = {
   next = former and former.next,
 }
 redis.call('HSET', KEYS[1], key, cmsgpack.pack(record))
-redis.call('ZADD', KEYS[6], 0, root .. '\0' .. key)
+if root ~= key then redis.call('ZADD', KEYS[6], 0, root .. '\0' .. key) end
 if previous and order.once then
   previous.next = key
   redis.call('HSET', KEYS[1], order.previous, cmsgpack.pack(previous))
