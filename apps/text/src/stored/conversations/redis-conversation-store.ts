@@ -1,9 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Redis } from 'ioredis';
 import { originKey, originTtlSeconds, rememberedIds } from '../id-origins.ts';
+import { takeClaim } from './claims.ts';
 import type {
-  Claim,
   ConversationStore,
   NewRecord,
   PutResult,
@@ -13,9 +11,11 @@ import type {
   StoredRecord,
 } from './conversation-store.ts';
 import { createKnownDigests } from './known-digests.ts';
-import { newPartName, type PartFiles } from './part-files.ts';
+import type { PartFiles } from './part-files.ts';
+import { createPartStore, inGroups } from './part-store.ts';
 import { joinedData, splitData } from './record-data.ts';
-import { claimName, defineStoreScripts, OWNERS, storeNames, sums, unusedFiles } from './store-scripts.ts';
+import { defineStoreScripts, OWNERS, storeNames, sums } from './scripts/store-scripts.ts';
+import { unavailable } from './unavailable.ts';
 import { itemIdOf, nodeNamedBy, type WindowNode, windowNodes } from './window-nodes.ts';
 
 interface ConversationStoreOptions {
@@ -29,8 +29,6 @@ interface ConversationStoreOptions {
 const MAX_ID_CHARACTERS = 512;
 /** Of one record: all of them are kept in one script call. */
 const MAX_ITEMS = 10_000;
-/** Within this time the record follows that refers to a file. */
-const ANNOUNCED_MS = 3_600_000;
 /** What one script reads, so that no other command waits for long. */
 const ITEMS_PER_READ = 500;
 /** Records that one script removes, and owners that are looked at in one go. */
@@ -57,28 +55,8 @@ const RESULTS: Readonly<Record<string, PutResult>> = {
 export function createConversationStore(options: ConversationStoreOptions): ConversationStore {
   const { redis, files, idTtlSeconds } = options;
   const known = createKnownDigests();
+  const parts = createPartStore(redis, files);
   defineStoreScripts(redis);
-
-  const removeFiles = async (owner: string, names: readonly string[]): Promise<void> => {
-    if (names.length === 0) return;
-    await Promise.all(names.map((name) => files.remove(name)));
-    await redis.zrem(unusedFiles(owner), ...names);
-  };
-
-  const upload = async (owner: string, parts: ReadonlyMap<string, string>): Promise<Uploads> => {
-    const uploads = new Map(
-      [...parts].map(([digest, json]) => [digest, { name: newPartName(), bytes: Buffer.from(json) }]),
-    );
-    if (uploads.size === 0) return {};
-    const names = [...uploads.values()].map(({ name }) => name);
-    const keys = storeNames(owner);
-    await redis.gatewayAnnounceFiles(keys.length, ...keys, owner, ANNOUNCED_MS, ...names);
-    await Promise.all([...uploads.values()].map(({ name, bytes }) => files.put(name, bytes)));
-    const sizes = [...uploads].map(
-      ([digest, { name, bytes }]) => [digest, { name, size: bytes.length }] as const,
-    );
-    return Object.fromEntries(sizes);
-  };
 
   /** `trusting`: what this process has seen kept is not sent. Null where some of that is gone. */
   const tryPut = async (
@@ -90,9 +68,9 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
     const isKnown = (digest: string) => trusting && known.has(digest);
     const from = nodes.findLastIndex(({ node }) => isKnown(node)) + 1;
     const sent = nodes.slice(from);
-    const parts = new Map<string, string>();
-    for (const { part, json } of sent) if (part !== '' && !isKnown(part)) parts.set(part, json);
-    for (const { digest, json } of data.large) if (!isKnown(digest)) parts.set(digest, json);
+    const large = new Map<string, string>();
+    for (const { part, json } of sent) if (part !== '' && !isKnown(part)) large.set(part, json);
+    for (const { digest, json } of data.large) if (!isKnown(digest)) large.set(digest, json);
     const ids = rememberedIds(received?.ids ?? []);
     const base = from === 0 ? (after?.head ?? '') : nodes[from - 1]?.node;
     const order = {
@@ -109,7 +87,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       items: nodes.length + (after?.items ?? 0),
       bytes: nodes.reduce((sum, { sizeBytes }) => sum + sizeBytes, after?.bytes ?? 0),
       parts: data.large.map(({ digest }) => digest),
-      uploads: await upload(owner, parts),
+      uploads: await parts.upload(owner, large),
       ids: ids.map((id) => originTtlSeconds(id, idTtlSeconds)),
       keyId: received?.origin.keyId,
       ownId: ids.findIndex(({ kind, id }) => kind === record.kind && id === record.id) + 1,
@@ -133,13 +111,11 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
     );
     if (result === 'stored') {
       known.add(sent.map(({ node }) => node));
-      known.add(parts.keys());
+      known.add(large.keys());
     }
     // What is not removed now is removed by a sweep.
-    void removeFiles(
-      owner,
-      result === 'stored' ? unused : Object.values(order.uploads).map(({ name }) => name),
-    ).catch(() => undefined);
+    const left = result === 'stored' ? unused : Object.values(order.uploads).map(({ name }) => name);
+    void parts.remove(owner, left).catch(() => undefined);
     return RESULTS[result] ?? null;
   };
 
@@ -150,13 +126,8 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
     json = '',
     file = '',
   ]: readonly string[]): Promise<StoredItem> => {
-    const text = file === '' ? json : await textIn(file);
+    const text = file === '' ? json : await parts.text(file);
     return { id: id === '' ? itemIdOf(node, text) : id, json: text, maker: maker === '' ? null : maker };
-  };
-
-  const textIn = async (file: string): Promise<string> => {
-    const bytes = await files.get(file).catch(unavailable);
-    return bytes?.toString() ?? unavailable(new Error(`the file ${file} of a conversation is gone`));
   };
 
   return {
@@ -188,7 +159,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
         for (let index = 0; index < values.length; index += 5) found.push(values.slice(index, index + 5));
         at = [atRecord, atNode];
         if (atRecord !== '' && missing === '') continue;
-        const record = await recordOf(texts, textIn);
+        const record = await recordOf(texts, parts.text);
         const whole = record.missing === null ? found.reverse() : [];
         return { record, items: await inGroups(whole, itemOf) };
       }
@@ -199,14 +170,11 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       const keys = storeNames(owner);
       const named = ids.flatMap((id) => [id, nodeNamedBy(id)]);
       const values = await redis.gatewayReadItems(keys.length, ...keys, owner, ...named).catch(unavailable);
-      return Promise.all(
-        ids.map((id, index) => {
-          const [own, maker, json, file] = values.slice(index * 4, index * 4 + 4);
-          return own === null || own === undefined
-            ? null
-            : itemOf([nodeNamedBy(id), own, maker ?? '', json ?? '', file ?? '']);
-        }),
-      );
+      return inGroups([...ids.entries()], async ([index, id]) => {
+        const [own, maker, json, file] = values.slice(index * 4, index * 4 + 4);
+        if (own === null || own === undefined) return null;
+        return itemOf([nodeNamedBy(id), own, maker ?? '', json ?? '', file ?? '']);
+      });
     },
 
     remove: async (key) => {
@@ -215,23 +183,11 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       const [removed, ...unused] = await redis
         .gatewayRemoveRecord(keys.length, ...keys, owner, keyOf(key))
         .catch(unavailable);
-      await removeFiles(owner, unused).catch(unavailable);
+      await parts.remove(owner, unused).catch(unavailable);
       return removed === 1;
     },
 
-    claim: async (owner, name, leaseMs) => {
-      const token = randomUUID();
-      const key = claimName(owner, name);
-      const taken = await redis.set(key, token, 'PX', leaseMs, 'NX').catch(unavailable);
-      if (taken === null) return null;
-      const change = (newLeaseMs: number) => redis.gatewayChangeClaim(1, key, token, newLeaseMs);
-      return {
-        renew: async (newLeaseMs) => (await change(newLeaseMs).catch(unavailable)) === 1,
-        release: async () => {
-          await change(0);
-        },
-      } satisfies Claim;
-    },
+    claim: (owner, name, leaseMs) => takeClaim(redis, owner, name, leaseMs),
 
     usedBytes: async (owner) => Number((await redis.hget(sums(owner), 'bytes').catch(unavailable)) ?? 0),
 
@@ -244,15 +200,13 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
           const swept = await redis.gatewaySweepRecords(keys.length, ...keys, owner, RECORDS_PER_SWEEP);
           const [sweptRecords, ...unused] = swept;
           count = sweptRecords;
-          await removeFiles(owner, unused);
+          await parts.remove(owner, unused);
         }
       }
       return removed;
     },
   };
 }
-
-type Uploads = Readonly<Record<string, { readonly name: string; readonly size: number }>>;
 
 interface Prepared {
   readonly nodes: readonly WindowNode[];
@@ -282,25 +236,4 @@ async function recordOf(
 function checkIds({ id, previous = '' }: NewRecord): void {
   for (const text of [id, previous])
     if (text.length > MAX_ID_CHARACTERS || text.includes('\0')) throw new Error('an id that is no id');
-}
-
-/** Files that one read opens at a time. */
-const FILES_AT_ONCE = 32;
-
-async function inGroups<Value, Result>(
-  values: readonly Value[],
-  work: (value: Value) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  for (let at = 0; at < values.length; at += FILES_AT_ONCE)
-    results.push(...(await Promise.all(values.slice(at, at + FILES_AT_ONCE).map(work))));
-  return results;
-}
-
-function unavailable(cause: unknown): never {
-  throw new GatewayError('service_unavailable', {
-    message: 'Stored conversations cannot be found at the moment. Please try again shortly.',
-    retryAfterSeconds: 1,
-    cause,
-  });
 }
