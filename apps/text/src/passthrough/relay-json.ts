@@ -7,9 +7,9 @@ import { checkFirstOutput } from '@gateway/upstream/check-first-output';
 import type { Reply } from '@gateway/upstream/reply';
 import { UNKEPT_HEADER } from '../call/keep-response.ts';
 import { isObject, type JsonObject, parseObject } from '../wire/json-object.ts';
-import { parseBody } from '../wire/raw-json.ts';
+import { mayLosePrecision, parseBody } from '../wire/raw-json.ts';
 import { replyHeaders, streamHeaders } from './headers.ts';
-import { partsOf } from './reply-parts.ts';
+import { MIN_PARTIAL_BYTES, partsOf } from './reply-parts.ts';
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
@@ -63,7 +63,7 @@ export async function relayJson(options: RelayJsonOptions): Promise<void> {
   const bytes = await reply.bytes(MAX_REPLY_BYTES);
   const body = bodyOf(bytes);
   if (body === null) throw notJson();
-  const amended = (await onBody(body, bytes.length, () => exactly(bytes))) ?? null;
+  const amended = (await onBody(body, bytes.length, () => wholeOf(bytes, body))) ?? null;
   const unkept = amended?.store === false ? UNKEPT_HEADER : {};
   const frames = asStream?.({ ...exactly(bytes), ...amended }) ?? null;
   if (frames !== null) {
@@ -80,6 +80,10 @@ export async function relayJson(options: RelayJsonOptions): Promise<void> {
   response.writeHead(reply.status, headers);
   response.end(written);
 }
+
+/** Every member of a body that has been read, each long number as it was written. */
+const wholeOf = (bytes: Buffer, read: JsonObject): JsonObject =>
+  bytes.length < MIN_PARTIAL_BYTES && !mayLosePrecision(bytes.toString('latin1')) ? read : exactly(bytes);
 
 /** The same body with every long number as it was written: it is written again. */
 function exactly(bytes: Buffer): JsonObject {

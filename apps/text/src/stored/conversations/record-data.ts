@@ -16,6 +16,8 @@ interface SplitData {
 
 /** Data without its large members, which are the same in every record of a conversation. */
 export function splitData(owner: string, data: JsonObject): SplitData {
+  const whole = JSON.stringify(data);
+  if (whole.length <= MAX_INLINE_BYTES) return { text: `[${whole},[]]`, large: [] };
   const small: string[] = [];
   const names: string[] = [];
   const large: LargeMember[] = [];

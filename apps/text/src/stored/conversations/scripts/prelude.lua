@@ -6,7 +6,7 @@
 -- KEYS[3]  references beyond the first (hash: node, or `part:` and a digest → count). What loses its last one is removed.
 -- KEYS[4]  items (hash: an item's id → the node that holds it)
 -- KEYS[5]  parts (hash: digest → packed name and size of what lies outside of Redis)
--- KEYS[6]  trees (sorted set, scores 0: `root\0record`). A tree is a record and all that continue it.
+-- KEYS[6]  trees (sorted set, scores 0: `root\0record`). A tree is a record, its root, and all that continue it.
 -- KEYS[7]  when trees expire (sorted set: root → ms); a tree that is not in it does not
 -- KEYS[8]  sums (hash: bytes), and `hole:` and a root where a record of that tree was removed
 -- KEYS[9]  files to remove (sorted set: name → when, in ms)
@@ -43,8 +43,7 @@ local function add_bytes(count)
 end
 
 local function sweep_by(due_ms)
-  local next_sweep = tonumber(redis.call('ZSCORE', KEYS[10], ARGV[1]) or nil)
-  if next_sweep == nil or next_sweep > due_ms then redis.call('ZADD', KEYS[10], due_ms, ARGV[1]) end
+  redis.call('ZADD', KEYS[10], 'LT', due_ms, ARGV[1])
 end
 
 local function release_part(digest)
@@ -100,8 +99,7 @@ end
 local function keep_tree(root, retention_ms)
   if retention_ms == '' then return end
   local expires = now_ms + tonumber(retention_ms)
-  local known = tonumber(redis.call('ZSCORE', KEYS[7], root) or nil)
-  if known == nil or known < expires then redis.call('ZADD', KEYS[7], expires, root) end
+  redis.call('ZADD', KEYS[7], 'GT', expires, root)
   sweep_by(expires)
 end
 
@@ -114,7 +112,8 @@ local function remove_record(key, record)
   redis.call('HDEL', KEYS[1], key)
   redis.call('ZREM', KEYS[6], record.root .. '\0' .. key)
   release_content(record)
-  if #records_of(record.root, 1) > 0 then
+  local has_root = key ~= record.root and redis.call('HEXISTS', KEYS[1], record.root) == 1
+  if has_root or #records_of(record.root, 1) > 0 then
     redis.call('HSET', KEYS[8], 'hole:' .. record.root, 1)
   else
     redis.call('ZREM', KEYS[7], record.root)

@@ -60,8 +60,6 @@ end
 for _, digest in ipairs(order.parts) do
   if not count_part(digest) then return { 'missing' } end
 end
-local bytes = tonumber(redis.call('HGET', KEYS[8], 'bytes') or 0)
-if order.maxBytes > 0 and bytes + added > order.maxBytes then return { 'full' } end
 
 -- An id that another key has received before stays that key's: some servers let a caller choose the id of what it makes.
 local own_ids = {}
@@ -72,6 +70,12 @@ for index = 11, #KEYS do
   elseif order.ownId == index - 10 then
     return { 'taken' }
   end
+end
+
+local bytes = redis.call('HINCRBY', KEYS[8], 'bytes', added)
+if order.maxBytes > 0 and bytes > order.maxBytes then
+  if bytes == added then redis.call('HDEL', KEYS[8], 'bytes') else add_bytes(-added) end
+  return { 'full' }
 end
 
 -- From here on nothing fails.
@@ -89,20 +93,27 @@ end
 
 if first_new <= #ARGV then
   local parent = ARGV[first_new + 1]
-  if redis.call('HEXISTS', KEYS[2], parent) == 1 then redis.call('HINCRBY', KEYS[3], parent, 1) end
+  if parent ~= '' then redis.call('HINCRBY', KEYS[3], parent, 1) end
 elseif order.head ~= '' then
   redis.call('HINCRBY', KEYS[3], order.head, 1)
+end
+local fields = {}
+local function write_nodes()
+  if #fields > 0 then redis.call('HSET', KEYS[2], unpack(fields)) end
+  fields = {}
 end
 for at = first_new, #ARGV - 5, 6 do
   local node, id, part = ARGV[at], ARGV[at + 2], ARGV[at + 4]
   if part ~= '' then keep_part(part) end
-  redis.call('HSET', KEYS[2], node, cmsgpack.pack({
+  fields[#fields + 1] = node
+  fields[#fields + 1] = cmsgpack.pack({
     parent = ARGV[at + 1], id = id, maker = ARGV[at + 3], part = part, json = ARGV[at + 5],
-  }))
+  })
+  if #fields >= 200 then write_nodes() end
   if id ~= '' then redis.call('HSETNX', KEYS[4], id, node) end
 end
+write_nodes()
 for _, digest in ipairs(order.parts) do keep_part(digest) end
-add_bytes(added)
 
 local root = former and former.root or previous and previous.root or key
 local record = {
@@ -119,7 +130,7 @@ local record = {
   next = former and former.next,
 }
 redis.call('HSET', KEYS[1], key, cmsgpack.pack(record))
-redis.call('ZADD', KEYS[6], 0, root .. '\0' .. key)
+if root ~= key then redis.call('ZADD', KEYS[6], 0, root .. '\0' .. key) end
 if previous and order.once then
   previous.next = key
   redis.call('HSET', KEYS[1], order.previous, cmsgpack.pack(previous))

@@ -6,6 +6,11 @@
 -- Returns how many were removed, then the files to remove.
 local left = tonumber(ARGV[2])
 for _, root in ipairs(redis.call('ZRANGEBYSCORE', KEYS[7], '-inf', now_ms, 'LIMIT', 0, left)) do
+  local first = unpacked(KEYS[1], root)
+  if first and first.root == root then
+    remove_record(root, first)
+    left = left - 1
+  end
   for _, member in ipairs(records_of(root, left)) do
     local key = string.sub(member, #root + 2)
     local record = unpacked(KEYS[1], key)
