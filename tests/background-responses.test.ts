@@ -58,13 +58,17 @@ describe.for(WAYS)('processes: $mode', ({ mode, worker, service }) => {
   const stream = async (): Promise<AsyncIterable<Event> & { controller: AbortController }> =>
     gateway.openai.responses.create({ ...question, stream: true });
 
-  test('it is polled', async () => {
+  test('it is polled, then continued, in the background too', async () => {
     const made = await gateway.openai.responses.create(question);
     expect(made).toMatchObject({ status: 'queued', background: true });
     const done = await ended(made.id);
     expect(done).toMatchObject({ id: made.id, status: 'completed' });
     const [item] = done.output;
     expect(item).toMatchObject({ type: 'message', content: [{ type: 'output_text' }] });
+    const next = { ...question, input: 'And then?', previous_response_id: made.id };
+    await ended((await gateway.openai.responses.create(next)).id);
+    const sent = gateway.simulator.requests.at(-1)?.text();
+    for (const words of ['What is up?', 'And then?']) expect(sent).toContain(words);
   });
 
   test('its stream is left and gone on with, without a gap or a repeat, and read again after the end', async () => {

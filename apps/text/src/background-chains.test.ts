@@ -82,7 +82,7 @@ const completed = (text: TextUnderTest, id: unknown): Promise<Shown> =>
     return shown.status === 'completed' && shown;
   });
 
-/** What the last request to the provider said, as one text. */
+/** The last request to the provider, as text. */
 const lastSent = (): string => simulator.requests.at(-1)?.text() ?? '';
 
 test.for(['messages', 'chat', 'native'])(
@@ -99,10 +99,10 @@ test.for(['messages', 'chat', 'native'])(
     expect(reply.status).toBe(200);
     expect(await shownBy(reply)).toMatchObject({ status: 'completed', previous_response_id: id });
     const sent = lastSent();
-    const said = ['the first question', 'the answer in the background', 'the second question'];
-    const places = said.map((words) => sent.indexOf(words));
-    expect(places).not.toContain(-1);
-    expect(places).toEqual(places.toSorted((one, two) => one - two));
+    const words = ['the first question', 'the answer in the background', 'the second question'];
+    const positions = words.map((one) => sent.indexOf(one));
+    expect(positions).not.toContain(-1);
+    expect(positions).toEqual(positions.toSorted((one, two) => one - two));
   },
 );
 
@@ -236,7 +236,7 @@ test.for(['messages', 'native'])(
     const { data } = await shownBy(await text.fetch(`/v1/conversations/${conversation}/items?order=asc`));
     const roles = Array.isArray(data) ? data.map(({ role }) => role) : [];
     expect(roles).toEqual(['user', 'user', 'assistant']);
-    // It is in the chain of whoever continues the response, too.
+    // It is part of the chain that continues the response, too.
     await post(text, { previous_response_id: made.id, input: 'the second question' });
     for (const words of ['what was before', 'the first question', 'the second question'])
       expect(lastSent()).toContain(words);

@@ -49,7 +49,7 @@ test('it is ended by one process: the first says how', async () => {
   expect(await responses.end('resp_unknown', ending('completed'))).toBe(false);
 });
 
-test('events are numbered by the log, whoever appends them, and none after the end', async () => {
+test('events are numbered by the log, in whatever process they are appended, and none after the end', async () => {
   await create();
   await Promise.all(upTo(20).map((number) => responses.append('resp_1', [event(`event ${number}`)])));
   await responses.end('resp_1', ending('completed'));
@@ -74,7 +74,7 @@ test('a log beyond its bound is full, and says so after its last event', async (
   expect(await responses.find('resp_1')).toMatchObject({ status: 'completed' });
 });
 
-test('one whose events nobody asked for has no log', async () => {
+test('one that was created without a stream has no log', async () => {
   await create(false);
   await responses.end('resp_1', ending('completed'));
   expect(await responses.hasEvents('resp_1')).toBe(false);
@@ -83,11 +83,11 @@ test('one whose events nobody asked for has no log', async () => {
 test('nothing of it stays for ever, and nothing at all after its deletion', async () => {
   await create();
   await responses.append('resp_1', [event('a')]);
-  const lives = async () =>
+  const lifetimes = async () =>
     Promise.all(['gateway:{background}:response:resp_1', eventsKey('resp_1')].map((key) => redis.ttl(key)));
-  for (const seconds of await lives()) expect(seconds).toBeGreaterThan(86_400);
+  for (const seconds of await lifetimes()) expect(seconds).toBeGreaterThan(86_400);
   await responses.end('resp_1', ending('completed'));
-  const [state = 0, events = 0] = await lives();
+  const [state = 0, events = 0] = await lifetimes();
   expect([state > 30 && state <= 60, events > 0 && events <= 30]).toEqual([true, true]);
   await responses.remove('resp_1');
   expect(await redis.keys('*')).toEqual([]);

@@ -18,7 +18,7 @@ interface FollowOptions {
   readonly keepAliveMs: number;
 }
 
-/** Until Redis is asked again that did not answer. */
+/** Until the next read after one that Redis did not answer. */
 const RETRY_MS = 1000;
 
 /**

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../wire/json-object.ts';
 import { completeKept, findOwned, type Made } from '../kept-response.ts';
 
 /**
- * Keeps a background response when it is accepted: its input can be listed, and who continues it too early is told so.
+ * Keeps a background response when it is accepted: its input can be listed, and continuing it too early is refused.
  * Resolves to whether it could; what is not kept can be read, but not continued.
  */
 export async function keepAccepted(
