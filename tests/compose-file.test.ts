@@ -11,7 +11,7 @@ import { AdminConfig } from '../apps/admin/src/config.ts';
 import { AudioConfig, AudioWorkerConfig } from '../apps/audio/src/config.ts';
 import { EdgeConfig } from '../apps/edge/src/config.ts';
 import { ImageConfig, ImageWorkerConfig } from '../apps/image/src/config.ts';
-import { TextConfig } from '../apps/text/src/config.ts';
+import { TextConfig, TextWorkerConfig } from '../apps/text/src/config.ts';
 
 /** `docker-compose.yml` as Compose 2 and later read it: strictly, each key once. */
 
@@ -32,6 +32,7 @@ const readCompose = () => Compose.parse(parse(composeText, { strict: true, uniqu
 const SETTINGS = {
   edge: EdgeConfig,
   text: TextConfig,
+  'text-worker': TextWorkerConfig,
   image: ImageConfig,
   'image-worker': ImageWorkerConfig,
   audio: AudioConfig,

@@ -50,6 +50,7 @@ beforeAll(async () => {
     configuration: (origin) =>
       `${ONE_PROVIDER(origin)}
   refused: { kind: text, routes: [{ channel: refused }] }
+  refused-in-the-background: { kind: text, routes: [{ channel: refused, quirks: { backgroundResponses: false } }] }
 `.replace(
         'channels:',
         `channels:\n  refused: { provider: simulator, baseUrl: "${origin}", apiKey: sk-invalid-${PROVIDER_KEY} }`,
@@ -125,6 +126,10 @@ beforeAll(async () => {
   ])
     await ask('/v1/responses', { json: { ...TEXT, stream: true, input: `${SAID} [[simulate ${fault}]]` } });
   await ask('/v1/responses', { json: { ...TEXT, model: 'refused' } });
+  // Of a worker: the stream ends with the failure.
+  const inBackground = { ...TEXT, model: 'refused-in-the-background', background: true, stream: true };
+  const failed = await gateway.fetch('/v1/responses', { json: inBackground });
+  refusals.push(await failed.text());
   await ask('/v1/responses', { json: TEXT, headers: { 'x-request-id': 'request-that-is-the-last' } });
   await logLine(gateway, 'text', 'request-that-is-the-last');
   await logLine(gateway, 'edge', 'request-that-is-the-last');
@@ -160,7 +165,7 @@ test('the run was varied', () => {
   expect(new Set(requests.map(({ path }) => path)).size).toBeGreaterThan(5);
   expect(requests.some(({ body }) => body.includes(SAID))).toBe(true);
   expect(refusals.length).toBeGreaterThan(30);
-  expect(new Set(gateway.lines.map(({ process }) => process)).size).toBe(7);
+  expect(new Set(gateway.lines.map(({ process }) => process)).size).toBe(8);
 });
 
 test('no log has a key, a secret, a prompt or an answer', async () => {

@@ -40,6 +40,12 @@ test('a translated row is held against the row that the peer passes', () => {
   expect(holdGoals([goal], found)[0]).toMatchObject({ measured: 0.4, met: true });
 });
 
+test('storing is held against the same request that is not stored', () => {
+  const goal: Goal = { ...half, row: 'stored', over: 'itself', atMost: 1.25 };
+  const found = measured({ stored: { 'gateway (each)': 120, 'gateway (each), not stored': 100 } });
+  expect(holdGoals([goal], found)[0]).toMatchObject({ measured: 1.2, met: true });
+});
+
 test('a goal whose row was not measured is neither met nor missed', () => {
   expect(holdGoals([half], measured({}))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import type { Figures } from './rows.ts';
+import { type Figures, NOT_STORED } from './rows.ts';
 
 /** What the gateway may cost: a figure of ours over one of another contender, or the figure itself. */
 export interface Goal {
@@ -8,7 +8,8 @@ export interface Goal {
   readonly limits?: boolean;
   /** The row whose figure we compare with: a translated request is held against one that the peer passes. */
   readonly baseRow?: string;
-  readonly over: 'portkey' | 'floor' | null;
+  /** `itself`: the gateway's own figure of the same row for a request that is not stored. */
+  readonly over: 'portkey' | 'floor' | 'itself' | null;
   readonly atMost?: number;
   readonly atLeast?: number;
 }
@@ -30,6 +31,10 @@ export const GOALS: readonly Goal[] = [
   goal('small', 'one', 0.4, { limits: true }),
   goal('translated', 'each', 0.75, { baseRow: 'small' }),
   goal('translated', 'one', 0.45, { baseRow: 'small' }),
+  goal('stored', 'each', 1.25, { over: 'itself' }),
+  goal('stored', 'one', 1.25, { over: 'itself' }),
+  goal('chain', 'each', 1.5, { over: null }),
+  goal('chain', 'one', 1.5, { over: null }),
   goal('agent', 'each', 0.5),
   goal('agent', 'each', 1.25, { over: 'floor' }),
   goal('agent', 'each', 0.55, { limits: true }),
@@ -73,8 +78,10 @@ export interface Outcome {
 /** Holds the goals against what was measured; goals whose figures were not measured are left out. */
 export function holdGoals(goals: readonly Goal[], measured: ReadonlyMap<string, Figures>): Outcome[] {
   return goals.flatMap((goal) => {
-    const ours = measured.get(goal.row)?.get(`gateway (${goal.way})${goal.limits ? ', limits' : ''}`);
-    const base = goal.over === null ? { value: 1 } : measured.get(goal.baseRow ?? goal.row)?.get(goal.over);
+    const name = `gateway (${goal.way})${goal.limits ? ', limits' : ''}`;
+    const ours = measured.get(goal.row)?.get(name);
+    const other = goal.over === 'itself' ? name + NOT_STORED : goal.over;
+    const base = other === null ? { value: 1 } : measured.get(goal.baseRow ?? goal.row)?.get(other);
     if (ours === undefined || base === undefined) return [];
     const ratio = ours.value / base.value;
     const met = ratio <= (goal.atMost ?? Number.POSITIVE_INFINITY) && ratio >= (goal.atLeast ?? 0);

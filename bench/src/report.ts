@@ -57,7 +57,8 @@ export function goalsText(
   const rowOf = new Map(rows.map((row) => [row.id, row]));
   const lines = holdGoals(goals, measured).map(({ goal, measured: value, met }) => {
     const row = rowOf.get(goal.row);
-    const unit = goal.over === null ? (row?.unit ?? '') : `× ${goal.over}`;
+    const base = goal.over === 'itself' ? 'not stored' : goal.over;
+    const unit = base === null ? (row?.unit ?? '') : `× ${base}`;
     const bound = goal.atMost === undefined ? `≥ ${goal.atLeast}` : `≤ ${goal.atMost}`;
     const way = goal.way === 'one' ? 'one process' : 'a process each';
     const what = `${row?.what ?? goal.row}${goal.limits ? ', limits' : ''} (${way})`;

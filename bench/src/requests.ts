@@ -71,8 +71,19 @@ const agentResponses = {
 const responses = (body: object): Request => ({ path: '/v1/responses', body: JSON.stringify(body) });
 const chat = (body: object): Request => ({ path: '/v1/chat/completions', body: JSON.stringify(body) });
 
+/** One turn of a conversation that goes on by the ids of its responses. */
+export const chainTurn = (turn: number, previous: string | null, model: 'passed' | 'translated'): Request =>
+  responses({
+    model: model === 'passed' ? MODEL : TRANSLATED_MODEL,
+    input: `Turn ${turn}. ${PARAGRAPH}`,
+    ...(previous !== null && { previous_response_id: previous }),
+  });
+
 export const REQUESTS = {
   small: responses(small),
+  /** Its response is kept, with its input. */
+  stored: responses({ ...small, store: true }),
+  storedTranslated: responses({ ...small, model: TRANSLATED_MODEL, store: true }),
   translated: responses({ ...small, model: TRANSLATED_MODEL }),
   agent: chat(agentChat),
   agentTranslated: chat({ ...agentChat, model: TRANSLATED_MODEL }),

@@ -1,3 +1,4 @@
+import { longChain } from './chain.ts';
 import { compare, type Measured, type Rounds } from './compared.ts';
 import type { Contender } from './contender.ts';
 import { type JobFigures, measureJobs } from './jobs/measure-jobs.ts';
@@ -34,7 +35,7 @@ export interface Row {
   /** For `--only`. */
   readonly id: string;
   readonly what: string;
-  readonly unit: 'µs' | 'ms' | 'KB' | 'MB' | '/s';
+  readonly unit: 'µs' | 'ms' | 'KB' | 'MB' | '/s' | '×';
   measure(bench: Bench): Promise<Figures>;
 }
 
@@ -69,6 +70,24 @@ function loadRow({ id, what, request, contenders, perEvent = false }: LoadRow): 
         figures.set(contender.name, processorFigure(found, events));
       }
       return figures;
+    },
+  };
+}
+
+/** The name of a contender where the same request is not stored. */
+export const NOT_STORED = ', not stored';
+
+/** Processor time of a request whose response is stored, and of one that is not, in turn. */
+function storingRow(id: string, what: string, plain: Request, stored: Request): Row {
+  return {
+    id,
+    what,
+    unit: 'µs',
+    measure: async ({ generator, gateways, rounds }) => {
+      const all = gateways.flatMap((gateway) => [gateway, { ...gateway, name: gateway.name + NOT_STORED }]);
+      const requestOf = ({ name }: Contender) => (name.endsWith(NOT_STORED) ? plain : stored);
+      const measured = await compare(generator, all, requestOf, rounds);
+      return new Map([...measured].map(([name, found]) => [name, processorFigure(found, 1)]));
     },
   };
 }
@@ -241,5 +260,26 @@ export const ROWS: readonly Row[] = [
     what: 'memory, after everything above',
     unit: 'MB',
     measure: (bench) => eachOf(withoutLimits(bench), memoryOf),
+  },
+  storingRow('stored', 'small JSON, its response stored', REQUESTS.small, REQUESTS.stored),
+  storingRow(
+    'stored-translated',
+    'small JSON, translated, its response stored',
+    REQUESTS.translated,
+    REQUESTS.storedTranslated,
+  ),
+  {
+    id: 'chain',
+    what: 'a turn at the end of a chain of 200, over one at its beginning',
+    unit: '×',
+    measure: (bench) =>
+      eachOf(bench.gateways, async (gateway) => {
+        const passed = await longChain(gateway, 'passed');
+        const translated = await longChain(gateway, 'translated');
+        return {
+          value: passed.lastMs / passed.firstMs,
+          note: `${passed.lastMs.toFixed(2)} ms; translated, with all of it sent each time: ${translated.firstMs.toFixed(2)} and ${translated.lastMs.toFixed(2)} ms`,
+        };
+      }),
   },
 ];

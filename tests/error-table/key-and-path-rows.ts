@@ -122,6 +122,17 @@ export const KEY_AND_PATH_ROWS: Record<string, ErrorRow> = {
         { conversation: { id: 'conv_none' } },
         openai(404, [INVALID, null, 'conversation'], /^Conversation with id 'conv_none' not found\.$/),
       ),
+      ...[
+        ['GET', ''],
+        ['DELETE', ''],
+        ['GET', '/items'],
+        ['GET', '/items/msg_none'],
+        ['DELETE', '/items/msg_none'],
+      ].map(([method = '', subpath]) => ({
+        path: `/v1/conversations/conv_none${subpath}`,
+        request: { method },
+        error: openai(404, [INVALID, null, 'id'], /^Conversation with id 'conv_none' not found\.$/),
+      })),
       ...[messages, countTokens].map((ask) =>
         ask(
           { thread: { type: 'continue', previous_message_id: 'msg_none' } },

@@ -3,7 +3,7 @@ import { AudioSettings, AudioWorkerSettings } from '@gateway/audio/config';
 import { EdgeSettings } from '@gateway/edge/config';
 import { ImageSettings } from '@gateway/image/config';
 import { setting } from '@gateway/service-kit/config';
-import { TextSettings } from '@gateway/text/config';
+import { TextSettings, TextWorkerSettings } from '@gateway/text/config';
 import { z } from 'zod';
 
 /** What the edge, the services and admin read, in one process. Settings of the same name mean the same to all of them. */
@@ -18,7 +18,8 @@ export const GatewayConfig = z.object({
 });
 
 /** What the workers read, in one process. */
-export const WorkersConfig = AudioWorkerSettings.extend({
+export const WorkersConfig = TextWorkerSettings.extend({
+  ...AudioWorkerSettings.shape,
   /** For `/healthz`, `/readyz` and `/metrics`; 0 lets the system choose. */
   WORKER_METRICS_PORT: setting.port(0),
 });

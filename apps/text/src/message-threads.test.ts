@@ -13,7 +13,12 @@ channels:
   chat: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [chat] }
   responses: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [responses] }
   local: { provider: vllm, baseUrl: "${first}/v1", apiKey: k, speaks: [messages] }
+conversations: { neverKept: { keys: [key_never], models: [unkept-*] } }
 models:
+  unkept-to-chat: { kind: text, routes: [{ channel: chat }] }
+  unkept-to-responses: { kind: text, routes: [{ channel: responses }] }
+  unkept-to-local: { kind: text, routes: [{ channel: local }] }
+  unkept-native: { kind: text, routes: [{ channel: chat, priority: 0 }, { channel: one, priority: 1 }] }
   claude-first: { kind: text, routes: [{ channel: one }] }
   claude-second: { kind: text, routes: [{ channel: two }] }
   claude-both: { kind: text, routes: [{ channel: one, priority: 0 }, { channel: two, priority: 1 }] }
@@ -57,18 +62,16 @@ const refusal = (type: string, errorCode: string) => ({
   error: { type, details: { error_code: errorCode } },
 });
 
-test.for([
-  ['to-chat', '/v1/messages'],
-  ['to-responses', '/v1/messages'],
-  ['to-local', '/v1/messages'],
-  ['to-chat', COUNT],
-  ['to-responses', COUNT],
-  ['to-local', COUNT],
-] as const)(
-  '%s, %s: a thread is refused on every turn, before any request upstream',
+test.for(
+  ['unkept-to-chat', 'unkept-to-responses', 'unkept-to-local', 'unkept-native', 'to-chat'].flatMap(
+    (model) => [[model, '/v1/messages'] as const, [model, COUNT] as const],
+  ),
+)(
+  '%s, %s: where nothing is kept a thread is refused on every turn, before any request upstream',
   async ([model, path]) => {
+    const identity = model === 'to-chat' ? { keyId: 'key_never' } : {};
     for (const turn of [{ thread: { type: 'create' } }, goOn('msg_1')]) {
-      const { status, json } = await send({ model, ...turn }, { path });
+      const { status, json } = await send({ model, ...turn }, { path, identity });
       expect(status).toBe(400);
       expect(json).toMatchObject(refusal('invalid_request_error', 'thread_unsupported_request'));
     }
@@ -76,10 +79,11 @@ test.for([
   },
 );
 
-test('a thread goes to a route that can hold it, also behind better ones that cannot', async () => {
-  const { status, channel } = await send({ model: 'claude-mixed', thread: { type: 'create' } });
-  expect({ status, channel }).toEqual({ status: 200, channel: 'two' });
-  expect((await send({ model: 'claude-mixed' })).channel).toBe('chat');
+test('a thread goes where the same request without one goes', async () => {
+  for (const turn of [{}, { thread: { type: 'create' } }]) {
+    const { status, channel } = await send({ model: 'claude-mixed', ...turn });
+    expect({ status, channel }).toEqual({ status: 200, channel: 'chat' });
+  }
 });
 
 test('a thread is continued at the channel that holds it, with its conversation', async () => {
@@ -115,20 +119,39 @@ test.for(['/v1/messages', COUNT])(
   },
 );
 
-test("the provider's own answer for a thread that it has lost reaches the caller as it is", async () => {
+test.for([
+  ['thread_not_found', 404, 'not_found_error'],
+  ['thread_already_continued', 400, 'invalid_request_error'],
+  ['thread_continue_in_flight', 400, 'invalid_request_error'],
+  ['thread_unsupported_request', 400, 'invalid_request_error'],
+] as const)('a provider that answers %s gets the whole conversation', async ([error_code, status, type]) => {
   const id = await begin('claude-both');
   stack.first.reset();
-  const { status, json } = await send({ model: 'claude-both', ...goOn(id) });
-  expect(status).toBe(404);
-  expect(json).toMatchObject({
-    type: 'error',
-    error: {
-      type: 'not_found_error',
-      message: `thread: no thread was found for message '${id}'`,
-      details: { error_code: 'thread_not_found' },
-    },
-  });
+  const error = { type, message: 'thread: no', details: { error_code } };
+  stack.first.script('/v1/messages', { status, json: { type: 'error', error, request_id: 'req_1' } });
+  const next = await send({ model: 'claude-both', ...goOn(id) });
+  expect(next).toMatchObject({ status: 200, channel: 'one' });
+  const sent = stack.first.requests.map((request) => Object(JSON.parse(request.text())));
+  expect(sent.map(({ thread, messages }) => [thread?.type, messages.length])).toEqual([
+    ['continue', 1],
+    [undefined, 3],
+  ]);
+  // From then on only the gateway keeps it.
+  expect((await send({ model: 'claude-both', ...goOn(String(next.json.id)) })).status).toBe(200);
   expect(stack.second.requests).toEqual([]);
+});
+
+test('what a provider says of a mismatch reaches the caller as it is', async () => {
+  const id = await begin('claude-first');
+  const error = {
+    type: 'invalid_request_error',
+    message: 'thread: differing field(s): speed',
+    details: { error_code: 'thread_fingerprint_mismatch' },
+  };
+  stack.first.script('/v1/messages', { status: 400, json: { type: 'error', error, request_id: 'req_1' } });
+  const { status, json } = await send({ model: 'claude-first', ...goOn(id), speed: 'fast' });
+  expect(status).toBe(400);
+  expect(json).toMatchObject({ type: 'error', error });
 });
 
 test.for([true, false])('the id of a turn is known before the caller has it (stream: %s)', async (stream) => {

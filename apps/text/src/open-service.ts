@@ -1,45 +1,25 @@
+import { oncePerOutage } from '@gateway/jobs/once-per-outage';
+import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
 import type { Service } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
-import { createBackgroundUsage } from './background/background-usage.ts';
+import { createEventFeed } from './background/event-feed.ts';
 import type { TextSettings } from './config.ts';
 import { createTextService } from './endpoints/app.ts';
-import { createTextMetrics } from './metering/text-metrics.ts';
-import { createIdOrigins } from './stored/id-origins.ts';
-import { createPendingResponses } from './stored/pending-responses.ts';
-import { createOpaqueTokens } from './wire/opaque-token.ts';
+import { openBackgroundResponses, openTextServices } from './open-services.ts';
 
 /** Opens the text service; the process's life closes what it takes. */
 export async function openTextService(started: Started<TextSettings>): Promise<Service> {
   const { config, life, logger } = started;
-  const { upstream, redis, meter } = await openModelAccess(started);
-  const metrics = createTextMetrics(started.metrics);
-  const background = life.own(
-    createBackgroundUsage({
-      pending: createPendingResponses(redis),
-      upstream,
-      meter,
-      metrics,
-      now: Date.now,
-      pollMs: config.TEXT_BACKGROUND_POLL_MS,
-      giveUpMs: config.TEXT_BACKGROUND_GIVE_UP_SECONDS * 1000,
-      onBooked: (line) => logger.info(line, 'background response ended'),
-      onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
-    }),
-    (opened) => opened.close(),
-  );
+  const access = await openModelAccess(started);
+  const { queue } = await openJobQueue(started, access, ['text.response']);
+  const onError = oncePerOutage((error) => logger.warn({ err: error }, 'the events of background responses'));
+  const feed = life.own(createEventFeed({ redisUrl: config.REDIS_URL, onError }), (opened) => opened.close());
   return createTextService({
-    upstream,
-    meter,
-    background,
-    origins: createIdOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),
-    metrics,
-    tokens: createOpaqueTokens(config.GATEWAY_SECRET),
-    maxBodyBytes: config.TEXT_MAX_BODY_BYTES,
-    maxJsonDepth: config.MAX_JSON_DEPTH,
+    ...(await openTextServices(started, access)),
+    acceptance: { responses: openBackgroundResponses(started, access), queue, feed },
     keepAliveMs: config.TEXT_KEEP_ALIVE_MS,
-    now: Date.now,
     service: serviceAppOptions(started),
   });
 }

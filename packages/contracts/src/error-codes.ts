@@ -35,6 +35,13 @@ const upstream = (
   retry,
 });
 
+/** Clients of message threads read `errorCode` and nothing else. */
+const thread = (status: number, anthropicType: string, code: string): ErrorSpec => ({
+  openai: { status, type: 'invalid_request_error', code },
+  anthropic: { status, type: anthropicType, errorCode: code },
+  retry: false,
+});
+
 const apiError = { status: 500, type: 'api_error' };
 const overloaded = { status: 529, type: 'overloaded_error' };
 
@@ -55,16 +62,12 @@ export const ERRORS = {
   object_not_found: refused(404, null, 'not_found_error'),
   conflict: refused(409, 'conflict', 'invalid_request_error'),
   previous_response_not_found: invalid('previous_response_not_found'),
-  thread_not_found: {
-    openai: { status: 404, type: 'invalid_request_error', code: 'thread_not_found' },
-    anthropic: { status: 404, type: 'not_found_error', errorCode: 'thread_not_found' },
-    retry: false,
-  },
-  thread_unsupported_request: {
-    openai: { status: 400, type: 'invalid_request_error', code: 'thread_unsupported_request' },
-    anthropic: { status: 400, type: 'invalid_request_error', errorCode: 'thread_unsupported_request' },
-    retry: false,
-  },
+  conversation_locked: invalid('conversation_locked'),
+  thread_not_found: thread(404, 'not_found_error', 'thread_not_found'),
+  thread_already_continued: thread(400, 'invalid_request_error', 'thread_already_continued'),
+  thread_continue_in_flight: thread(400, 'invalid_request_error', 'thread_continue_in_flight'),
+  thread_fingerprint_mismatch: thread(400, 'invalid_request_error', 'thread_fingerprint_mismatch'),
+  thread_unsupported_request: thread(400, 'invalid_request_error', 'thread_unsupported_request'),
 
   // The shape of the request
   headers_too_large: refused(431, 'request_headers_too_large', 'invalid_request_error'),

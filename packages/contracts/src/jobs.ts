@@ -1,13 +1,31 @@
 import { z } from 'zod';
+import { Identity } from './identity.ts';
 
 /** What kinds of work are queued. */
-export const JobKind = z.enum(['image.generation', 'image.edit', 'audio.transcription', 'audio.speech']);
+export const JobKind = z.enum([
+  'image.generation',
+  'image.edit',
+  'audio.transcription',
+  'audio.speech',
+  'text.response',
+]);
 export type JobKind = z.infer<typeof JobKind>;
 
-/** Jobs are listed and found below `/v1/images/jobs` or `/v1/audio/jobs`. */
-export type JobArea = 'images' | 'audio';
+/**
+ * Jobs are listed and found below `/v1/images/jobs` or `/v1/audio/jobs`. Those of background responses are not: their
+ * callers know the response.
+ */
+export type JobArea = 'images' | 'audio' | 'responses';
 
-export const jobAreaOf = (kind: JobKind): JobArea => (kind.startsWith('image.') ? 'images' : 'audio');
+const AREAS: Readonly<Record<JobKind, JobArea>> = {
+  'image.generation': 'images',
+  'image.edit': 'images',
+  'audio.transcription': 'audio',
+  'audio.speech': 'audio',
+  'text.response': 'responses',
+};
+
+export const jobAreaOf = (kind: JobKind): JobArea => AREAS[kind];
 
 export const JobStatus = z.enum(['queued', 'in_progress', 'completed', 'failed', 'cancelled']);
 export type JobStatus = z.infer<typeof JobStatus>;
@@ -196,3 +214,28 @@ export const SpeechOutput = z.strictObject({
   costMicroUsd,
 });
 export type SpeechOutput = z.infer<typeof SpeechOutput>;
+/** A response that is generated in the background. Its id follows from the job's. */
+export const TextResponseInput = z.strictObject({
+  model: z.string(),
+  /** The caller's JSON body, without `background`, for a stream. */
+  body: z.string(),
+  /** Those of the caller's headers that may go to a provider or that the gateway acts on. */
+  headers: z.record(z.string(), z.string()),
+  identity: Identity,
+  /** The caller wants the events: each is kept, so that they can be read from any point on. */
+  keepsEvents: z.boolean(),
+});
+export type TextResponseInput = z.infer<typeof TextResponseInput>;
+
+/** How it went, for the log: the response itself is kept where its caller reads it. */
+export const TextResponseOutput = z.strictObject({
+  status: z.string(),
+  channel: z.string().nullable(),
+  upstreamAttempts: z.int().min(0),
+  inputTokens: z.int().min(0),
+  cachedInputTokens: z.int().min(0),
+  outputTokens: z.int().min(0),
+  reasoningTokens: z.int().min(0),
+  costMicroUsd,
+});
+export type TextResponseOutput = z.infer<typeof TextResponseOutput>;

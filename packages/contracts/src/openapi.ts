@@ -34,6 +34,24 @@ const errorReply = (description: string, path: string) => ({
   },
 });
 
+/** What the gateway itself reads of a query. */
+const QUERIES: Readonly<Record<string, readonly Json[]>> = {
+  'GET /v1/responses/{id}': [
+    {
+      name: 'stream',
+      in: 'query',
+      description: 'The events of a response that was created with `stream: true` and `background: true`.',
+      schema: { type: 'boolean' },
+    },
+    {
+      name: 'starting_after',
+      in: 'query',
+      description: 'With `stream`: only the events with a sequence number above this one.',
+      schema: { type: 'integer', minimum: 0 },
+    },
+  ],
+};
+
 function operation(endpoint: Endpoint): Json {
   const body = REQUEST_BODIES[`${endpoint.method} ${endpoint.path}`];
   const job = jobOperation(endpoint);
@@ -43,7 +61,8 @@ function operation(endpoint: Endpoint): Json {
     required: true,
     schema: { type: 'string' },
   }));
-  const parameters = [...inPath, ...(job?.parameters ?? [])];
+  const queries = QUERIES[`${endpoint.method} ${endpoint.path}`] ?? [];
+  const parameters = [...inPath, ...queries, ...(job?.parameters ?? [])];
   return {
     summary: endpoint.summary,
     tags: [endpoint.service],

@@ -33,8 +33,17 @@ export const Quirks = z.strictObject({
   /** Chat: whether neighbouring messages of one role must be merged. */
   mergeMessages: z.boolean().default(false),
 
-  /** Messages: whether message threads are held. A server that ignores `thread` would answer a continued turn without its conversation. */
+  /** Messages: whether the channel keeps message threads itself. Others get the whole conversation instead of a thread's turn. */
   messageThreads: z.boolean().default(false),
+
+  /** Responses: whether `background: true` is done by the server itself. Elsewhere the gateway's text worker does it. */
+  backgroundResponses: z.boolean().default(false),
+
+  /**
+   * Responses: whether responses are stored and can be continued by their ids. Elsewhere the gateway sends the whole
+   * conversation. A server that ignores `previous_response_id` would answer without it.
+   */
+  storedResponses: z.boolean().default(false),
 
   // Tools
   /** Whether `strict` on a function is understood. */

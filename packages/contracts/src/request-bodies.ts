@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { CountTokensRequest, MessagesRequest } from './anthropic/messages.ts';
 import { ChatCompletionsRequest } from './openai/chat.ts';
+import { ConversationItemsRequest, ConversationRequest, ConversationUpdate } from './openai/conversations.ts';
 import { ImageEditJsonRequest, ImageEditRequest, ImageGenerationRequest } from './openai/images.ts';
 import { ResponsesRequest } from './openai/responses.ts';
 import { SpeechRequest } from './openai/speech.ts';
@@ -19,6 +20,9 @@ export interface RequestBody {
 export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
   'POST /v1/responses': { schema: ResponsesRequest },
   'POST /v1/responses/input_tokens': { schema: ResponsesRequest },
+  'POST /v1/conversations': { schema: ConversationRequest },
+  'POST /v1/conversations/{id}': { schema: ConversationUpdate },
+  'POST /v1/conversations/{id}/items': { schema: ConversationItemsRequest },
   'POST /v1/messages': { schema: MessagesRequest },
   'POST /v1/messages/count_tokens': { schema: CountTokensRequest },
   'POST /v1/chat/completions': { schema: ChatCompletionsRequest },

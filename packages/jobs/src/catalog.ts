@@ -6,6 +6,8 @@ import {
   type JobKind,
   SpeechInput,
   SpeechOutput,
+  TextResponseInput,
+  TextResponseOutput,
   TranscriptionInput,
   TranscriptionOutput,
 } from '@gateway/contracts/jobs';
@@ -17,6 +19,7 @@ interface Payloads {
   'image.edit': { input: ImageEditInput; output: ImageOutput };
   'audio.transcription': { input: TranscriptionInput; output: TranscriptionOutput };
   'audio.speech': { input: SpeechInput; output: SpeechOutput };
+  'text.response': { input: TextResponseInput; output: TextResponseOutput };
 }
 export type JobInput<Kind extends JobKind> = Payloads[Kind]['input'];
 export type JobOutput<Kind extends JobKind> = Payloads[Kind]['output'];
@@ -94,6 +97,7 @@ const imageBytes = ({ stream }: { readonly stream?: boolean | undefined }): numb
 const DAY_SECONDS = 86_400;
 
 const kept = { queueLimitMs: DAY_SECONDS * 1000, resultRetentionSeconds: DAY_SECONDS } as const;
+const HOUR_MS = 60 * MINUTE_MS;
 
 const image = {
   queue: 'image',
@@ -162,6 +166,25 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
     waitLimitMs: JOB_WAIT_LIMIT_MS,
     concurrency: 8,
     ...kept,
+  },
+  'text.response': {
+    queue: 'response',
+    input: TextResponseInput,
+    output: TextResponseOutput,
+    uploadsOf: () => [],
+    assetsOf: () => [],
+    bytesOf: ({ body }) => 2 * body.length,
+    work: 'paid',
+    // The request itself goes from candidate to candidate.
+    attempts: 1,
+    retry: { notBegun: NOT_BEGUN, mayHaveBegun: new Set<ErrorCode>(), ...BACKOFF },
+    takeovers: 3,
+    timeLimitMs: 2 * HOUR_MS,
+    // Nobody is held: this bounds how long what was reserved stands.
+    waitLimitMs: 24 * HOUR_MS,
+    queueLimitMs: 24 * HOUR_MS,
+    concurrency: 64,
+    resultRetentionSeconds: 3600,
   },
 };
 

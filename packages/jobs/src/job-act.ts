@@ -1,6 +1,7 @@
 import { JobKind } from '@gateway/contracts/jobs';
 import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
 import { JOBS, type JobInput, type JobOutput } from './catalog.ts';
+import type { FinishedJob } from './finished-job.ts';
 
 /** What a running job may know and do. */
 export interface JobContext {
@@ -35,6 +36,10 @@ export interface JobAct<Kind extends JobKind> {
   ): Promise<JobOutput<Kind> | undefined>;
   /** What this job may hold in memory at most. Absent or undefined: as the catalog estimates. */
   bytesOf?(input: JobInput<Kind>): number | undefined;
+  /** For the same, where `recover` found nothing: whether the worker certainly died before it called a provider, so that it is run. */
+  hasNotBegun?(jobId: string): Promise<boolean>;
+  /** Called when a job has ended for good, also because its workers died; by one worker that is there then. */
+  ended?(job: FinishedJob): Promise<void>;
 }
 
 export type JobActs<Kinds extends JobKind = JobKind> = { readonly [Kind in Kinds]?: JobAct<Kind> };

@@ -310,3 +310,16 @@ async function exists(uploadId: string): Promise<boolean> {
     () => false,
   );
 }
+
+test('a job that nobody waits for is done, by whatever process, and cancelled by its id', async () => {
+  const queue = await stage.openQueue();
+  const cancelled = await queue.submit('image.generation', generation, owner);
+  await queue.cancelSubmitted('image.generation', cancelled);
+  await queue.cancelSubmitted('image.generation', 'job_unknown');
+  const done = await queue.submit('image.generation', generation, owner);
+  await queue.close();
+  const act = { run: async () => images };
+  await stage.openWorker({ 'image.generation': act, 'image.edit': act });
+  await waitFor(() => stage.finished.length > 0);
+  expect(stage.finished).toMatchObject([{ jobId: done, outcome: 'completed' }]);
+});

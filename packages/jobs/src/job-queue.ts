@@ -82,10 +82,14 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
     input: JobInput<Kind>,
     owner: JobOwner,
   ): Promise<JobHandle<JobOutput<Kind>>>;
+  /** As `enqueue`, for a job that nobody waits for: its act keeps what its caller reads. Resolves to its id. */
+  submit<Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner): Promise<string>;
   /** Waits for a detached job that was made before, here or elsewhere. */
   attach<Kind extends Kinds>(kind: Kind, jobId: string): Promise<JobHandle<JobOutput<Kind>>>;
   /** Takes a queued job out of the line and stops a running one, in whatever process it runs. */
   cancel(record: JobRecord): Promise<void>;
+  /** The same for one that was submitted, of which only the id is known. */
+  cancelSubmitted(kind: Kinds, jobId: string): Promise<void>;
   /**
    * Makes a job that this process does by itself, outside the queues.
    *
@@ -190,65 +194,101 @@ export async function createJobQueue<Kinds extends JobKind>(
       : cancelJob({ id, queue: patientQueue, redis: patient, turns: patientTurns, files, settle });
   };
 
+  const neverStarted = async (metering: JobMetering | undefined, error: unknown) => {
+    if (metering) await settle?.(metering.subject, unstarted(metering, toJobError(error)));
+  };
+  /** Accounts for a job that could not be stored. */
+  const refusing =
+    ({ metering }: JobOwner) =>
+    (error: unknown): never => {
+      neverStarted(metering, error).catch(onError);
+      throw error;
+    };
+  const placeFor = async (kind: Kinds, owner: JobOwner) =>
+    owner.place ?? (await reservePlace(kind, owner).catch(refusing(owner)));
+
+  /** A job whose files are stored. */
+  const prepare = async <Kind extends Kinds>(
+    kind: Kind,
+    input: JobInput<Kind>,
+    owner: JobOwner,
+    place: QueuePlace,
+  ): Promise<JobToStore> => {
+    const { keyId, requestId, metering, share, isDetached = false, claim } = owner;
+    const checked = JOBS[kind].input.parse(input);
+    const uploadIds = uploadsOf(kind, checked);
+    const inputId = await uploads
+      .share(uploadIds)
+      .then(() => storeInput(files, checked))
+      .catch(refusing(owner));
+    const envelope: JobEnvelope = {
+      keyId,
+      requestId,
+      model: input.model,
+      inputId,
+      uploads: [inputId, ...uploadIds],
+      marksBegin: true,
+      ...(isDetached && { isDetached }),
+      ...(claim && { claim }),
+      ...(metering && { metering }),
+      ...(share && { share }),
+    };
+    const id = metering?.subject.id ?? newJobId();
+    return { id, kind, envelope, placeId: place.id, createdAtMs: now() };
+  };
+
+  /** Stores it, and what `beside` does at the same time. */
+  const store = async (job: JobToStore, beside: () => Promise<unknown>): Promise<void> => {
+    const { id, kind, envelope, placeId } = job;
+    try {
+      await unlessAway(Promise.all([beside(), storeJob({ queue: lineOf(kind).queue, turns }, job)]));
+      places.used(placeId);
+    } catch (error) {
+      const removed = () =>
+        Promise.all([neverStarted(envelope.metering, error), uploads.delete(envelope.inputId)]);
+      // A command that timed out may have been carried out all the same.
+      cancelIn(kind, id, false)
+        .then((found) => (found ? undefined : removed()))
+        .catch(onError);
+      throw error;
+    }
+  };
+
   return {
     ...known,
     kinds,
     reservePlace,
+    submit: async (kind, input, owner) => {
+      await using place = await placeFor(kind, owner);
+      const job = await prepare(kind, input, owner, place);
+      await store(job, async () => undefined);
+      return job.id;
+    },
     enqueue: async <Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner) => {
-      const { keyId, requestId, metering, share, isDetached = false, claim } = owner;
-      const neverStarted = (error: unknown) =>
-        metering && settle?.(metering.subject, unstarted(metering, toJobError(error)));
-      const refuse = (error: unknown): never => {
-        neverStarted(error)?.catch(onError);
-        throw error;
-      };
-      await using place = owner.place ?? (await reservePlace(kind, owner).catch(refuse));
-      const spec = JOBS[kind];
-      const { queue, patientQueue, listener } = lineOf(kind);
-      const checked = spec.input.parse(input);
-      const uploadIds = uploadsOf(kind, checked);
-      const inputId = await uploads
-        .share(uploadIds)
-        .then(() => storeInput(files, checked))
-        .catch(refuse);
-      const envelope: JobEnvelope = {
-        keyId,
-        requestId,
-        model: input.model,
-        inputId,
-        uploads: [inputId, ...uploadIds],
-        marksBegin: true,
-        ...(isDetached && { isDetached }),
-        ...(claim && { claim }),
-        ...(metering && { metering }),
-        ...(share && { share }),
-      };
-      const id = metering?.subject.id ?? newJobId();
-      const job = { id, kind, envelope, placeId: place.id, createdAtMs: now() };
-      const store = (lost: JobToStore) => storeJob({ queue: patientQueue, turns: patientTurns }, lost);
+      await using place = await placeFor(kind, owner);
+      const job = await prepare(kind, input, owner, place);
+      const { id, envelope, createdAtMs } = job;
+      const { patientQueue, listener } = lineOf(kind);
+      const { keyId, isDetached = false } = envelope;
+      const storeAgain = (lost: JobToStore) => storeJob({ queue: patientQueue, turns: patientTurns }, lost);
       const waiter = listener.wait(id, {
         keepsTexts: isDetached,
         lost: {
-          revive: (isHeard) => reviveJob({ job, isHeard, channel, marks, uploads, settle, store }),
+          revive: (isHeard) =>
+            reviveJob({ job, isHeard, channel, marks, uploads, settle, store: storeAgain }),
           deleteFiles: () => uploads.delete(...envelope.uploads),
         },
       });
-      const cancel = () => cancelIn(kind, id, false);
       try {
-        const listed = listJob(prompt, { kind, keyId, jobId: id, createdAtMs: job.createdAtMs });
-        await unlessAway(Promise.all([listed, storeJob({ queue, turns }, job)]));
-        places.used(place.id);
+        await store(job, () => listJob(prompt, { kind, keyId, jobId: id, createdAtMs }));
         waiter.stored();
       } catch (error) {
-        // A command that timed out may have been carried out all the same.
-        cancel()
-          .then((found) => (found ? undefined : Promise.all([neverStarted(error), uploads.delete(inputId)])))
-          .catch(onError);
         if (error instanceof GatewayError) waiter.settle({ error });
         throw error;
       }
+      const cancel = () => cancelIn(kind, id, false);
       const delivered = (how: Delivery) => known.delivered(id, how);
-      return openHandle({ id, waiter, spec, isDetached, cancel, delivered, onError });
+      return openHandle({ id, waiter, spec: JOBS[kind], isDetached, cancel, delivered, onError });
     },
     attach: async (kind, jobId) => {
       const spec = JOBS[kind];
@@ -269,6 +309,7 @@ export async function createJobQueue<Kinds extends JobKind>(
       const isQueued = await unlessAway(cancelIn(record.kind, record.id, true));
       if (!isQueued) await unlessAway(cancelDirectJob(prompt, record, now()));
     },
+    cancelSubmitted: async (kind, jobId) => void (await cancelIn(kind, jobId, false)),
     beginDirect: async (kind, { id, model, ...taker }) => {
       const { listener } = lineOf(kind);
       await ensureRoom(taker);

@@ -197,6 +197,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     const isRead = finished.outcome !== 'cancelled';
     if (thrown) keepUnkept(job, errorOf(thrown)).catch(onError);
     if (hasEmitted(job)) endTexts(redis, finished.jobId, { isRead }).catch(onError);
+    acts[finished.kind]?.ended?.(finished).catch(onError);
     onFinished(finished);
   };
   /** BullMQ itself ends a job that was taken over too often: nobody has kept its end. */

@@ -129,8 +129,9 @@ async function attempt<Kind extends JobKind>(
   const input = spec.input.parse(settledValue(read));
   if (run.hasRun && (spec.work === 'paid' || hasEmitted(job))) {
     const output = await act.recover?.(input, { jobId, consumed });
-    if (output === undefined) throw outcomeUnknown();
-    return output;
+    if (output !== undefined) return output;
+    if (!(await act.hasNotBegun?.(jobId))) throw outcomeUnknown();
+    if ('inputId' in stored) await marks.clear(stored.inputId);
   }
   using _held = await memory.take(act.bytesOf?.(input) ?? spec.bytesOf(input), stopper.signal);
   await using _files = await files.uploads.borrow(spec.uploadsOf(input));

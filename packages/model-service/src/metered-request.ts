@@ -47,6 +47,9 @@ export function turnTakerOf(request: IncomingMessage): TurnTaker {
   return { keyId, share: jobShare };
 }
 
+/** The owner of a job that something is reserved for. */
+export type ReservedJob = JobOwner & Required<Pick<JobOwner, 'metering'>>;
+
 /**
  * Lets a job in: reserves the most that it can consume, under the id that it will have. Its worker settles it.
  *
@@ -57,7 +60,7 @@ export async function reserveJob(
   kind: JobKind,
   costly: CostlyRequest,
   { jobId, isDetached }: { readonly jobId: string; readonly isDetached: boolean },
-): Promise<JobOwner> {
+): Promise<ReservedJob> {
   const { subject } = await reserve(service, costly, jobId, longestLifeMs(kind, { isDetached }));
   const { requestId } = contextOf(costly.request);
   return { ...turnTakerOf(costly.request), requestId, metering: { subject, estimate: costly.estimate } };

@@ -66,6 +66,14 @@ const EACH = [
     isBusy: true,
   },
   {
+    name: 'text-worker',
+    entry: 'apps/text/src/worker.ts',
+    stage: 'service',
+    port: null,
+    urlVariable: null,
+    secrets: [],
+  },
+  {
     name: 'image',
     entry: 'apps/image/src/main.ts',
     stage: 'service',
@@ -141,7 +149,7 @@ const ONE: readonly ProcessRow[] = [
     port: null,
     urlVariable: null,
     secrets: [],
-    parts: ['image-worker', 'audio-worker'],
+    parts: ['text-worker', 'image-worker', 'audio-worker'],
     isInternal: true,
   },
 ];

@@ -141,6 +141,30 @@ test('what a response used is booked when it has ended, though nobody reads it',
   ]);
 });
 
+test.for(['looked at', 'read'])('the answer of a background response is kept when it is %s', async (how) => {
+  const text = await start(how === 'read' ? 'never' : 'often');
+  const { id, end } = await begin(text);
+  const waiting = await text.fetch(`/v1/responses/${id}`);
+  expect(Object(await waiting.json()).status).not.toBe('completed');
+  end();
+  if (how === 'looked at') await atRest();
+  else
+    await waitFor(
+      async () => Object(await (await text.fetch(`/v1/responses/${id}`)).json()).status === 'completed',
+    );
+  simulator.reset();
+  const kept = Object(await (await text.fetch(`/v1/responses/${id}`)).json());
+  expect(kept).toMatchObject({ id, status: 'completed', output: [{ type: 'message' }] });
+  expect(simulator.requests).toEqual([]);
+  const next = await text.fetch('/v1/responses', {
+    body: { model: 'priced', input: 'and?', previous_response_id: id },
+    identity,
+  });
+  // The provider has forgotten it, and is sent all of it.
+  expect(next.status).toBe(200);
+  expect(String(simulator.requests.at(-1)?.body)).toContain('hi there');
+});
+
 test('a caller who sees the end has it booked, where nobody else looks', async () => {
   const text = await start('never');
   const { id, end } = await begin(text);

@@ -20,6 +20,8 @@ export interface BackgroundUsageOptions {
   readonly pollMs: number;
   /** After this time a response is booked as estimated, and its provider gets no more requests about it. */
   readonly giveUpMs: number;
+  /** Gets each response that has ended as its provider shows it, before it is booked. */
+  readonly onEnded: (response: PendingResponse, shown: JsonObject) => Promise<void>;
   /** Gets the log fields of each response that was booked. */
   readonly onBooked: (line: LogFields) => void;
   /** Called once per outage of Redis, with its reason. */
@@ -40,7 +42,7 @@ const LEASE_MARGIN_MS = 600_000;
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
 export function createBackgroundUsage(options: BackgroundUsageOptions): BackgroundUsage {
-  const { pending, upstream, meter, metrics, now, pollMs, giveUpMs, onBooked, onProblem } = options;
+  const { pending, upstream, meter, metrics, now, pollMs, giveUpMs, onEnded, onBooked, onProblem } = options;
   let round: Promise<void> | null = null;
   let isAway = false;
   let isClosed = false;
@@ -58,8 +60,10 @@ export function createBackgroundUsage(options: BackgroundUsageOptions): Backgrou
     const ageMs = now() - response.subject.startedAtMs;
     const shown = await read(upstream, response);
     const ending = typeof shown === 'string' ? null : endingOf(response, shown, now());
-    if (ending !== null) await book(response, ending);
-    else if (shown === 'gone' || ageMs >= giveUpMs) await book(response, withoutEnding(response, now()));
+    if (ending !== null && typeof shown !== 'string') {
+      await onEnded(response, shown);
+      await book(response, ending);
+    } else if (shown === 'gone' || ageMs >= giveUpMs) await book(response, withoutEnding(response, now()));
     else await pending.lookAgain(response.id, nextWaitMs(ageMs, pollMs));
   };
 

@@ -21,15 +21,20 @@ export async function attemptCandidates(call: TextCall, options: Candidates): Pr
   const { candidates, prepare, checkOutput } = options;
   const sent: { readonly candidate: Candidate; readonly attempt: PreparedAttempt }[] = [];
   const attempts: Attempt[] = [];
+  const requestOf = (candidate: Candidate, attempt: PreparedAttempt | GatewayError) => {
+    if (attempt instanceof GatewayError) return attempt;
+    sent.push({ candidate, attempt });
+    return attempt.request;
+  };
   let reply: Reply;
   try {
     reply = await send(context, services.upstream, {
       candidates,
       request: (candidate) => {
-        const attempt = prepare(candidate);
-        if (attempt instanceof GatewayError) return attempt;
-        sent.push({ candidate, attempt });
-        return attempt.request;
+        const prepared = prepare(candidate);
+        return prepared instanceof Promise
+          ? prepared.then((attempt) => requestOf(candidate, attempt))
+          : requestOf(candidate, prepared);
       },
       dialect: endpoint.dialect,
       streamed: request.streamed,
@@ -39,7 +44,7 @@ export async function attemptCandidates(call: TextCall, options: Candidates): Pr
   } catch (error) {
     // A refusal is the last candidate's: after it no other is tried.
     const last = sent.at(-1);
-    const retry = last?.attempt.retry?.(error) ?? null;
+    const retry = (await last?.attempt.retry?.(error)) ?? null;
     if (last !== undefined && retry !== null)
       return attemptCandidates(call, { ...options, candidates: [last.candidate], prepare: () => retry });
     const explain = error instanceof GatewayError ? last?.attempt.explain?.(error) : undefined;

@@ -6,16 +6,20 @@ import {
   type UsageResult,
 } from '@gateway/contracts/usage-record';
 import { mayBeBilled } from '@gateway/contracts/usage-without-reply';
+import { newJobId } from '@gateway/jobs/job-keys';
 import { costMicroUsd } from '@gateway/metering/price/cost';
-import { reserveRequest } from '@gateway/model-service/metered-request';
+import {
+  type CostlyRequest,
+  type ReservedJob,
+  reserveJob,
+  reserveRequest,
+} from '@gateway/model-service/metered-request';
 import { CallerLeft } from '@gateway/service-kit/request-context';
-import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
 import { consumptionOf, costOf, estimatedUsage, usageOfConsumption } from '../metering/consumption.ts';
 import { NO_USAGE, type Usage } from '../wire/usage.ts';
 import { type CallOutcome, type Consumed, guessedUsage, NOTHING_KNOWN } from './outcome.ts';
 import type { Reservation, TextCall } from './text-call.ts';
-import type { TextRequest } from './text-request.ts';
 
 /**
  * Bytes of request per token of input, on the high side: English text has about four, source code three, and a request
@@ -28,11 +32,12 @@ const MAX_INPUT_TOKENS = 1_000_000;
 const MAX_OUTPUT_TOKENS = 32_768;
 
 /** The most that a request can consume: reserved before the upstream is called. */
-function largestConsumption(request: TextRequest, model: ResolvedModel): Consumption {
+function largestConsumption(call: TextCall): Consumption {
+  const { request, model } = call;
   const bound = model.contextWindow ?? MAX_INPUT_TOKENS;
   return {
     ...NOTHING_CONSUMED,
-    inputTokens: Math.min(bound, Math.ceil(request.bytes.length / BYTES_PER_TOKEN)),
+    inputTokens: Math.min(bound, Math.ceil(inputLengthOf(call) / BYTES_PER_TOKEN)),
     outputTokens: request.maxOutputTokens ?? model.maxOutputTokens ?? MAX_OUTPUT_TOKENS,
   };
 }
@@ -43,8 +48,17 @@ function largestConsumption(request: TextRequest, model: ResolvedModel): Consump
  * @throws {GatewayError} where a limit or a budget does not cover it, before any upstream is called
  */
 export async function reserve(call: TextCall): Promise<Reservation> {
-  const { services, endpoint, request, model, message, response } = call;
-  const consumption = largestConsumption(request, model);
+  const costly = costlyRequest(call);
+  return { ...(await reserveRequest(call.services, costly)), estimate: costly.estimate };
+}
+
+/** The same for a call that a job makes; the job's end settles it. @throws {GatewayError} as `reserve` */
+export const reserveForJob = (call: TextCall): Promise<ReservedJob> =>
+  reserveJob(call.services, 'text.response', costlyRequest(call), { jobId: newJobId(), isDetached: false });
+
+function costlyRequest(call: TextCall): CostlyRequest {
+  const { endpoint, request, model, message, response } = call;
+  const consumption = largestConsumption(call);
   const { price } = model;
   const estimate: UsageResult = {
     outcome: 'ok',
@@ -56,8 +70,7 @@ export async function reserve(call: TextCall): Promise<Reservation> {
     estimated: true,
     costMicroUsd: price && costMicroUsd(price, consumption),
   };
-  const costly = { endpoint: endpoint.protocol, model: request.model, request: message, response, estimate };
-  return { ...(await reserveRequest(services, costly)), estimate };
+  return { endpoint: endpoint.protocol, model: request.model, request: message, response, estimate };
 }
 
 /** Settles a call, or leaves its reservation to the process that books the response's usage when it ends. */
@@ -75,7 +88,7 @@ export async function settle(call: TextCall, reservation: Reservation, outcome: 
  * The result of a call that is over. Where no upstream has begun to answer nothing is charged, but the input where one
  * may have worked on it: the caller left, or a time limit ran out.
  */
-function resultOf(
+export function resultOf(
   call: TextCall,
   { channel, attempts, firstByteMs, thrown, ...consumed }: CallOutcome,
 ): UsageResult {
@@ -99,8 +112,12 @@ function resultOf(
   };
 }
 
-const inputOf = ({ request }: TextCall): Usage =>
-  estimatedUsage(null, { inputLength: request.bytes.length, outputLength: 0 });
+const inputOf = (call: TextCall): Usage =>
+  estimatedUsage(null, { inputLength: inputLengthOf(call), outputLength: 0 });
+
+/** The bytes of a request with those of the conversation that it continues. */
+export const inputLengthOf = ({ request, history }: TextCall): number =>
+  request.inputLength + (history.previous?.bytes ?? history.conversation?.bytes ?? 0);
 
 function outcomeOf({ context, response }: TextCall, thrown: unknown): UsageOutcome {
   if (context.signal.reason instanceof CallerLeft) return 'left';

@@ -3,6 +3,7 @@ import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { modelFor } from '@gateway/upstream/model-for';
 import { chooseCandidates } from './choose-candidates.ts';
+import { findHistory } from './history.ts';
 import { pinCandidates } from './pin-candidates.ts';
 import type { TextCall, TextServices } from './text-call.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
@@ -23,13 +24,28 @@ export async function openCall(
   context.line.stream = request.streamed;
   const protocols = [endpoint.protocol, ...endpoint.translatedTo];
   const model = modelFor(services.upstream, { name: request.model, protocols, identity });
-  const reservation = null;
-  return { services, endpoint, identity, context, message, response, request, model, reservation, startedAt };
+  const history = await findHistory({ services, endpoint, identity, request });
+  return {
+    services,
+    endpoint,
+    identity,
+    context,
+    message,
+    response,
+    request,
+    model,
+    history,
+    reservation: null,
+    thread: null,
+    conversationLock: null,
+    startedAt,
+  };
 }
 
-/** Channels for a call; one that names what an earlier reply brought can only go where that was made. */
-export function candidatesFor(call: TextCall): Promise<readonly Candidate[]> {
-  const { services, endpoint, request, model } = call;
+/** Channels for a call; one that names what an earlier reply brought goes where that is known. */
+export function candidatesFor(call: TextCall): readonly Candidate[] {
+  const { services, endpoint, request, model, thread } = call;
   const candidates = chooseCandidates(services.upstream, model, endpoint, request.builtInTools);
-  return pinCandidates(call, candidates);
+  const pinned = pinCandidates(call, candidates);
+  return thread === null ? pinned : thread.ordered(pinned);
 }

@@ -1,36 +1,43 @@
-import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { FoundOrigin, IdKind, IdOrigin } from '../stored/id-origins.ts';
 import type { NamedId } from '../stored/named-ids.ts';
+import { type History, isStateful, knowsNamed, namesKept } from './history.ts';
+import { notFound } from './not-found.ts';
 import type { TextCall } from './text-call.ts';
 
 /**
- * Leaves those of a call's candidates that know what its request names. All keys share one account at a provider, which
- * would answer for any of its ids: so each is checked against the key that received it.
+ * Leaves those of a call's candidates that can be sent what its request names, best first: the channel that knows it, then
+ * the others, where all of it is kept here. All keys share one account at a provider, which would answer for any of its
+ * ids: so each is checked against the key that received it.
  *
  * @throws {GatewayError} for an id that is another key's, and for one that must be known and is not: the two look the same
  */
-export async function pinCandidates(
-  call: Pick<TextCall, 'services' | 'identity' | 'endpoint' | 'request'>,
+export function pinCandidates(
+  call: Pick<TextCall, 'endpoint' | 'request' | 'history'>,
   candidates: readonly Candidate[],
-): Promise<readonly Candidate[]> {
-  const { request, endpoint } = call;
+): readonly Candidate[] {
+  const { request, endpoint, history } = call;
   const { ids, thread } = request;
   const own = candidates.filter(
     ({ protocol, route }) =>
       protocol === endpoint.protocol && (thread === null || route.quirks.messageThreads),
   );
-  if (thread !== null && own.length === 0) throw threadUnsupported();
+  // A turn whose thread is not kept here: only a channel that keeps threads may have it.
+  const unknown = ids.find(({ path }) => path[0] === 'thread');
+  if (unknown !== undefined && own.length === 0) throw notFound(unknown);
   const usable = thread === null ? candidates : own;
-  // What has to be translated knows nothing of providers' ids, and says so itself; earlier responses are the exception.
-  if (ids.length === 0 || (own.length === 0 && ids.every(({ kind }) => kind !== 'response'))) return usable;
+  // What has to be translated knows nothing of providers' ids, and says so itself; what is kept here is the exception.
+  if (ids.length === 0 || (own.length === 0 && !ids.some(({ kind }) => KEPT_KINDS.has(kind)))) return usable;
+  checkNamed(history, ids);
+  if (history.isWhole && namesKept(call)) return heldFirst(usable, request, history);
 
-  const origins = await originsOf(call);
   const known = ids.flatMap((named, index) => {
-    const origin = origins[index];
+    const origin = history.origins[index];
     return isKnown(origin) && named.need !== 'none' ? [{ named, origin }] : [];
   });
   const [first] = known;
+  const lost = ids.find((named, index) => isStateful(named) && !isKnown(history.origins[index]));
+  if (lost !== undefined) throw notFound(lost);
   if (first === undefined) return usable;
   const pinned = own.filter(({ channel }) => channel.name === first.origin.channel);
   for (const { named, origin } of known) {
@@ -45,53 +52,31 @@ export async function pinCandidates(
   return sameModel.length > 0 ? sameModel : pinned;
 }
 
-async function originsOf({
-  request,
-  identity,
-  services,
-}: Pick<TextCall, 'services' | 'identity' | 'request'>): Promise<readonly FoundOrigin[]> {
-  const { ids } = request;
-  const origins = await services.origins.find(ids, identity.keyId);
-  for (const [index, named] of ids.entries()) {
-    const origin = origins[index];
-    if (origin === 'foreign' || (named.need === 'required' && !isKnown(origin))) throw notFound(named);
-  }
-  return origins;
+/** What the gateway may keep itself, so that a channel that knows nothing of it can serve. */
+const KEPT_KINDS: ReadonlySet<IdKind> = new Set(['response', 'item', 'conversation']);
+
+/** A provider that has what a request names is sent the ids; any other channel gets the whole conversation. */
+function heldFirst(
+  usable: readonly Candidate[],
+  request: TextCall['request'],
+  history: History,
+): readonly Candidate[] {
+  const holding = usable.filter((candidate) => knowsNamed({ request, history }, candidate));
+  const others = usable.filter((candidate) => !holding.includes(candidate));
+  return [...holding, ...others];
 }
+
+function checkNamed(history: History, ids: readonly NamedId[]): void {
+  for (const [index, named] of ids.entries()) {
+    const origin = history.origins[index];
+    if (isKnown(origin) || isKept(history, named)) continue;
+    if (origin === 'foreign' || named.need === 'required') throw notFound(named);
+  }
+}
+
+const isKept = ({ previous, conversation, items }: History, { kind, id }: NamedId): boolean =>
+  (kind === 'response' && previous?.id === id) ||
+  (kind === 'conversation' && conversation?.id === id) ||
+  (kind === 'item' && items.has(id));
 
 const isKnown = (origin: FoundOrigin | undefined): origin is IdOrigin => typeof origin === 'object';
-
-/** As the providers write it. */
-const NOUNS: Readonly<Record<IdKind, string>> = {
-  response: 'Response',
-  item: 'Item',
-  conversation: 'Conversation',
-  message: 'Message',
-  container: 'Container',
-  audio: 'Audio',
-};
-
-function notFound({ kind, id, path }: NamedId): GatewayError {
-  if (path[0] === 'previous_response_id') {
-    return new GatewayError('previous_response_not_found', {
-      path: [...path],
-      message: `Previous response with id '${id}' not found.`,
-    });
-  }
-  const message = `${NOUNS[kind]} with id '${id}' not found.`;
-  if (path[0] === 'thread') {
-    return new GatewayError('thread_not_found', {
-      path: [...path],
-      message: `${message} It may have expired: send the whole conversation with \`thread: {"type": "create"}\`.`,
-    });
-  }
-  return new GatewayError('object_not_found', { path: kind === 'item' ? ['input'] : [...path], message });
-}
-
-/** A conversation that only the provider holds cannot be translated, and a turn without it would be answered wrongly. */
-export const threadUnsupported = (): GatewayError =>
-  new GatewayError('thread_unsupported_request', {
-    path: ['thread'],
-    message:
-      'Message threads are not available for this model. Send the whole conversation without `thread`.',
-  });

@@ -7,16 +7,20 @@ import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { TextMetrics } from '../metering/text-metrics.ts';
+import type { Claim, ConversationStore } from '../stored/conversations/conversation-store.ts';
 import type { IdOrigins } from '../stored/id-origins.ts';
 import type { BackgroundUsage } from '../stored/pending-responses.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
+import type { History } from './history.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 import type { TextRequest } from './text-request.ts';
+import type { ThreadTurn } from './thread-turn.ts';
 
 /** What the handlers of this service are made of. */
 export interface TextServices {
   readonly upstream: Upstream;
   readonly origins: IdOrigins;
+  readonly conversations: ConversationStore;
   readonly background: BackgroundUsage;
   readonly metrics: TextMetrics;
   /** Seals what must survive its way through a client of another protocol. */
@@ -43,7 +47,12 @@ export interface TextCall {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   readonly request: TextRequest;
+  /** Held until the response is there; null where it goes on from no conversation. */
+  readonly conversationLock: Pick<Claim, 'release'> | null;
+  /** Null where the request is no turn of a message thread that the gateway keeps. */
+  readonly thread: ThreadTurn | null;
   readonly model: ResolvedModel;
+  readonly history: History;
   /** Null while nothing is reserved, and for calls that cost nothing. */
   readonly reservation: Reservation | null;
   /** On the clock of `performance.now()`. */

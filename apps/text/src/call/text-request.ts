@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { readJsonBody } from '@gateway/service-kit/json-body';
 import { validate } from '@gateway/service-kit/validate';
+import type { Dropped } from '../conversation/losses.ts';
 import { type NamedId, namedIds } from '../stored/named-ids.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
 import { mayLosePrecision, parseBody } from '../wire/raw-json.ts';
@@ -14,12 +15,21 @@ import type { TextEndpoint } from './text-endpoint.ts';
  */
 export interface TextRequest {
   readonly bytes: Buffer;
-  readonly content: BodyContent;
+  /** In bytes; of a message thread the whole, although its provider may get a turn only. */
+  readonly inputLength: number;
+  readonly content: RequestContent;
+  /**
+   * Null for what is sent as it came. Else all that led to it stands in the place of what it names, but for what another
+   * provider sealed.
+   */
+  readonly rewritten: { readonly dropped: readonly Dropped[] } | null;
   readonly model: string;
   readonly streamed: boolean;
   /** Chat: what the caller wants to see in a stream, its usage for one. */
   readonly streamOptions: JsonObject | null;
   readonly stored: boolean;
+  /** It says so itself, and does not leave it to the protocol's default. */
+  readonly asksToStore: boolean;
   readonly background: boolean;
   /** What earlier replies brought and this request names. */
   readonly ids: readonly NamedId[];
@@ -36,7 +46,7 @@ export interface TextRequest {
 
 /** @throws {GatewayError} for a body that cannot be read, or that is not what the endpoint takes */
 export async function readTextRequest(
-  { schema, protocol }: TextEndpoint,
+  endpoint: TextEndpoint,
   message: IncomingMessage,
   { maxBodyBytes, maxJsonDepth }: { readonly maxBodyBytes: number; readonly maxJsonDepth: number },
 ): Promise<TextRequest> {
@@ -44,16 +54,28 @@ export async function readTextRequest(
     maxBytes: maxBodyBytes,
     maxDepth: maxJsonDepth,
   });
+  return describeRequest(endpoint, bytes, value);
+}
+
+/** What stands in a body. @throws {GatewayError} for one that is not what the endpoint takes */
+export function describeRequest(
+  { schema, protocol }: TextEndpoint,
+  bytes: Buffer,
+  value: unknown,
+): TextRequest {
   const body = validate(schema, value);
   const { thread, diagnostics } = body;
   const bound = body.max_output_tokens ?? body.max_completion_tokens ?? body.max_tokens;
   return {
     bytes,
+    inputLength: bytes.length,
     content: new BodyContent(bytes, value),
+    rewritten: null,
     model: body.model,
     streamed: body.stream === true,
     streamOptions: isObject(body.stream_options) ? body.stream_options : null,
     stored: body.store !== false,
+    asksToStore: body.store === true,
     background: protocol === 'responses' && body.background === true,
     ids: isObject(value) ? boundedIds(protocol, value) : [],
     thread: protocol === 'messages' ? (thread?.type ?? null) : null,
@@ -65,8 +87,16 @@ export async function readTextRequest(
   };
 }
 
+/** What a body says. */
+export interface RequestContent {
+  /** Parsed so that long numbers survive (`parseBody`). It is the taker's own: the next one gets another. */
+  take(): unknown;
+  /** For a request whose bytes are passed on. */
+  release(): void;
+}
+
 /** What a body's bytes say, from the parsing that checked them as long as nobody has taken it. */
-export class BodyContent {
+class BodyContent implements RequestContent {
   readonly #bytes: Buffer;
   #checked: unknown;
 
@@ -75,7 +105,6 @@ export class BodyContent {
     this.#checked = checked;
   }
 
-  /** Parsed so that long numbers survive (`parseBody`). It is the taker's own: the next one gets another. */
   take(): unknown {
     const checked = this.#checked;
     this.release();
@@ -83,7 +112,6 @@ export class BodyContent {
     return isExact ? checked : parseBody(this.#bytes.toString());
   }
 
-  /** For a request whose bytes are passed on. */
   release(): void {
     this.#checked = undefined;
   }

@@ -1,28 +1,62 @@
 import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { TextServices } from '../call/text-call.ts';
 import { CHAT, MESSAGES, RESPONSES } from '../call/text-endpoint.ts';
+import type { Acceptance } from './background/accept-response.ts';
+import {
+  createCancelHandler,
+  createDeleteHandler,
+  createReadHandler,
+} from './background/background-response.ts';
+import {
+  createConversation,
+  deleteConversation,
+  readConversation,
+  updateConversation,
+} from './conversations/conversation-handlers.ts';
+import { addItems, deleteItem, listItems, readItem } from './conversations/item-handlers.ts';
 import { createCountHandler } from './counting/count.ts';
 import { MESSAGES_COUNT, RESPONSES_COUNT } from './counting/count-endpoint.ts';
 import { createGenerateHandler } from './generate.ts';
 import { createListModels, createReadModel } from './models/models.ts';
 import { createStoredHandler } from './stored-response.ts';
 
-type TextAppOptions = TextServices & { readonly service: Omit<ServiceAppOptions, 'service' | 'handlers'> };
+type TextAppOptions = TextServices & {
+  readonly acceptance: Acceptance;
+  readonly service: Omit<ServiceAppOptions, 'service' | 'handlers'>;
+};
 
 /** The text service: conversations under three protocols, counting them, and the list of models. */
-export const createTextService = ({ service, ...services }: TextAppOptions): Service =>
-  createService({
+export function createTextService({ service, acceptance, ...services }: TextAppOptions): Service {
+  const background = { ...acceptance, services };
+  return createService({
     ...service,
     service: 'text',
     handlers: {
-      'POST /v1/responses': createGenerateHandler(RESPONSES, services),
-      'GET /v1/responses/{id}': createStoredHandler({ method: 'GET', subpath: '' }, services),
-      'DELETE /v1/responses/{id}': createStoredHandler({ method: 'DELETE', subpath: '' }, services),
-      'POST /v1/responses/{id}/cancel': createStoredHandler({ method: 'POST', subpath: '/cancel' }, services),
+      'POST /v1/responses': createGenerateHandler(RESPONSES, services, acceptance),
+      'GET /v1/responses/{id}': createReadHandler(
+        background,
+        createStoredHandler({ method: 'GET', subpath: '' }, services),
+      ),
+      'DELETE /v1/responses/{id}': createDeleteHandler(
+        background,
+        createStoredHandler({ method: 'DELETE', subpath: '' }, services),
+      ),
+      'POST /v1/responses/{id}/cancel': createCancelHandler(
+        background,
+        createStoredHandler({ method: 'POST', subpath: '/cancel' }, services),
+      ),
       'GET /v1/responses/{id}/input_items': createStoredHandler(
         { method: 'GET', subpath: '/input_items' },
         services,
       ),
+      'POST /v1/conversations': createConversation(services),
+      'GET /v1/conversations/{id}': readConversation(services),
+      'POST /v1/conversations/{id}': updateConversation(services),
+      'DELETE /v1/conversations/{id}': deleteConversation(services),
+      'POST /v1/conversations/{id}/items': addItems(services),
+      'GET /v1/conversations/{id}/items': listItems(services),
+      'GET /v1/conversations/{id}/items/{item_id}': readItem(services),
+      'DELETE /v1/conversations/{id}/items/{item_id}': deleteItem(services),
       'POST /v1/messages': createGenerateHandler(MESSAGES, services),
       'POST /v1/messages/count_tokens': createCountHandler(MESSAGES_COUNT, services),
       'POST /v1/responses/input_tokens': createCountHandler(RESPONSES_COUNT, services),
@@ -31,3 +65,4 @@ export const createTextService = ({ service, ...services }: TextAppOptions): Ser
       'GET /v1/models/{id}': createReadModel(services.upstream),
     },
   });
+}

@@ -1,5 +1,6 @@
 import type { Metrics } from '@gateway/service-kit/metrics';
 import { Counter, Histogram } from 'prom-client';
+import type { PutResult } from '../stored/conversations/conversation-store.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { Usage } from '../wire/usage.ts';
 
@@ -7,8 +8,14 @@ import type { Usage } from '../wire/usage.ts';
 export interface TextMetrics {
   tokens(channel: string, usage: Usage): void;
   firstByte(channel: string, durationMs: number): void;
+  /** A turn of a message thread that the gateway keeps, and whether it can be gone on from. */
+  threadTurn(turn: 'create' | 'continue', result: 'kept' | 'not_kept'): void;
   /** Members of requests that the upstream's protocol does not have. */
   losses(caller: TextProtocol, target: TextProtocol, count: number): void;
+  /** Responses that were to be kept, by what became of it. */
+  kept(result: PutResult | 'failed'): void;
+  /** Expired records that were removed. */
+  swept(count: number): void;
 }
 
 /** Seconds: a model's first output comes after a tenth of a second or after a minute of thought. */
@@ -35,7 +42,26 @@ export function createTextMetrics({ registry }: Pick<Metrics, 'registry'>): Text
     labelNames: ['caller', 'target'],
     registers,
   });
+  const threadTurns = new Counter({
+    name: 'gateway_thread_turns_total',
+    help: 'Answered turns of message threads, by whether the thread can be continued from them',
+    labelNames: ['turn', 'result'],
+    registers,
+  });
+  const kept = new Counter({
+    name: 'gateway_conversation_writes_total',
+    help: 'Responses, messages and conversations that were to be kept, by what became of it: stored, full, failed and so on',
+    labelNames: ['result'],
+    registers,
+  });
+  const swept = new Counter({
+    name: 'gateway_conversation_records_swept_total',
+    help: 'Kept responses, messages and conversations that expired and were removed',
+    registers,
+  });
   return {
+    kept: (result) => kept.inc({ result }),
+    swept: (count) => swept.inc(count),
     tokens: (channel, usage) => {
       const kinds = {
         input: usage.inputTokens,
@@ -45,6 +71,7 @@ export function createTextMetrics({ registry }: Pick<Metrics, 'registry'>): Text
       };
       for (const [kind, count] of Object.entries(kinds)) if (count > 0) tokens.inc({ channel, kind }, count);
     },
+    threadTurn: (turn, result) => threadTurns.inc({ turn, result }),
     losses: (caller, target, count) => losses.inc({ caller, target }, count),
     firstByte: (channel, durationMs) => firstByte.observe({ channel }, durationMs / 1000),
   };

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from '
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { Reply } from '@gateway/upstream/reply';
 import type { TextEndpoint } from '../call/text-endpoint.ts';
+import { betasOf, THREADS_BETA } from '../protocols/messages/betas.ts';
 
 /** The headers of a protocol, known or not yet known. */
 const PASSED_PREFIXES = ['openai-', 'anthropic-', 'x-codex-'];
@@ -58,14 +59,22 @@ const VERSION = 'anthropic-version';
 /** What a Messages request means that names no version; the edge has refused it unless its key came as a Bearer token. */
 const DEFAULT_VERSION = '2023-06-01';
 
+const BETA = 'anthropic-beta';
+
 /**
  * The caller's headers for a channel of the same protocol; where they are sent, those stay that are not on its list.
+ *
+ * @param unthreaded the gateway has made a whole conversation of a message thread's turn
  */
 export function upstreamRequestHeaders(
   { protocol }: Pick<TextEndpoint, 'protocol'>,
   { headers }: Pick<IncomingMessage, 'headers'>,
+  unthreaded: boolean,
 ): IncomingHttpHeaders {
-  return protocol !== 'messages' || headers[VERSION] !== undefined
-    ? headers
-    : { ...headers, [VERSION]: DEFAULT_VERSION };
+  if (protocol !== 'messages') return headers;
+  const versioned = headers[VERSION] === undefined ? { ...headers, [VERSION]: DEFAULT_VERSION } : headers;
+  if (!unthreaded) return versioned;
+  const { [BETA]: _, ...others } = versioned;
+  const betas = betasOf(headers).filter((beta) => beta !== THREADS_BETA);
+  return betas.length === 0 ? others : { ...others, [BETA]: betas.join(',') };
 }

@@ -1,5 +1,6 @@
 import { offersTool } from '@gateway/contracts/built-in-tools';
 import type { Candidate } from '@gateway/upstream/catalog';
+import { lostStore } from '../call/keep-response.ts';
 import type { RequestedTool } from '../call/requested-tools.ts';
 import { targetOf } from '../call/target-of.ts';
 import type { TextCall } from '../call/text-call.ts';
@@ -19,7 +20,7 @@ interface OwnBody {
  * What a channel of the caller's own protocol gets: the caller's bytes, with the channel's name for the model, and with
  * `stream_options` where the gateway has its own. They are read and written anew only where they hold what is not for
  * this channel: reasoning that another vendor sealed and the gateway put into a token, a built-in tool that the configuration lets
- * it leave out, or a tool choice that it would ignore.
+ * it leave out, a tool choice that it would ignore, or ids that it does not know.
  *
  * @throws {GatewayError} `unsupported_tool` where the request depends on a tool that would be left out
  */
@@ -28,12 +29,15 @@ export function ownBody(call: TextCall, candidate: Candidate, streamOptions: Jso
   const { bytes, builtInTools } = request;
   const missing = builtInTools.filter(({ family }) => !offersTool(candidate.route.builtInTools, family));
   const target = targetOf(candidate, model);
+  const isUnstored = call.history.storing === 'refused';
   const isNameless = !target.quirks.namedToolChoice && request.choosesTool;
-  if (missing.length === 0 && !isNameless && !mayHoldTokens(bytes)) {
+  const refused = lostStore(call);
+  if (missing.length === 0 && !isNameless && request.rewritten === null && !mayHoldTokens(bytes)) {
     const named = candidate.model === request.model ? bytes : replaceModel(bytes, candidate.model);
-    const written = streamOptions === null ? named : setMember(named, 'stream_options', streamOptions);
+    const optioned = streamOptions === null ? named : setMember(named, 'stream_options', streamOptions);
+    const written = isUnstored ? setMember(optioned, 'store', false) : optioned;
     request.content.release();
-    return { body: written, dropped: [] };
+    return { body: written, dropped: refused };
   }
   const parsed = request.content.take();
   if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
@@ -44,9 +48,11 @@ export function ownBody(call: TextCall, candidate: Candidate, streamOptions: Jso
     ...demanding,
     model: candidate.model,
     ...(streamOptions && { stream_options: streamOptions }),
+    ...(isUnstored && { store: false }),
   });
   const lost = missing.map(({ path }) => ({ path, reason: 'the tool is not available for this model' }));
-  return { body: written, dropped: [...dropped, ...lost] };
+  const left = request.rewritten?.dropped ?? [];
+  return { body: written, dropped: [...left, ...dropped, ...lost, ...refused] };
 }
 
 function withoutTools(body: JsonObject, missing: readonly RequestedTool[]): JsonObject {

@@ -1,28 +1,37 @@
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/reply';
 import { isPending } from '../background/ending.ts';
-import { keepPending } from '../call/metered-call.ts';
+
+import {
+  type Amendment,
+  continuation,
+  keepResponse,
+  rememberIds,
+  storesResponses,
+} from '../call/keep-response.ts';
+import { inputLengthOf, keepPending } from '../call/metered-call.ts';
 import { type Consumed, guessedUsage, NOTHING_KNOWN, reportedUsage } from '../call/outcome.ts';
 import type { TextCall } from '../call/text-call.ts';
 import type { TextEndpoint } from '../call/text-endpoint.ts';
+import { keeperOf } from '../call/thread-turn.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { estimatedUsage } from '../metering/consumption.ts';
+import { recordedMessage } from '../protocols/messages/message-recorder.ts';
 import type { ProviderId } from '../stored/id-origins.ts';
-import { type Kept, receivedIds, replyWithin } from '../stored/received-ids.ts';
-import { type JsonObject, textAt } from '../wire/json-object.ts';
+import { bringsIds, type Kept, receivedIds, replyWithin } from '../stored/received-ids.ts';
+import { type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
+import { isJsonObject, parseBody } from '../wire/raw-json.ts';
+import { namedFrame } from '../wire/sse-frames.ts';
 import type { StreamReader } from '../wire/stream-reader.ts';
 import { failureReported } from './passed-stream.ts';
 
 /** What a whole reply says that it consumed, or an estimate. */
-export function consumedByWhole(
-  { endpoint, request }: TextCall,
-  whole: JsonObject,
-  sizeBytes: number,
-): Consumed {
+export function consumedByWhole(call: TextCall, whole: JsonObject, sizeBytes: number): Consumed {
+  const { endpoint } = call;
   const usage = PROTOCOLS[endpoint.protocol].readUsage(whole);
   if (usage !== null) return reportedUsage(usage);
   if (!isGenerated(endpoint) || isUnderWay(endpoint, whole)) return NOTHING_KNOWN;
-  return guessedUsage(estimatedUsage(null, { inputLength: request.bytes.length, outputLength: sizeBytes }));
+  return guessedUsage(estimatedUsage(null, { inputLength: inputLengthOf(call), outputLength: sizeBytes }));
 }
 
 /** Endpoints that only count generate nothing. */
@@ -32,22 +41,44 @@ const isUnderWay = ({ protocol }: TextEndpoint, whole: JsonObject): boolean =>
   protocol === 'responses' && isPending(whole);
 
 /**
- * Keeps where the ids of a whole reply were made, before its caller learns them. Where the response goes on without its
- * caller, `onPending` gets what is known of its usage.
+ * Keeps a whole reply, before its caller learns it, as far as a later request may name it. Where the response goes on
+ * without its caller, `onPending` gets what is known of its usage.
+ *
+ * @param parsed the reply with every member, parsed with `parseBody`; `whole` has those that are read of every reply
+ * @returns what it has to say differently
  */
 export function keepWholeReply(
   call: TextCall,
   reply: Reply,
-  whole: JsonObject,
+  { whole, parsed }: { readonly whole: JsonObject; readonly parsed: () => JsonObject },
   onPending: (consumed: Consumed) => void,
-): Promise<unknown> | undefined {
+): Promise<Amendment> | undefined {
   const { endpoint, context } = call;
   if (whole.status === 'failed') context.failure ??= failureReported('failed');
-  const remembering = rememberIds(call, reply, receivedIds(endpoint.protocol, whole, keptOf(call)));
+  const ids = () => receivedIds(endpoint.protocol, whole, keptOf(call, reply));
+  const keeping = keepsResponses(endpoint)
+    ? keepResponse(call, reply.candidate, parsed())
+    : keepMessage(call, reply, parsed, remember(call, reply, ids()));
   const id = textAt(whole, 'id');
   return isUnderWay(endpoint, whole) && id !== null
-    ? Promise.all([remembering, keepPending(call, reply, id).then(onPending)])
-    : remembering;
+    ? keepPending(call, reply, id).then((pending) => {
+        onPending(pending);
+        return keeping ?? null;
+      })
+    : keeping;
+}
+
+/** Of a thread's turn the whole message is kept, beside the ids of the reply. */
+function keepMessage(
+  call: TextCall,
+  { candidate }: Reply,
+  parsed: () => JsonObject,
+  remembering: Promise<boolean> | undefined,
+): Promise<null> | undefined {
+  const keeping = call.thread?.keep(recordedMessage(parsed()), keeperOf(call, candidate));
+  return keeping === undefined
+    ? remembering?.then(() => null)
+    : Promise.all([remembering, keeping]).then(() => null);
 }
 
 /** The same for a stream, of which only the id is known yet. */
@@ -57,45 +88,65 @@ export function keepStreamId(
   id: string,
   onPending: (consumed: Consumed) => void,
 ): Promise<unknown> | undefined {
-  const remembering = rememberIds(call, reply, receivedIds(call.endpoint.protocol, { id }, keptOf(call)));
+  const remembering = remember(call, reply, receivedIds(call.endpoint.protocol, { id }, keptOf(call, reply)));
   return call.request.background
     ? Promise.all([remembering, keepPending(call, reply, id).then(onPending)])
     : remembering;
 }
 
-export function keepEventIds(call: TextCall, reply: Reply, frame: Frame): void {
-  const { protocol } = call.endpoint;
-  const within = replyWithin(protocol, frame);
-  if (within !== null) void rememberIds(call, reply, receivedIds(protocol, within, keptOf(call)));
+/** Events that show the response before its end. */
+const EARLY_EVENTS = ['"response.created"', '"response.in_progress"', '"response.queued"'];
+
+/** The same for an event. Gives what the caller gets in its place; null: the event itself. */
+export function keepEvent(call: TextCall, reply: Reply, frame: Frame): string | Promise<string> | null {
+  const { endpoint } = call;
+  const { protocol } = endpoint;
+  if (!keepsResponses(endpoint)) {
+    const within = replyWithin(protocol, frame);
+    if (within !== null) void remember(call, reply, receivedIds(protocol, within, keptOf(call, reply)));
+    return null;
+  }
+  const isLast = bringsIds(protocol, frame);
+  const continued = continuation(call);
+  if (!isLast && (continued === null || !EARLY_EVENTS.some((type) => frame.includes(type)))) return null;
+  const event = eventIn(frame);
+  const response = event && objectAt(event, 'response');
+  if (event === null || response === null) return null;
+  const amended = (amendment: Amendment) =>
+    namedFrame({ ...event, type: textAt(event, 'type') ?? '', response: { ...response, ...amendment } });
+  if (!isLast) return amended(continued);
+  const { bytes, start, end } = frame;
+  return keepResponse(call, reply.candidate, response).then((amendment) =>
+    amendment === null ? bytes.toString('utf8', start, end) : amended(amendment),
+  );
 }
+
+function eventIn({ data }: Frame): JsonObject | null {
+  const event = data === null ? null : parseBody(data);
+  return isJsonObject(event) ? event : null;
+}
+
+const keepsResponses = ({ operation }: TextEndpoint): boolean => operation === 'responses';
 
 /** A background response whose stream has stopped before its end goes on; its usage becomes known later. */
 export function consumedByStream(
-  { request }: TextCall,
+  call: TextCall,
   { usage, ended, reportedFailure, outputLength }: StreamReader,
   pendingId: string | null,
 ): Consumed {
   if (pendingId !== null && !ended) return { ...NOTHING_KNOWN, pendingId };
   // What a stream says before its error event is not its final count.
   if (usage !== null && ended && reportedFailure === null) return reportedUsage(usage);
-  return guessedUsage(estimatedUsage(usage, { inputLength: request.bytes.length, outputLength }));
+  return guessedUsage(estimatedUsage(usage, { inputLength: inputLengthOf(call), outputLength }));
 }
 
-const keptOf = ({ request }: TextCall): Kept => ({
-  responses: request.stored,
+const keptOf = ({ request, history }: TextCall, { candidate }: Reply): Kept => ({
+  responses: history.storing === 'kept' && storesResponses(candidate),
   messages: request.keepsMessage,
 });
 
-/** Without Redis the answer still goes out. */
-function rememberIds(call: TextCall, reply: Reply, ids: readonly ProviderId[]): Promise<void> | undefined {
-  const { services, identity, context } = call;
+function remember(call: TextCall, reply: Reply, ids: readonly ProviderId[]): Promise<boolean> | undefined {
   if (ids.length === 0) return undefined;
   const { channel, model, requestedModel } = reply.candidate;
-  const response = ids.find(({ kind }) => kind === 'response');
-  if (response !== undefined) context.line.responseId = response.id;
-  return services.origins
-    .remember(ids, { keyId: identity.keyId, channel: channel.name, model, requestedModel })
-    .catch(() => {
-      context.line.responseKept = false;
-    });
+  return rememberIds(call, ids, { keyId: call.identity.keyId, channel: channel.name, model, requestedModel });
 }

@@ -10,8 +10,8 @@ const MAX_FRAME_BYTES = 32 * 1024 * 1024;
 interface PassedStream {
   readonly reader: StreamReader;
   readonly requestId: string;
-  /** Gets each frame after the reader has taken it. */
-  readonly onFrame: (frame: Frame) => void;
+  /** Gets each frame after the reader has taken it, and gives what is sent in its place; null: the frame itself. */
+  readonly onFrame: (frame: Frame) => string | Promise<string> | null;
 }
 
 /** A stream whose bytes pass as they are, while its events are read on the side. */
@@ -22,7 +22,9 @@ class PassedEvents implements EventMapper {
   readonly rest = 'wanted';
   readonly #reader: StreamReader;
   readonly #requestId: string;
-  readonly #onFrame: (frame: Frame) => void;
+  readonly #onFrame: PassedStream['onFrame'];
+  /** What the caller gets later, with all that follows it. */
+  #held: Promise<string> | null = null;
 
   constructor({ reader, requestId, onFrame }: PassedStream) {
     this.#reader = reader;
@@ -32,8 +34,22 @@ class PassedEvents implements EventMapper {
 
   frame(frame: Frame): typeof PASS | string {
     const isShown = this.#reader.frame(frame);
-    this.#onFrame(frame);
-    return isShown ? PASS : '';
+    const replaced = this.#onFrame(frame);
+    if (!isShown) return '';
+    const held = this.#held;
+    if (held !== null) {
+      this.#held = held.then(async (text) => text + ((await replaced) ?? textOf(frame)));
+      return '';
+    }
+    if (!(replaced instanceof Promise)) return replaced ?? PASS;
+    this.#held = replaced;
+    return '';
+  }
+
+  takeHeld(): Promise<string> | null {
+    const held = this.#held;
+    this.#held = null;
+    return held;
   }
 
   end(): string | GatewayError {
@@ -65,6 +81,8 @@ class PassedEvents implements EventMapper {
     return this.#reader.keepAlive();
   }
 }
+
+const textOf = ({ bytes, start, end }: Frame): string => bytes.toString('utf8', start, end);
 
 /** The provider itself reported a failure within a reply that passes as it is. */
 export const failureReported = (what: string): GatewayError =>

@@ -5,22 +5,25 @@ import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
 import { logConsumed, logFirstByte, reportDropped } from '../call/call-log.ts';
+import { missed } from '../call/keep-response.ts';
 import { failureOf, NOTHING_KNOWN, type ReplyOutcome } from '../call/outcome.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
 import { isStrict, queryOf } from '../call/request-head.ts';
 import type { TextCall } from '../call/text-call.ts';
 import { refuseLosses } from '../conversation/losses.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
+import { threadStream } from '../threads/thread-stream.ts';
 import { streamHeaders, upstreamRequestHeaders } from './headers.ts';
 import { ownBody } from './own-body.ts';
 import {
   consumedByStream,
   consumedByWhole,
-  keepEventIds,
+  keepEvent,
   keepStreamId,
   keepWholeReply,
 } from './passed-reply.ts';
 import { passedStream } from './passed-stream.ts';
+import { refusesThread } from './refused-thread.ts';
 import { relayJson } from './relay-json.ts';
 import { asksForUsage, refusesUsageQuestion, showsUsage, usageQuestion } from './usage-question.ts';
 
@@ -29,24 +32,29 @@ export const preparePassthrough = (
   call: TextCall,
   candidate: Candidate,
   asks = asksForUsage(call, candidate),
+  isThreaded = call.thread?.isKeptBy(candidate) ?? false,
 ): PreparedAttempt | GatewayError =>
   unlessRefused(() => {
-    const { endpoint, message, request } = call;
-    const { body, dropped } = ownBody(call, candidate, asks ? usageQuestion(request) : null);
-    if (isStrict(message)) refuseLosses(dropped);
+    const { endpoint, message, thread } = call;
+    const sent = thread !== null && isThreaded ? { ...call, request: thread.sent } : call;
+    const { body, dropped } = ownBody(sent, candidate, asks ? usageQuestion(sent.request) : null);
+    if (isStrict(message)) refuseLosses(missed(call, dropped));
     return {
       request: {
         operation: endpoint.operation,
         method: 'POST',
         query: queryOf(message),
-        headers: upstreamRequestHeaders(endpoint, message),
+        headers: upstreamRequestHeaders(endpoint, message, thread !== null && !isThreaded),
         body,
       },
-      retry: (refusal) =>
-        asks && refusesUsageQuestion(refusal) ? preparePassthrough(call, candidate, false) : null,
+      retry: (refusal) => {
+        if (asks && refusesUsageQuestion(refusal))
+          return preparePassthrough(call, candidate, false, isThreaded);
+        return isThreaded && refusesThread(refusal) ? preparePassthrough(call, candidate, asks, false) : null;
+      },
       receive: (reply) => {
         reportDropped(call, endpoint.protocol, dropped);
-        return isEventStream(reply.headers) ? passStream(call, reply) : passWhole(call, reply);
+        return isEventStream(reply.headers) ? passStream(sent, reply) : passWhole(sent, reply);
       },
     };
   });
@@ -60,10 +68,10 @@ async function passWhole(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
       reply,
       response,
       context,
-      onBody: (whole, sizeBytes) => {
+      onBody: (whole, sizeBytes, parsed) => {
         consumed = consumedByWhole(call, whole, sizeBytes);
         logConsumed(call, reply, consumed);
-        return keepWholeReply(call, reply, whole, (pending) => {
+        return keepWholeReply(call, reply, { whole, parsed }, (pending) => {
           consumed = pending;
           logConsumed(call, reply, pending);
         });
@@ -79,7 +87,8 @@ async function passWhole(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
 async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
   const { endpoint, request, response, context, services } = call;
   const reader = PROTOCOLS[endpoint.protocol].createStreamReader({ hidesUsage: !showsUsage(request) });
-  const onFrame = (frame: Frame) => keepEventIds(call, reply, frame);
+  const onFrame = (frame: Frame) => keepEvent(call, reply, frame);
+  const stream = passedStream({ reader, requestId: context.requestId, onFrame });
   let firstByteMs: number | null = null;
   let consumed = NOTHING_KNOWN;
   const thrown = await failureOf(
@@ -87,7 +96,7 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
       reply,
       response,
       context,
-      stream: passedStream({ reader, requestId: context.requestId, onFrame }),
+      stream: threadStream(call, reply, stream),
       status: reply.status,
       headers: streamHeaders(reply, context),
       keepAliveMs: services.keepAliveMs,

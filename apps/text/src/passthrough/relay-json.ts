@@ -5,10 +5,11 @@ import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { OutputCheck } from '@gateway/upstream/check-first-output';
 import { checkFirstOutput } from '@gateway/upstream/check-first-output';
 import type { Reply } from '@gateway/upstream/reply';
+import { UNKEPT_HEADER } from '../call/keep-response.ts';
 import { isObject, type JsonObject, parseObject } from '../wire/json-object.ts';
-import { parseBody } from '../wire/raw-json.ts';
+import { mayLosePrecision, parseBody } from '../wire/raw-json.ts';
 import { replyHeaders, streamHeaders } from './headers.ts';
-import { partsOf } from './reply-parts.ts';
+import { MIN_PARTIAL_BYTES, partsOf } from './reply-parts.ts';
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
@@ -42,14 +43,18 @@ interface RelayJsonOptions {
   readonly reply: Reply;
   readonly response: ServerResponse;
   readonly context: RequestContext;
-  /** Gets the body before the caller does. */
-  readonly onBody: (body: JsonObject, sizeBytes: number) => Promise<unknown> | undefined;
+  /** Gets the body before the caller does, and gives what is to be said differently in it; null: nothing. */
+  readonly onBody: (
+    body: JsonObject,
+    sizeBytes: number,
+    whole: () => JsonObject,
+  ) => Promise<JsonObject | null> | undefined;
   /** For a caller who wants a stream: the body as events; null where it is no finished reply. */
   readonly asStream?: (body: JsonObject) => string | null;
 }
 
 /**
- * Passes a whole JSON reply on, its bytes untouched; or its events, where the caller wants a stream.
+ * Passes a whole JSON reply on, its bytes untouched where nothing is to be said differently; or its events, where the caller wants a stream.
  *
  * @throws {GatewayError} where it breaks off or is no JSON object; nothing has been sent then
  */
@@ -58,17 +63,27 @@ export async function relayJson(options: RelayJsonOptions): Promise<void> {
   const bytes = await reply.bytes(MAX_REPLY_BYTES);
   const body = bodyOf(bytes);
   if (body === null) throw notJson();
-  const pending = onBody(body, bytes.length);
-  if (pending !== undefined) await pending;
-  const frames = asStream?.(exactly(bytes)) ?? null;
+  const amended = (await onBody(body, bytes.length, () => wholeOf(bytes, body))) ?? null;
+  const unkept = amended?.store === false ? UNKEPT_HEADER : {};
+  const frames = asStream?.({ ...exactly(bytes), ...amended }) ?? null;
   if (frames !== null) {
-    response.writeHead(reply.status, { ...streamHeaders(reply, context), 'content-type': EVENT_STREAM });
+    response.writeHead(reply.status, {
+      ...streamHeaders(reply, context),
+      ...unkept,
+      'content-type': EVENT_STREAM,
+    });
     response.end(frames);
     return;
   }
-  response.writeHead(reply.status, { ...replyHeaders(reply, context), 'content-length': bytes.length });
-  response.end(bytes);
+  const written = amended === null ? bytes : Buffer.from(JSON.stringify({ ...exactly(bytes), ...amended }));
+  const headers = { ...replyHeaders(reply, context), ...unkept, 'content-length': written.length };
+  response.writeHead(reply.status, headers);
+  response.end(written);
 }
+
+/** Every member of a body that has been read, each long number as it was written. */
+const wholeOf = (bytes: Buffer, read: JsonObject): JsonObject =>
+  bytes.length < MIN_PARTIAL_BYTES && !mayLosePrecision(bytes.toString('latin1')) ? read : exactly(bytes);
 
 /** The same body with every long number as it was written: it is written again. */
 function exactly(bytes: Buffer): JsonObject {

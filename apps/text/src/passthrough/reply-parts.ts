@@ -3,7 +3,7 @@ import { MemberScanner, type MemberSpan } from '../wire/json-members.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 
 /** Smaller replies are parsed whole: that is as fast. */
-const MIN_SIZE_BYTES = 16_384;
+export const MIN_PARTIAL_BYTES = 16_384;
 
 /**
  * What is read of a whole reply that passes, of every protocol: what it used, how it ended, and the ids that it brings.
@@ -28,7 +28,7 @@ const READ_MEMBERS: ReadonlySet<string> = new Set([
  * for the parser.
  */
 export function partsOf(reply: Buffer): JsonObject | null {
-  if (reply.length < MIN_SIZE_BYTES) return null;
+  if (reply.length < MIN_PARTIAL_BYTES) return null;
   const json = reply.toString('latin1');
   const scanner = new MemberScanner(json);
   const parts: [string, MemberSpan][] = [];

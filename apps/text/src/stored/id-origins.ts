@@ -42,9 +42,20 @@ const MAX_IDS = 512;
 /** Anthropic keeps a thread for an hour at most. */
 const MESSAGE_TTL_SECONDS = 3600;
 
-/** A longer id is cut to what is not remembered either. */
-const redisKey = ({ kind, id }: ProviderId): string =>
+/** Longer ids are not remembered. */
+const isRemembered = ({ id }: ProviderId): boolean => id.length <= MAX_ID_CHARACTERS;
+
+/** The ids of a reply that are remembered. */
+export const rememberedIds = (ids: readonly ProviderId[]): readonly ProviderId[] =>
+  ids.filter(isRemembered).slice(0, MAX_IDS);
+
+/** Under which an id's origin lies in Redis. A longer id is cut to what is not remembered either. */
+export const originKey = ({ kind, id }: ProviderId): string =>
   `gateway:${kind}:${id.slice(0, MAX_ID_CHARACTERS + 1)}`;
+
+/** How long an id is remembered, where ids are for `ttlSeconds`. */
+export const originTtlSeconds = ({ kind }: ProviderId, ttlSeconds: number): number =>
+  kind === 'message' ? Math.min(ttlSeconds, MESSAGE_TTL_SECONDS) : ttlSeconds;
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
@@ -62,21 +73,19 @@ interface IdOriginsOptions {
 
 export function createIdOrigins({ redis, ttlSeconds }: IdOriginsOptions): IdOrigins {
   redis.defineCommand('gatewayRememberIds', { lua: REMEMBER });
-  const lifetimes: Partial<Record<IdKind, number>> = { message: Math.min(ttlSeconds, MESSAGE_TTL_SECONDS) };
-
   return {
     remember: async (ids, origin) => {
-      const kept = ids.filter(({ id }) => id.length <= MAX_ID_CHARACTERS).slice(0, MAX_IDS);
+      const kept = rememberedIds(ids);
       if (kept.length === 0) return;
       await redis.gatewayRememberIds(
         kept.length,
-        ...kept.map(redisKey),
+        ...kept.map(originKey),
         JSON.stringify(origin),
-        ...kept.map(({ kind }) => lifetimes[kind] ?? ttlSeconds),
+        ...kept.map((id) => originTtlSeconds(id, ttlSeconds)),
       );
     },
     find: async (ids, keyId) => {
-      const texts = await redis.mget(ids.map(redisKey)).catch(unavailable);
+      const texts = await redis.mget(ids.map(originKey)).catch(unavailable);
       return texts.map((text) => {
         if (text === null) return 'unknown';
         const origin = IdOrigin.parse(JSON.parse(text));
@@ -84,7 +93,7 @@ export function createIdOrigins({ redis, ttlSeconds }: IdOriginsOptions): IdOrig
       });
     },
     forget: async (id) => {
-      await redis.del(redisKey(id));
+      await redis.del(originKey(id));
     },
   };
 }

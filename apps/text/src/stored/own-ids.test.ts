@@ -255,16 +255,24 @@ test('an id that one key has received cannot be taken over by another', async ()
   expect((await stack.text.fetch(`/v1/responses/${id}`)).status).toBe(200);
 });
 
-test('an id never goes to a provider that did not make it: not where its channel is gone, nor to translated routes', async () => {
+test('an id never goes to a provider that did not make it: another channel gets what it stands for', async () => {
   const id = itemOf(await create({ model: 'second' }));
   const input = [
     { type: 'item_reference', id },
     { role: 'user', content: 'and?' },
   ];
-  expect((await send('/v1/responses', { model: 'first', input })).status).toBe(404);
-  expect((await send('/v1/responses', { model: 'mixed', input })).status).toBe(404);
-  expect((await send('/v1/responses', { model: 'translated', input })).status).toBe(400);
-  expect(stack.first.requests).toEqual([]);
+  stack.second.reset();
+  for (const model of ['first', 'mixed', 'translated']) {
+    const reply = await send('/v1/responses', { model, input });
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('x-gateway-channel')).not.toBe('two');
+  }
+  const bodies = [...stack.first.requests, ...stack.second.requests].map(({ body }) => body.toString());
+  expect(bodies).toHaveLength(3);
+  for (const body of bodies) {
+    expect(body).not.toContain(id);
+    expect(body).toContain('assistant');
+  }
 });
 
 test('what one response brings is remembered in one command', async () => {
@@ -288,4 +296,17 @@ test('too many ids are refused, not looked up', async () => {
   const reply = await send('/v1/responses', { model: 'first', input });
   expect(reply.status).toBe(400);
   expect(await reply.json()).toMatchObject({ error: { code: 'array_above_max_length' } });
+});
+
+test('an id of before there were records never goes to a provider that did not make it', async () => {
+  const id = itemOf(await create({ model: 'second' }));
+  await stack.redis.del(await stack.redis.keys('gateway:store:*'));
+  const input = [
+    { type: 'item_reference', id },
+    { role: 'user', content: 'and?' },
+  ];
+  for (const model of ['first', 'mixed', 'translated'])
+    expect((await send('/v1/responses', { model, input })).status).toBe(404);
+  expect(stack.first.requests).toEqual([]);
+  expect((await send('/v1/responses', { model: 'both', input })).status).toBe(200);
 });

@@ -53,12 +53,16 @@ const BRINGS_IDS: Readonly<Record<TextProtocol, readonly string[]>> = {
   chat: ['"audio"'],
 };
 
+/** Whether an event may bring ids. */
+export const bringsIds = (protocol: TextProtocol, frame: Pick<Frame, 'includes'>): boolean =>
+  BRINGS_IDS[protocol].some((text) => frame.includes(text));
+
 /** The part of a stream's event that has the members of a whole reply; null for events that bring no ids. */
 export function replyWithin(
   protocol: TextProtocol,
   frame: Pick<Frame, 'includes' | 'data'>,
 ): JsonObject | null {
-  if (!BRINGS_IDS[protocol].some((text) => frame.includes(text))) return null;
+  if (!bringsIds(protocol, frame)) return null;
   const event = frame.data === null ? null : parseObject(frame.data);
   if (event === null || protocol === 'chat') return event;
   return objectAt(event, 'response') ?? objectAt(event, 'message') ?? objectAt(event, 'delta');

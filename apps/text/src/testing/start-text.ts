@@ -3,7 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openAssetStores } from '@gateway/assets/open-asset-stores';
 import type { Identity } from '@gateway/contracts/identity';
+import type { JobWorker } from '@gateway/jobs/job-worker';
 import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity-token';
 import { createMetrics, type Metrics } from '@gateway/service-kit/metrics';
@@ -14,11 +16,16 @@ import { createUpstream, type Upstream } from '@gateway/upstream/upstream';
 import type { Redis } from 'ioredis';
 import pino from 'pino';
 import { createBackgroundUsage } from '../background/background-usage.ts';
+import type { TextServices } from '../call/text-call.ts';
 import { createTextService } from '../endpoints/app.ts';
+import { keepEnding } from '../endpoints/kept-response.ts';
 import { createTextMetrics } from '../metering/text-metrics.ts';
+import { partFilesIn } from '../stored/conversations/part-files.ts';
+import { createConversationStore } from '../stored/conversations/redis-conversation-store.ts';
 import { createIdOrigins } from '../stored/id-origins.ts';
 import { createPendingResponses } from '../stored/pending-responses.ts';
 import { createOpaqueTokens } from '../wire/opaque-token.ts';
+import { openAcceptance, type WorkerUnderTest } from './open-acceptance.ts';
 
 interface StartOptions {
   /** YAML, as in the configuration file. */
@@ -29,18 +36,28 @@ interface StartOptions {
   /** Default: nobody looks after background responses within a test's time. */
   readonly backgroundPollMs?: number;
   readonly backgroundGiveUpMs?: number;
+  /** Background responses that may wait. Default: 1000. */
+  readonly maxWaiting?: number;
+  /** Where large parts lie, for replicas that share them. Default: a folder of its own. */
+  readonly partsDir?: string;
 }
 
 export interface TextUnderTest {
   readonly url: string;
   readonly upstream: Upstream;
+  /** What its handlers are made of. */
+  readonly services: TextServices;
   readonly metrics: Metrics;
+  /** Shared with its workers. */
+  readonly dataDir: string;
   /** The log lines of requests that have ended, oldest first. */
   readonly lines: readonly Record<string, unknown>[];
   /** What the edge adds to a request, for a client that is not `fetch`. */
   identityHeaders(): Record<string, string>;
   /** As the edge passes a request on: with a signed identity. */
   fetch(path: string, init?: FetchInit): Promise<Response>;
+  /** Starts a worker that generates this service's background responses. It ends with the service. */
+  startWorker(options?: WorkerUnderTest): Promise<JobWorker>;
   /** What the drain deadline does. */
   passDeadline(): void;
   close(): Promise<void>;
@@ -87,6 +104,12 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     now: Date.now,
     report: (problem) => logger.warn(problem, 'metering'),
   });
+  const stores = await openAssetStores({ url: options.partsDir ?? dataDir });
+  const conversations = createConversationStore({
+    redis: options.redis,
+    files: partFilesIn(await stores.open('conversations')),
+    idTtlSeconds: 60,
+  });
   const background = createBackgroundUsage({
     pending: createPendingResponses(options.redis),
     upstream,
@@ -95,10 +118,12 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     now: Date.now,
     pollMs: options.backgroundPollMs ?? 60_000,
     giveUpMs: options.backgroundGiveUpMs ?? 60_000,
+    onEnded: keepEnding({ conversations, upstream, metrics: textMetrics }),
     onBooked: (line) => logger.info(line, 'background response ended'),
     onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
   });
-  const { app } = createTextService({
+  const services = {
+    conversations,
     meter,
     background,
     now: Date.now,
@@ -109,6 +134,17 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
     maxJsonDepth: 128,
     keepAliveMs: options.keepAliveMs ?? 0,
+  };
+  const acceptance = await openAcceptance({
+    redis: options.redis,
+    services,
+    dataDir,
+    logger,
+    maxWaiting: options.maxWaiting ?? 1000,
+  });
+  const { app } = createTextService({
+    ...services,
+    acceptance,
     service: {
       readiness,
       metrics,
@@ -128,7 +164,9 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
   return {
     url,
     upstream,
+    services,
     metrics,
+    dataDir,
     lines,
     identityHeaders: () => ({ 'x-gateway-identity': sign(IDENTITY) }),
     fetch: (path, { body, headers, identity, ...init } = {}) =>
@@ -141,10 +179,12 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
           ...headers,
         },
       }),
+    startWorker: acceptance.startWorker,
     passDeadline: () => deadline.abort(new Error('drain deadline passed')),
     close: async () => {
       server.closeAllConnections();
       server.close();
+      await acceptance.close();
       await background.close();
       await upstream.destroy();
       await meter.close();

@@ -15,7 +15,7 @@ export function effectiveBody(caller: TextProtocol, body: unknown): unknown {
 }
 
 /** Members of a Responses request that need a provider which keeps responses. */
-const STATEFUL = ['background', 'conversation', 'prompt', 'previous_response_id'] as const;
+const STATEFUL = ['conversation', 'prompt', 'previous_response_id'] as const;
 
 function refuseStateful(body: unknown): void {
   if (!isJsonObject(body)) return;

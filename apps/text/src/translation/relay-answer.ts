@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { boundedJson } from '@gateway/contracts/json-depth';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
@@ -7,6 +6,8 @@ import type { Candidate } from '@gateway/upstream/catalog';
 import { cleanMessage } from '@gateway/upstream/clean-message';
 import type { Reply } from '@gateway/upstream/reply';
 import { logConsumed, logFirstByte } from '../call/call-log.ts';
+import { type Amendment, keepResponse, UNKEPT_HEADER } from '../call/keep-response.ts';
+import { inputLengthOf } from '../call/metered-call.ts';
 import {
   type Consumed,
   failedWith,
@@ -22,11 +23,16 @@ import { StreamCollector } from '../conversion/collect-stream.ts';
 import { type TranslatedReply, translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator, streamReply } from '../conversion/translate-stream.ts';
 import { estimatedUsage } from '../metering/consumption.ts';
+import { recordedMessage } from '../protocols/messages/message-recorder.ts';
 import { MAX_PAUSES, pausedContent } from '../protocols/messages/paused-turn.ts';
+import { messageIn, threadStream } from '../threads/thread-stream.ts';
+import type { JsonObject } from '../wire/json-object.ts';
+import { newId } from '../wire/new-id.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import type { Usage } from '../wire/usage.ts';
 import { streamHead, type translatedHead } from './headers.ts';
+import { KeptStream, keepLastFrame } from './kept-stream.ts';
 
 /** A reply that is not streamed is held whole; beyond this it is the upstream's failure. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
@@ -59,6 +65,7 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
   const { call, reply, plan, goOn, head } = answer;
   const { response, context, services } = call;
   const translator = new StreamTranslator(plan, contextFor(answer), goOn);
+  const stream = keepsResponse(call) ? new KeptStream(translator, keeping(answer)) : translator;
   let firstByteMs: number | null = null;
   let consumed = NOTHING_KNOWN;
   const thrown = await failureOf(
@@ -66,7 +73,7 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
       reply,
       response,
       context,
-      stream: translator,
+      stream: threadStream(call, reply, stream),
       headers: streamHead(head),
       keepAliveMs: services.keepAliveMs,
       onFirstByte: () => {
@@ -89,9 +96,12 @@ async function relayAsStream(answer: Answer): Promise<ReplyOutcome> {
   const body = await readBody(reply);
   const frames = streamReply(plan, body, contextFor(answer));
   const consumed = consumedByWhole(answer, translateReply(plan, body, contextFor(answer)));
+  const text = frames.join('');
+  await call.thread?.keep(messageIn(text), null);
+  const kept = keepsResponse(call) ? await keepLastFrame(text, keeping(answer)) : text;
   call.response.writeHead(200, streamHead(head));
   const firstByteMs = logFirstByte(call, reply);
-  call.response.end(frames.join(''));
+  call.response.end(kept);
   return { ...consumed, firstByteMs, thrown: undefined };
 }
 
@@ -99,11 +109,21 @@ async function relayWhole(answer: Answer, translating: Promise<TranslatedReply>)
   const { call, reply, head } = answer;
   const translated = await translating;
   const consumed = consumedByWhole(answer, translated);
-  const body = Buffer.from(JSON.stringify(translated.body));
-  call.response.writeHead(200, { ...head, 'content-length': body.length });
+  await call.thread?.keep(recordedMessage({ ...translated.body }), null);
+  const amendment = keepsResponse(call) ? await keeping(answer)({ ...translated.body }) : null;
+  const unkept = amendment?.store === false ? UNKEPT_HEADER : {};
+  const body = Buffer.from(JSON.stringify({ ...translated.body, ...amendment }));
+  call.response.writeHead(200, { ...head, ...unkept, 'content-length': body.length });
   call.response.end(body);
   return { ...consumed, firstByteMs: logFirstByte(call, reply), thrown: undefined };
 }
+
+const keepsResponse = ({ endpoint }: TextCall): boolean => endpoint.operation === 'responses';
+
+const keeping =
+  ({ call, reply }: Answer) =>
+  (response: JsonObject): Promise<Amendment> =>
+    keepResponse(call, reply.candidate, response);
 
 async function whole({ reply, plan, goOn, ...answer }: Answer): Promise<TranslatedReply> {
   const earlier: unknown[] = [];
@@ -153,11 +173,11 @@ function consumedByWhole({ call, reply }: Answer, { usage, finish, body }: Trans
 
 /** The upstream's own numbers; an estimate from sizes, marked as one, where it gave none or broke off. */
 function consumedBy(
-  { request }: TextCall,
+  call: TextCall,
   { usage, isWhole, outputLength }: { usage: Usage; isWhole: boolean; outputLength: number },
 ): Consumed {
   if (usage.reported && isWhole) return reportedUsage(usage);
-  const lengths = { inputLength: request.bytes.length, outputLength };
+  const lengths = { inputLength: inputLengthOf(call), outputLength };
   return guessedUsage(estimatedUsage(usage.reported ? usage : null, lengths));
 }
 
@@ -170,7 +190,7 @@ export const replyContextOf = (
   requestId: string,
 ): ReplyContext => ({
   requestId,
-  mintId: (prefix) => prefix + randomUUID().replaceAll('-', ''),
+  mintId: newId,
   nowSeconds: () => Math.floor(Date.now() / MS_PER_SECOND),
   tokens,
   cleanText: (text) => cleanMessage(text, candidate),

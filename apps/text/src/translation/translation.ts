@@ -2,23 +2,21 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
 import { reportDropped } from '../call/call-log.ts';
+import { conversationOf } from '../call/history.ts';
+import { lostStore, missed } from '../call/keep-response.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
 import { isStrict } from '../call/request-head.ts';
 import { send } from '../call/send.ts';
 import { targetOf, textProtocolOf } from '../call/target-of.ts';
 import type { TextCall } from '../call/text-call.ts';
-import { type Dropped, refuseLosses } from '../conversation/losses.ts';
+import { refuseLosses } from '../conversation/losses.ts';
 import { type TranslatedRequest, translateRequest } from '../conversion/translate-request.ts';
 import { continueTurn } from '../protocols/messages/paused-turn.ts';
-import { isJsonObject } from '../wire/raw-json.ts';
 import { effectiveBody } from './effective-body.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { translatedHead, translatedHeaders } from './headers.ts';
 import { type Answer, relayAnswer } from './relay-answer.ts';
 import { amendedTarget, type RetryRule, retryRuleFor } from './retry-rules.ts';
-
-/** Storing is the default of the protocol, so that callers who do not ask for it miss it too. */
-const NOT_STORED: Dropped = { path: ['store'], reason: 'responses of this model cannot be read back' };
 
 /** Prepares a call for a candidate of another protocol: the request and the reply are translated. */
 export const prepareTranslation = (
@@ -45,21 +43,23 @@ export const prepareTranslation = (
     };
   });
 
-function translate(
-  { endpoint, message, request, model, services: { tokens } }: TextCall,
-  candidate: Candidate,
-  rules: readonly RetryRule[],
-): TranslatedRequest {
+function translate(call: TextCall, candidate: Candidate, rules: readonly RetryRule[]): TranslatedRequest {
+  const { endpoint, message, request, model, history, services } = call;
   const caller = endpoint.protocol;
   const body = effectiveBody(caller, request.content.take());
   const target = amendedTarget(targetOf(candidate, model), rules);
-  const { plan, dropped, body: written } = translateRequest({ caller, body, target, tokens });
-  const unstored = caller === 'responses' && request.stored ? [NOT_STORED] : [];
-  if (isStrict(message)) refuseLosses(isJsonObject(body) && body.store ? [...dropped, ...unstored] : dropped);
+  const { plan, ...translated } = translateRequest({ caller, body, target, tokens: services.tokens });
+  const dropped = [...translated.dropped, ...lostStore(call)];
+  if (isStrict(message)) refuseLosses(missed(call, dropped));
+  const echo = {
+    store: history.storing === 'kept',
+    previous_response_id: history.previous?.id ?? null,
+    ...conversationOf(history),
+  };
   return {
-    plan: caller === 'responses' ? { ...plan, echo: { ...plan.echo, store: false } } : plan,
-    dropped: [...dropped, ...unstored],
-    body: written,
+    plan: caller === 'responses' ? { ...plan, echo: { ...plan.echo, ...echo } } : plan,
+    dropped,
+    body: translated.body,
   };
 }
 

@@ -19,8 +19,11 @@ declare global {
 /** Nothing shorter than 16 digits and no small exponent can lose precision. */
 const MAY_LOSE_PRECISION = /\d[\d.]{15}|\d[eE]\+?\d{2}/;
 
+/** The same of JSON, where a number follows one of these signs: ids in texts are full of digits. */
+const MAY_HOLD_LONG_NUMBER = /(?:^|[[:,])\s*-?(?:\d[\d.]{15}|[\d.]+[eE]\+?\d{2})/;
+
 /** Whether JSON holds what may be a number that JavaScript would change. */
-export const mayLosePrecision = (text: string): boolean => MAY_LOSE_PRECISION.test(text);
+export const mayLosePrecision = (text: string): boolean => MAY_HOLD_LONG_NUMBER.test(text);
 
 const keepSource = (_key: string, value: unknown, context: { readonly source?: string }): unknown =>
   typeof value === 'number' && context.source !== undefined && String(value) !== context.source

@@ -9,7 +9,7 @@ export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'x
 const MESSAGE_ROLES = ['user', 'assistant', 'system', 'developer'] as const;
 
 /** A message in `input`, in its easy or its output form. */
-const MessageItem = z.looseObject({
+export const MessageItem = z.looseObject({
   role: z.enum(MESSAGE_ROLES),
   content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
 });
@@ -53,7 +53,7 @@ export const ResponsesRequest = z
   .superRefine((request, context) => {
     const { input, tools, tool_choice: choice } = request;
     const empty = input === undefined || input === null || (Array.isArray(input) && input.length === 0);
-    if (empty && CONTEXT_MEMBERS.every((name) => (request[name] ?? null) === null)) {
+    if (empty && !CONTEXT_MEMBERS.some((name) => isGiven(request[name]))) {
       context.addIssue(
         problem(['input'], {
           code: 'missing_required_parameter',
@@ -61,6 +61,10 @@ export const ResponsesRequest = z
           anthropic: 'Field required',
         }),
       );
+    }
+    if (isGiven(request.conversation) && isGiven(request.previous_response_id)) {
+      const text = "'previous_response_id' and 'conversation' exclude each other: send one of them.";
+      context.addIssue(problem([], { code: 'mutually_exclusive_parameters', openai: text, anthropic: text }));
     }
     if (Array.isArray(input)) {
       for (const [index, item] of input.entries()) {
@@ -77,6 +81,8 @@ export const ResponsesRequest = z
   });
 export type ResponsesRequest = z.infer<typeof ResponsesRequest>;
 
+const isGiven = (value: unknown): boolean => (value ?? null) !== null;
+
 /** `type` may be left out of a message; an object with nothing but an `id` is a reference to an item. */
-const isMessage = (item: Readonly<Record<string, unknown>>): boolean =>
+export const isMessage = (item: Readonly<Record<string, unknown>>): boolean =>
   item.type === 'message' || ((item.type ?? null) === null && ('role' in item || 'content' in item));

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { FinishedJob } from '../finished-job.ts';
 import {
   generation,
   images,
@@ -80,6 +81,22 @@ test('paid work of a worker that was killed after it had stored the result is co
     ),
   );
   expect(await handle.result(staying)).toMatchObject({ channel: 'recovered' });
+});
+
+test('paid work of a worker that was killed before it called a provider is done by another', async () => {
+  const queue = await stage.openQueue();
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  await killWorkerInTheMiddle('image');
+  const ended: string[] = [];
+  const act = {
+    run: async () => images,
+    hasNotBegun: async (jobId: string) => jobId === handle.id,
+    ended: async ({ jobId, outcome }: FinishedJob) => void ended.push(`${jobId} ${outcome}`),
+  };
+  await stage.openWorker({ 'image.generation': act, 'image.edit': act });
+  expect(await handle.result(staying)).toEqual(images);
+  await waitFor(() => ended.length > 0);
+  expect(ended).toEqual([`${handle.id} completed`]);
 });
 
 test('free work of a worker that was killed is taken over by another, with its upload', async () => {

@@ -1,18 +1,25 @@
+import type { AssetStores } from '@gateway/assets/asset-store';
+import { openAssetStores } from '@gateway/assets/open-asset-stores';
 import { type JobStores, openJobStores } from '@gateway/jobs/job-stores';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { FileSettings, ModelSettings } from '../settings.ts';
 
-/** Opens the place where jobs' files lie; the process's life closes it. */
-export async function openFileStores({
-  config,
-  life,
-}: Pick<Started<ModelSettings & FileSettings>, 'config' | 'life'>): Promise<JobStores> {
-  const stores = await openJobStores({
-    dataDir: config.GATEWAY_DATA_DIR,
-    url: config.ASSETS_URL,
-    publicEndpoint: config.ASSETS_PUBLIC_ENDPOINT,
-    endpoint: config.AWS_ENDPOINT_URL_S3 ?? config.AWS_ENDPOINT_URL,
-    region: config.AWS_REGION,
-  });
+type FileProcess = Pick<Started<ModelSettings & FileSettings>, 'config' | 'life'>;
+
+const locationIn = (config: FileProcess['config']) => ({
+  url: config.ASSETS_URL ?? config.GATEWAY_DATA_DIR,
+  publicEndpoint: config.ASSETS_PUBLIC_ENDPOINT,
+  endpoint: config.AWS_ENDPOINT_URL_S3 ?? config.AWS_ENDPOINT_URL,
+  region: config.AWS_REGION,
+});
+
+/** Opens the stores of files that all replicas share; the process's life closes them. */
+export async function openSharedStores({ config, life }: FileProcess): Promise<AssetStores> {
+  return life.own(await openAssetStores(locationIn(config)), (opened) => opened.close());
+}
+
+/** Opens the stores of jobs' files; the process's life closes them. */
+export async function openFileStores({ config, life }: FileProcess): Promise<JobStores> {
+  const stores = await openJobStores({ ...locationIn(config), dataDir: config.GATEWAY_DATA_DIR });
   return life.own(stores, (opened) => opened.close());
 }

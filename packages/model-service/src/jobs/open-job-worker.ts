@@ -6,29 +6,31 @@ import { startSweeping } from '@gateway/jobs/start-sweeping';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { LogFields } from '@gateway/service-kit/request-context';
 import type { Started } from '@gateway/service-kit/start-service';
-import type { Upstream } from '@gateway/upstream/upstream';
-import { openModelAccess } from '../open-model-access.ts';
+import { type ModelAccess, openModelAccess } from '../open-model-access.ts';
 import type { JobWorkerSettings } from '../settings.ts';
 import { openFileStores } from './open-file-stores.ts';
 
 interface WorkerOptions {
   /** What is done for each kind of job. */
-  readonly acts: (access: {
-    readonly upstream: Upstream;
-    readonly assets: AssetStore;
-    readonly uploads: UploadStore;
-  }) => JobActs;
+  readonly acts: (access: WorkerAccess) => JobActs | Promise<JobActs>;
   /** What a job's log line says of its output, beside what every job's does. */
   readonly outputFields: (output: unknown) => LogFields;
+  /** Jobs that this process runs at a time. Absent: `WORKER_CONCURRENCY`. */
+  readonly concurrency?: number;
+}
+
+interface WorkerAccess extends ModelAccess {
+  readonly assets: AssetStore;
+  readonly uploads: UploadStore;
 }
 
 /** Opens a worker for each queue of a service: they work as long as the process lives, and each job ends with one log line. */
 export async function openJobWorker(
   started: Started<JobWorkerSettings>,
-  { acts, outputFields }: WorkerOptions,
+  { acts, outputFields, concurrency = started.config.WORKER_CONCURRENCY }: WorkerOptions,
 ): Promise<void> {
   const { config, life, logger, metrics } = started;
-  const { upstream, meter } = await openModelAccess(started);
+  const access = await openModelAccess(started);
   const { uploads, assets } = await openFileStores(started);
   const onError = (error: unknown) => logger.warn({ err: error }, 'the queue');
   const open = async (own: JobActs) => {
@@ -36,11 +38,11 @@ export async function openJobWorker(
       await createJobWorker({
         redisUrl: config.REDIS_URL,
         acts: own,
-        concurrency: config.WORKER_CONCURRENCY,
+        concurrency,
         maxBytesInFlight: config.WORKER_MAX_BYTES_IN_FLIGHT,
         uploads,
         assets,
-        settle: (subject, result) => meter.resume(subject).settle(result),
+        settle: (subject, result) => access.meter.resume(subject).settle(result),
         onFinished: (job) => {
           const { level, labels, fields } = jobLine(job);
           metrics.request(labels, job.durationMs);
@@ -53,7 +55,7 @@ export async function openJobWorker(
     );
     return worker;
   };
-  const workers = await Promise.all(actsByQueue(acts({ upstream, assets, uploads })).map(open));
+  const workers = await Promise.all(actsByQueue(await acts({ ...access, assets, uploads })).map(open));
   life.readiness.check('queue', async () => {
     const ready = await Promise.all(workers.map((worker) => worker.isReady()));
     return ready.every(Boolean);

@@ -30,6 +30,8 @@ export interface EventMapper {
   readonly id: string | null;
   keepAlive(): string | null;
   goOn?(): Promise<Reply> | null;
+  /** Text that goes out after what the frames of this chunk became, when it is there; null where nothing is held. */
+  takeHeld?(): Promise<string> | null;
 }
 
 interface EventStreamOptions {
@@ -56,7 +58,7 @@ class EventStream implements RelayedStream {
     this.#reader = createFrameReader({ maxFrameBytes });
   }
 
-  push(chunk: Buffer): Output {
+  push(chunk: Buffer): Output | Promise<Output> {
     if (this.#isCut) return null;
     const joined = new JoinedOutput();
     try {
@@ -70,7 +72,7 @@ class EventStream implements RelayedStream {
     return this.#given(joined);
   }
 
-  end(): Output {
+  end(): Output | Promise<Output> {
     const joined = new JoinedOutput();
     try {
       const last = this.#reader.end();
@@ -122,9 +124,14 @@ class EventStream implements RelayedStream {
     return ending;
   }
 
-  #given(joined: JoinedOutput): Output {
-    if (!joined.isEmpty) this.#hasBegun = true;
-    return joined.output;
+  #given(joined: JoinedOutput): Output | Promise<Output> {
+    const held = this.#mapper.takeHeld?.() ?? null;
+    if (held !== null || !joined.isEmpty) this.#hasBegun = true;
+    if (held === null) return joined.output;
+    return held.then((text) => {
+      joined.addText(text);
+      return joined.output;
+    });
   }
 }
 

@@ -8,12 +8,12 @@ import type { RelayedStream } from './relayed-stream.ts';
  */
 export async function* readStream(reply: Reply, stream: RelayedStream): AsyncGenerator<Buffer> {
   for await (const chunk of reply.body) {
-    const output = stream.push(chunk);
+    const output = await stream.push(chunk);
     if (stream.failure !== null) throw stream.failure;
     if (output !== null) yield Buffer.from(output);
     if (stream.rest !== 'wanted') return;
   }
-  const output = stream.end();
+  const output = await stream.end();
   if (stream.failure !== null) throw stream.failure;
   if (output !== null) yield Buffer.from(output);
 }

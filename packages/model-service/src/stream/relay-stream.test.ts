@@ -25,6 +25,7 @@ class TestMapper implements EventMapper {
   rest: RelayedStream['rest'] = 'wanted';
   paused = false;
   readonly continues: (() => Promise<Reply>) | undefined;
+  held: Promise<string> | null = null;
 
   constructor(continues?: () => Promise<Reply>) {
     this.continues = continues;
@@ -34,6 +35,12 @@ class TestMapper implements EventMapper {
     const [word, value = ''] = (data === null ? '' : String(JSON.parse(data))).split('=');
     if (word === 'id') this.id = value;
     if (word === 'hide') return '';
+    if (word === 'hold') {
+      const holding = Promise.withResolvers<string>();
+      holds.push(holding);
+      this.held = holding.promise;
+      return '';
+    }
     if (word === 'map') return `data: "mapped ${value}"\n\n`;
     if (word === 'pause') this.paused = true;
     if (word === 'failed') this.failure = broken('reported');
@@ -45,6 +52,11 @@ class TestMapper implements EventMapper {
     return PASS;
   }
 
+  takeHeld = (): Promise<string> | null => {
+    const { held } = this;
+    this.held = null;
+    return held;
+  };
   end = (): string | GatewayError => (this.isWhole || this.failure ? '' : broken('too early'));
   fail = ({ message }: GatewayError): string => `event: error\ndata: "${message}"\n\n`;
   keepAlive = (): string => ': alive\n\n';
@@ -54,6 +66,9 @@ class TestMapper implements EventMapper {
     return this.continues();
   };
 }
+
+/** What a stream waits for, one for each `hold`. */
+let holds: PromiseWithResolvers<string>[] = [];
 
 const broken = (message: string) => new GatewayError('upstream_failed', { message, source: 'upstream' });
 
@@ -149,6 +164,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   simulator.reset();
+  holds = [];
   Object.assign(settings, { keepAliveMs: 0, maySkipId: true });
   await upstream?.destroy();
   upstream = createUpstream({ configuration: configuration(simulator.url) });
@@ -185,6 +201,45 @@ test('what has arrived together is written once', async () => {
   await reply.text();
   const [response] = service.responses;
   expect(response && vi.mocked(response.write).mock.calls.length).toBeLessThan(5);
+});
+
+test.for(['events', 'bytes'] as const)(
+  'what is held goes out when it is there, and everything after it then (%s)',
+  async (cuts) => {
+    simulator.script({ sse: frames('a', 'hold', 'b', 'last'), cuts });
+    const reply = await ask();
+    const holding = await waitFor(() => holds[0]);
+    expect(service.ends).toEqual([]);
+    holding.resolve(frames('held'));
+    expect(await reply.text()).toBe(frames('a', 'held', 'b', 'last'));
+    expect(service.ends).toEqual([undefined]);
+  },
+);
+
+test('an upstream that breaks while something is held breaks the stream after it', async () => {
+  simulator.script({ sse: frames('a', 'hold', 'b'), cuts: 'events', cutAfter: 2 });
+  const reply = await ask();
+  const holding = await waitFor(() => holds[0]);
+  await (await simulator.nextRequest()).closed;
+  holding.resolve(frames('held'));
+  expect(await reply.text()).toMatch(/^data: "a"\n\ndata: "held"\n\nevent: error\n/);
+  expect(service.ends.at(-1)?.code).toBe('upstream_failed');
+});
+
+test('what is held and cannot be made ends the stream in its error event', async () => {
+  simulator.script({ sse: frames('a', 'hold', 'last'), cuts: 'events' });
+  const reply = await ask();
+  const holding = await waitFor(() => holds[0]);
+  holding.reject(new Error('no'));
+  expect(await reply.text()).toMatch(/^data: "a"\n\nevent: error\n/);
+});
+
+test('the end of a held stream waits for what is held', async () => {
+  simulator.script({ sse: `${frames('a', 'last')}data: "hold"`, cuts: 'whole' });
+  const reply = await ask();
+  const holding = await waitFor(() => holds[0]);
+  holding.resolve(frames('held'));
+  expect(await reply.text()).toBe(frames('a', 'last', 'held'));
 });
 
 test.for([

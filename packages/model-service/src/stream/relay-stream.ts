@@ -50,6 +50,8 @@ class Relay {
   #knowsId = false;
   #lastWriteAt = 0;
   #keepAlive: NodeJS.Timeout | undefined;
+  /** Set while something is done before the caller gets its next output. */
+  #held: Promise<void> | null = null;
 
   constructor(options: RelayOptions, resolve: () => void, reject: (error: unknown) => void) {
     this.#options = options;
@@ -78,10 +80,26 @@ class Relay {
   #onChunk(chunk: Buffer): boolean {
     if (this.#over) return true;
     try {
-      return this.#pass(this.#options.stream.push(chunk));
+      const output = this.#options.stream.push(chunk);
+      return output instanceof Promise ? this.#hold(output) : this.#pass(output);
     } catch (error) {
       return this.#giveUp(error);
     }
+  }
+
+  /** Writes what is worked on when it is there, and goes on then. */
+  #hold(output: Promise<Output>): false {
+    this.#held = output.then(
+      (text) => {
+        this.#held = null;
+        if (!this.#over && this.#pass(text)) this.#reply.resume();
+      },
+      (error: unknown) => {
+        this.#held = null;
+        this.#giveUp(error);
+      },
+    );
+    return false;
   }
 
   /** Writes, but not before the provider's id can be found again by the caller who learns it. */
@@ -131,11 +149,22 @@ class Relay {
       return;
     }
     try {
-      this.#write(stream.end());
-      this.#finish();
+      const output = stream.end();
+      if (output instanceof Promise)
+        output.then(
+          (text) => this.#close(text),
+          (error: unknown) => this.#giveUp(error),
+        );
+      else this.#close(output);
     } catch (error) {
       this.#giveUp(error);
     }
+  }
+
+  #close(output: Output): void {
+    if (this.#over) return;
+    this.#write(output);
+    this.#finish();
   }
 
   #continue(reply: Reply): void {
@@ -169,6 +198,10 @@ class Relay {
   /** The stream broke without an event of its own about it. */
   #fail(error: GatewayError): void {
     if (this.#over) return;
+    if (this.#held !== null) {
+      void this.#held.then(() => this.#fail(error));
+      return;
+    }
     const { stream, response, context } = this.#options;
     if (this.#hasLeft || stream.isWhole) {
       this.#finish();
@@ -199,7 +232,9 @@ class Relay {
     return response.destroyed || context.signal.reason instanceof CallerLeft;
   }
 
-  readonly #onDrain = (): void => this.#reply.resume();
+  readonly #onDrain = (): void => {
+    if (this.#held === null) this.#reply.resume();
+  };
 
   /** A caller who leaves is the exchange's affair; the drain deadline ends the reply from here. */
   readonly #onAbort = (): void => {

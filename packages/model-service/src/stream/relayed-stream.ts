@@ -9,10 +9,13 @@ export type Output = Buffer | string | null;
  * Made per stream; holds its state.
  */
 export interface RelayedStream {
-  /** Takes what has arrived; gives what goes to the caller, in one write. An upstream that cannot be read sets `failure`. */
-  push(chunk: Buffer): Output;
+  /**
+   * Takes what has arrived; gives what goes to the caller, in one write. A promise is for what has to be done before the
+   * caller gets it: the upstream waits for it. An upstream that cannot be read sets `failure`.
+   */
+  push(chunk: Buffer): Output | Promise<Output>;
   /** The upstream has closed: gives what the caller is still owed. A close that is too early sets `failure`. */
-  end(): Output;
+  end(): Output | Promise<Output>;
   /**
    * Ends the stream that the caller has begun to read, after an error that came from outside of it: gives the dialect's
    * error. Null where the format has no words for it: then the connection is broken off.

@@ -73,6 +73,21 @@ export interface Model {
   readonly maxOutputTokens: number | null;
 }
 
+/** What is kept of conversations, for whom and how long. */
+export interface ConversationRules {
+  /** From the last time that one was read or continued. */
+  readonly retentionMs: number;
+  /** What a key (or a team that shares) may have in all; 0: there is no bound. */
+  readonly maxBytesPerKey: number;
+  /** How many responses, and how many bytes, may lead to one that is continued. */
+  readonly maxChainLength: number;
+  readonly maxChainBytes: number;
+  /** Keys, by id, and models, by name or pattern, of which nothing is kept. */
+  readonly neverKept: { readonly keys: readonly string[]; readonly models: readonly string[] };
+  /** Teams whose keys may read and continue what any of them has made. */
+  readonly sharingTeams: readonly string[];
+}
+
 export interface Configuration {
   /** `environment`: made from provider keys in the environment; `simulator`: there was nothing else. */
   readonly source: 'file' | 'environment' | 'simulator';
@@ -81,4 +96,5 @@ export interface Configuration {
   readonly channels: ReadonlyMap<string, Channel>;
   /** In the order of the file. */
   readonly models: readonly Model[];
+  readonly conversations: ConversationRules;
 }

@@ -1,4 +1,5 @@
 import { buildChannel } from './build-channel.ts';
+import { buildConversationRules } from './build-conversation-rules.ts';
 import { buildModel } from './build-model.ts';
 import type { Channel, Configuration } from './configuration.ts';
 import type { ChannelEntry, ModelEntry } from './file-schema.ts';
@@ -72,5 +73,6 @@ export const environmentConfiguration = (env: Environment): Configuration => {
       buildModel(pattern, { ...facts, routes: [{ channel: offer.channel }] }, channels),
     ),
   );
-  return { source: offers.length > 0 ? 'environment' : 'simulator', revision: '', channels, models };
+  const source = offers.length > 0 ? 'environment' : 'simulator';
+  return { source, revision: '', channels, models, conversations: buildConversationRules(null) };
 };

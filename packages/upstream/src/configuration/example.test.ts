@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Price } from '@gateway/contracts/price';
 import { expect, test } from 'vitest';
-import { ChannelEntry, ModelEntry, RouteEntry } from './file-schema.ts';
+import { ChannelEntry, ConversationsEntry, ModelEntry, RouteEntry } from './file-schema.ts';
 import { ImageFamily } from './image-family-schema.ts';
 import { loadConfiguration } from './load-configuration.ts';
 
@@ -33,6 +33,8 @@ test('the example shows every setting that exists', async () => {
     RouteEntry,
     Price,
     ImageFamily,
+    ConversationsEntry,
+    ConversationsEntry.shape.neverKept.unwrap(),
   ];
   for (const name of settings.flatMap(({ shape }) => Object.keys(shape))) {
     // perMinute and the like stand within braces

@@ -84,8 +84,22 @@ export const ModelEntry = z.strictObject({
 });
 export type ModelEntry = z.infer<typeof ModelEntry>;
 
+const MAX_DAYS = 3650;
+const MAX_BYTES = Number.MAX_SAFE_INTEGER;
+
+export const ConversationsEntry = z.strictObject({
+  retentionDays: z.number().positive().max(MAX_DAYS).optional(),
+  maxBytesPerKey: z.int().min(0).max(MAX_BYTES).optional(),
+  maxChainLength: z.int().min(1).max(100_000).optional(),
+  maxChainBytes: z.int().min(1024).max(MAX_BYTES).optional(),
+  neverKept: z.strictObject({ keys: words.optional(), models: words.optional() }).optional(),
+  sharingTeams: words.optional(),
+});
+export type ConversationsEntry = z.infer<typeof ConversationsEntry>;
+
 /** The file's outline. Each entry is checked by itself, so that one mistake does not hide the others. */
 export const FileOutline = z.strictObject({
   channels: z.record(z.string(), z.unknown()),
   models: z.record(z.string(), z.unknown()),
+  conversations: z.unknown().optional(),
 });

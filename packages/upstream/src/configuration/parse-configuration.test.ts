@@ -126,3 +126,22 @@ test.for(['constructor', '__proto__'])('a variable %s that is not set is missing
   const text = GOOD.replace(/\$\{OPENAI_API_KEY\}/, () => `\${${name}}`);
   expect(mistakesIn(text).message).toContain(`the environment variable ${name} to be set`);
 });
+
+test('rules of conversations have defaults, each by itself', () => {
+  const rulesOf = (section: string) =>
+    parseConfiguration(`${GOOD}\n${section}`, 'gateway.yaml', env).conversations;
+  const defaults = {
+    retentionMs: 2_592_000_000,
+    maxBytesPerKey: 1_073_741_824,
+    maxChainLength: 2000,
+    maxChainBytes: 67_108_864,
+    neverKept: { keys: [], models: [] },
+    sharingTeams: [],
+  };
+  expect(rulesOf('')).toEqual(defaults);
+  expect(rulesOf('conversations: { retentionDays: 0.5, neverKept: { models: ["secret-*"] } }')).toEqual({
+    ...defaults,
+    retentionMs: 43_200_000,
+    neverKept: { keys: [], models: ['secret-*'] },
+  });
+});

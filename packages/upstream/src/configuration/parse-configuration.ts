@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Protocol } from '../protocol.ts';
 import { buildChannel } from './build-channel.ts';
+import { buildConversationRules } from './build-conversation-rules.ts';
 import { buildModel } from './build-model.ts';
 import { checkChannel } from './check-channel.ts';
 import { checkEntry } from './check-entry.ts';
 import { checkModel } from './check-model.ts';
 import type { Channel, Configuration, Model } from './configuration.ts';
 import { ConfigurationError } from './configuration-error.ts';
-import { ChannelEntry, FileOutline, ModelEntry } from './file-schema.ts';
+import { ChannelEntry, ConversationsEntry, FileOutline, ModelEntry } from './file-schema.ts';
 import { MistakeList } from './mistake-list.ts';
 import { presetOf } from './presets.ts';
 import { readYaml } from './yaml-document.ts';
@@ -47,6 +48,16 @@ export const parseConfiguration = (
     models.push(buildModel(name, entry, channels));
   }
 
+  const section = outline?.conversations;
+  const rules =
+    section === undefined ? null : checkEntry(ConversationsEntry, section, ['conversations'], mistakes);
+
   if (mistakes.sorted.length > 0) throw new ConfigurationError(file, mistakes.sorted);
-  return { source: 'file', revision: revisionOf(text), channels, models };
+  return {
+    source: 'file',
+    revision: revisionOf(text),
+    channels,
+    models,
+    conversations: buildConversationRules(rules),
+  };
 };

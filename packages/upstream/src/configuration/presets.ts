@@ -68,11 +68,13 @@ const selfHosted = {
   builtInTools: [],
 } as const satisfies Partial<Preset>;
 
-/** OpenAI's own Chat Completions, where it differs from what the others made of it. */
+/** OpenAI's own Chat Completions, where it differs from what the others made of it, and what only it keeps. */
 const openaiQuirks = {
+  backgroundResponses: true,
   maxTokensMember: 'max_completion_tokens',
   instructionRole: 'developer',
   customTools: true,
+  storedResponses: true,
 } as const satisfies QuirksInput;
 
 /** Operations of media, for libraries that know their own paths below the base URL. */
@@ -251,6 +253,7 @@ export const PRESETS = {
     key: { ...bearer, required: true },
     builtInTools: ['web_search'],
     quirks: {
+      storedResponses: true,
       maxTokensMember: 'max_completion_tokens',
       penalties: false,
       reasoningSummary: false,
@@ -313,7 +316,7 @@ export const PRESETS = {
     // It accepts every key, but, as a real provider, not none.
     key: { ...bearer, required: false, fallback: 'simulator' },
     builtInTools: 'any',
-    quirks: { messageThreads: true },
+    quirks: { messageThreads: true, backgroundResponses: true, storedResponses: true },
   },
 } as const satisfies Record<string, Preset>;
 

@@ -2,15 +2,19 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { RequestHandler } from 'express';
 import { attemptCandidates } from '../../call/attempt-candidates.ts';
+import { namesKept } from '../../call/history.ts';
 import { candidatesFor, openCall } from '../../call/open-call.ts';
-import { threadUnsupported } from '../../call/pin-candidates.ts';
+import { prepareNamed } from '../../call/prepare-named.ts';
 import { textProtocolOf } from '../../call/target-of.ts';
 import type { TextCall, TextServices } from '../../call/text-call.ts';
+import { threadUnsupported } from '../../call/thread-errors.ts';
+import { wholeCall } from '../../call/whole-conversation.ts';
 import { refuseParameter } from '../../conversation/losses.ts';
 import { PROTOCOLS } from '../../conversion/protocols.ts';
 import { preparePassthrough } from '../../passthrough/passthrough.ts';
 import { checkWholeReply } from '../../passthrough/relay-json.ts';
 import type { NamedId } from '../../stored/named-ids.ts';
+import { openThread } from '../../threads/open-thread.ts';
 import { effectiveBody } from '../../translation/effective-body.ts';
 import { COUNT_OPERATIONS, type CountEndpoint } from './count-endpoint.ts';
 import { prepareCountTranslation } from './count-translation.ts';
@@ -25,16 +29,18 @@ const ESTIMATED_HEADER = 'x-gateway-estimated';
  */
 export function createCountHandler(count: CountEndpoint, services: TextServices): RequestHandler {
   return async (message, response) => {
-    const call = await openCall(count.endpoint, services, message, response);
-    const candidates = (await candidatesFor(call)).filter(isFirstChoice).filter(canCount);
-    if (candidates.length === 0) return estimate(call, count);
-    const prepare = (candidate: Candidate) =>
+    const call = await openThread(await openCall(count.endpoint, services, message, response), 'counting');
+    const usable = candidatesFor(call);
+    const candidates = usable.filter(isFirstChoice).filter(canCount);
+    if (candidates.length === 0) return estimate(call, usable, count);
+    const prepareOne = (one: TextCall, candidate: Candidate) =>
       candidate.protocol === count.endpoint.protocol
-        ? preparePassthrough(call, candidate)
-        : prepareCountTranslation(call, candidate, count);
+        ? preparePassthrough(one, candidate)
+        : prepareCountTranslation(one, candidate, count);
+    const prepare = (candidate: Candidate) => prepareNamed(call, candidate, prepareOne);
     const check = call.request.streamed ? {} : { checkOutput: checkWholeReply };
     const { thrown } = await attemptCandidates(call, { candidates, prepare, ...check });
-    if (isUnknownPath(thrown)) return estimate(call, count);
+    if (isUnknownPath(thrown)) return estimate(call, usable, count);
     if (thrown !== undefined) throw thrown;
   };
 }
@@ -50,12 +56,12 @@ const canCount = (candidate: Candidate): boolean =>
 const isUnknownPath = (error: unknown): boolean =>
   error instanceof GatewayError && error.code === 'upstream_misconfigured';
 
-async function estimate(
-  { endpoint, request, services, context, response }: TextCall,
-  { replyBody }: CountEndpoint,
-) {
+async function estimate(call: TextCall, [candidate]: readonly Candidate[], { replyBody }: CountEndpoint) {
+  const { endpoint, services, context, response, history } = call;
+  const unseen = history.isWhole ? undefined : call.request.ids.find(({ need }) => need === 'required');
+  const isNamed = unseen === undefined && candidate !== undefined && namesKept(call);
+  const { request } = isNamed ? await wholeCall(call, candidate) : call;
   const body = effectiveBody(endpoint.protocol, request.content.take());
-  const unseen = request.ids.find(({ need }) => need === 'required');
   if (unseen !== undefined) refuseUnseen(unseen);
   const conversation = PROTOCOLS[endpoint.protocol].decodeRequest(body, services.tokens);
   const inputTokens = estimateTokens(conversation, await loadTextCounter());

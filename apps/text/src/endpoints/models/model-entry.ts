@@ -11,6 +11,9 @@ const SCOPES_OF_KIND: Readonly<Record<ModelKind, readonly EndpointScope[]>> = {
   transcription: ['transcriptions'],
 };
 
+/** Whatever is done to a single object, and to conversations, names no model. */
+const takesModel = (path: string): boolean => !path.includes('{') && path !== '/v1/conversations';
+
 /** The gateway does not know when a model was made; both protocols allow the epoch for that. */
 const [UNKNOWN_SECONDS, UNKNOWN_TIME] = [0, '1970-01-01T00:00:00Z'];
 
@@ -38,7 +41,7 @@ export function modelEntry(model: ResolvedModel, { endpoints: allowed }: Pick<Id
       ),
       endpoints: ENDPOINTS.filter(
         ({ method, path, scope }) =>
-          method === 'POST' && !path.includes('{') && scope !== null && scopes.includes(scope),
+          method === 'POST' && takesModel(path) && scope !== null && scopes.includes(scope),
       ).map(({ path }) => path),
       /** US dollars, as in the configuration; absent for a model without a price. */
       ...(price !== null && { price }),

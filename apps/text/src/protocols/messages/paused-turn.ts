@@ -48,6 +48,11 @@ export class TurnRecorder {
     if (delta.thinking !== undefined) block.thinking = `${block.thinking ?? ''}${delta.thinking}`;
     if (delta.signature !== undefined) block.signature = delta.signature;
     if (delta.partial_json !== undefined) this.#json += delta.partial_json;
+    if (delta.type === 'compaction_delta') {
+      // It has the final values of the block's members.
+      const { type: _, ...members } = delta;
+      Object.assign(block, members);
+    }
     if (delta.citation !== undefined) {
       block.citations = [...(Array.isArray(block.citations) ? block.citations : []), delta.citation];
     }

@@ -54,7 +54,7 @@ const withoutNulls = (members: JsonObject): JsonObject =>
 export interface ResponseState {
   readonly id: string;
   readonly createdAt: number;
-  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  readonly status: 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed';
   readonly completedAt: number | null;
   readonly error: object | null;
   readonly incompleteDetails: object | null;
@@ -64,7 +64,10 @@ export interface ResponseState {
 }
 
 /** The whole response object, every member present: some client demands each. */
-export const responseObject = (state: ResponseState, { plan }: AnswerContext): object => ({
+export const responseObject = (
+  state: ResponseState,
+  { plan }: { readonly plan: Pick<AnswerContext['plan'], 'model' | 'echo'> },
+): JsonObject => ({
   id: state.id,
   object: 'response',
   created_at: state.createdAt,
@@ -78,3 +81,28 @@ export const responseObject = (state: ResponseState, { plan }: AnswerContext): o
   service_tier: state.serviceTier ?? 'default',
   usage: state.usage === null ? null : encodeUsage(state.usage),
 });
+
+interface QueuedResponse {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly model: string;
+  /** The caller's. */
+  readonly request: JsonObject;
+}
+
+/** A background response that nobody has begun. */
+export const queuedResponse = ({ id, createdAt, model, request }: QueuedResponse): JsonObject =>
+  responseObject(
+    {
+      id,
+      createdAt,
+      status: 'queued',
+      completedAt: null,
+      error: null,
+      incompleteDetails: null,
+      output: [],
+      usage: null,
+      serviceTier: undefined,
+    },
+    { plan: { model, echo: echoOf(request) } },
+  );

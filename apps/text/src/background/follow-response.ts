@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { endedRequest } from '@gateway/service-kit/ended-request';
+import { CallerLeft, type RequestContext } from '@gateway/service-kit/request-context';
+import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../wire/sse-frames.ts';
+import { type BackgroundResponses, type EventPage, unavailable } from './background-responses.ts';
+import type { EventFeed } from './event-feed.ts';
+
+interface FollowOptions {
+  readonly responses: Pick<BackgroundResponses, 'eventsAfter'>;
+  readonly feed: EventFeed;
+  readonly id: string;
+  /** The number of the last event that the caller has. */
+  readonly after: number;
+  readonly response: ServerResponse;
+  readonly context: RequestContext;
+  readonly headers: OutgoingHttpHeaders;
+  readonly keepAliveMs: number;
+}
+
+/** Until the next read after one that Redis did not answer. */
+const RETRY_MS = 1000;
+
+/**
+ * Writes the events of a background response to a caller: those that are there, then each as it comes, until its end.
+ * A caller who leaves ends nothing but this.
+ *
+ * @throws {GatewayError} `service_unavailable`, as long as nothing has been written
+ */
+export async function followResponse(options: FollowOptions): Promise<void> {
+  const { responses, feed, id, response, context, headers, keepAliveMs } = options;
+  const wakeUp = createWakeUp();
+  const leave = await feed.watch(id, wakeUp.wake).catch(rethrow);
+  context.signal.addEventListener('abort', wakeUp.wake);
+  const keepAlive = keepAliveMs > 0 ? setInterval(() => showAlive(response), keepAliveMs) : undefined;
+  let after = options.after;
+  try {
+    while (!context.signal.aborted) {
+      const page = await responses.eventsAfter(id, after).catch((error: unknown) => {
+        if (!response.headersSent) throw unavailable(error);
+        setTimeout(wakeUp.wake, RETRY_MS).unref();
+        return null;
+      });
+      if (page !== null) {
+        if (!response.headersSent) response.writeHead(200, headers).flushHeaders();
+        await write(response, page, context.signal);
+        after = page.last;
+        if (page.rest !== 'more') return void response.end(lastFrames(page));
+        if (page.frames.length > 0) continue;
+      }
+      await wakeUp.next();
+    }
+    if (context.signal.reason instanceof CallerLeft) return;
+    // The caller goes on at another replica; the response itself is not touched.
+    context.failure = endedRequest(context);
+    response.destroy();
+  } finally {
+    leave();
+    clearInterval(keepAlive);
+    context.signal.removeEventListener('abort', wakeUp.wake);
+  }
+}
+
+const rethrow = (cause: unknown): never => {
+  throw unavailable(cause);
+};
+
+async function write(response: ServerResponse, { frames }: EventPage, signal: AbortSignal): Promise<void> {
+  if (frames.length === 0 || response.write(frames.join(''))) return;
+  await once(response, 'drain', { signal }).catch(() => undefined);
+}
+
+function showAlive(response: ServerResponse): void {
+  if (response.headersSent && !response.writableNeedDrain) response.write(COMMENT_FRAME);
+}
+
+/** A log that is full has no last event: the caller learns where the response is. */
+function lastFrames({ rest, last }: EventPage): string {
+  if (rest !== 'full') return DONE_FRAME;
+  const code = 'server_error';
+  const message =
+    'The stream of this response is longer than is kept. Read the response itself, without `stream`.';
+  const error = { type: code, code, message, param: null };
+  return (
+    namedFrame({ type: 'error', sequence_number: last + 1, code, message, param: null, error }) + DONE_FRAME
+  );
+}
+
+/** Wakes one waiter. Being woken while nobody waits is remembered. */
+function createWakeUp() {
+  let isWoken = false;
+  let resume: (() => void) | null = null;
+  return {
+    wake: () => {
+      isWoken = true;
+      resume?.();
+    },
+    next: async () => {
+      if (!isWoken) {
+        await new Promise<void>((resolve) => {
+          resume = resolve;
+        });
+      }
+      resume = null;
+      isWoken = false;
+    },
+  };
+}

@@ -1,0 +1,237 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Identity } from '@gateway/contracts/identity';
+import { fitsPattern } from '@gateway/contracts/model-pattern';
+import type { Candidate } from '@gateway/upstream/catalog';
+import type { ConversationRules } from '@gateway/upstream/configuration/configuration';
+import type { ConversationHead } from '../conversations/kept-conversations.ts';
+import type { StoredItem, StoredRecord } from '../stored/conversations/conversation-store.ts';
+import type { FoundOrigin, IdOrigin } from '../stored/id-origins.ts';
+import { originIn } from '../stored/kept-response.ts';
+import type { NamedId } from '../stored/named-ids.ts';
+import type { JsonObject } from '../wire/json-object.ts';
+import { ownersOf } from './conversation-space.ts';
+import { findConversation, readConversation } from './named-conversation.ts';
+import { previousNotFound } from './not-found.ts';
+import type { TextServices } from './text-call.ts';
+import type { TextEndpoint } from './text-endpoint.ts';
+import type { TextRequest } from './text-request.ts';
+
+/** A kept response that a request continues. */
+export interface PreviousResponse extends StoredRecord {
+  readonly id: string;
+}
+
+/** What is kept of that which a request names, and what is to be kept of it. */
+export interface History {
+  /** `kept`: its response is; `refused`: the caller wants it, and the configuration does not. */
+  readonly storing: 'kept' | 'refused' | 'unwanted';
+  /** Whose its response will be, and whose is what it names. */
+  readonly owner: string;
+  readonly previous: PreviousResponse | null;
+  /** The conversation that it goes on from, where that is kept here. */
+  readonly conversation: ConversationHead | null;
+  /** Items that it names, by their ids. */
+  readonly items: ReadonlyMap<string, StoredItem>;
+  /** Where what it names was made, in the order of `ids`. */
+  readonly origins: readonly FoundOrigin[];
+  /** The channel whose provider has all that must be known; null where none has all of it. */
+  readonly holder: string | null;
+  /** Whether all that must be known is kept here, so that any channel can be sent the whole conversation. */
+  readonly isWhole: boolean;
+  /** The items that led to the response which it continues, and its output; or those of its conversation. @throws {GatewayError} where they are gone */
+  window(): Promise<readonly StoredItem[]>;
+}
+
+type OpenCall = {
+  readonly services: TextServices;
+  readonly endpoint: TextEndpoint;
+  readonly identity: Identity;
+  readonly request: TextRequest;
+};
+
+const NO_ITEMS: ReadonlyMap<string, StoredItem> = new Map();
+const NOTHING_NAMED = {
+  previous: null,
+  conversation: null,
+  items: NO_ITEMS,
+  origins: [],
+  holder: null,
+  isWhole: true,
+  window: async () => [],
+};
+
+/**
+ * Looks up what a request names.
+ *
+ * @throws {GatewayError} `previous_response_not_found` where something of the conversation is gone; for a conversation that
+ * cannot be continued; `service_unavailable`
+ */
+export async function findHistory(call: OpenCall): Promise<History> {
+  const { services, identity, request } = call;
+  const rules = services.upstream.configuration.conversations;
+  const owners = ownersOf(identity, rules);
+  const storing = storingOf(call, rules);
+  const [owner = identity.keyId] = owners;
+  const { ids } = request;
+  if (ids.length === 0) return { ...NOTHING_NAMED, storing, owner };
+  const named = call.endpoint.protocol === 'responses' ? ids : [];
+  const previousId = named.find(isPrevious)?.id;
+  const conversationId = named.find(({ kind }) => kind === 'conversation')?.id;
+  const itemIds = named.flatMap(({ kind, id, need }) => (kind === 'item' && need !== 'none' ? [id] : []));
+  const [found, conversation, items, origins] = await Promise.all([
+    previousId === undefined ? null : findResponse(services, owners, previousId, rules),
+    conversationId === undefined ? null : findConversation(call, conversationId),
+    findItems(services, owners, itemIds),
+    services.origins.find(ids, identity.keyId),
+  ]);
+  if (found !== null) checkPrevious(found.previous, rules);
+  const required = named
+    .map((id, index) => ({ id, origin: origins[index] }))
+    .filter(({ id }) => id.need === 'required' && (id.kind === 'response' || id.kind === 'item'));
+  const channels = required.map(({ id, origin }) =>
+    isPrevious(id) && found !== null ? providersChannel(found.previous) : knownChannel(origin),
+  );
+  const [holder = null] = channels;
+  let window: Promise<readonly StoredItem[]> | null = null;
+  return {
+    storing,
+    owner: found?.owner ?? conversation?.owner ?? owner,
+    previous: found?.previous ?? null,
+    conversation,
+    items,
+    origins,
+    holder: channels.every((channel) => channel === holder) ? holder : null,
+    isWhole: ids.every(
+      ({ kind, id, need, path }) =>
+        need !== 'required' ||
+        (path[0] === 'previous_response_id'
+          ? found !== null && canBeSent(found.previous)
+          : kind === 'conversation'
+            ? conversation !== null
+            : kind === 'item' && items.has(id)),
+    ),
+    window: () => {
+      if (found !== null) window ??= readWindow(services, found.owner, found.previous.id);
+      else if (conversation !== null) window ??= readConversation(services, conversation);
+      return window ?? Promise.resolve([]);
+    },
+  };
+}
+
+const isPrevious = ({ path }: NamedId): boolean => path[0] === 'previous_response_id';
+
+const isKnown = (origin: FoundOrigin | undefined): origin is IdOrigin => typeof origin === 'object';
+const knownChannel = (origin: FoundOrigin | undefined): string | null =>
+  isKnown(origin) ? origin.channel : null;
+
+function providersChannel({ data }: StoredRecord): string | null {
+  const { isProviders, channel } = originIn(data);
+  return isProviders ? channel : null;
+}
+
+function storingOf(
+  { endpoint, identity, request }: OpenCall,
+  { neverKept: { keys, models } }: ConversationRules,
+): History['storing'] {
+  if (endpoint.operation !== 'responses' || !request.stored) return 'unwanted';
+  const isNever =
+    keys.includes(identity.keyId) || models.some((pattern) => fitsPattern(pattern, request.model));
+  return isNever ? 'refused' : 'kept';
+}
+
+/** A kept response among those of these owners; it lives on. */
+export async function findResponse(
+  { conversations }: Pick<TextServices, 'conversations'>,
+  owners: readonly string[],
+  id: string,
+  { retentionMs }: ConversationRules,
+): Promise<{ readonly owner: string; readonly previous: PreviousResponse } | null> {
+  for (const owner of owners) {
+    const found = await conversations.read({ owner, kind: 'response', id }, { retentionMs });
+    if (found !== null) return { owner, previous: { ...found.record, id } };
+  }
+  return null;
+}
+
+async function findItems(
+  { conversations }: TextServices,
+  owners: readonly string[],
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, StoredItem>> {
+  if (ids.length === 0) return NO_ITEMS;
+  const lists = await Promise.all(owners.map((owner) => conversations.items(owner, ids)));
+  return new Map(
+    ids.flatMap((id, index) => {
+      const item = lists.map((list) => list[index] ?? null).find((one) => one !== null);
+      return item === undefined ? [] : [[id, item] as const];
+    }),
+  );
+}
+
+/** What has not ended well, or not yet, only its provider can go on from. */
+const canBeSent = ({ data }: StoredRecord): boolean => !NOT_CONTINUED.has(data.status);
+
+const PATH = ['previous_response_id'];
+/** What became of these cannot be gone on from. */
+const NOT_CONTINUED = new Set<unknown>(['queued', 'in_progress', 'failed']);
+
+function checkPrevious(
+  { id, missing, depth, bytes, data }: PreviousResponse,
+  { maxChainLength, maxChainBytes }: ConversationRules,
+): void {
+  if (missing !== null) throw previousNotFound(missing, PATH);
+  if (depth >= maxChainLength || bytes > maxChainBytes) {
+    throw new GatewayError('context_length_exceeded', {
+      path: PATH,
+      message: `The conversation that response '${id}' continues is too long: ${depth} responses of ${bytes} bytes. At most ${maxChainLength} responses of ${maxChainBytes} bytes are continued. Begin a new conversation, with a summary of this one.`,
+    });
+  }
+  if (NOT_CONTINUED.has(data.status) && !originIn(data).isProviders) {
+    throw new GatewayError('invalid_value', {
+      path: PATH,
+      message: `Previous response '${id}' cannot be continued: its status is '${String(data.status)}'.`,
+    });
+  }
+}
+
+/** Whether a channel is sent the ids of what it has, as the caller sent them. Any other one is sent the whole conversation. */
+export const knowsNamed = (
+  { request, history }: { readonly request: TextRequest; readonly history: History },
+  { channel, protocol, route }: Candidate,
+): boolean =>
+  history.holder === null
+    ? !namesKept({ request, history })
+    : protocol === 'responses' &&
+      channel.name === history.holder &&
+      (route.quirks.storedResponses || !history.isWhole);
+
+/** What a response says of the conversation that it belongs to. */
+export const conversationOf = ({ conversation }: History): JsonObject =>
+  conversation === null ? {} : { conversation: { id: conversation.id } };
+
+/** Whether a request goes on from something that a channel may not know. */
+export const namesKept = ({
+  request,
+  history,
+}: {
+  readonly request: TextRequest;
+  readonly history: History;
+}): boolean => history.conversation !== null || request.ids.some(isStateful);
+
+/** What a request cannot be answered without, and only who keeps it knows. */
+export const isStateful = ({ need, kind }: NamedId): boolean =>
+  need === 'required' && (kind === 'response' || kind === 'item');
+
+async function readWindow(
+  { conversations }: TextServices,
+  owner: string,
+  id: string,
+): Promise<readonly StoredItem[]> {
+  const found = await conversations.read(
+    { owner, kind: 'response', id },
+    { retentionMs: null, items: 'window' },
+  );
+  const missing = found === null ? id : found.record.missing;
+  if (missing !== null) throw previousNotFound(missing, PATH);
+  return found?.items ?? [];
+}

@@ -1,0 +1,197 @@
+import { setTimeout } from 'node:timers/promises';
+import { z } from 'zod';
+import type {
+  Claim,
+  ConversationStore,
+  NewRecord,
+  StoredItem,
+  WindowEnd,
+} from '../stored/conversations/conversation-store.ts';
+import { holdClaim } from '../stored/conversations/held-claim.ts';
+import type { NewItem } from '../stored/conversations/window-nodes.ts';
+import { newId } from '../wire/new-id.ts';
+import {
+  conversationLocked,
+  conversationNotFound,
+  conversationsFull,
+  conversationTooLong,
+  itemNotFound,
+  notWritten,
+} from './conversation-errors.ts';
+import type { ConversationSpace } from './conversation-space.ts';
+
+const ConversationData = z.object({ createdAt: z.number(), metadata: z.record(z.string(), z.string()) });
+type ConversationData = z.infer<typeof ConversationData>;
+
+/** A conversation without its items. */
+export interface KeptConversation extends ConversationData {
+  readonly id: string;
+}
+
+/** An item with an id, by which it is named in its conversation. */
+export interface ConversationItem extends NewItem {
+  readonly id: string;
+}
+
+/** A conversation whose items a request goes on from. */
+export interface ConversationHead extends WindowEnd {
+  readonly id: string;
+  readonly owner: string;
+}
+
+/** The conversations that one caller may see. All throw `service_unavailable` where the store cannot be reached. */
+export interface KeptConversations {
+  create(
+    items: readonly ConversationItem[],
+    metadata: ConversationData['metadata'],
+  ): Promise<KeptConversation>;
+  /** Null for an unknown one, and for another owner's. */
+  find(id: string): Promise<KeptConversation | null>;
+  items(id: string): Promise<readonly StoredItem[] | null>;
+  /** Items that the owner has anywhere, by their ids, in the order of the ids; null for those that there are not. */
+  named(ids: readonly string[]): Promise<readonly (StoredItem | null)[]>;
+  /** Null as for `find`. */
+  head(id: string): Promise<ConversationHead | null>;
+  /** Adds items behind those that there are. @throws {GatewayError} `object_not_found`, `storage_full` */
+  add(id: string, items: readonly ConversationItem[]): Promise<void>;
+  /** @throws {GatewayError} `object_not_found`, `storage_full` */
+  describe(id: string, metadata: ConversationData['metadata']): Promise<KeptConversation>;
+  /** @throws {GatewayError} `object_not_found`, for an item too */
+  removeItem(id: string, itemId: string): Promise<KeptConversation>;
+  remove(id: string): Promise<boolean>;
+  /**
+   * The head of a conversation, for as long as something works on it.
+   *
+   * @throws {GatewayError} `conversation_locked` where something else does
+   */
+  lock(id: string): Promise<Pick<Claim, 'release'>>;
+}
+
+const MS_PER_SECOND = 1000;
+/** Reading and writing again takes milliseconds. */
+const [CHANGE_LEASE_MS, CHANGE_RETRY_MS, MAX_CHANGE_TRIES] = [10_000, 20, 100];
+const MAX_ID_CHARACTERS = 512;
+/** As many items as some thousand responses bring. */
+const MAX_ITEMS = 20_000;
+
+export const keptConversations = (
+  store: ConversationStore,
+  { owner: newOwner, owners, maxBytes, maxConversationBytes }: ConversationSpace,
+): KeptConversations => {
+  const read = async (id: string, withItems: boolean) => {
+    if (!isId(id)) return null;
+    const options = { retentionMs: null, ...(withItems && { items: 'window' as const }) };
+    for (const owner of owners) {
+      const found = await store.read({ owner, kind: 'conversation', id }, options);
+      if (found !== null) return { ...found, owner, data: ConversationData.parse(found.record.data) };
+    }
+    return null;
+  };
+
+  const put = async (
+    record: Pick<NewRecord, 'owner' | 'id' | 'after' | 'input' | 'expects'>,
+    data: ConversationData,
+  ) => {
+    const whole = { ...record, kind: 'conversation', output: [], data: { ...data }, maxBytes } as const;
+    const result = await store.put({ ...whole, retentionMs: null }).catch(notWritten);
+    if (result === 'changed') throw conversationLocked();
+    if (result !== 'stored') throw conversationsFull();
+  };
+
+  /** Has nobody else change the conversation while `work` reads it and writes it again. */
+  const alone = async <Result>(id: string, work: () => Promise<Result>): Promise<Result> => {
+    if (!isId(id)) throw conversationNotFound(id);
+    for (let tries = 0; tries < MAX_CHANGE_TRIES; tries += 1) {
+      const claim = await store.claim(newOwner, `change:${id}`, CHANGE_LEASE_MS);
+      if (claim === null) {
+        await setTimeout(CHANGE_RETRY_MS);
+        continue;
+      }
+      try {
+        return await work();
+      } finally {
+        await claim.release().catch(() => undefined);
+      }
+    }
+    throw conversationLocked();
+  };
+
+  const found = async (id: string, withItems: boolean) => {
+    const conversation = await read(id, withItems);
+    if (conversation === null) throw conversationNotFound(id);
+    return conversation;
+  };
+
+  const goOn = async (id: string, items: readonly ConversationItem[], changed: Partial<ConversationData>) => {
+    const { owner, record, ...before } = await found(id, false);
+    const data = { ...before.data, ...changed };
+    checkSize(record, items, maxConversationBytes);
+    await put({ owner, id, after: record, expects: record.head, input: items }, data);
+    return { id, ...data };
+  };
+
+  return {
+    create: async (items, metadata) => {
+      checkSize(NO_ITEMS, items, maxConversationBytes);
+      const id = newId('conv_');
+      const data = { createdAt: Math.floor(Date.now() / MS_PER_SECOND), metadata };
+      await put({ owner: newOwner, id, input: items }, data);
+      return { id, ...data };
+    },
+    find: async (id) => {
+      const conversation = await read(id, false);
+      return conversation && { id, ...conversation.data };
+    },
+    head: async (id) => {
+      const conversation = await read(id, false);
+      return conversation && { id, owner: conversation.owner, ...endOf(conversation.record) };
+    },
+    items: async (id) => (await read(id, true))?.items ?? null,
+    named: async (ids) => {
+      const lists = await Promise.all(owners.map((owner) => store.items(owner, ids)));
+      return ids.map(
+        (_, index) => lists.map((list) => list[index] ?? null).find((item) => item !== null) ?? null,
+      );
+    },
+    add: async (id, items) => {
+      await alone(id, () => goOn(id, items, {}));
+    },
+    describe: (id, metadata) => alone(id, () => goOn(id, [], { metadata })),
+    removeItem: (id, itemId) =>
+      alone(id, async () => {
+        const { owner, record, items, data } = await found(id, true);
+        const input = items.filter((item) => item.id !== itemId);
+        if (input.length === items.length) throw itemNotFound(itemId);
+        await put({ owner, id, expects: record.head, input }, data);
+        return { id, ...data };
+      }),
+    remove: async (id) => {
+      if (!isId(id)) return false;
+      for (const owner of owners) if (await store.remove({ owner, kind: 'conversation', id })) return true;
+      return false;
+    },
+    lock: async (id) => {
+      if (!isId(id)) throw conversationNotFound(id);
+      const claim = await holdClaim(store, newOwner, `conversation:${id}`);
+      if (claim === null) throw conversationLocked();
+      return claim;
+    },
+  };
+};
+
+const NO_ITEMS: WindowEnd = { head: '', items: 0, bytes: 0 };
+
+/** Whatever is done with a conversation reads all of it. */
+function checkSize(before: WindowEnd, added: readonly ConversationItem[], maxBytes: number): void {
+  const count = before.items + added.length;
+  const bytes = added.reduce((sum, { json }) => sum + Buffer.byteLength(json), before.bytes);
+  if (added.length > 0 && (count > MAX_ITEMS || bytes > maxBytes))
+    throw conversationTooLong(
+      `${count} items of ${bytes} bytes; at most ${MAX_ITEMS} items of ${maxBytes} bytes`,
+    );
+}
+
+const endOf = ({ head, items, bytes }: WindowEnd): WindowEnd => ({ head, items, bytes });
+
+/** What is no id names nothing. */
+const isId = (id: string): boolean => id.length <= MAX_ID_CHARACTERS && !id.includes('\0');

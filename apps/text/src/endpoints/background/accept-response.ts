@@ -1,0 +1,192 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { unstarted } from '@gateway/jobs/cancel-job';
+import type { JobQueue } from '@gateway/jobs/job-queue';
+import { type ReservedJob, turnTakerOf } from '@gateway/model-service/metered-request';
+import type { Candidate } from '@gateway/upstream/catalog';
+import { type BackgroundResponses, unavailable } from '../../background/background-responses.ts';
+import type { EventFeed } from '../../background/event-feed.ts';
+import { followResponse } from '../../background/follow-response.ts';
+import { conversationOf } from '../../call/history.ts';
+import { UNKEPT_HEADER } from '../../call/keep-response.ts';
+import { lockConversation } from '../../call/lock-conversation.ts';
+import { reserveForJob } from '../../call/metered-call.ts';
+import type { TextCall } from '../../call/text-call.ts';
+import { describeRequest } from '../../call/text-request.ts';
+import { queuedResponse } from '../../protocols/responses/response-object.ts';
+import type { JsonObject } from '../../wire/json-object.ts';
+import { isJsonObject } from '../../wire/raw-json.ts';
+import { prepareFor } from '../prepare-attempt.ts';
+import { keepAccepted } from './keep-background.ts';
+import { eventStreamHead, jsonHead } from './reply-head.ts';
+import { responseIdOf } from './response-id.ts';
+
+/** What it takes to have responses generated in the background, and to show them. */
+export interface Acceptance {
+  readonly responses: BackgroundResponses;
+  readonly queue: Pick<JobQueue<'text.response'>, 'reservePlace' | 'submit' | 'cancelSubmitted'>;
+  readonly feed: EventFeed;
+}
+
+/** Whether a candidate's provider generates and keeps background responses itself. */
+export const doesBackground = ({ protocol, route }: Candidate): boolean =>
+  protocol === 'responses' && route.quirks.backgroundResponses;
+
+/** The best candidate decides. A conversation that is kept here is held until the response has ended: by a worker. */
+export const isDoneByProvider = ({ history }: TextCall, [best]: readonly Candidate[]): boolean =>
+  best === undefined || (doesBackground(best) && history.conversation === null);
+
+/**
+ * Accepts a response that a worker generates, and answers at once: with the queued response, or with its events as they
+ * come.
+ *
+ * @throws {GatewayError} for what no candidate can serve, before anything is reserved or stored; where a limit or a budget does not
+ * cover it; `queue_full`
+ */
+export async function acceptResponse(
+  call: TextCall,
+  candidates: readonly Candidate[],
+  { responses, queue, feed }: Acceptance,
+): Promise<void> {
+  const { context, request, response, services } = call;
+  if (call.history.storing !== 'kept') throw notStored(request.stored);
+  const parsed = request.content.take();
+  if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
+  const { background: _, ...body } = parsed;
+  const text = JSON.stringify({ ...body, stream: true });
+  await refuseUnservable(call, text, candidates);
+  await checkUnlocked(call);
+  await using place = await queue.reservePlace('text.response', turnTakerOf(call.message));
+
+  const owner = { ...(await reserveForJob(call)), place };
+  const jobId = owner.metering.subject.id;
+  const id = responseIdOf(jobId);
+  const createdAt = Math.floor(services.now() / 1000);
+  const queued = {
+    ...queuedResponse({ id, createdAt, model: request.model, request: parsed }),
+    ...conversationOf(call.history),
+  };
+  const accepted = await store(call, { responses, queue }, { id, text, body: parsed, queued, owner });
+
+  Object.assign(context.line, { responseId: id, jobId, usagePending: true });
+  if (!request.streamed) {
+    response.writeHead(200, { ...jsonHead(context), ...(accepted.store === false && UNKEPT_HEADER) });
+    response.end(JSON.stringify(accepted));
+    return;
+  }
+  const { keepAliveMs } = services;
+  const headers = eventStreamHead(context);
+  const stream = { responses, feed, id, after: -1, response, context, headers, keepAliveMs };
+  await followResponse(stream).catch((cause: unknown) => {
+    throw unread(id, cause);
+  });
+}
+
+/** @throws {GatewayError} the reason of the best candidate, where none can get the request */
+async function refuseUnservable(
+  call: TextCall,
+  text: string,
+  candidates: readonly Candidate[],
+): Promise<void> {
+  const request = describeRequest(call.endpoint, Buffer.from(text), JSON.parse(text));
+  const prepare = prepareFor({ ...call, request });
+  let refusal: GatewayError | null = null;
+  for (const candidate of candidates) {
+    const prepared = await prepare(candidate);
+    if (!(prepared instanceof GatewayError)) return;
+    refusal ??= prepared;
+  }
+  if (refusal !== null) throw refusal;
+}
+
+/** The worker takes the conversation when it begins. @throws {GatewayError} `conversation_locked` where somebody has it now */
+async function checkUnlocked(call: TextCall): Promise<void> {
+  const { conversationLock } = await lockConversation(call);
+  await conversationLock?.release().catch(() => undefined);
+}
+
+interface NewJob {
+  readonly id: string;
+  /** The body that the worker gets. */
+  readonly text: string;
+  /** The caller's. */
+  readonly body: JsonObject;
+  readonly queued: JsonObject;
+  readonly owner: ReservedJob;
+}
+
+/**
+ * The response first: a worker may take the job at once. What was reserved is released where anything fails. Resolves to
+ * the response as its caller sees it.
+ */
+async function store(
+  call: TextCall,
+  { responses, queue }: Pick<Acceptance, 'responses' | 'queue'>,
+  { id, text, body, queued, owner }: NewJob,
+): Promise<JsonObject> {
+  const { identity, request, message, services, history } = call;
+  const keepsEvents = request.streamed;
+  const { metering } = owner;
+  const remove = () =>
+    Promise.allSettled([
+      responses.remove(id),
+      services.conversations.remove({ owner: history.owner, kind: 'response', id }),
+    ]);
+  const isKept = await keepAccepted(call, id, { accepted: queued, body });
+  const accepted = isKept ? queued : { ...queued, store: false };
+  try {
+    await responses.create(id, { owner: history.owner, response: accepted, isKept, keepsEvents });
+    if (keepsEvents) {
+      const rest = { response: accepted };
+      await responses.append(id, [
+        { type: 'response.created', rest },
+        { type: 'response.queued', rest },
+      ]);
+    }
+  } catch (cause) {
+    const error = unavailable(cause);
+    void services.meter.resume(metering.subject).settle(unstarted(metering, error));
+    void remove();
+    throw error;
+  }
+  const headers = keptHeaders(message.headers);
+  try {
+    await queue.submit(
+      'text.response',
+      { model: request.model, body: text, headers, identity, keepsEvents },
+      owner,
+    );
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+  return accepted;
+}
+
+/** The others concern the caller's connection, or are the edge's. */
+const KEPT_HEADERS =
+  /^(?:accept-language|content-type|conversation_id|originator|session[-_]id|trace(?:parent|state)|user-agent|version|x-client-request-id|x-gateway-strict|(?:x-)?openai-[a-z0-9-]+|x-codex-[a-z0-9-]+)$/;
+
+const keptHeaders = (
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      typeof value === 'string' && KEPT_HEADERS.test(name) ? [[name, value]] : [],
+    ),
+  );
+
+const notStored = (isWanted: boolean) =>
+  new GatewayError('invalid_value', {
+    path: [isWanted ? 'background' : 'store'],
+    message: isWanted
+      ? "A background response must be stored, and nothing is stored for this key or this model. Leave out 'background'."
+      : "A background response is read later, so it must be stored. Leave out 'store: false' or 'background'.",
+  });
+
+/** It has been accepted: the same request again would be another response. */
+const unread = (id: string, cause: unknown) =>
+  new GatewayError('service_unavailable', {
+    message: `Response '${id}' was accepted, but its events cannot be read at the moment. Read it by its id.`,
+    retry: false,
+    cause,
+  });

@@ -1,0 +1,128 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { contextOf, identityOf } from '@gateway/service-kit/request-context';
+import type { Request, RequestHandler, Response } from 'express';
+import { type BackgroundResponse, unavailable } from '../../background/background-responses.ts';
+import { followResponse } from '../../background/follow-response.ts';
+import { ownersOf } from '../../call/conversation-space.ts';
+import { queryOf } from '../../call/request-head.ts';
+import type { TextServices } from '../../call/text-call.ts';
+import type { JsonObject } from '../../wire/json-object.ts';
+import { findOwned, readKept, removeKept } from '../kept-response.ts';
+import type { Acceptance } from './accept-response.ts';
+import { cancelBackground } from './end-background.ts';
+import { eventStreamHead, jsonHead } from './reply-head.ts';
+import { isOwnId, jobIdOf } from './response-id.ts';
+
+interface ShowOptions extends Acceptance {
+  readonly services: TextServices;
+}
+
+interface FoundCall {
+  readonly id: string;
+  readonly found: BackgroundResponse;
+  readonly message: Request;
+  readonly response: Response;
+}
+
+type Operation = (call: FoundCall, options: ShowOptions) => Promise<void>;
+
+/** Handles a call about a response that the gateway generates in the background; `otherwise` handles one about any other. */
+const createHandler =
+  (operation: Operation) =>
+  (options: ShowOptions, otherwise: RequestHandler): RequestHandler =>
+  async (message, response, next) => {
+    const id = String(message.params.id);
+    const found = isOwnId(id) ? await find(options, id) : null;
+    const { configuration } = options.services.upstream;
+    const owners = ownersOf(identityOf(message), configuration.conversations);
+    // Another owner's does not exist.
+    if (found === null || !owners.includes(found.owner)) return otherwise(message, response, next);
+    contextOf(message).line.responseId = id;
+    await operation({ id, found, message, response }, options);
+  };
+
+/** `GET /v1/responses/{id}`, as an object or as its events. */
+export const createReadHandler = createHandler(async (call, options) => {
+  const { id, found, message, response } = call;
+  const query = new URLSearchParams(queryOf(message));
+  if (query.get('stream') !== 'true') return show(call, found, options);
+  const after = startingAfter(query.get('starting_after'));
+  const { responses, feed, services } = options;
+  if (!found.keepsEvents || !(await responses.hasEvents(id).catch(rethrow))) throw withoutEvents(id, found);
+  const context = contextOf(message);
+  const headers = { ...found.ending?.headers, ...eventStreamHead(context) };
+  const { keepAliveMs } = services;
+  await followResponse({ responses, feed, id, after, response, context, headers, keepAliveMs });
+});
+
+/** `POST /v1/responses/{id}/cancel` */
+export const createCancelHandler = createHandler(async (call, options) => {
+  await cancel(call, options);
+  const { id, found } = call;
+  await show(call, (await find(options, id)) ?? found, options);
+});
+
+/** `DELETE /v1/responses/{id}`. One that has not ended is cancelled first. */
+export const createDeleteHandler = createHandler(async (call, options) => {
+  await cancel(call, options);
+  const { id, found } = call;
+  const { responses, services } = options;
+  await responses.remove(id).catch(rethrow);
+  const kept = await findOwned(services, found.owner, id);
+  if (kept !== null) await removeKept(services, kept);
+  send(call, { id, object: 'response', deleted: true });
+});
+
+const rethrow = (cause: unknown): never => {
+  throw unavailable(cause);
+};
+
+const find = ({ responses }: ShowOptions, id: string) => responses.find(id).catch(rethrow);
+
+const MAX_DIGITS = 9;
+
+/** @throws {GatewayError} for what is no number of an event */
+function startingAfter(value: string | null): number {
+  if (value === null) return -1;
+  if (/^\d+$/.test(value) && value.length <= MAX_DIGITS) return Number(value);
+  throw new GatewayError('invalid_type', {
+    path: ['starting_after'],
+    message: "'starting_after' must be the sequence number of an event: a whole number from 0.",
+  });
+}
+
+const withoutEvents = (id: string, { keepsEvents }: BackgroundResponse): GatewayError =>
+  new GatewayError('invalid_value', {
+    path: ['stream'],
+    message: keepsEvents
+      ? `The events of response '${id}' are no longer kept. Read it without 'stream'.`
+      : `Response '${id}' was created without 'stream: true', so its events are not kept. Read it without 'stream'.`,
+  });
+
+/** Does nothing to one that has ended. */
+async function cancel({ id, found }: FoundCall, options: ShowOptions): Promise<void> {
+  // Its worker may have ended it just now.
+  const isCancelled = await cancelBackground(options, id, found).catch(rethrow);
+  if (isCancelled) await options.queue.cancelSubmitted('text.response', jobIdOf(id));
+}
+
+async function show(call: FoundCall, shown: BackgroundResponse, { services }: ShowOptions): Promise<void> {
+  const { id } = call;
+  const { response, ending, owner } = shown;
+  const kept = response === null ? await findOwned(services, owner, id) : null;
+  const body = kept === null ? response : await readKept(services, kept);
+  if (body === null) throw notFound(id);
+  send(call, body, ending?.headers);
+}
+
+const notFound = (id: string) =>
+  new GatewayError('object_not_found', { path: ['id'], message: `Response with id '${id}' not found.` });
+
+function send(
+  { message, response }: FoundCall,
+  body: JsonObject,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(200, { ...headers, ...jsonHead(contextOf(message)) });
+  response.end(JSON.stringify(body));
+}

@@ -1,0 +1,149 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { UsageResult } from '@gateway/contracts/usage-record';
+import {
+  type BackgroundResponse,
+  type BackgroundResponses,
+  BackgroundStatus,
+  type Ending,
+  isFinal,
+} from '../../background/background-responses.ts';
+import type { TextServices } from '../../call/text-call.ts';
+import { consumptionOf, costOf } from '../../metering/consumption.ts';
+import { encodeOpenAiError } from '../../protocols/responses/errors.ts';
+import { readUsageAtTier } from '../../protocols/responses/usage.ts';
+import type { WindowEnd } from '../../stored/conversations/conversation-store.ts';
+import { originIn, type ResponseOrigin } from '../../stored/kept-response.ts';
+import type { JsonObject } from '../../wire/json-object.ts';
+import { NO_USAGE } from '../../wire/usage.ts';
+import { findOwned, readKept } from '../kept-response.ts';
+import { keepEnd } from './keep-background.ts';
+import type { RecordedEnd } from './record-events.ts';
+
+/** Where background responses are kept. */
+export interface BackgroundAccess {
+  readonly services: TextServices;
+  readonly responses: BackgroundResponses;
+}
+
+interface Completion {
+  readonly id: string;
+  /** As it was when it was begun. */
+  readonly accepted: BackgroundResponse;
+  readonly end: RecordedEnd;
+  readonly usage: UsageResult;
+  readonly headers: Ending['headers'];
+  readonly origin: ResponseOrigin;
+  /** The conversation that it went on from. */
+  readonly after: WindowEnd | null;
+}
+
+/**
+ * Ends a response that has been generated. It is kept first: who reads its last event may continue it at once. Where it
+ * cannot be kept, it says so itself.
+ */
+export async function completeBackground(
+  { services, responses }: BackgroundAccess,
+  { id, accepted, end, usage, headers, origin, after }: Completion,
+): Promise<void> {
+  const { status, event } = end;
+  const isKept = await keepEnd(services, accepted, { ...end.response, id }, { origin, after });
+  const response = isKept ? end.response : { ...end.response, store: false };
+  const isOurs = await responses.end(id, {
+    status,
+    response: isKept ? 'kept' : response,
+    usage,
+    headers,
+    events: [{ ...event, rest: { ...event.rest, response } }],
+  });
+  // It was cancelled in this instant, and stays so.
+  if (!isOurs && isKept) await keepCancelled(services, id, accepted);
+}
+
+/**
+ * Ends a response that was kept by a worker which died before it could end it. Resolves to what it used; null where
+ * there is none.
+ */
+export async function recoverBackground(
+  { services, responses }: BackgroundAccess,
+  id: string,
+): Promise<{ readonly status: BackgroundStatus; readonly usage: UsageResult } | null> {
+  const known = await responses.find(id);
+  if (known === null) return null;
+  const { usage } = known.ending ?? {};
+  if (usage !== undefined) return { status: known.status, usage };
+  const kept = known.isKept && !isFinal(known.status) ? await findOwned(services, known.owner, id) : null;
+  const status = BackgroundStatus.safeParse(kept?.record.data.status).data ?? 'queued';
+  if (kept === null || !isFinal(status)) return null;
+  const response = await readKept(services, kept);
+  const recovered = usageOfKept(services, response, originIn(kept.record.data));
+  await responses.end(id, {
+    status,
+    response: 'kept',
+    usage: recovered,
+    headers: {},
+    events: [{ type: `response.${status}`, rest: { response } }],
+  });
+  return { status, usage: recovered };
+}
+
+function usageOfKept(
+  { upstream }: TextServices,
+  response: JsonObject,
+  { channel, requestedModel }: ResponseOrigin,
+): UsageResult {
+  const usage = readUsageAtTier(response) ?? NO_USAGE;
+  const price = upstream.resolveModel(requestedModel)?.price ?? null;
+  return {
+    outcome: 'ok',
+    channel,
+    attempts: 1,
+    durationMs: 0,
+    firstByteMs: null,
+    consumption: consumptionOf(usage),
+    estimated: false,
+    costMicroUsd: costOf(price, usage),
+  };
+}
+
+/** Ends a response that could not be generated. Does nothing to one that has ended. */
+export async function failBackground(
+  { services, responses }: BackgroundAccess,
+  id: string,
+  thrown: unknown,
+): Promise<void> {
+  const known = await responses.find(id);
+  if (known === null || isFinal(known.status)) return;
+  const error = encodeOpenAiError(thrown instanceof GatewayError ? thrown : internal());
+  const { code, message, param } = error;
+  const response = { ...known.response, status: 'failed', error: { code, message } };
+  await keepEnd(services, known, { ...response, id });
+  await responses.end(id, {
+    status: 'failed',
+    response,
+    headers: {},
+    events: [
+      { type: 'error', rest: { code, message, param, error } },
+      { type: 'response.failed', rest: { response } },
+    ],
+  });
+}
+
+const internal = (): GatewayError =>
+  new GatewayError('internal', 'The gateway had an internal error. Report the request id.');
+
+/** Ends a response because its caller wants it. Resolves to false for one that has ended before. */
+export async function cancelBackground(
+  { services, responses }: BackgroundAccess,
+  id: string,
+  known: BackgroundResponse,
+): Promise<boolean> {
+  if (isFinal(known.status)) return false;
+  const isOurs = await responses.end(id, { status: 'cancelled', response: null, headers: {}, events: [] });
+  if (isOurs) await keepCancelled(services, id, known);
+  return isOurs;
+}
+
+const keepCancelled = (services: TextServices, id: string, known: BackgroundResponse): Promise<boolean> => {
+  const response: JsonObject = { ...known.response, status: 'cancelled', output: [] };
+  return keepEnd(services, known, { ...response, id });
+};

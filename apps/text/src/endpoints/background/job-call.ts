@@ -1,0 +1,50 @@
+import type { TextResponseInput } from '@gateway/contracts/jobs';
+import { openContext } from '@gateway/service-kit/request-context';
+import { modelFor } from '@gateway/upstream/model-for';
+import { findHistory } from '../../call/history.ts';
+import { lockConversation } from '../../call/lock-conversation.ts';
+import type { TextCall, TextServices } from '../../call/text-call.ts';
+import { RESPONSES as endpoint } from '../../call/text-endpoint.ts';
+import { describeRequest } from '../../call/text-request.ts';
+import type { MemoryExchange } from './memory-exchange.ts';
+
+interface JobExchange {
+  readonly services: TextServices;
+  readonly exchange: MemoryExchange;
+  readonly requestId: string;
+}
+
+/** Requests of jobs end with their jobs. */
+const NO_DEADLINE = new AbortController().signal;
+
+/**
+ * A job's request on its way: checked again, because the configuration may have changed since it was accepted. It has the
+ * conversation that it goes on from, if any, until that is released.
+ */
+export async function openJobCall(
+  { body, identity, model: name }: TextResponseInput,
+  { services, exchange, requestId }: JobExchange,
+): Promise<TextCall> {
+  const { message, response } = exchange;
+  const request = describeRequest(endpoint, Buffer.from(body), JSON.parse(body));
+  const protocols = [endpoint.protocol, ...endpoint.translatedTo];
+  const model = modelFor(services.upstream, { name, protocols, identity });
+  const history = await findHistory({ services, endpoint, identity, request });
+  const call = await lockConversation({
+    services,
+    endpoint,
+    identity,
+    context: openContext(message, response, { requestId, identity, deadline: NO_DEADLINE }),
+    message,
+    response,
+    request,
+    model,
+    history,
+    reservation: null,
+    thread: null,
+    conversationLock: null,
+    startedAt: performance.now(),
+  });
+  // Kept under the id that the gateway gave it, by the job itself.
+  return { ...call, history: { ...call.history, storing: 'unwanted' } };
+}

@@ -1,0 +1,53 @@
+import type { BackgroundResponse } from '../../background/background-responses.ts';
+import type { TextCall, TextServices } from '../../call/text-call.ts';
+import { dataOf, inputItems } from '../../stored/kept-response.ts';
+import type { JsonObject } from '../../wire/json-object.ts';
+import { completeKept, findOwned, type Made } from '../kept-response.ts';
+
+/**
+ * Keeps a background response when it is accepted: its input can be listed, and continuing it too early is refused.
+ * Resolves to whether it could; what is not kept can be read, but not continued.
+ */
+export async function keepAccepted(
+  { services, history, identity, request, context }: TextCall,
+  id: string,
+  { accepted, body }: { readonly accepted: JsonObject; readonly body: JsonObject },
+): Promise<boolean> {
+  if (!history.isWhole) return false;
+  const rules = services.upstream.configuration.conversations;
+  const { model } = request;
+  // Which channel it will be is not known yet.
+  const origin = { keyId: identity.keyId, channel: '', model, requestedModel: model, isProviders: false };
+  const result = await services.conversations
+    .put({
+      owner: history.owner,
+      kind: 'response',
+      id,
+      ...(history.previous !== null && { previous: history.previous.id }),
+      input: inputItems(body, history.items),
+      output: [],
+      data: dataOf(accepted, origin),
+      retentionMs: rules.retentionMs,
+      maxBytes: rules.maxBytesPerKey,
+    })
+    .catch(() => 'failed' as const);
+  services.metrics.kept(result);
+  if (result !== 'stored') context.line.responseKept = false;
+  return result === 'stored';
+}
+
+/** Keeps how it has ended. Resolves to whether the store has it; where not, it has nothing of it. */
+export async function keepEnd(
+  services: TextServices,
+  { owner, isKept }: Pick<BackgroundResponse, 'owner' | 'isKept'>,
+  response: JsonObject & { readonly id: string },
+  made?: Made,
+): Promise<boolean> {
+  if (!isKept) return false;
+  const { id } = response;
+  const kept = await findOwned(services, owner, id).catch(() => null);
+  if (kept === null) return false;
+  if (await completeKept(services, kept, response, made).catch(() => false)) return true;
+  await services.conversations.remove({ owner, kind: 'response', id }).catch(() => undefined);
+  return false;
+}

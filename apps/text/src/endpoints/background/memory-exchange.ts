@@ -1,0 +1,46 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { duplexPair } from 'node:stream';
+
+/** An HTTP exchange whose two ends are in this process: what answers a caller can answer the gateway itself. */
+export interface MemoryExchange {
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+  /** What is written to `response`, as its caller gets it. Rejects where nothing is. */
+  readonly reply: Promise<IncomingMessage>;
+  /** Ends the exchange as a caller who leaves. */
+  leave(): void;
+}
+
+interface MemoryRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Sends a request without a body. */
+export async function openMemoryExchange({ method, path, headers }: MemoryRequest): Promise<MemoryExchange> {
+  const [callers, servers] = duplexPair();
+  const server = createServer();
+  const arrived = once(server, 'request');
+  server.emit('connection', servers);
+  const outgoing = request({
+    method,
+    path,
+    headers: { ...headers, host: 'memory' },
+    createConnection: () => callers,
+  });
+  // The two ends of a pair do not close each other.
+  callers.once('close', () => servers.destroy());
+  const reply = new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.once('response', resolve);
+    outgoing.on('error', reject);
+  });
+  reply.catch(() => undefined);
+  outgoing.end();
+  const [message, response]: [IncomingMessage, ServerResponse] = await arrived.then(([one, other]) => [
+    one,
+    other,
+  ]);
+  return { message, response, reply, leave: () => void outgoing.destroy() };
+}

@@ -1,0 +1,167 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { TextResponseOutput } from '@gateway/contracts/jobs';
+import type { UsageResult } from '@gateway/contracts/usage-record';
+import type { JobAct } from '@gateway/jobs/job-act';
+import type { BackgroundResponse, Ending } from '../../background/background-responses.ts';
+import { attemptCandidates } from '../../call/attempt-candidates.ts';
+import { resultOf } from '../../call/metered-call.ts';
+import { candidatesFor } from '../../call/open-call.ts';
+import type { TextCall } from '../../call/text-call.ts';
+import type { ResponseOrigin } from '../../stored/kept-response.ts';
+import { prepareFor } from '../prepare-attempt.ts';
+import {
+  type BackgroundAccess,
+  completeBackground,
+  failBackground,
+  recoverBackground,
+} from './end-background.ts';
+import { openJobCall } from './job-call.ts';
+import { type MemoryExchange, openMemoryExchange } from './memory-exchange.ts';
+import { type RecordedEnd, recordEvents } from './record-events.ts';
+import { responseIdOf } from './response-id.ts';
+
+/**
+ * How a background response is generated: as for a caller who waits, over an exchange within this process. A provider is
+ * called for it once; where its worker dies after that, nobody knows what it has cost, and it fails.
+ */
+export const runResponse = (access: BackgroundAccess): JobAct<'text.response'> => ({
+  run: async (input, { jobId, requestId, signal, consumed }) => {
+    const id = responseIdOf(jobId);
+    const exchange = await openMemoryExchange({
+      method: 'POST',
+      path: '/v1/responses',
+      headers: input.headers,
+    });
+    signal.addEventListener('abort', exchange.leave, { once: true });
+    let call: TextCall | null = null;
+    try {
+      call = await openJobCall(input, { services: access.services, exchange, requestId });
+      const generated = await generate(access, call, { id, exchange, signal });
+      const { accepted, usage, thrown, origin } = generated;
+      consumed(usage);
+      if (thrown !== undefined) throw thrown;
+      const { end, headers } = await generated.recording;
+      if (end === null) throw call.context.failure ?? withoutEnd();
+      const after = call.history.conversation;
+      await completeBackground(access, { id, accepted, end, usage, headers, origin, after });
+      if (end.status === 'failed') throw call.context.failure ?? withoutEnd();
+      return outputOf(end.status, usage);
+    } catch (thrown) {
+      // Why it was stopped is known to the one who stopped it.
+      if (!signal.aborted) await failBackground(access, id, thrown);
+      throw thrown;
+    } finally {
+      signal.removeEventListener('abort', exchange.leave);
+      exchange.leave();
+      await call?.conversationLock?.release().catch(() => undefined);
+    }
+  },
+  recover: async (_input, { jobId, consumed }) => {
+    const recovered = await recoverBackground(access, responseIdOf(jobId));
+    if (recovered === null) return undefined;
+    consumed(recovered.usage);
+    return outputOf(recovered.status, recovered.usage);
+  },
+  hasNotBegun: async (jobId) => (await access.responses.find(responseIdOf(jobId)))?.status === 'queued',
+  // Its worker died, or was stopped.
+  ended: async ({ jobId, error }) => {
+    if (error !== undefined) await failBackground(access, responseIdOf(jobId), error);
+  },
+});
+
+interface Generating {
+  readonly id: string;
+  readonly exchange: MemoryExchange;
+  readonly signal: AbortSignal;
+}
+
+interface Generated {
+  readonly accepted: BackgroundResponse;
+  readonly usage: UsageResult;
+  /** What failed before anything was generated. */
+  readonly thrown: unknown;
+  /** Rejects where the exchange was left, or the events could not be kept. */
+  readonly recording: Promise<Recording>;
+  readonly origin: ResponseOrigin;
+}
+
+interface Recording extends Pick<Ending, 'headers'> {
+  readonly end: RecordedEnd | null;
+}
+
+async function generate(
+  access: BackgroundAccess,
+  call: TextCall,
+  generating: Generating,
+): Promise<Generated> {
+  const { id, exchange, signal } = generating;
+  const { responses } = access;
+  const candidates = candidatesFor(call);
+  const accepted = await responses.find(id);
+  signal.throwIfAborted();
+  if (accepted === null || !(await responses.begin(id)))
+    throw new GatewayError('job_cancelled', 'The response was cancelled or deleted before it was begun.');
+  const recording = record(access, accepted, generating);
+  // Nobody takes what is generated from then on.
+  recording.then(({ end }) => end ?? exchange.leave(), exchange.leave);
+  const outcome = await attemptCandidates(call, { candidates, prepare: prepareFor(call) });
+  const { identity, request } = call;
+  const candidate = candidates.find(({ channel }) => channel.name === outcome.channel);
+  return {
+    accepted,
+    usage: resultOf(call, outcome),
+    thrown: outcome.thrown,
+    recording,
+    origin: {
+      keyId: identity.keyId,
+      channel: outcome.channel ?? '',
+      model: candidate?.model ?? request.model,
+      requestedModel: request.model,
+      isProviders: false,
+    },
+  };
+}
+
+async function record(
+  { responses }: BackgroundAccess,
+  { keepsEvents, response }: BackgroundResponse,
+  { id, exchange }: Generating,
+): Promise<Recording> {
+  const reply = await exchange.reply;
+  const log = keepsEvents ? responses : null;
+  const end = await recordEvents({ reply, id, accepted: response ?? {}, log });
+  return { end, headers: shownHeaders(reply.headers) };
+}
+
+const SHOWN_HEADERS = ['x-gateway-channel', 'x-gateway-dropped'] as const;
+
+const shownHeaders = (headers: Readonly<Record<string, unknown>>): Ending['headers'] =>
+  Object.fromEntries(
+    SHOWN_HEADERS.flatMap((name) => {
+      const value = headers[name];
+      return typeof value === 'string' ? [[name, value]] : [];
+    }),
+  );
+
+const withoutEnd = (): GatewayError =>
+  new GatewayError('outcome_unknown', {
+    message: 'The response broke off before its end. It was not repeated, because it may have been billed.',
+    retry: false,
+  });
+
+function outputOf(
+  status: string,
+  { channel, attempts, consumption, costMicroUsd }: UsageResult,
+): TextResponseOutput {
+  const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = consumption;
+  return {
+    status,
+    channel,
+    upstreamAttempts: attempts,
+    inputTokens,
+    cachedInputTokens,
+    outputTokens,
+    reasoningTokens,
+    costMicroUsd,
+  };
+}

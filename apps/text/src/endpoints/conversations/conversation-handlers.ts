@@ -1,0 +1,53 @@
+import { ConversationRequest, ConversationUpdate } from '@gateway/contracts/openai/conversations';
+import { contextOf } from '@gateway/service-kit/request-context';
+import type { RequestHandler } from 'express';
+import type { TextServices } from '../../call/text-call.ts';
+import { conversationNotFound } from '../../conversations/conversation-errors.ts';
+import {
+  addedItems,
+  conversationsOf,
+  namedConversation,
+  readBody,
+  shownConversation,
+} from './conversation-call.ts';
+
+/** Handles `POST /v1/conversations`. */
+export const createConversation =
+  (services: TextServices): RequestHandler =>
+  async (message, response) => {
+    const conversations = conversationsOf(services, message);
+    const { items, metadata } = await readBody(ConversationRequest, message, services);
+    const made = await conversations.create(await addedItems(conversations, items ?? []), metadata ?? {});
+    contextOf(message).line.conversationId = made.id;
+    response.json(shownConversation(made));
+  };
+
+/** Handles `GET /v1/conversations/{id}`. */
+export const readConversation =
+  (services: TextServices): RequestHandler =>
+  async (message, response) => {
+    const id = namedConversation(message);
+    const found = await conversationsOf(services, message).find(id);
+    if (found === null) throw conversationNotFound(id);
+    response.json(shownConversation(found));
+  };
+
+/** Handles `POST /v1/conversations/{id}`: other metadata. */
+export const updateConversation =
+  (services: TextServices): RequestHandler =>
+  async (message, response) => {
+    const id = namedConversation(message);
+    const conversations = conversationsOf(services, message);
+    const { metadata } = await readBody(ConversationUpdate, message, services);
+    const changed = await conversations.describe(id, metadata ?? {});
+    response.json(shownConversation(changed));
+  };
+
+/** Handles `DELETE /v1/conversations/{id}`. Responses that were made with it stay. */
+export const deleteConversation =
+  (services: TextServices): RequestHandler =>
+  async (message, response) => {
+    const id = namedConversation(message);
+    if (!(await conversationsOf(services, message).remove(id))) throw conversationNotFound(id);
+    response.json({ id, object: 'conversation.deleted', deleted: true });
+  };

@@ -1,0 +1,76 @@
+import { ConversationItemsRequest } from '@gateway/contracts/openai/conversations';
+import type { RequestHandler } from 'express';
+import type { TextServices } from '../../call/text-call.ts';
+import { conversationNotFound, itemNotFound } from '../../conversations/conversation-errors.ts';
+import { shownItem } from '../../stored/kept-response.ts';
+import { itemPage } from '../item-page.ts';
+import {
+  addedItems,
+  conversationsOf,
+  namedConversation,
+  readBody,
+  shownConversation,
+} from './conversation-call.ts';
+
+/** Handles `POST /v1/conversations/{id}/items`. */
+export const addItems =
+  (services: TextServices): RequestHandler =>
+  async (message, response) => {
+    const id = namedConversation(message);
+    const conversations = conversationsOf(services, message);
+    const body = await readBody(ConversationItemsRequest, message, services);
+    const added = await addedItems(conversations, body.items);
+    const lock = await conversations.lock(id);
+    try {
+      await conversations.add(id, added);
+    } finally {
+      await lock.release().catch(() => undefined);
+    }
+    const data = added.map(shownItem);
+    response.json({
+      object: 'list',
+      data,
+      first_id: added.at(0)?.id ?? null,
+      last_id: added.at(-1)?.id ?? null,
+      has_more: false,
+    });
+  };
+
+/** Handles `GET /v1/conversations/{id}/items`. */
+export const listItems =
+  (services: TextServices): RequestHandler =>
+  async (message, response) => {
+    const id = namedConversation(message);
+    const items = await conversationsOf(services, message).items(id);
+    if (items === null) throw conversationNotFound(id);
+    const { page, members } = itemPage(items, message.query);
+    response.json({ object: 'list', data: page.map(shownItem), ...members });
+  };
+
+/** Handles `GET /v1/conversations/{id}/items/{item_id}`. */
+export const readItem =
+  (services: TextServices): RequestHandler =>
+  async (message, response) => {
+    const id = namedConversation(message);
+    const itemId = String(message.params.item_id);
+    const items = await conversationsOf(services, message).items(id);
+    if (items === null) throw conversationNotFound(id);
+    const item = items.find((one) => one.id === itemId);
+    if (item === undefined) throw itemNotFound(itemId);
+    response.json(shownItem(item));
+  };
+
+/** Handles `DELETE /v1/conversations/{id}/items/{item_id}`. */
+export const deleteItem =
+  (services: TextServices): RequestHandler =>
+  async (message, response) => {
+    const id = namedConversation(message);
+    const itemId = String(message.params.item_id);
+    const conversations = conversationsOf(services, message);
+    const lock = await conversations.lock(id);
+    try {
+      response.json(shownConversation(await conversations.removeItem(id, itemId)));
+    } finally {
+      await lock.release().catch(() => undefined);
+    }
+  };

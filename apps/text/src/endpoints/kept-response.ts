@@ -1,0 +1,183 @@
+import type { ServerResponse } from 'node:http';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Identity } from '@gateway/contracts/identity';
+import type { RequestContext } from '@gateway/service-kit/request-context';
+import { ownersOf } from '../call/conversation-space.ts';
+import { findResponse } from '../call/history.ts';
+import type { TextServices } from '../call/text-call.ts';
+import { replyFrames } from '../protocols/responses/reply-frames.ts';
+import type { StoredRecord, WindowEnd } from '../stored/conversations/conversation-store.ts';
+import {
+  dataOf,
+  isFinal,
+  originIn,
+  outputItems,
+  type ResponseOrigin,
+  responseOf,
+  shownItem,
+} from '../stored/kept-response.ts';
+import type { PendingResponse } from '../stored/pending-responses.ts';
+import type { JsonObject } from '../wire/json-object.ts';
+
+/** A response of which the gateway has a record. */
+export interface KeptResponse {
+  readonly owner: string;
+  readonly id: string;
+  readonly record: StoredRecord;
+}
+
+type KeepingServices = Pick<TextServices, 'conversations' | 'upstream' | 'metrics'>;
+
+export async function findKept(
+  services: KeepingServices,
+  identity: Pick<Identity, 'keyId' | 'team'>,
+  id: string,
+): Promise<KeptResponse | null> {
+  const rules = services.upstream.configuration.conversations;
+  const found = await findResponse(services, ownersOf(identity, rules), id, rules);
+  return found && { owner: found.owner, id, record: found.previous };
+}
+
+/** The same by its owner, who may be any that the caller's key acts for. */
+export async function findOwned(
+  { conversations }: TextServices,
+  owner: string,
+  id: string,
+): Promise<KeptResponse | null> {
+  const found = await conversations.read({ owner, kind: 'response', id }, { retentionMs: null });
+  return found && { owner, id, record: found.record };
+}
+
+const keyOf = ({ owner, id }: KeptResponse) => ({ owner, kind: 'response', id }) as const;
+
+const itemsOf = async (services: KeepingServices, kept: KeptResponse, items: 'input' | 'output') =>
+  (await services.conversations.read(keyOf(kept), { retentionMs: null, items }))?.items ?? [];
+
+/** The response as its caller got it. */
+export const readKept = async (services: TextServices, kept: KeptResponse): Promise<JsonObject> =>
+  responseOf(kept.record.data, await itemsOf(services, kept, 'output'));
+
+/** Forgets the response everywhere, with the ids that it brought. */
+export async function removeKept(services: TextServices, kept: KeptResponse): Promise<void> {
+  const output = await itemsOf(services, kept, 'output');
+  await services.conversations.remove(keyOf(kept));
+  const ids = [
+    { kind: 'response', id: kept.id } as const,
+    ...output.map(({ id }) => ({ kind: 'item', id }) as const),
+  ];
+  await Promise.all(ids.map((id) => services.origins.forget(id).catch(() => undefined)));
+}
+
+/** How a response was made that was kept before. */
+export interface Made {
+  readonly origin: ResponseOrigin;
+  /** The kept items that its input follows, beside those of an earlier response. */
+  readonly after: WindowEnd | null;
+}
+
+/** Keeps how a response has ended that was under way when it was kept. Resolves to whether it could. */
+export async function completeKept(
+  services: KeepingServices,
+  kept: KeptResponse,
+  shown: JsonObject,
+  { origin, after }: Made = { origin: originIn(kept.record.data), after: null },
+): Promise<boolean> {
+  const { owner, id, record } = kept;
+  const { retentionMs, maxBytesPerKey } = services.upstream.configuration.conversations;
+  const result = await services.conversations.put({
+    owner,
+    kind: 'response',
+    id,
+    ...(record.previous !== null && { previous: record.previous }),
+    ...(after !== null && { after }),
+    expects: record.head,
+    input: await itemsOf(services, kept, 'input'),
+    output: outputItems(shown, origin.channel),
+    data: dataOf(shown, origin),
+    retentionMs,
+    maxBytes: maxBytesPerKey,
+  });
+  services.metrics.kept(result);
+  return result === 'stored';
+}
+
+/** Keeps how background responses have ended that nobody reads. What fails is kept when one is read. */
+export const keepEnding =
+  (services: KeepingServices) =>
+  async ({ id, subject }: PendingResponse, shown: JsonObject): Promise<void> => {
+    const kept = await findKept(services, subject, id).catch(() => null);
+    if (kept === null || isFinal(kept.record.data)) return;
+    await completeKept(services, kept, shown).catch(() => undefined);
+  };
+
+/** Writes a response as the stream that it was, or may have been, from an event on. */
+export function streamKept(
+  response: ServerResponse,
+  { requestId }: RequestContext,
+  kept: JsonObject,
+  startingAfter: number,
+): void {
+  const frames = replyFrames(kept)?.split('\n\n').slice(0, -1) ?? [];
+  const shown = frames.filter((frame) => {
+    const number = /"sequence_number":(\d+)/.exec(frame)?.[1];
+    return number === undefined || Number(number) > startingAfter;
+  });
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    'x-accel-buffering': 'no',
+    'x-request-id': requestId,
+    'request-id': requestId,
+  });
+  response.end(shown.map((frame) => `${frame}\n\n`).join(''));
+}
+
+const [DEFAULT_LIMIT, MAX_LIMIT] = [20, 100];
+
+/** The page of a response's own input items that a query names. */
+export async function listInput(
+  services: TextServices,
+  kept: KeptResponse,
+  query: URLSearchParams,
+): Promise<JsonObject> {
+  const limit = limitIn(query);
+  const order = query.get('order') ?? 'desc';
+  if (order !== 'asc' && order !== 'desc') {
+    throw new GatewayError('invalid_value', {
+      path: ['order'],
+      message: `Invalid value: '${order}'. Supported values are: 'asc' and 'desc'.`,
+    });
+  }
+  const items = (await itemsOf(services, kept, 'input')).map(shownItem);
+  const ordered = order === 'asc' ? items : items.reverse();
+  const after = query.get('after');
+  const start = after === null ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
+  if (after !== null && start === 0) {
+    throw new GatewayError('object_not_found', {
+      path: ['after'],
+      message: `Item with id '${after}' not found.`,
+    });
+  }
+  const data = ordered.slice(start, start + limit);
+  return {
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: start + data.length < ordered.length,
+  };
+}
+
+function limitIn(query: URLSearchParams): number {
+  const text = query.get('limit') ?? String(DEFAULT_LIMIT);
+  const limit = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (limit >= 1 && limit <= MAX_LIMIT) return limit;
+  if (Number.isNaN(limit)) {
+    const message = `Invalid type for 'limit': expected an integer, but got '${text}' instead.`;
+    throw new GatewayError('invalid_type', { path: ['limit'], message });
+  }
+  throw new GatewayError(limit < 1 ? 'integer_below_min_value' : 'integer_above_max_value', {
+    path: ['limit'],
+    message: `Invalid 'limit': expected a value from 1 to ${MAX_LIMIT}, but got ${limit} instead.`,
+  });
+}

@@ -1,0 +1,79 @@
+import { openSharedStores } from '@gateway/model-service/jobs/open-file-stores';
+import type { ModelAccess } from '@gateway/model-service/open-model-access';
+import type { Started } from '@gateway/service-kit/start-service';
+import { createBackgroundResponses } from './background/background-responses.ts';
+import { createBackgroundUsage } from './background/background-usage.ts';
+import type { TextServices } from './call/text-call.ts';
+import type { SharedSettings } from './config.ts';
+import { keepEnding } from './endpoints/kept-response.ts';
+import { createTextMetrics } from './metering/text-metrics.ts';
+import { partFilesIn } from './stored/conversations/part-files.ts';
+import { createConversationStore } from './stored/conversations/redis-conversation-store.ts';
+import { startSweeping } from './stored/conversations/start-sweeping.ts';
+import { createIdOrigins } from './stored/id-origins.ts';
+import { createPendingResponses } from './stored/pending-responses.ts';
+import { createOpaqueTokens } from './wire/opaque-token.ts';
+
+const SWEEP_INTERVAL_MS = 60_000;
+
+/** What the service and its worker generate answers with; the process's life closes it. */
+export async function openTextServices(
+  started: Started<SharedSettings>,
+  { upstream, redis, meter }: ModelAccess,
+): Promise<Omit<TextServices, 'keepAliveMs'>> {
+  const { config, life, logger } = started;
+  const metrics = createTextMetrics(started.metrics);
+  const stores = await openSharedStores(started);
+  const conversations = createConversationStore({
+    redis,
+    files: partFilesIn(await stores.open('conversations')),
+    idTtlSeconds: config.TEXT_RESPONSE_TTL_SECONDS,
+  });
+  life.own(
+    startSweeping({
+      intervalMs: SWEEP_INTERVAL_MS,
+      conversations,
+      onSwept: metrics.swept,
+      onProblem: (reason) => logger.warn({ reason }, 'expired conversations cannot be removed'),
+    }),
+    (sweeping) => sweeping.close(),
+  );
+  const background = life.own(
+    createBackgroundUsage({
+      pending: createPendingResponses(redis),
+      upstream,
+      meter,
+      metrics,
+      now: Date.now,
+      pollMs: config.TEXT_BACKGROUND_POLL_MS,
+      giveUpMs: config.TEXT_BACKGROUND_GIVE_UP_SECONDS * 1000,
+      onEnded: keepEnding({ conversations, upstream, metrics }),
+      onBooked: (line) => logger.info(line, 'background response ended'),
+      onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
+    }),
+    (opened) => opened.close(),
+  );
+  return {
+    upstream,
+    meter,
+    background,
+    conversations,
+    origins: createIdOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),
+    metrics,
+    tokens: createOpaqueTokens(config.GATEWAY_SECRET),
+    maxBodyBytes: config.TEXT_MAX_BODY_BYTES,
+    maxJsonDepth: config.MAX_JSON_DEPTH,
+    now: Date.now,
+  };
+}
+
+/** The background responses that both see. */
+export const openBackgroundResponses = (
+  { config }: Pick<Started<SharedSettings>, 'config'>,
+  { redis }: Pick<ModelAccess, 'redis'>,
+) =>
+  createBackgroundResponses({
+    redis,
+    ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS,
+    eventsTtlSeconds: config.TEXT_BACKGROUND_EVENTS_SECONDS,
+  });

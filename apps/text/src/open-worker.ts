@@ -1,0 +1,27 @@
+import { TextResponseOutput } from '@gateway/contracts/jobs';
+import { connectPatiently } from '@gateway/jobs/job-connections';
+import { oncePerOutage } from '@gateway/jobs/once-per-outage';
+import { openJobWorker } from '@gateway/model-service/jobs/open-job-worker';
+import type { Started } from '@gateway/service-kit/start-service';
+import type { TextWorkerSettings } from './config.ts';
+import { runResponse } from './endpoints/background/run-response.ts';
+import { openBackgroundResponses, openTextServices } from './open-services.ts';
+
+/** Opens the worker that generates background responses. */
+export function openTextWorker(started: Started<TextWorkerSettings>): Promise<void> {
+  const { config, life, logger } = started;
+  const onError = oncePerOutage((error) => logger.warn({ err: error }, 'the events of background responses'));
+  return openJobWorker(started, {
+    concurrency: config.TEXT_WORKER_CONCURRENCY,
+    acts: async (access) => {
+      const services = { ...(await openTextServices(started, access)), keepAliveMs: 0 };
+      // What a provider has begun is not given up because Redis is away for a moment: the stream waits until it is back.
+      const redis = life.own(await connectPatiently(config.REDIS_URL, onError), (opened) =>
+        opened.disconnect(),
+      );
+      const responses = openBackgroundResponses(started, { redis });
+      return { 'text.response': runResponse({ services, responses }) };
+    },
+    outputFields: (output) => TextResponseOutput.partial().catch({}).parse(output),
+  });
+}

@@ -1,0 +1,25 @@
+import { randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import type { Claim } from './conversation-store.ts';
+import { claimName } from './scripts/store-scripts.ts';
+import { unavailable } from './unavailable.ts';
+
+/** Takes a lock; null where somebody else has it. @throws {GatewayError} `service_unavailable` */
+export async function takeClaim(
+  redis: Redis,
+  owner: string,
+  name: string,
+  leaseMs: number,
+): Promise<Claim | null> {
+  const token = randomUUID();
+  const key = claimName(owner, name);
+  const taken = await redis.set(key, token, 'PX', leaseMs, 'NX').catch(unavailable);
+  if (taken === null) return null;
+  const change = (newLeaseMs: number) => redis.gatewayChangeClaim(1, key, token, newLeaseMs);
+  return {
+    renew: async (newLeaseMs) => (await change(newLeaseMs).catch(unavailable)) === 1,
+    release: async () => {
+      await change(0);
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import type { Claim, ConversationStore } from './conversation-store.ts';
+
+/** After the death of a process, what it had claimed is free in this time, in milliseconds. */
+const LEASE_MS = 60_000;
+const RENEWALS_PER_LEASE = 3;
+
+/** A claim that lasts until it is released, however long that takes; null where somebody else has it. */
+export async function holdClaim(
+  store: Pick<ConversationStore, 'claim'>,
+  owner: string,
+  name: string,
+): Promise<Pick<Claim, 'release'> | null> {
+  const claim = await store.claim(owner, name, LEASE_MS);
+  if (claim === null) return null;
+  const renew = () => claim.renew(LEASE_MS).catch(() => undefined);
+  const timer = setInterval(renew, LEASE_MS / RENEWALS_PER_LEASE);
+  timer.unref();
+  return {
+    release: () => {
+      clearInterval(timer);
+      return claim.release();
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import { randomUUID } from 'node:crypto';
+import type { AssetStore } from '@gateway/assets/asset-store';
+
+/** Where what is too large for Redis lies: a place that every replica reaches. */
+export interface PartFiles {
+  /** The whole or nothing. */
+  put(name: string, bytes: Buffer): Promise<void>;
+  /** Null for one that is not there. */
+  get(name: string): Promise<Buffer | null>;
+  remove(name: string): Promise<void>;
+}
+
+/** A name of its own for every file, so that removing one never takes what another process has just written. */
+export const newPartName = (): string => `conversation-${randomUUID()}.json`;
+
+/** Keeps the parts in a store of assets. */
+export const partFilesIn = (assets: Pick<AssetStore, 'put' | 'open' | 'delete'>): PartFiles => ({
+  put: async (name, bytes) => {
+    await assets.put(name, bytes);
+  },
+  get: async (name) => {
+    const asset = await assets.open(name);
+    return asset === undefined ? null : asset.bytes();
+  },
+  remove: (name) => assets.delete(name),
+});

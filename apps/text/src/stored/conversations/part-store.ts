@@ -1,0 +1,61 @@
+import type { Redis } from 'ioredis';
+import { newPartName, type PartFiles } from './part-files.ts';
+import { storeNames, unusedFiles } from './scripts/store-scripts.ts';
+import { unavailable } from './unavailable.ts';
+
+/** What has been written for parts, by their digests. */
+export type Uploads = Readonly<Record<string, { readonly name: string; readonly size: number }>>;
+
+/** The files of large parts, and Redis' note of those that nothing refers to. */
+export interface PartStore {
+  /** Writes parts, each under a name of its own; what no record comes to refer to is swept. */
+  upload(owner: string, parts: ReadonlyMap<string, string>): Promise<Uploads>;
+  remove(owner: string, names: readonly string[]): Promise<void>;
+  /** @throws {GatewayError} `service_unavailable` */
+  text(name: string): Promise<string>;
+}
+
+/** Within this time the record follows that refers to a file. */
+const ANNOUNCED_MS = 3_600_000;
+
+export function createPartStore(redis: Redis, files: PartFiles): PartStore {
+  return {
+    upload: async (owner, parts) => {
+      if (parts.size === 0) return {};
+      const uploads = [...parts].map(([digest, json]) => ({
+        digest,
+        name: newPartName(),
+        bytes: Buffer.from(json),
+      }));
+      const keys = storeNames(owner);
+      const names = uploads.map(({ name }) => name);
+      await redis.gatewayAnnounceFiles(keys.length, ...keys, owner, ANNOUNCED_MS, ...names);
+      await inGroups(uploads, ({ name, bytes }) => files.put(name, bytes));
+      return Object.fromEntries(
+        uploads.map(({ digest, name, bytes }) => [digest, { name, size: bytes.length }] as const),
+      );
+    },
+    remove: async (owner, names) => {
+      if (names.length === 0) return;
+      await inGroups(names, (name) => files.remove(name));
+      await redis.zrem(unusedFiles(owner), ...names);
+    },
+    text: async (name) => {
+      const bytes = await files.get(name).catch(unavailable);
+      return bytes?.toString() ?? unavailable(new Error(`the file ${name} of a conversation is gone`));
+    },
+  };
+}
+
+/** Files that one call opens at a time. */
+const FILES_AT_ONCE = 32;
+
+export async function inGroups<Value, Result>(
+  values: readonly Value[],
+  work: (value: Value) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let at = 0; at < values.length; at += FILES_AT_ONCE)
+    results.push(...(await Promise.all(values.slice(at, at + FILES_AT_ONCE).map(work))));
+  return results;
+}

@@ -1,0 +1,240 @@
+import type { Redis } from 'ioredis';
+import { originKey, originTtlSeconds, rememberedIds } from '../id-origins.ts';
+import { takeClaim } from './claims.ts';
+import type {
+  ConversationStore,
+  NewRecord,
+  PutResult,
+  ReadOptions,
+  RecordKey,
+  StoredItem,
+  StoredRecord,
+} from './conversation-store.ts';
+import { createKnownDigests } from './known-digests.ts';
+import type { PartFiles } from './part-files.ts';
+import { createPartStore, inGroups } from './part-store.ts';
+import { createPutBatch } from './put-batch.ts';
+import { joinedData, splitData } from './record-data.ts';
+import { defineStoreScripts, OWNERS, storeNames, sums } from './scripts/store-scripts.ts';
+import { unavailable } from './unavailable.ts';
+import { itemIdOf, nodeNamedBy, type WindowNode, windowNodes } from './window-nodes.ts';
+
+interface ConversationStoreOptions {
+  readonly redis: Redis;
+  readonly files: PartFiles;
+  /** How long received ids can be found, in seconds. */
+  readonly idTtlSeconds: number;
+}
+
+/** No provider's ids are as long. */
+const MAX_ID_CHARACTERS = 512;
+/** Of one record: all of them are kept in one script call. */
+const MAX_ITEMS = 10_000;
+/** What one script reads, so that no other command waits for long. */
+const ITEMS_PER_READ = 500;
+/** Records that one script removes, and owners that are looked at in one go. */
+const [RECORDS_PER_SWEEP, OWNERS_PER_SWEEP] = [50, 100];
+
+const keyOf = ({ kind, id }: Pick<RecordKey, 'kind' | 'id'>): string => `${kind}:${id}`;
+
+/** The id in a record's key; null for the empty key. */
+const idIn = (key: unknown): string | null => {
+  const text = String(key ?? '');
+  return text === '' ? null : text.slice(text.indexOf(':') + 1);
+};
+
+const RESULTS: Readonly<Record<string, PutResult>> = {
+  stored: 'stored',
+  full: 'full',
+  previous: 'previous-not-found',
+  continued: 'continued',
+  changed: 'changed',
+  taken: 'taken',
+};
+
+/** Keeps conversations in Redis, and their large parts in files. */
+export function createConversationStore(options: ConversationStoreOptions): ConversationStore {
+  const { redis, files, idTtlSeconds } = options;
+  const known = createKnownDigests();
+  const parts = createPartStore(redis, files);
+  defineStoreScripts(redis);
+  const putRecord = createPutBatch(redis);
+
+  /** `trusting`: what this process has seen kept is not sent. Null where some of that is gone. */
+  const tryPut = async (
+    record: NewRecord,
+    { nodes, data }: Prepared,
+    trusting: boolean,
+  ): Promise<PutResult | null> => {
+    const { owner, previous, after, received, once, expects, retentionMs, maxBytes } = record;
+    const isKnown = (digest: string) => trusting && known.has(digest);
+    const from = nodes.findLastIndex(({ node }) => isKnown(node)) + 1;
+    const sent = nodes.slice(from);
+    const large = new Map<string, string>();
+    for (const { part, json } of sent) if (part !== '' && !isKnown(part)) large.set(part, json);
+    for (const { digest, json } of data.large) if (!isKnown(digest)) large.set(digest, json);
+    const ids = rememberedIds(received?.ids ?? []);
+    const base = from === 0 ? (after?.head ?? '') : nodes[from - 1]?.node;
+    const order = {
+      key: keyOf(record),
+      previous: previous === undefined ? '' : keyOf({ kind: record.kind, id: previous }),
+      once,
+      expects,
+      retentionMs: retentionMs ?? '',
+      maxBytes,
+      after: after?.head ?? '',
+      base,
+      inputHead: nodes[record.input.length - 1]?.node ?? after?.head ?? '',
+      head: nodes.at(-1)?.node ?? after?.head ?? '',
+      items: nodes.length + (after?.items ?? 0),
+      bytes: nodes.reduce((sum, { sizeBytes }) => sum + sizeBytes, after?.bytes ?? 0),
+      parts: data.large.map(({ digest }) => digest),
+      uploads: await parts.upload(owner, large),
+      ids: ids.map((id) => originTtlSeconds(id, idTtlSeconds)),
+      keyId: received?.origin.keyId,
+      ownId: ids.findIndex(({ kind, id }) => kind === record.kind && id === record.id) + 1,
+    };
+    const keys = [...storeNames(owner), ...ids.map(originKey)];
+    const [result = '', ...unused] = await putRecord(keys.length, [
+      ...keys,
+      owner,
+      JSON.stringify(order),
+      data.text,
+      ids.length === 0 ? '' : JSON.stringify(received?.origin),
+      ...sent.flatMap(({ node, parent, id, maker, part, json }) => [
+        node,
+        parent,
+        id,
+        maker,
+        part,
+        part === '' ? json : '',
+      ]),
+    ]);
+    if (result === 'stored') {
+      known.add(sent.map(({ node }) => node));
+      known.add(large.keys());
+    }
+    // What is not removed now is removed by a sweep.
+    const left = result === 'stored' ? unused : Object.values(order.uploads).map(({ name }) => name);
+    void parts.remove(owner, left).catch(() => undefined);
+    return RESULTS[result] ?? null;
+  };
+
+  const itemOf = async ([
+    node = '',
+    id = '',
+    maker = '',
+    json = '',
+    file = '',
+  ]: readonly string[]): Promise<StoredItem> => {
+    const text = file === '' ? json : await parts.text(file);
+    return { id: id === '' ? itemIdOf(node, text) : id, json: text, maker: maker === '' ? null : maker };
+  };
+
+  return {
+    put: async (record) => {
+      checkIds(record);
+      const { owner, previous, after, input, output } = record;
+      if (input.length + output.length > MAX_ITEMS) return 'full';
+      const start = { owner, after: after?.head ?? '', previous: previous ?? '' };
+      const prepared = {
+        nodes: windowNodes(start, [...input, ...output]),
+        data: splitData(owner, record.data),
+      };
+      const result = (await tryPut(record, prepared, true)) ?? (await tryPut(record, prepared, false));
+      if (result === null) throw new Error('a conversation that a record follows is gone');
+      return result;
+    },
+
+    read: async (key, { retentionMs, items: choice }: ReadOptions) => {
+      const { owner } = key;
+      const keys = storeNames(owner);
+      const found: string[][] = [];
+      let at: readonly [string, string] = ['', ''];
+      for (;;) {
+        const args = [owner, keyOf(key), retentionMs ?? '', choice ?? 'none', ITEMS_PER_READ, ...at];
+        const reply = await redis.gatewayReadRecord(keys.length, ...keys, ...args).catch(unavailable);
+        if (reply === null) return null;
+        const texts = reply.map(String);
+        const [missing, , , , , , , , , atRecord = '', atNode = '', ...values] = texts;
+        for (let index = 0; index < values.length; index += 5) found.push(values.slice(index, index + 5));
+        at = [atRecord, atNode];
+        if (atRecord !== '' && missing === '') continue;
+        const record = await recordOf(texts, parts.text);
+        const whole = record.missing === null ? found.reverse() : [];
+        return { record, items: await inGroups(whole, itemOf) };
+      }
+    },
+
+    items: async (owner, ids) => {
+      if (ids.length === 0) return [];
+      const keys = storeNames(owner);
+      const named = ids.flatMap((id) => [id, nodeNamedBy(id)]);
+      const values = await redis.gatewayReadItems(keys.length, ...keys, owner, ...named).catch(unavailable);
+      return inGroups([...ids.entries()], async ([index, id]) => {
+        const [own, maker, json, file] = values.slice(index * 4, index * 4 + 4);
+        if (own === null || own === undefined) return null;
+        return itemOf([nodeNamedBy(id), own, maker ?? '', json ?? '', file ?? '']);
+      });
+    },
+
+    remove: async (key) => {
+      const { owner } = key;
+      const keys = storeNames(owner);
+      const [removed, ...unused] = await redis
+        .gatewayRemoveRecord(keys.length, ...keys, owner, keyOf(key))
+        .catch(unavailable);
+      await parts.remove(owner, unused).catch(unavailable);
+      return removed === 1;
+    },
+
+    claim: (owner, name, leaseMs) => takeClaim(redis, owner, name, leaseMs),
+
+    usedBytes: async (owner) => Number((await redis.hget(sums(owner), 'bytes').catch(unavailable)) ?? 0),
+
+    sweep: async () => {
+      let removed = 0;
+      const owners = await redis.zrangebyscore(OWNERS, '-inf', Date.now(), 'LIMIT', 0, OWNERS_PER_SWEEP);
+      for (const owner of owners) {
+        const keys = storeNames(owner);
+        for (let count = RECORDS_PER_SWEEP; count >= RECORDS_PER_SWEEP; removed += count) {
+          const swept = await redis.gatewaySweepRecords(keys.length, ...keys, owner, RECORDS_PER_SWEEP);
+          const [sweptRecords, ...unused] = swept;
+          count = sweptRecords;
+          await parts.remove(owner, unused);
+        }
+      }
+      return removed;
+    },
+  };
+}
+
+interface Prepared {
+  readonly nodes: readonly WindowNode[];
+  readonly data: ReturnType<typeof splitData>;
+}
+
+/** The members of a record, in the order in which its script gives them. */
+async function recordOf(
+  values: readonly string[],
+  textIn: (file: string) => Promise<string>,
+): Promise<StoredRecord> {
+  const [missing, previous, depth, items, bytes, head = '', next, data = '', large = ''] = values;
+  const names = large === '' ? [] : large.split(' ');
+  return {
+    missing: idIn(missing),
+    previous: idIn(previous),
+    depth: Number(depth),
+    items: Number(items),
+    bytes: Number(bytes),
+    head,
+    continuedBy: idIn(next),
+    data: joinedData(data, await Promise.all(names.map(textIn))),
+  };
+}
+
+/** Ids are a provider's words; one of these would be taken for another's. */
+function checkIds({ id, previous = '' }: NewRecord): void {
+  for (const text of [id, previous])
+    if (text.length > MAX_ID_CHARACTERS || text.includes('\0')) throw new Error('an id that is no id');
+}

@@ -1,0 +1,19 @@
+-- Reads single items by their ids.
+--
+-- KEYS     those of the prelude
+-- ARGV[1]  the owner
+-- ARGV[2…] two each: an item's id, and the node that the id names where no item has it; empty: none
+--
+-- Returns four values each: the id that the item has of its own, its maker, its text, and the name of its file where the text is there;
+-- four times false for one that is not there.
+local reply = {}
+for at = 2, #ARGV, 2 do
+  local node = redis.call('HGET', KEYS[4], ARGV[at]) or ARGV[at + 1]
+  local found = node ~= '' and unpacked(KEYS[2], node)
+  local part = found and found.part ~= '' and unpacked(KEYS[5], found.part)
+  reply[#reply + 1] = found and found.id
+  reply[#reply + 1] = found and found.maker
+  reply[#reply + 1] = found and found.json
+  reply[#reply + 1] = found and (part and part.name or '')
+end
+return reply

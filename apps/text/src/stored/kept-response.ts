@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { isObject, type JsonObject, objectOf, textAt } from '../wire/json-object.ts';
+import { isJsonObject, parseBody } from '../wire/raw-json.ts';
+import type { StoredItem } from './conversations/conversation-store.ts';
+import type { NewItem } from './conversations/window-nodes.ts';
+import { IdOrigin } from './id-origins.ts';
+
+/** Where a kept response was made. */
+export const ResponseOrigin = IdOrigin.extend({
+  /** Its provider stores it too, under the same id. */
+  isProviders: z.boolean(),
+});
+export type ResponseOrigin = z.infer<typeof ResponseOrigin>;
+
+/** No member of a response has a colon in its name. */
+const ORIGIN = 'gateway:origin';
+
+/** What is kept of a response beside its items. */
+export function dataOf(response: JsonObject, origin: ResponseOrigin): JsonObject {
+  const { output: _, ...rest } = response;
+  return { ...rest, [ORIGIN]: origin };
+}
+
+/** Where a response was made, by what is kept of it. */
+export const originIn = (data: JsonObject): ResponseOrigin => ResponseOrigin.parse(data[ORIGIN]);
+
+/** The response as it was, by what is kept of it. */
+export function responseOf(data: JsonObject, output: readonly StoredItem[]): JsonObject {
+  const { [ORIGIN]: _, ...response } = data;
+  return { ...response, output: output.map(({ json }) => parseBody(json)) };
+}
+
+const UNDER_WAY = new Set<unknown>(['queued', 'in_progress']);
+
+/** Whether what is kept of a response is its end. */
+export const isFinal = (data: JsonObject): boolean => !UNDER_WAY.has(data.status);
+
+/** The output of a whole response as items to keep; `maker` is the channel that wrote it. */
+export const outputItems = ({ output }: JsonObject, maker: string): readonly NewItem[] =>
+  (Array.isArray(output) ? output : []).map((item: unknown) => ({
+    id: textAt(objectOf(item), 'id'),
+    json: JSON.stringify(item),
+    maker,
+  }));
+
+/** Whether an item of an input stands for a kept one. */
+export const isReference = (item: unknown): item is { readonly id: string } =>
+  isJsonObject(item) &&
+  typeof item.id === 'string' &&
+  (item.type === 'item_reference' ||
+    ((item.type ?? null) === null && !('role' in item) && !('content' in item)));
+
+/**
+ * A request's own input as items to keep, what it refers to in the place of its references.
+ * @param body parsed with `parseBody`
+ */
+export function inputItems(body: unknown, referred: ReadonlyMap<string, StoredItem>): readonly NewItem[] {
+  const input = isJsonObject(body) ? body.input : undefined;
+  if (typeof input === 'string') {
+    const content = [{ type: 'input_text', text: input }];
+    return [{ id: null, json: JSON.stringify({ type: 'message', role: 'user', content }) }];
+  }
+  return (Array.isArray(input) ? input : []).map((item: unknown) => {
+    const kept = isReference(item) ? referred.get(item.id) : undefined;
+    return kept ?? { id: textAt(objectOf(item), 'id'), json: JSON.stringify(item) };
+  });
+}
+
+/** An item of an input as a list shows it: with a type and an id, and content in parts. */
+export function shownItem({ id, json }: Pick<StoredItem, 'id' | 'json'>): JsonObject {
+  const parsed = parseBody(json);
+  const item = isObject(parsed) ? parsed : {};
+  const type = item.type ?? 'message';
+  if (type !== 'message') return { ...item, id };
+  const isAnswer = item.role === 'assistant';
+  const content =
+    typeof item.content === 'string'
+      ? [
+          {
+            type: isAnswer ? 'output_text' : 'input_text',
+            text: item.content,
+            ...(isAnswer && { annotations: [], logprobs: [] }),
+          },
+        ]
+      : item.content;
+  return { id, status: 'completed', ...item, type, content };
+}

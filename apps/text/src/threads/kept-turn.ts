@@ -1,0 +1,58 @@
+import type { RequestContext } from '@gateway/service-kit/request-context';
+import type { Candidate } from '@gateway/upstream/catalog';
+import type { TextRequest } from '../call/text-request.ts';
+import type { ThreadTurn } from '../call/thread-turn.ts';
+import type { RecordedMessage } from '../protocols/messages/message-recorder.ts';
+import type { PutResult } from '../stored/conversations/conversation-store.ts';
+import type { NewTurn, ThreadRecords } from './thread-records.ts';
+
+interface KeptTurnOptions {
+  readonly records: Pick<ThreadRecords, 'put'>;
+  /** Null where the turn continues nothing, or only looks. */
+  readonly claim: { release(): Promise<void> } | null;
+  readonly previous: string | null;
+  /** The thread as it was before the turn. */
+  readonly kept: NewTurn['thread'];
+  /** Those that the turn adds. */
+  readonly messages: readonly unknown[];
+  readonly sent: TextRequest;
+  readonly line: RequestContext['line'];
+  /** Gets what became of the record; null: there was nothing to keep. */
+  readonly count: (result: PutResult | 'failed' | null) => void;
+}
+
+export class KeptTurn implements ThreadTurn {
+  readonly sent: TextRequest;
+  readonly #options: KeptTurnOptions;
+
+  constructor(options: KeptTurnOptions) {
+    this.#options = options;
+    this.sent = options.sent;
+  }
+
+  isKeptBy({ channel, model, protocol, route }: Candidate): boolean {
+    if (protocol !== 'messages' || !route.quirks.messageThreads) return false;
+    const { previous, kept } = this.#options;
+    return previous === null || (kept.keeper?.channel === channel.name && kept.keeper.model === model);
+  }
+
+  ordered(candidates: readonly Candidate[]): readonly Candidate[] {
+    if (this.#options.previous === null) return candidates;
+    const keepers = candidates.filter((candidate) => this.isKeptBy(candidate));
+    return [...keepers, ...candidates.filter((candidate) => !keepers.includes(candidate))];
+  }
+
+  async keep(message: RecordedMessage | null, candidate: Candidate | null): Promise<void> {
+    const { records, previous, kept, messages, line, count } = this.#options;
+    const keeper = candidate && { channel: candidate.channel.name, model: candidate.model };
+    const turn = message && { previous, messages, reply: message, thread: { ...kept, keeper } };
+    const result = turn && (await records.put(turn).catch(() => 'failed' as const));
+    line.threadKept = result === 'stored';
+    count(result);
+  }
+
+  async end(): Promise<void> {
+    // If this fails, the claim ends by itself.
+    await this.#options.claim?.release().catch(() => undefined);
+  }
+}

@@ -1,0 +1,112 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { spaceOf } from '../call/conversation-space.ts';
+import { findHistory } from '../call/history.ts';
+import type { TextCall } from '../call/text-call.ts';
+import { describeRequest, type TextRequest } from '../call/text-request.ts';
+import { threadContinued, threadInFlight, threadMismatch, threadUnsupported } from '../call/thread-errors.ts';
+import type { ThreadTurn } from '../call/thread-turn.ts';
+import { type JsonObject, objectAt, objectOf, textAt } from '../wire/json-object.ts';
+import { differingMembers, fixedMembersOf } from './fixed-members.ts';
+import { KeptTurn } from './kept-turn.ts';
+import { type KeptThread, type ThreadRecords, threadRecords } from './thread-records.ts';
+import { wholeRequest, withoutThread } from './whole-request.ts';
+
+/** `generating`: the thread goes on with the reply. `counting`: the turn only looks at it. */
+type Purpose = 'generating' | 'counting';
+
+/**
+ * Makes a turn of a message thread the whole conversation that it stands for. The call comes back as it is where it is no
+ * such turn, and where the gateway does not have its thread: then a provider may.
+ *
+ * @throws {GatewayError} the protocol's own, for a turn that cannot go on from where it says
+ */
+export async function openThread(call: TextCall, purpose: Purpose): Promise<TextCall> {
+  const { request, context } = call;
+  if (request.thread === null) return call;
+  context.line.thread = request.thread;
+  const records = recordsFor(call);
+  if (records === null) throw threadUnsupported();
+  const body = objectOf(request.content.take());
+  const previous = textAt(objectAt(body, 'thread') ?? {}, 'previous_message_id');
+  if (previous === null) return opened(call, { body, purpose, previous, records, thread: null, claim: null });
+  const claim = purpose === 'generating' ? await records.claim(previous) : null;
+  if (purpose === 'generating' && claim === null) throw threadInFlight(previous);
+  try {
+    const thread = await records.find(previous);
+    if (thread !== null) {
+      if (thread.isContinued && purpose === 'generating') throw threadContinued(previous);
+      return await opened(call, { body, purpose, previous, records, thread, claim });
+    }
+  } catch (error) {
+    await claim?.release().catch(() => undefined);
+    throw error;
+  }
+  await claim?.release().catch(() => undefined);
+  return call;
+}
+
+/** Null where the gateway keeps no conversations for this caller or this model. */
+const recordsFor = ({ services, identity, model }: TextCall): ThreadRecords | null => {
+  const space = spaceOf(identity, model.name, services.upstream.configuration.conversations);
+  return space && threadRecords(services.conversations, space);
+};
+
+interface Opening {
+  readonly purpose: Purpose;
+  readonly body: JsonObject;
+  readonly previous: string | null;
+  readonly records: ThreadRecords;
+  /** Null for the first turn. */
+  readonly thread: KeptThread | null;
+  readonly claim: Awaited<ReturnType<ThreadRecords['claim']>>;
+}
+
+/** What only counts is the whole conversation to every channel, and keeps nothing. */
+const COUNTED: Omit<ThreadTurn, 'sent'> = {
+  isKeptBy: () => false,
+  ordered: (candidates) => candidates,
+  keep: () => Promise.resolve(),
+  end: () => Promise.resolve(),
+};
+
+async function opened(
+  call: TextCall,
+  { body, purpose, previous, records, thread, claim }: Opening,
+): Promise<TextCall> {
+  const { request, message, services, context } = call;
+  const fixed = fixedMembersOf(body, message.headers);
+  const differing = thread === null ? [] : differingMembers(fixed, thread.fixed);
+  if (differing.length > 0) throw threadMismatch(differing);
+  const whole = wholeOf(call, thread === null ? withoutThread(body) : wholeRequest(body, thread));
+  const made = { ...call, request: whole, history: await findHistory({ ...call, request: whole }) };
+  if (purpose === 'counting') return { ...made, thread: { ...COUNTED, sent: whole } };
+  const kept = thread ?? { fixed, keeper: null, system: body.system, tools: body.tools };
+  const turn = new KeptTurn({
+    records,
+    claim,
+    previous,
+    kept,
+    messages: Array.isArray(body.messages) ? body.messages : [],
+    sent: { ...request, inputLength: whole.inputLength },
+    line: context.line,
+    count: (result) => {
+      if (result !== null) services.metrics.kept(result);
+      services.metrics.threadTurn(
+        previous === null ? 'create' : 'continue',
+        result === 'stored' ? 'kept' : 'not_kept',
+      );
+    },
+  });
+  return { ...made, thread: turn };
+}
+
+/** @throws {GatewayError} as for a request that is sent whole */
+function wholeOf({ endpoint, services }: TextCall, body: JsonObject): TextRequest {
+  const bytes = Buffer.from(JSON.stringify(body));
+  if (bytes.length > services.maxBodyBytes)
+    throw new GatewayError(
+      'request_too_large',
+      `The whole conversation of this thread has ${bytes.length} bytes; ${services.maxBodyBytes} are accepted here. Send a shorter one with \`thread: {"type": "create"}\`.`,
+    );
+  return describeRequest(endpoint, bytes, JSON.parse(bytes.toString()));
+}

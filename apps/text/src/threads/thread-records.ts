@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import type { ConversationSpace } from '../conversations/conversation-space.ts';
+import type { RecordedMessage } from '../protocols/messages/message-recorder.ts';
+import type { Claim, ConversationStore, PutResult } from '../stored/conversations/conversation-store.ts';
+import { holdClaim } from '../stored/conversations/held-claim.ts';
+import type { JsonObject } from '../wire/json-object.ts';
+import { parseBody } from '../wire/raw-json.ts';
+import type { FixedMembers } from './fixed-members.ts';
+import type { ThreadContext } from './whole-request.ts';
+
+/** A thread lives on for an hour after its last turn, in milliseconds. */
+const RETENTION_MS = 3_600_000;
+
+/** The channel that keeps a thread as well, and under which name of the model. */
+const Keeper = z.object({ channel: z.string(), model: z.string() });
+export type Keeper = z.infer<typeof Keeper>;
+
+const ThreadData = z.object({
+  fixed: z.record(z.string(), z.string()),
+  keeper: Keeper.nullable(),
+  system: z.unknown(),
+  tools: z.unknown(),
+});
+
+/** A thread as it stands after one of its replies. */
+export interface KeptThread extends ThreadContext {
+  readonly fixed: FixedMembers;
+  /** Null where only the gateway keeps it. */
+  readonly keeper: Keeper | null;
+  readonly isContinued: boolean;
+}
+
+export interface NewTurn {
+  /** The reply that it continues; null for the first turn. */
+  readonly previous: string | null;
+  readonly messages: readonly unknown[];
+  readonly reply: RecordedMessage;
+  readonly thread: Pick<KeptThread, 'fixed' | 'keeper' | 'system' | 'tools'>;
+}
+
+/** An owner's threads. */
+export interface ThreadRecords {
+  /** Null where the thread is unknown, has expired, or is another owner's. */
+  find(messageId: string): Promise<KeptThread | null>;
+  /** The right to continue a reply, until it is released; null where another request has it. */
+  claim(messageId: string): Promise<Pick<Claim, 'release'> | null>;
+  put(turn: NewTurn): Promise<PutResult>;
+}
+
+/** No id of a message is longer. */
+const MAX_ID_CHARACTERS = 512;
+
+export const threadRecords = (
+  store: ConversationStore,
+  { owner, maxBytes }: ConversationSpace,
+): ThreadRecords => ({
+  find: async (id) => {
+    if (!isId(id)) return null;
+    const found = await store.read(
+      { owner, kind: 'message', id },
+      { retentionMs: RETENTION_MS, items: 'window' },
+    );
+    if (found === null || found.record.missing !== null) return null;
+    const { fixed, keeper, system, tools } = ThreadData.parse(found.record.data);
+    const messages = found.items.map(({ json }) => parseBody(json));
+    return { fixed, keeper, system, tools, messages, isContinued: found.record.continuedBy !== null };
+  },
+  claim: (id) => holdClaim(store, owner, `message:${id.slice(0, MAX_ID_CHARACTERS + 1)}`),
+  put: ({ previous, messages, reply, thread }) => {
+    const { fixed, keeper, system = null, tools = null } = thread;
+    const data: JsonObject = { fixed, keeper, system, tools };
+    return store.put({
+      owner,
+      kind: 'message',
+      id: reply.id,
+      ...(previous !== null && { previous, once: true }),
+      input: messages.map(asItem),
+      output: [asItem({ role: 'assistant', content: reply.content })],
+      data,
+      retentionMs: RETENTION_MS,
+      maxBytes,
+    });
+  },
+});
+
+/** What is no id names nothing. */
+const isId = (id: string): boolean => id.length <= MAX_ID_CHARACTERS && !id.includes('\0');
+
+const asItem = (message: unknown) => ({ id: null, json: JSON.stringify(message) });

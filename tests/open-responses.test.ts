@@ -1,0 +1,171 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type Gateway, startGateway } from './support/start-gateway.ts';
+
+/**
+ * What the public Open Responses checks ask of a server, for a model whose channel speaks Responses and for two that are
+ * translated: each answer, and each event of a stream, is held against the published schemas.
+ */
+
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway({
+    configuration: (origin) => `
+channels:
+  native: { provider: simulator, baseUrl: "${origin}", apiKey: k, speaks: [responses] }
+  messages: { provider: simulator, baseUrl: "${origin}", apiKey: k, speaks: [messages] }
+  chat: { provider: simulator, baseUrl: "${origin}", apiKey: k, speaks: [chat] }
+models:
+  native: { kind: text, routes: [{ channel: native }] }
+  over-messages: { kind: text, routes: [{ channel: messages }] }
+  over-chat: { kind: text, routes: [{ channel: chat }] }
+`,
+  });
+});
+afterAll(() => gateway?.close());
+
+const definitions: object = JSON.parse(
+  readFileSync(
+    new URL('../apps/text/src/protocols/fixtures/openresponses-schemas.json', import.meta.url),
+    'utf8',
+  ),
+);
+const published = (name: string) => z.fromJSONSchema({ ...definitions, $ref: `#/$defs/${name}` });
+const PublishedResponse = published('ResponseResource');
+const PublishedEvent = published('StreamEvent');
+
+const Item = z.looseObject({ type: z.string(), name: z.string().optional() });
+const Response = z.looseObject({
+  id: z.string(),
+  status: z.string(),
+  previous_response_id: z.string().nullable(),
+  output: z.array(Item).min(1),
+});
+const Event = z.looseObject({
+  type: z.string(),
+  sequence_number: z.int(),
+  item: Item.optional(),
+  response: z.unknown().optional(),
+});
+
+type Body = { readonly [member: string]: unknown };
+
+async function respond(body: Body) {
+  const reply = await gateway.fetch('/v1/responses', { json: body });
+  const response: unknown = await reply.json();
+  expect(reply.status, JSON.stringify(response)).toBe(200);
+  expect(PublishedResponse.safeParse(response).error).toBeUndefined();
+  return Response.parse(response);
+}
+
+async function stream(body: Body) {
+  const reply = await gateway.fetch('/v1/responses', { json: { ...body, stream: true } });
+  expect(reply.headers.get('content-type')).toMatch(/^text\/event-stream/);
+  const frames = (await reply.text()).split('\n\n').filter((frame) => frame.startsWith('event: '));
+  const events = frames.map((frame) => {
+    const [name = '', data = ''] = frame.split('\n');
+    const event = Event.parse(JSON.parse(data.replace('data: ', '')));
+    expect(name).toBe(`event: ${event.type}`);
+    expect(PublishedEvent.safeParse(event).error, event.type).toBeUndefined();
+    return event;
+  });
+  expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, index) => index));
+  const last = events.at(-1);
+  expect(last?.type).toBe('response.completed');
+  return { events, response: Response.parse(last?.response) };
+}
+
+const user = (content: unknown) => ({ type: 'message', role: 'user', content });
+const WEATHER = {
+  input: [user('How is the weather in Lisbon?')],
+  tools: [
+    {
+      type: 'function',
+      name: 'get_weather',
+      description: 'The weather of a city at this moment',
+      parameters: {
+        type: 'object',
+        properties: { city: { type: 'string', description: 'Its name in English' } },
+        required: ['city'],
+      },
+    },
+  ],
+};
+const PNG =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+describe.for(['native', 'over-messages', 'over-chat'])('the model %s', (model) => {
+  test('answers a message', async () => {
+    expect(await respond({ model, input: [user('Say hello in three words.')] })).toMatchObject({
+      status: 'completed',
+      output: [{ type: 'message' }],
+    });
+  });
+
+  test('streams an answer', async () => {
+    const { events, response } = await stream({ model, input: [user('Count from 1 to 5.')] });
+    expect(events[0]?.type).toBe('response.created');
+    expect(events.some(({ type }) => type === 'response.output_text.delta')).toBe(true);
+    expect(response.status).toBe('completed');
+  });
+
+  test('takes a system message', async () => {
+    const input = [{ type: 'message', role: 'system', content: 'Speak as a pirate.' }, user('Say hello.')];
+    expect(await respond({ model, input })).toMatchObject({ status: 'completed' });
+  });
+
+  test('calls a function', async () => {
+    const { output } = await respond({ model, ...WEATHER });
+    expect(output.find(({ type }) => type === 'function_call')?.name).toBe('get_weather');
+  });
+
+  test('streams the call of a function', async () => {
+    const { events, response } = await stream({ model, ...WEATHER });
+    const ofCalls = events.filter(
+      ({ type, item }) => item?.type === 'function_call' || type.includes('arguments'),
+    );
+    const types = ofCalls.map(({ type }) => type);
+    expect(new Set(types)).toEqual(
+      new Set([
+        'response.output_item.added',
+        'response.function_call_arguments.delta',
+        'response.function_call_arguments.done',
+        'response.output_item.done',
+      ]),
+    );
+    expect(response.output.some(({ type }) => type === 'function_call')).toBe(true);
+  });
+
+  test('takes an image', async () => {
+    const content = [
+      { type: 'input_text', text: 'What is in this picture?' },
+      { type: 'input_image', image_url: PNG },
+    ];
+    expect(await respond({ model, input: [user(content)] })).toMatchObject({ status: 'completed' });
+  });
+
+  test('takes a conversation that the caller holds', async () => {
+    const input = [
+      user('My name is Alma.'),
+      { type: 'message', role: 'assistant', content: 'Hello Alma!' },
+      user('What is my name?'),
+    ];
+    expect(await respond({ model, input })).toMatchObject({ status: 'completed' });
+  });
+
+  test('continues a conversation that it holds, with the output of a tool', async () => {
+    const asked = await respond({ model, ...WEATHER });
+    const call = asked.output.find(({ type }) => type === 'function_call');
+    const result = { type: 'function_call_output', call_id: call?.call_id, output: 'sunny' };
+    const told = await respond({
+      model,
+      input: [result],
+      tools: WEATHER.tools,
+      previous_response_id: asked.id,
+    });
+    expect(told).toMatchObject({ status: 'completed', previous_response_id: asked.id });
+    const { response } = await stream({ model, input: [user('Thanks.')], previous_response_id: told.id });
+    expect(response.previous_response_id).toBe(told.id);
+  });
+});
