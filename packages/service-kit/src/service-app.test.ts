@@ -4,7 +4,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { RequestHandler } from 'express';
 import pino from 'pino';
 import { afterEach, expect, test } from 'vitest';
-import { closeServers, identity, serveAudio, signed, token } from './fixtures/serve-audio.ts';
+import { audioHandlers, closeServers, identity, serveAudio, signed, token } from './fixtures/serve-audio.ts';
 import { createMetrics } from './metrics.ts';
 import { createReadiness } from './readiness.ts';
 import { CallerLeft, contextOf, identityOf } from './request-context.ts';
@@ -169,11 +169,7 @@ test('a service does not start with an endpoint that nobody handles, or a handle
   expect(() =>
     createService({
       ...options,
-      handlers: {
-        'POST /v1/audio/speech': handler,
-        'POST /v1/audio/transcriptions': handler,
-        'POST /v1/other': handler,
-      },
+      handlers: { ...audioHandlers(handler), 'POST /v1/other': handler },
     }),
   ).toThrow('handlers without an endpoint: POST /v1/other');
 });
