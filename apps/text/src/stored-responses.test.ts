@@ -47,7 +47,9 @@ test.for(MODELS)('%s: a response that goes back to a deleted one says which is m
     expect(reply.status).toBe(400);
     expect(await reply.json()).toEqual(notFoundBody(two.id));
   }
-  expect((await get(three.id)).status).toBe(200);
+  expect(Object(await (await get(three.id)).json()).output).toEqual(three.output);
+  const items = await stage.texts[0].fetch(`/v1/responses/${three.id}/input_items`);
+  expect(Object(await items.json()).data[0].content[0].text).toBe('three');
   expect((await get(two.id)).status).toBe(404);
   const reference = { type: 'item_reference', id: Object(two.output)[0].id };
   expect((await send({ model: 'chat', input: [reference] })).status).toBe(404);
@@ -193,6 +195,17 @@ test.for(MODELS)('%s: a stored response is replayed as a stream, from any event 
     ({ json }) => Object(json).sequence_number ?? [],
   );
   expect(numbers[0]).toBe(3);
+});
+
+test.for(
+  ['-1', 'abc', '1e3', '1.5', '', '9'.repeat(30)].flatMap((after) =>
+    (['forgetful', 'chat'] as const).map((model) => [model, after] as const),
+  ),
+)('%s: a replay after event "%s" is refused', async ([model, after]) => {
+  const { id } = await create({ model });
+  const reply = await stage.texts[0].fetch(`/v1/responses/${id}?stream=true&starting_after=${after}`);
+  expect(reply.status).toBe(400);
+  expect(await reply.json()).toMatchObject({ error: { code: 'invalid_type', param: 'starting_after' } });
 });
 
 test('what a server that stores nothing says of storing is not what its caller is told', async () => {

@@ -174,6 +174,7 @@ test('what is removed is gone from everywhere, and what continued it says what i
   expect(await store.remove(key('r2'))).toBe(false);
   const found = await store.read(key('r3'), { retentionMs: null, items: 'window' });
   expect(found).toMatchObject({ record: { missing: 'r2' }, items: [] });
+  expect(await contents('r3', 'input')).toHaveLength(1);
   expect(await contents('r1', 'window')).toHaveLength(2);
   expect(await store.items('key_one', ['msg_of_r2'])).toEqual([null]);
   const values = await redis.hvals('gateway:store:{key_one}:nodes');

@@ -84,7 +84,7 @@ export interface ReadOptions {
 
 export interface RecordWithItems {
   readonly record: StoredRecord;
-  /** In their order; none where one that it goes back to is gone. */
+  /** In their order; of a window none where a record that it goes back to is gone. */
   readonly items: readonly StoredItem[];
 }
 

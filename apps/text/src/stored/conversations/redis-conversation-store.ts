@@ -155,12 +155,13 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
         const reply = await redis.gatewayReadRecord(keys.length, ...keys, ...args).catch(unavailable);
         if (reply === null) return null;
         const texts = reply.map(String);
-        const [missing, , , , , , , , , atRecord = '', atNode = '', ...values] = texts;
+        const [missing = '', , , , , , , , , atRecord = '', atNode = '', ...values] = texts;
         for (let index = 0; index < values.length; index += 5) found.push(values.slice(index, index + 5));
         at = [atRecord, atNode];
-        if (atRecord !== '' && missing === '') continue;
+        if (atRecord !== '') continue;
         const record = await recordOf(texts, parts.text);
-        const whole = record.missing === null ? found.reverse() : [];
+        const isBroken = choice === 'window' ? missing !== '' : missing === keyOf(key);
+        const whole = isBroken ? [] : found.reverse();
         return { record, items: await inGroups(whole, itemOf) };
       }
     },
