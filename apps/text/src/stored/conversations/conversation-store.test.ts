@@ -287,6 +287,20 @@ test('a record of too many items is not kept', async () => {
   expect(await keysLeft()).toEqual([]);
 });
 
+test('many records at a time are kept, each by itself, also by a Redis that has forgotten the scripts', async () => {
+  for (const round of ['first', 'second']) {
+    const results = await Promise.all(
+      Array.from({ length: 80 }, (_, index) =>
+        store.put(record(`${round}${index}`, index % 10 === 9 ? { previous: 'unknown' } : {})),
+      ),
+    );
+    expect(results.filter((result) => result === 'stored')).toHaveLength(72);
+    expect(results.filter((result) => result === 'previous-not-found')).toHaveLength(8);
+    expect(await contents(`${round}78`, 'input')).toEqual([`question of ${round}78`]);
+    await redis.script('FLUSH');
+  }
+});
+
 test('what may be continued once is continued once', async () => {
   await store.put(record('m1'));
   const [one, two] = await Promise.all([

@@ -13,6 +13,7 @@ import type {
 import { createKnownDigests } from './known-digests.ts';
 import type { PartFiles } from './part-files.ts';
 import { createPartStore, inGroups } from './part-store.ts';
+import { createPutBatch } from './put-batch.ts';
 import { joinedData, splitData } from './record-data.ts';
 import { defineStoreScripts, OWNERS, storeNames, sums } from './scripts/store-scripts.ts';
 import { unavailable } from './unavailable.ts';
@@ -57,6 +58,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
   const known = createKnownDigests();
   const parts = createPartStore(redis, files);
   defineStoreScripts(redis);
+  const putRecord = createPutBatch(redis);
 
   /** `trusting`: what this process has seen kept is not sent. Null where some of that is gone. */
   const tryPut = async (
@@ -93,8 +95,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       ownId: ids.findIndex(({ kind, id }) => kind === record.kind && id === record.id) + 1,
     };
     const keys = [...storeNames(owner), ...ids.map(originKey)];
-    const [result = '', ...unused] = await redis.gatewayPutRecord(
-      keys.length,
+    const [result = '', ...unused] = await putRecord(keys.length, [
       ...keys,
       owner,
       JSON.stringify(order),
@@ -108,7 +109,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
         part,
         part === '' ? json : '',
       ]),
-    );
+    ]);
     if (result === 'stored') {
       known.add(sent.map(({ node }) => node));
       known.add(large.keys());
