@@ -184,6 +184,26 @@ test('a conversation beyond the bounds of a chain is refused before any provider
   expect(stage.second.requests.length).toBe(sent);
 });
 
+test.for(MODELS)(
+  '%s: items named by their ids have a bound together, however often each is named',
+  async (model) => {
+    configure('conversations: { maxChainBytes: 100000 }');
+    const text = stage.texts[0];
+    const { id } = await create({ model, input: [{ role: 'user', content: 'x'.repeat(30_000) }] });
+    const [item] = Object(await (await text.fetch(`/v1/responses/${id}/input_items`)).json()).data;
+    const references = (count: number) =>
+      Array.from({ length: count }, () => ({ type: 'item_reference', id: item.id }));
+    await create({ model: 'chat', input: references(3) });
+    const sent = stage.second.requests.length;
+    const reply = await send({ model: 'chat', input: references(4) });
+    expect(reply.status).toBe(400);
+    expect(await reply.json()).toMatchObject({ error: { code: 'context_length_exceeded', param: 'input' } });
+    const conversation = await send({ items: references(4) }, { path: '/v1/conversations' });
+    expect(await conversation.json()).toMatchObject({ error: { code: 'context_length_exceeded' } });
+    expect(stage.second.requests.length).toBe(sent);
+  },
+);
+
 test.for(MODELS)('%s: a stored response is replayed as a stream, from any event on', async (model) => {
   const { id } = await create({ model });
   const replay = async (query: string) =>

@@ -167,16 +167,22 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       }
     },
 
-    items: async (owner, ids) => {
+    items: async (owner, ids, maxBytes) => {
       if (ids.length === 0) return [];
       const keys = storeNames(owner);
-      const named = ids.flatMap((id) => [id, nodeNamedBy(id)]);
+      const unique = [...new Set(ids)];
+      const named = unique.flatMap((id) => [id, nodeNamedBy(id)]);
       const values = await redis.gatewayReadItems(keys.length, ...keys, owner, ...named).catch(unavailable);
-      return inGroups([...ids.entries()], async ([index, id]) => {
-        const [own, maker, json, file] = values.slice(index * 4, index * 4 + 4);
-        if (own === null || own === undefined) return null;
-        return itemOf([nodeNamedBy(id), own, maker ?? '', json ?? '', file ?? '']);
+      const found = new Map(unique.map((id, at) => [id, values.slice(at * 5, at * 5 + 5)]));
+      const bytes = ids.reduce((sum, id) => sum + Number(found.get(id)?.[4] ?? 0), 0);
+      if (bytes > maxBytes) return null;
+      const items = await inGroups([...found], async ([id, [own = null, ...rest]]) => {
+        if (own === null) return null;
+        const [maker, json, file] = rest.map((value) => String(value ?? ''));
+        return itemOf([nodeNamedBy(id), String(own), maker ?? '', json ?? '', file ?? '']);
       });
+      const byId = new Map(unique.map((id, at) => [id, items[at] ?? null]));
+      return ids.map((id) => byId.get(id) ?? null);
     },
 
     remove: async (key) => {
