@@ -209,7 +209,11 @@ test('what is named by its id is estimated with what names it', async () => {
   const { id } = await create({ model: 'chat', input: [{ role: 'user', content: 'x'.repeat(30_000) }] });
   const [item] = Object(await (await text.fetch(`/v1/responses/${id}/input_items`)).json()).data;
   const message = { role: 'assistant', content: 'hi' };
-  const json = { id: 'c', object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] };
+  const json = {
+    id: 'c',
+    object: 'chat.completion',
+    choices: [{ index: 0, message, finish_reason: 'stop' }],
+  };
   stage.second.script('/v1/chat/completions', { json });
   await create({ model: 'chat', input: [{ type: 'item_reference', id: item.id }] });
   expect(text.lines.at(-1)).toMatchObject({ usageEstimated: true });
