@@ -25,7 +25,7 @@ const SharedSettings = ModelSettings.extend({
   TEXT_BACKGROUND_POLL_MS: setting.integer(2000, { min: 10 }),
   /** A background response of a provider that has not ended after this time is booked as estimated. */
   TEXT_BACKGROUND_GIVE_UP_SECONDS: setting.integer(DAY_SECONDS, { min: 1 }),
-  /** How long the events of a background response can be read again after its end. */
+  /** How long the events of a background response can be read again after its end, and one that could not be stored. */
   TEXT_BACKGROUND_EVENTS_SECONDS: setting.integer(HOUR_SECONDS, { min: 1 }),
 });
 export type SharedSettings = z.infer<typeof SharedSettings>;

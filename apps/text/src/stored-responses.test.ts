@@ -47,7 +47,9 @@ test.for(MODELS)('%s: a response that goes back to a deleted one says which is m
     expect(reply.status).toBe(400);
     expect(await reply.json()).toEqual(notFoundBody(two.id));
   }
-  expect((await get(three.id)).status).toBe(200);
+  expect(Object(await (await get(three.id)).json()).output).toEqual(three.output);
+  const items = await stage.texts[0].fetch(`/v1/responses/${three.id}/input_items`);
+  expect(Object(await items.json()).data[0].content[0].text).toBe('three');
   expect((await get(two.id)).status).toBe(404);
   const reference = { type: 'item_reference', id: Object(two.output)[0].id };
   expect((await send({ model: 'chat', input: [reference] })).status).toBe(404);
@@ -182,6 +184,42 @@ test('a conversation beyond the bounds of a chain is refused before any provider
   expect(stage.second.requests.length).toBe(sent);
 });
 
+test.for(MODELS)(
+  '%s: items named by their ids have a bound together, however often each is named',
+  async (model) => {
+    configure('conversations: { maxChainBytes: 100000 }');
+    const text = stage.texts[0];
+    const { id } = await create({ model, input: [{ role: 'user', content: 'x'.repeat(30_000) }] });
+    const [item] = Object(await (await text.fetch(`/v1/responses/${id}/input_items`)).json()).data;
+    const references = (count: number) =>
+      Array.from({ length: count }, () => ({ type: 'item_reference', id: item.id }));
+    await create({ model: 'chat', input: references(3) });
+    const sent = stage.second.requests.length;
+    const reply = await send({ model: 'chat', input: references(4) });
+    expect(reply.status).toBe(400);
+    expect(await reply.json()).toMatchObject({ error: { code: 'context_length_exceeded', param: 'input' } });
+    const conversation = await send({ items: references(4) }, { path: '/v1/conversations' });
+    expect(await conversation.json()).toMatchObject({ error: { code: 'context_length_exceeded' } });
+    expect(stage.second.requests.length).toBe(sent);
+  },
+);
+
+test('what is named by its id is estimated with what names it', async () => {
+  const text = stage.texts[0];
+  const { id } = await create({ model: 'chat', input: [{ role: 'user', content: 'x'.repeat(30_000) }] });
+  const [item] = Object(await (await text.fetch(`/v1/responses/${id}/input_items`)).json()).data;
+  const message = { role: 'assistant', content: 'hi' };
+  const json = {
+    id: 'c',
+    object: 'chat.completion',
+    choices: [{ index: 0, message, finish_reason: 'stop' }],
+  };
+  stage.second.script('/v1/chat/completions', { json });
+  await create({ model: 'chat', input: [{ type: 'item_reference', id: item.id }] });
+  expect(text.lines.at(-1)).toMatchObject({ usageEstimated: true });
+  expect(text.lines.at(-1)?.inputTokens).toBeGreaterThan(5000);
+});
+
 test.for(MODELS)('%s: a stored response is replayed as a stream, from any event on', async (model) => {
   const { id } = await create({ model });
   const replay = async (query: string) =>
@@ -193,6 +231,17 @@ test.for(MODELS)('%s: a stored response is replayed as a stream, from any event 
     ({ json }) => Object(json).sequence_number ?? [],
   );
   expect(numbers[0]).toBe(3);
+});
+
+test.for(
+  ['-1', 'abc', '1e3', '1.5', '', '9'.repeat(30)].flatMap((after) =>
+    (['forgetful', 'chat'] as const).map((model) => [model, after] as const),
+  ),
+)('%s: a replay after event "%s" is refused', async ([model, after]) => {
+  const { id } = await create({ model });
+  const reply = await stage.texts[0].fetch(`/v1/responses/${id}?stream=true&starting_after=${after}`);
+  expect(reply.status).toBe(400);
+  expect(await reply.json()).toMatchObject({ error: { code: 'invalid_type', param: 'starting_after' } });
 });
 
 test('what a server that stores nothing says of storing is not what its caller is told', async () => {

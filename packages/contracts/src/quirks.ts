@@ -36,7 +36,10 @@ export const Quirks = z.strictObject({
   /** Messages: whether the channel keeps message threads itself. Others get the whole conversation instead of a thread's turn. */
   messageThreads: z.boolean().default(false),
 
-  /** Responses: whether `background: true` is done by the server itself. Elsewhere the gateway's text worker does it. */
+  /**
+   * Responses: whether `background: true` is done by the server itself. Elsewhere, and where it stores no responses, the
+   * gateway's text worker does it.
+   */
   backgroundResponses: z.boolean().default(false),
 
   /**

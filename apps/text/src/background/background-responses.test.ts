@@ -80,15 +80,20 @@ test('one that was created without a stream has no log', async () => {
   expect(await responses.hasEvents('resp_1')).toBe(false);
 });
 
-test('nothing of it stays for ever, and nothing at all after its deletion', async () => {
+const ENDS = [
+  ['the conversation store has', 'kept', 60],
+  ['only this state has', { id: 'resp_1' }, 30],
+] as const;
+
+test.for(ENDS)('of one that %s nothing stays for ever, or after its deletion', async ([, response, ttl]) => {
   await create();
   await responses.append('resp_1', [event('a')]);
   const lifetimes = async () =>
     Promise.all(['gateway:{background}:response:resp_1', eventsKey('resp_1')].map((key) => redis.ttl(key)));
   for (const seconds of await lifetimes()) expect(seconds).toBeGreaterThan(86_400);
-  await responses.end('resp_1', ending('completed'));
+  await responses.end('resp_1', { ...ending('completed'), response });
   const [state = 0, events = 0] = await lifetimes();
-  expect([state > 30 && state <= 60, events > 0 && events <= 30]).toEqual([true, true]);
+  expect([state > ttl - 30 && state <= ttl, events > 0 && events <= 30]).toEqual([true, true]);
   await responses.remove('resp_1');
   expect(await redis.keys('*')).toEqual([]);
   expect(await responses.eventsAfter('resp_1', 0)).toMatchObject({ rest: 'gone' });

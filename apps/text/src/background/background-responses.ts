@@ -109,9 +109,9 @@ const END = script('./end-response.lua');
 
 interface BackgroundResponsesOptions {
   readonly redis: Redis;
-  /** How long it can be read after its end, in seconds. */
+  /** How long it can be read after its end, in seconds, where the conversation store has it. */
   readonly ttlSeconds: number;
-  /** How long its events can. */
+  /** How long its events can, and a response that is not stored. */
   readonly eventsTtlSeconds: number;
   /** How many bytes of events are kept of each. */
   readonly maxLogBytes?: number;
@@ -159,7 +159,8 @@ export function createBackgroundResponses(options: BackgroundResponsesOptions): 
       const args = events.flatMap(({ type, rest }) => [type, JSON.stringify(rest)]);
       const whole = response === null ? '' : response === 'kept' ? response : JSON.stringify(response);
       const ending = JSON.stringify({ usage, headers });
-      const kept = [ttlSeconds, eventsTtlSeconds];
+      // What the conversation store does not count and bound is not there for long.
+      const kept = [response === 'kept' ? ttlSeconds : eventsTtlSeconds, eventsTtlSeconds];
       return (await redis.gatewayEndResponse(2, ...keys, status, whole, ending, ...kept, ...args)) === 1;
     },
     eventsAfter: async (id, number) => {

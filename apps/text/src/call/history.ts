@@ -32,6 +32,8 @@ export interface History {
   readonly conversation: ConversationHead | null;
   /** Items that it names, by their ids. */
   readonly items: ReadonlyMap<string, StoredItem>;
+  /** The bytes of what it goes on from and of the items that stand only by their ids in it, each as often as it is named. */
+  readonly bytes: number;
   /** Where what it names was made, in the order of `ids`. */
   readonly origins: readonly FoundOrigin[];
   /** The channel whose provider has all that must be known; null where none has all of it. */
@@ -54,6 +56,7 @@ const NOTHING_NAMED = {
   previous: null,
   conversation: null,
   items: NO_ITEMS,
+  bytes: 0,
   origins: [],
   holder: null,
   isWhole: true,
@@ -81,7 +84,7 @@ export async function findHistory(call: OpenCall): Promise<History> {
   const [found, conversation, items, origins] = await Promise.all([
     previousId === undefined ? null : findResponse(services, owners, previousId, rules),
     conversationId === undefined ? null : findConversation(call, conversationId),
-    findItems(services, owners, itemIds),
+    findItems(services, owners, { ids: itemIds, maxBytes: rules.maxChainBytes }),
     services.origins.find(ids, identity.keyId),
   ]);
   if (found !== null) checkPrevious(found.previous, rules);
@@ -99,6 +102,7 @@ export async function findHistory(call: OpenCall): Promise<History> {
     previous: found?.previous ?? null,
     conversation,
     items,
+    bytes: (found?.previous.bytes ?? conversation?.bytes ?? 0) + bytesOf(required, items),
     origins,
     holder: channels.every((channel) => channel === holder) ? holder : null,
     isWhole: ids.every(
@@ -117,6 +121,11 @@ export async function findHistory(call: OpenCall): Promise<History> {
     },
   };
 }
+
+const bytesOf = (
+  named: readonly { readonly id: NamedId }[],
+  items: ReadonlyMap<string, StoredItem>,
+): number => named.reduce((sum, { id: { id } }) => sum + Buffer.byteLength(items.get(id)?.json ?? ''), 0);
 
 const isPrevious = ({ path }: NamedId): boolean => path[0] === 'previous_response_id';
 
@@ -153,20 +162,35 @@ export async function findResponse(
   return null;
 }
 
+interface NamedItems {
+  /** As often as each is named: a request is made of all of that. */
+  readonly ids: readonly string[];
+  readonly maxBytes: number;
+}
+
 async function findItems(
   { conversations }: TextServices,
   owners: readonly string[],
-  ids: readonly string[],
+  { ids, maxBytes }: NamedItems,
 ): Promise<ReadonlyMap<string, StoredItem>> {
   if (ids.length === 0) return NO_ITEMS;
-  const lists = await Promise.all(owners.map((owner) => conversations.items(owner, ids)));
-  return new Map(
-    ids.flatMap((id, index) => {
-      const item = lists.map((list) => list[index] ?? null).find((one) => one !== null);
-      return item === undefined ? [] : [[id, item] as const];
-    }),
-  );
+  const items = new Map<string, StoredItem>();
+  for (const owner of owners) {
+    const list = await conversations.items(owner, ids, maxBytes);
+    if (list === null) throw itemsTooLarge(maxBytes);
+    for (const [index, item] of list.entries()) {
+      const id = ids[index] ?? '';
+      if (item !== null && !items.has(id)) items.set(id, item);
+    }
+  }
+  return items;
 }
+
+const itemsTooLarge = (maxBytes: number): GatewayError =>
+  new GatewayError('context_length_exceeded', {
+    path: ['input'],
+    message: `The items that the request names by their ids have more than ${maxBytes} bytes in all. Name fewer of them.`,
+  });
 
 /** What has not ended well, or not yet, only its provider can go on from. */
 const canBeSent = ({ data }: StoredRecord): boolean => !NOT_CONTINUED.has(data.status);

@@ -115,9 +115,8 @@ export function resultOf(
 const inputOf = (call: TextCall): Usage =>
   estimatedUsage(null, { inputLength: inputLengthOf(call), outputLength: 0 });
 
-/** The bytes of a request with those of the conversation that it continues. */
-export const inputLengthOf = ({ request, history }: TextCall): number =>
-  request.inputLength + (history.previous?.bytes ?? history.conversation?.bytes ?? 0);
+/** The bytes of a request with those of what it names. */
+export const inputLengthOf = ({ request, history }: TextCall): number => request.inputLength + history.bytes;
 
 function outcomeOf({ context, response }: TextCall, thrown: unknown): UsageOutcome {
   if (context.signal.reason instanceof CallerLeft) return 'left';

@@ -48,7 +48,11 @@ export interface KeptConversations {
   /** Null for an unknown one, and for another owner's. */
   find(id: string): Promise<KeptConversation | null>;
   items(id: string): Promise<readonly StoredItem[] | null>;
-  /** Items that the owner has anywhere, by their ids, in the order of the ids; null for those that there are not. */
+  /**
+   * Items that the owner has anywhere, by their ids, in the order of the ids; null for those that there are not.
+   *
+   * @throws {GatewayError} `context_length_exceeded` where they are more than one conversation may have
+   */
   named(ids: readonly string[]): Promise<readonly (StoredItem | null)[]>;
   /** Null as for `find`. */
   head(id: string): Promise<ConversationHead | null>;
@@ -148,7 +152,12 @@ export const keptConversations = (
     },
     items: async (id) => (await read(id, true))?.items ?? null,
     named: async (ids) => {
-      const lists = await Promise.all(owners.map((owner) => store.items(owner, ids)));
+      const lists: (readonly (StoredItem | null)[])[] = [];
+      for (const owner of owners) {
+        const list = await store.items(owner, ids, maxConversationBytes);
+        if (list === null) throw conversationTooLong(`more bytes; at most ${maxConversationBytes} bytes`);
+        lists.push(list);
+      }
       return ids.map(
         (_, index) => lists.map((list) => list[index] ?? null).find((item) => item !== null) ?? null,
       );

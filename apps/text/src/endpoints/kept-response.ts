@@ -110,6 +110,19 @@ export const keepEnding =
     await completeKept(services, kept, shown).catch(() => undefined);
   };
 
+const MAX_DIGITS = 9;
+
+/** The number of the last event that a caller has: -1 for none. @throws {GatewayError} for what is no number of an event */
+export function startingAfter(query: URLSearchParams): number {
+  const value = query.get('starting_after');
+  if (value === null) return -1;
+  if (/^\d+$/.test(value) && value.length <= MAX_DIGITS) return Number(value);
+  throw new GatewayError('invalid_type', {
+    path: ['starting_after'],
+    message: "'starting_after' must be the sequence number of an event: a whole number from 0.",
+  });
+}
+
 /** Writes a response as the stream that it was, or may have been, from an event on. */
 export function streamKept(
   response: ServerResponse,

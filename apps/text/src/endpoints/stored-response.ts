@@ -27,6 +27,7 @@ import {
   listInput,
   readKept,
   removeKept,
+  startingAfter,
   streamKept,
 } from './kept-response.ts';
 
@@ -110,7 +111,7 @@ async function answerKept(request: StoredRequest, kept: KeptResponse): Promise<v
   } else {
     const shown = await readKept(services, kept);
     if (query.get('stream') !== 'true') writeJson(response, context, shown);
-    else streamKept(response, context, shown, Number(query.get('starting_after') ?? -1));
+    else streamKept(response, context, shown, startingAfter(query));
   }
 }
 

@@ -7,7 +7,7 @@ import { type BackgroundResponses, unavailable } from '../../background/backgrou
 import type { EventFeed } from '../../background/event-feed.ts';
 import { followResponse } from '../../background/follow-response.ts';
 import { conversationOf } from '../../call/history.ts';
-import { UNKEPT_HEADER } from '../../call/keep-response.ts';
+import { storesResponses, UNKEPT_HEADER } from '../../call/keep-response.ts';
 import { lockConversation } from '../../call/lock-conversation.ts';
 import { reserveForJob } from '../../call/metered-call.ts';
 import type { TextCall } from '../../call/text-call.ts';
@@ -28,8 +28,8 @@ export interface Acceptance {
 }
 
 /** Whether a candidate's provider generates and keeps background responses itself. */
-export const doesBackground = ({ protocol, route }: Candidate): boolean =>
-  protocol === 'responses' && route.quirks.backgroundResponses;
+export const doesBackground = (candidate: Candidate): boolean =>
+  storesResponses(candidate) && candidate.route.quirks.backgroundResponses;
 
 /** The best candidate decides. A conversation that is kept here is held until the response has ended: by a worker. */
 export const isDoneByProvider = ({ history }: TextCall, [best]: readonly Candidate[]): boolean =>

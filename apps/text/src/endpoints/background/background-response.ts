@@ -7,7 +7,7 @@ import { ownersOf } from '../../call/conversation-space.ts';
 import { queryOf } from '../../call/request-head.ts';
 import type { TextServices } from '../../call/text-call.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
-import { findOwned, readKept, removeKept } from '../kept-response.ts';
+import { findOwned, readKept, removeKept, startingAfter } from '../kept-response.ts';
 import type { Acceptance } from './accept-response.ts';
 import { cancelBackground } from './end-background.ts';
 import { eventStreamHead, jsonHead } from './reply-head.ts';
@@ -46,7 +46,7 @@ export const createReadHandler = createHandler(async (call, options) => {
   const { id, found, message, response } = call;
   const query = new URLSearchParams(queryOf(message));
   if (query.get('stream') !== 'true') return show(call, found, options);
-  const after = startingAfter(query.get('starting_after'));
+  const after = startingAfter(query);
   const { responses, feed, services } = options;
   if (!found.keepsEvents || !(await responses.hasEvents(id).catch(rethrow))) throw withoutEvents(id, found);
   const context = contextOf(message);
@@ -78,18 +78,6 @@ const rethrow = (cause: unknown): never => {
 };
 
 const find = ({ responses }: ShowOptions, id: string) => responses.find(id).catch(rethrow);
-
-const MAX_DIGITS = 9;
-
-/** @throws {GatewayError} for what is no number of an event */
-function startingAfter(value: string | null): number {
-  if (value === null) return -1;
-  if (/^\d+$/.test(value) && value.length <= MAX_DIGITS) return Number(value);
-  throw new GatewayError('invalid_type', {
-    path: ['starting_after'],
-    message: "'starting_after' must be the sequence number of an event: a whole number from 0.",
-  });
-}
 
 const withoutEvents = (id: string, { keepsEvents }: BackgroundResponse): GatewayError =>
   new GatewayError('invalid_value', {

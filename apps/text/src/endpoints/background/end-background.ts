@@ -116,10 +116,10 @@ export async function failBackground(
   const error = encodeOpenAiError(thrown instanceof GatewayError ? thrown : internal());
   const { code, message, param } = error;
   const response = { ...known.response, status: 'failed', error: { code, message } };
-  await keepEnd(services, known, { ...response, id });
+  const isKept = await keepEnd(services, known, { ...response, id });
   await responses.end(id, {
     status: 'failed',
-    response,
+    response: isKept ? 'kept' : response,
     headers: {},
     events: [
       { type: 'error', rest: { code, message, param, error } },

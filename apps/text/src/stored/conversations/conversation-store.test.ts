@@ -175,8 +175,9 @@ test('what is removed is gone from everywhere, and what continued it says what i
   expect(await store.remove(key('r2'))).toBe(false);
   const found = await store.read(key('r3'), { retentionMs: null, items: 'window' });
   expect(found).toMatchObject({ record: { missing: 'r2' }, items: [] });
+  expect(await contents('r3', 'input')).toHaveLength(1);
   expect(await contents('r1', 'window')).toHaveLength(2);
-  expect(await store.items('key_one', ['msg_of_r2'])).toEqual([null]);
+  expect(await store.items('key_one', ['msg_of_r2'], 1e6)).toEqual([null]);
   const values = await redis.hvals('gateway:store:{key_one}:nodes');
   expect(values.some((value) => value.includes('secret of r2'))).toBe(false);
   await store.remove(key('r1'));
@@ -189,7 +190,7 @@ test('what is removed is gone from everywhere, and what continued it says what i
 test('another owner’s records and items do not exist', async () => {
   await store.put(record('r1'));
   expect(await store.read(key('r1', 'key_two'), { retentionMs: null })).toBeNull();
-  expect(await store.items('key_two', ['msg_of_r1'])).toEqual([null]);
+  expect(await store.items('key_two', ['msg_of_r1'], 1e6)).toEqual([null]);
   expect(await store.remove(key('r1', 'key_two'))).toBe(false);
   expect(await store.put(record('r2', { owner: 'key_two', previous: 'r1' }))).toBe('previous-not-found');
   expect(await store.read(key('r2', 'key_two'), { retentionMs: null })).toBeNull();
@@ -200,7 +201,7 @@ test('an item is found by its own id, and one without by the id that the store g
   const found = await store.read(key('r1'), { retentionMs: null, items: 'input' });
   const ids = found?.items.map(({ id }) => id) ?? [];
   expect(ids).toEqual([expect.stringMatching(/^msg_[0-9a-f]{32}$/), 'msg_large']);
-  expect(await other.items('key_one', [...ids, 'msg_of_r1', 'msg_unknown'])).toEqual([
+  expect(await other.items('key_one', [...ids, 'msg_of_r1', 'msg_unknown'], 1e6)).toEqual([
     ...(found?.items ?? []),
     { id: 'msg_of_r1', json: said('answer of r1', 'msg_of_r1').json, maker: null },
     null,

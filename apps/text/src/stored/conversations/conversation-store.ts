@@ -84,7 +84,7 @@ export interface ReadOptions {
 
 export interface RecordWithItems {
   readonly record: StoredRecord;
-  /** In their order; none where one that it goes back to is gone. */
+  /** In their order; of a window none where a record that it goes back to is gone. */
   readonly items: readonly StoredItem[];
 }
 
@@ -101,8 +101,15 @@ export interface ConversationStore {
   put(record: NewRecord): Promise<PutResult>;
   /** Null for one that is not there, or no longer. @throws {GatewayError} `service_unavailable` */
   read(key: RecordKey, options: ReadOptions): Promise<RecordWithItems | null>;
-  /** Single items by their ids, in the order of the ids. @throws {GatewayError} `service_unavailable` */
-  items(owner: string, ids: readonly string[]): Promise<readonly (StoredItem | null)[]>;
+  /**
+   * Single items by their ids, in the order of the ids, each as often as it is named. Null where all of that has more bytes
+   * than `maxBytes`; then none is read. @throws {GatewayError} `service_unavailable`
+   */
+  items(
+    owner: string,
+    ids: readonly string[],
+    maxBytes: number,
+  ): Promise<readonly (StoredItem | null)[] | null>;
   /** Whether it was there. What it alone held is gone, from everywhere. @throws {GatewayError} `service_unavailable` */
   remove(key: RecordKey): Promise<boolean>;
   /** Null where somebody else has it. @throws {GatewayError} `service_unavailable` */

@@ -156,26 +156,33 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
         const reply = await redis.gatewayReadRecord(keys.length, ...keys, ...args).catch(unavailable);
         if (reply === null) return null;
         const texts = reply.map(String);
-        const [missing, , , , , , , , , atRecord = '', atNode = '', ...values] = texts;
+        const [missing = '', , , , , , , , , atRecord = '', atNode = '', ...values] = texts;
         for (let index = 0; index < values.length; index += 5) found.push(values.slice(index, index + 5));
         at = [atRecord, atNode];
-        if (atRecord !== '' && missing === '') continue;
+        if (atRecord !== '') continue;
         const record = await recordOf(texts, parts.text);
-        const whole = record.missing === null ? found.reverse() : [];
+        const isBroken = choice === 'window' ? missing !== '' : missing === keyOf(key);
+        const whole = isBroken ? [] : found.reverse();
         return { record, items: await inGroups(whole, itemOf) };
       }
     },
 
-    items: async (owner, ids) => {
+    items: async (owner, ids, maxBytes) => {
       if (ids.length === 0) return [];
       const keys = storeNames(owner);
-      const named = ids.flatMap((id) => [id, nodeNamedBy(id)]);
+      const unique = [...new Set(ids)];
+      const named = unique.flatMap((id) => [id, nodeNamedBy(id)]);
       const values = await redis.gatewayReadItems(keys.length, ...keys, owner, ...named).catch(unavailable);
-      return inGroups([...ids.entries()], async ([index, id]) => {
-        const [own, maker, json, file] = values.slice(index * 4, index * 4 + 4);
-        if (own === null || own === undefined) return null;
-        return itemOf([nodeNamedBy(id), own, maker ?? '', json ?? '', file ?? '']);
+      const found = new Map(unique.map((id, at) => [id, values.slice(at * 5, at * 5 + 5)]));
+      const bytes = ids.reduce((sum, id) => sum + Number(found.get(id)?.[4] ?? 0), 0);
+      if (bytes > maxBytes) return null;
+      const items = await inGroups([...found], async ([id, [own = null, ...rest]]) => {
+        if (own === null) return null;
+        const [maker, json, file] = rest.map((value) => String(value ?? ''));
+        return itemOf([nodeNamedBy(id), String(own), maker ?? '', json ?? '', file ?? '']);
       });
+      const byId = new Map(unique.map((id, at) => [id, items[at] ?? null]));
+      return ids.map((id) => byId.get(id) ?? null);
     },
 
     remove: async (key) => {

@@ -4,8 +4,8 @@
 -- ARGV[1]  the owner
 -- ARGV[2…] two each: an item's id, and the node that the id names where no item has it; empty: none
 --
--- Returns four values each: the id that the item has of its own, its maker, its text, and the name of its file where the text is there;
--- four times false for one that is not there.
+-- Returns five values each: the id that the item has of its own, its maker, its text, the name of its file where the text is
+-- there, and its bytes; five times false for one that is not there.
 local reply = {}
 for at = 2, #ARGV, 2 do
   local node = redis.call('HGET', KEYS[4], ARGV[at]) or ARGV[at + 1]
@@ -15,5 +15,6 @@ for at = 2, #ARGV, 2 do
   reply[#reply + 1] = found and found.maker
   reply[#reply + 1] = found and found.json
   reply[#reply + 1] = found and (part and part.name or '')
+  reply[#reply + 1] = found and (part and part.size or #found.json)
 end
 return reply

@@ -6,9 +6,9 @@
 -- ARGV[4]  which of its items: `none`, `output`, `input` (its own), `window` (all that led to it, and its output)
 -- ARGV[5]  how many items at most, ARGV[6], ARGV[7]  where to go on: a record and a node; empty: at the end
 --
--- Returns false for an unknown one. Else the key of the record that it goes back to and that is gone (then no items), its
--- members, where to go on (two empty strings: nothing is left), and the items, last first, five values each: node, id,
--- maker, text, and the name of its file where the text is there.
+-- Returns false for an unknown one. Else the key of the record that it goes back to and that is gone (then no window; its own,
+-- where it was removed meanwhile), its members, where to go on (two empty strings: nothing is left), and the items, last
+-- first, five values each: node, id, maker, text, and the name of its file where the text is there.
 local record = find_record(ARGV[2])
 if not record then return false end
 local missing = missing_ancestor(record)
@@ -24,7 +24,8 @@ for index, digest in ipairs(record.parts) do
   files[index] = part and part.name or ''
 end
 reply[9], reply[10], reply[11] = table.concat(files, ' '), '', ''
-if missing or ARGV[4] == 'none' then return reply end
+local follows = ARGV[4] == 'window'
+if ARGV[4] == 'none' or (missing and follows) then return reply end
 
 local at_key, at_record = ARGV[2], record
 if ARGV[6] ~= '' then
@@ -37,7 +38,6 @@ if ARGV[6] ~= '' then
 end
 local node = ARGV[6] ~= '' and ARGV[7] or (ARGV[4] == 'input' and record.inputHead or record.head)
 local stop = ARGV[4] == 'output' and record.inputHead or ARGV[4] == 'input' and record.after or ''
-local follows = ARGV[4] == 'window'
 local left = tonumber(ARGV[5])
 while true do
   while node ~= stop and left > 0 do

@@ -7,7 +7,7 @@ declare module 'ioredis' {
   interface RedisCommander<Context> {
     gatewayPutRecord(keyCount: number, ...args: Argument[]): Result<string[], Context>;
     gatewayReadRecord(keyCount: number, ...args: Argument[]): Result<(string | number)[] | null, Context>;
-    gatewayReadItems(keyCount: number, ...args: Argument[]): Result<(string | null)[], Context>;
+    gatewayReadItems(keyCount: number, ...args: Argument[]): Result<(string | number | null)[], Context>;
     gatewayRemoveRecord(keyCount: number, ...args: Argument[]): Result<[number, ...string[]], Context>;
     gatewaySweepRecords(keyCount: number, ...args: Argument[]): Result<[number, ...string[]], Context>;
     gatewayAnnounceFiles(keyCount: number, ...args: Argument[]): Result<number, Context>;
