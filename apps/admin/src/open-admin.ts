@@ -1,3 +1,4 @@
+import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createTeamStore } from '@gateway/metering/keys/team-store';
@@ -16,6 +17,7 @@ import { channelRoutes } from './routes/channel-routes.ts';
 import { keyRoutes } from './routes/key-routes.ts';
 import { teamRoutes } from './routes/team-routes.ts';
 import { usageRoutes } from './routes/usage-routes.ts';
+import { webhookRoutes } from './routes/webhook-routes.ts';
 import { createWarnings } from './warnings.ts';
 
 /** Its bodies are small, and no edge stands before it. */
@@ -43,12 +45,14 @@ export async function openAdmin({
   const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env });
   const warnings = createWarnings({ teams, readConfiguration });
   const readBalance = createBalanceReader({ redis, now, timeZone: config.GATEWAY_TIME_ZONE });
+  const webhooks = createWebhookLog(redis, (error) => logger.warn({ err: error }, 'webhooks'));
   const routes = withOpenapi([
     ...keyRoutes({ keys, warnings, readBalance, now }),
     ...teamRoutes({ teams, keys, readBalance }),
     ...usageRoutes({ redis, now, onBroken }),
     ...auditRoutes({ redis, onBroken }),
     ...channelRoutes({ readConfiguration }),
+    ...webhookRoutes({ webhooks }),
   ]);
   const app = createAdminApp({
     routes,

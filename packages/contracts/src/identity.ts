@@ -73,6 +73,8 @@ export const Identity = z.object({
   endpoints: z.array(EndpointScope).nullable(),
   /** The key's own account and its team's, as far as they have any limit or a budget. */
   accounts: z.array(Account),
+  /** There is a secret by which its webhooks are signed. */
+  signsWebhooks: z.boolean().optional(),
 });
 export type Identity = z.infer<typeof Identity>;
 

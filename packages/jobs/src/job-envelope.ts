@@ -21,6 +21,8 @@ export const JobEnvelope = z.strictObject({
   isDetached: z.boolean().optional(),
   /** Where the claim of its idempotency key stands. It runs only as long as no other job has taken that over. */
   claim: z.string().optional(),
+  /** Where its end is to be reported, as its request says. */
+  webhook: z.string().optional(),
 });
 export type JobEnvelope = z.infer<typeof JobEnvelope>;
 
@@ -40,7 +42,7 @@ const InlineInput = z.object({ model: z.string() });
 export interface QueuedJob
   extends Pick<
     JobEnvelope,
-    'keyId' | 'requestId' | 'model' | 'uploads' | 'metering' | 'isDetached' | 'claim'
+    'keyId' | 'requestId' | 'model' | 'uploads' | 'metering' | 'isDetached' | 'claim' | 'webhook'
   > {
   /** In a file, or in the envelope itself: then the waiting service expects the output in the job as well. */
   readonly input: { readonly inputId: string } | { readonly inline: unknown };

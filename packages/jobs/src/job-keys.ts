@@ -28,6 +28,10 @@ export const jobListKey = (area: JobArea, keyId: string): string => `${QUEUE_PRE
 export const claimKey = (keyId: string, idempotencyKey: string): string =>
   `${QUEUE_PREFIX}:claim:${keyId}:${createHash('sha256').update(idempotencyKey).digest('base64url')}`;
 
+/** The ids of webhooks by when they were made: of one key, or of all. */
+export const webhookListKey = (keyId: string | null): string =>
+  keyId === null ? `${QUEUE_PREFIX}:webhooks` : `${QUEUE_PREFIX}:webhooks:${keyId}`;
+
 /** The texts that a job has emitted and its reader has not taken yet. */
 export const textsKey = (jobId: string): string => `${QUEUE_PREFIX}:texts:${jobId}`;
 

@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type JobArea, type JobKind, jobAreaOf } from '@gateway/contracts/jobs';
 import { Queue } from 'bullmq';
+import type { AnnounceEnd } from './announce-end.ts';
 import type { AssetStore } from './asset-store.ts';
 import { cancelJob, unstarted } from './cancel-job.ts';
 import { JOBS, type JobInput, type JobOutput } from './catalog.ts';
@@ -33,6 +34,8 @@ export interface JobQueueOptions<Kind extends JobKind> {
   readonly assets: Pick<AssetStore, 'put' | 'open' | 'delete'>;
   /** Accounts for metered jobs that never start. */
   readonly settle?: SettleJob;
+  /** Sees to the webhooks of detached jobs that never start. */
+  readonly announce?: AnnounceEnd;
   readonly now: () => number;
   /** Told of lost connections and the like; they are dealt with here. */
   readonly onError: (error: unknown) => void;
@@ -47,6 +50,8 @@ export interface JobOwner {
   readonly isDetached?: boolean;
   /** The claim of its idempotency key, as `claims` gave it. */
   readonly claim?: string;
+  /** Where its end is to be reported. */
+  readonly webhook?: string;
 }
 
 interface ListOptions {
@@ -120,7 +125,7 @@ const REMEMBERED_SECONDS = 3600;
 export async function createJobQueue<Kinds extends JobKind>(
   options: JobQueueOptions<Kinds>,
 ): Promise<JobQueue<Kinds>> {
-  const { redisUrl, kinds, maxWaiting, uploads, assets, settle, now } = options;
+  const { redisUrl, kinds, maxWaiting, uploads, assets, settle, announce, now } = options;
   const files: JobFiles = { uploads, assets };
   const onError = oncePerOutage(options.onError);
   const prompt = await connectPromptly(redisUrl, onError);
@@ -162,7 +167,7 @@ export async function createJobQueue<Kinds extends JobKind>(
     claims,
     ensureRoom,
     enqueue: async <Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner) => {
-      const { keyId, requestId, metering, isDetached = false, claim } = owner;
+      const { keyId, requestId, metering, isDetached = false, claim, webhook } = owner;
       const neverStarted = (error: unknown) =>
         metering && settle?.(metering.subject, unstarted(metering, toJobError(error)));
       await ensureRoom(kind).catch((error: unknown) => {
@@ -185,11 +190,13 @@ export async function createJobQueue<Kinds extends JobKind>(
         ...(metering && { metering }),
         ...(isDetached && { isDetached }),
         ...(claim && { claim }),
+        ...(webhook && { webhook }),
       };
       const id = metering?.subject.id ?? newJobId();
       const waiter = listener.wait(id, { keepsTexts: isDetached });
       const kept = { age: REMEMBERED_SECONDS, count: MAX_REMEMBERED };
-      const cancel = () => cancelJob({ id, queue: patientQueue, redis: patient, files, settle });
+      const cancel = () =>
+        cancelJob({ id, queue: patientQueue, redis: patient, files, settle, announce, onError });
       try {
         const createdAtMs = now();
         const listed = listJob(prompt, { kind, keyId, jobId: id, createdAtMs });
@@ -219,7 +226,8 @@ export async function createJobQueue<Kinds extends JobKind>(
       const { listener, patientQueue } = lineOf(kind);
       const waiter = listener.wait(jobId, { keepsTexts: true });
       waiter.stored();
-      const cancel = () => cancelJob({ id: jobId, queue: patientQueue, redis: patient, files, settle });
+      const cancel = () =>
+        cancelJob({ id: jobId, queue: patientQueue, redis: patient, files, settle, announce, onError });
       try {
         await unlessAway(listener.lookUp(jobId));
       } catch (error) {
@@ -251,7 +259,9 @@ export async function createJobQueue<Kinds extends JobKind>(
     cancel: async (record) => {
       const { id, kind } = record;
       const { queue } = lineOf(kind);
-      const isQueued = await unlessAway(cancelJob({ id, queue, redis: prompt, files, settle }));
+      const isQueued = await unlessAway(
+        cancelJob({ id, queue, redis: prompt, files, settle, announce, onError }),
+      );
       if (!isQueued) await unlessAway(cancelDirectJob(prompt, record, now()));
     },
     beginDirect: (kind, job) => {

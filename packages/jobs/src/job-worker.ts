@@ -3,6 +3,7 @@ import { JobKind } from '@gateway/contracts/jobs';
 import { soundUsage } from '@gateway/contracts/sound-usage';
 import type { UsageResult } from '@gateway/contracts/usage-record';
 import { DelayedError, type Job, Worker } from 'bullmq';
+import { type AnnounceEnd, announceEnd } from './announce-end.ts';
 import type { AssetStore } from './asset-store.ts';
 import { JOBS } from './catalog.ts';
 import { closeInTime, GOODBYE_MS } from './close-in-time.ts';
@@ -35,6 +36,8 @@ export interface JobWorkerOptions {
   readonly assets: Pick<AssetStore, 'put' | 'open'>;
   /** Accounts for the jobs that are metered. */
   readonly settle?: SettleJob;
+  /** Sees to the webhooks of detached jobs that have ended. */
+  readonly announce?: AnnounceEnd;
   /** For the log line and the metrics. */
   readonly onFinished: (job: FinishedJob) => void;
   /** Told of lost connections and the like; they are dealt with here. */
@@ -69,7 +72,17 @@ const TAKEOVER = { lockMs: 30_000, checkMs: 15_000 };
  * @throws {Error} when Redis does not answer at the start
  */
 export async function createJobWorker(options: JobWorkerOptions): Promise<JobWorker> {
-  const { redisUrl, acts, concurrency, uploads, assets, onFinished, settle, takeover = TAKEOVER } = options;
+  const {
+    redisUrl,
+    acts,
+    concurrency,
+    uploads,
+    assets,
+    onFinished,
+    settle,
+    announce,
+    takeover = TAKEOVER,
+  } = options;
   const files: JobFiles = { uploads, assets };
   const onError = oncePerOutage(options.onError);
   const spec = specOfQueue(acts);
@@ -91,10 +104,12 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     await settle?.(metering.subject, usage);
   };
 
+  const tell = (job: Job) => announceEnd({ announce, onError }, JobKind.parse(job.name), job);
+
   const run = (job: Job, jobId: string, token: string): RunningJob => {
     const stopper = new AbortController();
     const settle = (state: JobRun, error: GatewayError | undefined) => account(job, state, error);
-    const shared = { job, jobId, token, redis, files, stopper, settle };
+    const shared = { job, jobId, token, redis, files, stopper, settle, announce: () => tell(job) };
     const processAs = <Kind extends JobKind>(kind: Kind) => {
       const act = acts[kind];
       if (act === undefined) throw new Error(`this worker does not know how to do ${kind}`);
@@ -153,8 +168,9 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   };
   /** BullMQ itself ends a job that was taken over too often: nobody has kept its end. */
   const keepUnkept = async (job: Job, error: GatewayError) => {
-    if ((await redis.exists(endedKey(job.id ?? ''))) === 0)
-      await keepEnd(redis, job, { error, reason: encodeFailure(error) });
+    if ((await redis.exists(endedKey(job.id ?? ''))) === 1) return;
+    await keepEnd(redis, job, { error, reason: encodeFailure(error) });
+    await tell(job);
   };
   worker.on('completed', (job) => end(job, undefined));
   worker.on('failed', (job, error) => {

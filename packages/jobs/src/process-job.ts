@@ -29,6 +29,8 @@ export interface ProcessOptions<Kind extends JobKind> {
   readonly stopper: AbortController;
   /** Accounts for the job before its end is told, so that no end goes without. */
   readonly settle: (run: JobRun, error: GatewayError | undefined) => Promise<void>;
+  /** Sees to the job's webhook, when its end has been kept and before it is told. */
+  readonly announce: () => Promise<void>;
 }
 
 /** What an attempt has come to. */
@@ -49,7 +51,7 @@ export interface DoneJob {
  * good, another error when it is to be tried again, `WaitingError` when it has been put back into the line.
  */
 export async function processJob<Kind extends JobKind>(options: ProcessOptions<Kind>): Promise<DoneJob> {
-  const { kind, job, jobId, token, stopper, redis, files, settle } = options;
+  const { kind, job, jobId, token, stopper, redis, files, settle, announce } = options;
   const spec = JOBS[kind];
   const { isDetached = false } = parseEnvelope(kind, job.data);
   const emitter = createJobEmitter({
@@ -66,6 +68,7 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     await emitter.flush();
     await settle(run, undefined);
     await keepEnd(redis, job, { error: undefined, reason: null });
+    await announce();
     return { output, returned };
   } catch (thrown) {
     const putBack = spec.work === 'free' && !emitter.hasEmitted;
@@ -77,7 +80,10 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     const again = !emitter.hasEmitted && retryDelayMs(error, job.attemptsMade + 1, spec) !== undefined;
     if (!again) await settle(run, error);
     const reason = await storeFailure(files, jobId, error);
-    if (!again) await keepEnd(redis, job, { error, reason });
+    if (!again) {
+      await keepEnd(redis, job, { error, reason });
+      await announce();
+    }
     const failure = again ? new Error(reason) : new UnrecoverableError(reason);
     failure.cause = error;
     throw failure;

@@ -1,4 +1,5 @@
 import { MeterSettings, ProcessSettings, setting } from '@gateway/service-kit/config';
+import { parseNetworks } from '@gateway/upstream/public-address';
 import { z } from 'zod';
 
 /** What every process that calls providers reads. */
@@ -21,5 +22,16 @@ export type ModelServiceSettings = z.infer<typeof ModelServiceSettings>;
 export const JobWorkerSettings = ModelSettings.extend({
   /** Jobs that this process runs at a time. */
   WORKER_CONCURRENCY: setting.integer(8, { min: 1 }),
+  /** Signs webhooks, by secrets that are derived from it. */
+  GATEWAY_SECRET: setting.secret(),
+  /** Where webhooks may go besides public addresses. */
+  WEBHOOK_PRIVATE_NETWORKS: z
+    .string()
+    .refine(
+      (text) => parseNetworks(text) !== undefined,
+      'must be networks such as 10.1.0.0/16, separated by commas',
+    )
+    .transform(parseNetworks)
+    .optional(),
 });
 export type JobWorkerSettings = z.infer<typeof JobWorkerSettings>;

@@ -12,6 +12,8 @@ export interface Metrics {
   brokenRecord(kind: string): void;
   /** A request that is done by a job: one that it made, or one that an earlier request made. */
   jobRequest(labels: JobRequestLabels): void;
+  /** One attempt to send a webhook. */
+  webhookAttempt(outcome: 'delivered' | 'failed' | 'refused'): void;
   /** One channel that was asked, and how that went until its first output. */
   attempt(labels: { readonly channel: string; readonly outcome: string }): void;
 }
@@ -122,6 +124,12 @@ function metricsIn(registry: Registry): Metrics {
     labelNames: ['kind', 'mode', 'job'],
     registers: [registry],
   });
+  const webhookAttempts = new Counter({
+    name: 'gateway_webhook_attempts_total',
+    help: 'Attempts to send webhooks: delivered (2xx), failed (to be tried again), refused (not to be tried again)',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
   const attempts = new Counter({
     name: 'gateway_upstream_attempts_total',
     help: 'Requests sent to channels, by how they went until their first output',
@@ -134,6 +142,7 @@ function metricsIn(registry: Registry): Metrics {
     budgetNear: () => budgetNear.inc(),
     brokenRecord: (kind) => brokenRecords.inc({ kind }),
     jobRequest: ({ kind, mode, job }) => jobRequests.inc({ kind, mode, job }),
+    webhookAttempt: (outcome) => webhookAttempts.inc({ outcome }),
     attempt: ({ channel, outcome }) => attempts.inc({ channel, outcome }),
     request: ({ endpoint, status, outcome }, durationMs) => {
       requests.inc({ endpoint, status, outcome });

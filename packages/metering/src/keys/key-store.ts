@@ -21,6 +21,7 @@ import { listRecords, type PageRequest } from './record-list.ts';
 import { redisNames } from './redis-names.ts';
 import type { KeySettings } from './settings.ts';
 import { parseTeamRecord, type TeamRecord } from './team-record.ts';
+import { newWebhookSecret, webhookSecretText } from './webhook-secret.ts';
 
 /** A valid key's owner, and until when it stays valid by itself, in Unix milliseconds (Infinity for ever). */
 export interface FoundKey {
@@ -67,6 +68,12 @@ export interface KeyStore {
    * @throws {GatewayError} `conflict` for a revoked key
    */
   rotateKey(id: string, graceSeconds: number, by: Actor): Promise<KeyWithSecret | undefined>;
+  /**
+   * Gives a key another secret to sign its webhooks with, or its first. With the one before they are signed as well for `graceSeconds`.
+   *
+   * @throws {GatewayError} `conflict` for a revoked key
+   */
+  rotateWebhookSecret(id: string, graceSeconds: number, by: Actor): Promise<KeyWithSecret | undefined>;
   /** Revokes for good; a second time changes nothing. */
   revokeKey(id: string, by?: Actor): Promise<KeyRecord | undefined>;
   /** Makes sure that this secret is a key. Changes nothing if it is one already, also if that was revoked. */
@@ -191,6 +198,23 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
       const secret = makeSecret();
       const record = await change(id, (before) => rotated(before, hash(secret), graceSeconds, now()), by);
       return record === undefined ? undefined : { record, secret };
+    },
+
+    rotateWebhookSecret: async (id, graceSeconds, by) => {
+      const made = newWebhookSecret(now());
+      const until = new Date(now() + graceSeconds * 1000).toISOString();
+      const record = await change(
+        id,
+        (before) => {
+          checkNotRevoked(before);
+          const [current] = before.webhookSecrets;
+          const staying = current !== undefined && graceSeconds > 0 ? [{ ...current, until }] : [];
+          const webhookSecrets = [made, ...staying];
+          return { action: 'key.webhook_secret_rotated', record: { ...before, webhookSecrets } };
+        },
+        by,
+      );
+      return record && { record, secret: webhookSecretText(id, made, gatewaySecret) };
     },
 
     revokeKey: (id, by = GATEWAY_ITSELF) =>

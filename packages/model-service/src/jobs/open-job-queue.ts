@@ -5,15 +5,17 @@ import { openUploadStore, type UploadStore } from '@gateway/jobs/upload-store';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { ModelAccess } from '../open-model-access.ts';
 import type { ModelSettings } from '../settings.ts';
+import { openAnnouncer } from '../webhooks/open-announcer.ts';
 
 type QueueSettings = ModelSettings & { readonly QUEUE_MAX_WAITING: number };
 
 /** The queue of a service's kinds of jobs, and where their files lie; the process's life closes it. */
 export async function openJobQueue<Kind extends JobKind>(
-  { config, life, logger }: Started<QueueSettings>,
+  started: Started<QueueSettings>,
   { meter }: Pick<ModelAccess, 'meter'>,
   kinds: readonly Kind[],
 ): Promise<{ queue: JobQueue<Kind>; uploads: UploadStore; assets: AssetStore }> {
+  const { config, life, logger } = started;
   const uploads = await openUploadStore(config.GATEWAY_DATA_DIR);
   const assets = await openAssetStore(config.GATEWAY_DATA_DIR);
   const queue = life.own(
@@ -24,6 +26,7 @@ export async function openJobQueue<Kind extends JobKind>(
       uploads,
       assets,
       settle: (subject, result) => meter.resume(subject).settle(result),
+      announce: await openAnnouncer(started),
       now: Date.now,
       onError: (error) => logger.warn({ err: error }, 'the queue'),
     }),

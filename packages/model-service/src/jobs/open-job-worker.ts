@@ -9,6 +9,8 @@ import type { Started } from '@gateway/service-kit/start-service';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { openModelAccess } from '../open-model-access.ts';
 import type { JobWorkerSettings } from '../settings.ts';
+import { openAnnouncer } from '../webhooks/open-announcer.ts';
+import { openWebhookWorker } from '../webhooks/open-webhook-worker.ts';
 
 interface WorkerOptions {
   /** What is done for each kind of job. */
@@ -21,17 +23,18 @@ interface WorkerOptions {
   readonly outputFields: (output: unknown) => LogFields;
 }
 
-/** Opens a worker for each queue of a service: they work as long as the process lives, and each job ends with one log line. */
+/** Opens a worker for each queue of a service, and one for webhooks: they work as long as the process lives, and each job ends with one log line. */
 export async function openJobWorker(
   started: Started<JobWorkerSettings>,
   { acts, outputFields }: WorkerOptions,
 ): Promise<void> {
   const { config, life, logger, metrics } = started;
-  const { upstream, meter } = await openModelAccess(started);
+  const { upstream, redis, meter } = await openModelAccess(started);
   const uploads = await openUploadStore(config.GATEWAY_DATA_DIR);
   const assets = await openAssetStore(config.GATEWAY_DATA_DIR);
   const onError = (error: unknown) => logger.warn({ err: error }, 'the queue');
   life.own(startSweeping({ assets, uploads, now: Date.now, onError }), (sweeping) => sweeping.close());
+  const announce = await openAnnouncer(started);
   const open = async (own: JobActs) => {
     const worker = life.own(
       await createJobWorker({
@@ -41,6 +44,7 @@ export async function openJobWorker(
         uploads,
         assets,
         settle: (subject, result) => meter.resume(subject).settle(result),
+        announce,
         onFinished: (job) => {
           const { level, labels, fields } = jobLine(job);
           metrics.request(labels, job.durationMs);
@@ -53,6 +57,7 @@ export async function openJobWorker(
     return worker;
   };
   const workers = await Promise.all(actsByQueue(acts({ upstream, assets, uploads })).map(open));
+  await openWebhookWorker(started, { redis, uploads, assets });
   life.readiness.check('queue', async () => {
     const ready = await Promise.all(workers.map((worker) => worker.isReady()));
     return ready.every(Boolean);

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
+import { WEBHOOK_HEADER } from '@gateway/contracts/webhooks';
 import type { JobInput, JobOutput } from '@gateway/jobs/catalog';
 import type { JobHandle } from '@gateway/jobs/job-handle';
 import { newJobId } from '@gateway/jobs/job-keys';
@@ -63,8 +64,9 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
 ): Promise<SubmittedJob<JobOutput<Kind>>> {
   const { kind, input, wishes, fingerprint, request, response, endpoint, estimate } = submission;
   const { queue } = service;
-  const { isDetached, idempotencyKey } = wishes;
-  const { keyId } = identityOf(request);
+  const { isDetached, idempotencyKey, webhook } = wishes;
+  const { keyId, signsWebhooks = false } = identityOf(request);
+  if (webhook !== null && !signsWebhooks) throw noWebhookSecret();
   const jobId = newJobId();
   let claim: string | undefined;
   if (idempotencyKey !== null) {
@@ -83,7 +85,12 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
   try {
     const costly = { endpoint, model: input.model, estimate, request, response };
     const owner = await reserveJob(service, kind, costly, { jobId, isDetached });
-    const handle = await queue.enqueue(kind, input, { ...owner, isDetached, ...(claim && { claim }) });
+    const handle = await queue.enqueue(kind, input, {
+      ...owner,
+      isDetached,
+      ...(claim && { claim }),
+      ...(webhook !== null && { webhook }),
+    });
     service.metrics.jobRequest({ kind, mode: isDetached ? 'detached' : 'waiting', job: 'new' });
     return { handle, wishes, isNew: true };
   } catch (error) {
@@ -93,3 +100,9 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
     throw error;
   }
 }
+
+const noWebhookSecret = (): GatewayError =>
+  new GatewayError('invalid_value', {
+    path: [WEBHOOK_HEADER],
+    message: `Your key has no secret to sign webhooks with. Ask the person who gave you the key to make one, or leave ${WEBHOOK_HEADER} away.`,
+  });

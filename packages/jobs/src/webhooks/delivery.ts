@@ -1,0 +1,60 @@
+import { type ShownWebhook, WebhookAttempt } from '@gateway/contracts/webhooks';
+import type { Job } from 'bullmq';
+import { z } from 'zod';
+
+/** All processes share one queue of webhooks: any worker sends any of them. */
+export const WEBHOOK_QUEUE = 'webhook';
+
+/** What lies in the queue for one webhook, and is its log. */
+export const Delivery = z.strictObject({
+  jobId: z.string(),
+  keyId: z.string(),
+  requestId: z.string(),
+  /** As the job's request named it; null: that of the key at the time of each attempt. */
+  url: z.string().nullable(),
+  /** Made at the first attempt, so that all attempts send the same. */
+  body: z.string().nullable(),
+  /** Where the last attempt went, fit for people. */
+  sentTo: z.string().nullable(),
+  attempts: z.array(WebhookAttempt),
+});
+export type Delivery = z.infer<typeof Delivery>;
+
+/** Replays add attempts for ever; the log shows the latest. */
+export const MAX_SHOWN_ATTEMPTS = 20;
+
+/** One webhook for each job: whoever finds that a job has ended may queue it again. */
+export const deliveryIdOf = (jobId: string): string => jobId.replace(/^job_/, 'msg_');
+
+export const isDeliveryId = (text: string): boolean => /^msg_[0-9a-f]{32}$/.test(text);
+
+const instant = (ms: number): string => new Date(ms).toISOString();
+
+/** A delivery as the admin API shows it. */
+export async function shownDelivery(job: Job): Promise<ShownWebhook> {
+  const { jobId, keyId, requestId, sentTo, attempts } = Delivery.parse(job.data);
+  const state = await job.getState();
+  const status = state === 'completed' ? 'delivered' : state === 'failed' ? 'failed' : 'pending';
+  return {
+    id: job.id ?? '',
+    jobId,
+    keyId,
+    requestId,
+    url: sentTo,
+    status,
+    createdAt: instant(job.timestamp),
+    nextAttemptAt: state === 'delayed' ? instant(lastEndMs(attempts, job.timestamp) + job.delay) : null,
+    attempts,
+  };
+}
+
+function lastEndMs(attempts: readonly WebhookAttempt[], madeAtMs: number): number {
+  const last = attempts.at(-1);
+  return last === undefined ? madeAtMs : Date.parse(last.at) + last.durationMs;
+}
+
+/** A URL without what may be a secret in it. */
+export function shownUrl(url: string): string {
+  const { origin, pathname, search } = new URL(url);
+  return `${origin}${pathname}${search === '' ? '' : '?…'}`;
+}
