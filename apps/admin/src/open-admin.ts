@@ -40,7 +40,13 @@ export async function openAdmin({
     logger.warn(broken, 'a stored record cannot be read and is left out');
     metrics.brokenRecord(broken.kind);
   });
-  const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });
+  const keys = createKeyStore({
+    redis,
+    gatewaySecret: config.GATEWAY_SECRET,
+    webhookSecret: config.WEBHOOK_SECRET,
+    now,
+    onBroken,
+  });
   const teams = createTeamStore({ redis, now, onBroken });
   const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env });
   const warnings = createWarnings({ teams, readConfiguration });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Endpoint, mayWaitForJob } from './endpoints.ts';
 import { JobListQuery, PublicJob, PublicJobList } from './jobs.ts';
+import { WEBHOOK_HEADER } from './webhooks.ts';
 
 type Json = Record<string, unknown>;
 
@@ -42,6 +43,7 @@ const MAKES_JOBS: JobOperation = {
       'Idempotency-Key',
       'The same request again joins the first one or gets its kept result, for 24 hours.',
     ),
+    header(WEBHOOK_HEADER, "The URL to which the job's end is reported; signed by the key's webhook secret."),
   ],
   responses: {
     202: {

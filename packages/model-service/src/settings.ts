@@ -22,8 +22,8 @@ export type ModelServiceSettings = z.infer<typeof ModelServiceSettings>;
 export const JobWorkerSettings = ModelSettings.extend({
   /** Jobs that this process runs at a time. */
   WORKER_CONCURRENCY: setting.integer(8, { min: 1 }),
-  /** Signs webhooks, by secrets that are derived from it. */
-  GATEWAY_SECRET: setting.secret(),
+  /** From which keys' webhook secrets are derived; the admin service has the same. Absent: no webhooks are sent. */
+  WEBHOOK_SECRET: setting.secret().optional(),
   /** Where webhooks may go besides public addresses. */
   WEBHOOK_PRIVATE_NETWORKS: z
     .string()

@@ -31,9 +31,9 @@ const options = {
   channel: text,
   endpoint: text,
   outcome: text,
-  status: text,
   format: text,
   count: text,
+  status: text,
   json: flag,
   help: { type: 'boolean', short: 'h', default: false },
 } as const;

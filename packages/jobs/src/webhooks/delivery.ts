@@ -12,8 +12,7 @@ export const Delivery = z.strictObject({
   requestId: z.string(),
   /** As the job's request named it; null: that of the key at the time of each attempt. */
   url: z.string().nullable(),
-  /** Made at the first attempt, so that all attempts send the same. */
-  body: z.string().nullable(),
+  body: z.string(),
   /** Where the last attempt went, fit for people. */
   sentTo: z.string().nullable(),
   attempts: z.array(WebhookAttempt),

@@ -7,13 +7,7 @@ import { type Delivery, deliveryIdOf, isDeliveryId, shownDelivery, WEBHOOK_QUEUE
 import { RETRY_DELAYS_MS } from './retry-delays.ts';
 
 /** An ended job that somebody may want to hear of. */
-export interface EndedJobNotice {
-  readonly jobId: string;
-  readonly keyId: string;
-  readonly requestId: string;
-  /** As the job's request named it; null: that of the key. */
-  readonly url: string | null;
-}
+export type EndedJobNotice = Pick<Delivery, 'jobId' | 'keyId' | 'requestId' | 'url'>;
 
 interface ListOptions {
   readonly keyId: string | undefined;
@@ -26,7 +20,7 @@ interface ListOptions {
 /** The webhooks that wait, are retried, and have ended. */
 export interface WebhookLog {
   /** Queues the webhook of a job that has ended. A second time changes nothing. */
-  add(notice: EndedJobNotice): Promise<void>;
+  add(notice: EndedJobNotice, body: string): Promise<void>;
   /** The newest first; undefined where `after` is not known. */
   list(options: ListOptions): Promise<{ webhooks: ShownWebhook[]; next: string | null } | undefined>;
   get(id: string): Promise<ShownWebhook | undefined>;
@@ -56,9 +50,10 @@ export function createWebhookLog(redis: Redis, onError: (error: unknown) => void
   const find = async (id: string): Promise<Job | undefined> =>
     isDeliveryId(id) ? queue.getJob(id) : undefined;
 
-  const add = async ({ jobId, keyId, requestId, url }: EndedJobNotice) => {
+  const add = async (notice: EndedJobNotice, body: string) => {
+    const { jobId, keyId } = notice;
     const id = deliveryIdOf(jobId);
-    const delivery: Delivery = { jobId, keyId, requestId, url, body: null, sentTo: null, attempts: [] };
+    const delivery: Delivery = { ...notice, body, sentTo: null, attempts: [] };
     const nowMs = Date.now();
     const listing = redis.multi();
     for (const key of [webhookListKey(null), webhookListKey(keyId)])

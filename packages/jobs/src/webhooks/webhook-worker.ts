@@ -1,13 +1,9 @@
 import type { WebhookAttempt } from '@gateway/contracts/webhooks';
 import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
-import type { AssetStore } from '../asset-store.ts';
 import { closeInTime, GOODBYE_MS } from '../close-in-time.ts';
-import { createJobFinder } from '../find-job.ts';
 import { connectPatiently } from '../job-connections.ts';
-import type { JobRecord } from '../job-envelope.ts';
 import { QUEUE_PREFIX } from '../job-keys.ts';
 import { oncePerOutage } from '../once-per-outage.ts';
-import type { UploadStore } from '../upload-store.ts';
 import { Delivery, MAX_SHOWN_ATTEMPTS, shownUrl, WEBHOOK_QUEUE } from './delivery.ts';
 import { RETRY_DELAYS_MS, retryDelayMs } from './retry-delays.ts';
 
@@ -34,9 +30,6 @@ export interface FinishedAttempt extends Omit<Delivery, 'body' | 'attempts' | 'u
 
 export interface WebhookWorkerOptions {
   readonly redisUrl: string;
-  /** Where long errors of jobs lie. */
-  readonly uploads: UploadStore;
-  readonly assets: Pick<AssetStore, 'put' | 'open'>;
   /** Sends one webhook. Never rejects for what its receiver does; bounds the time. */
   readonly send: (webhook: {
     readonly id: string;
@@ -44,8 +37,6 @@ export interface WebhookWorkerOptions {
     readonly url: string | null;
     readonly body: string;
   }) => Promise<WebhookOutcome>;
-  /** The body by which a job's end is told. */
-  readonly compose: (record: JobRecord) => Promise<string>;
   readonly onAttempt: (attempt: FinishedAttempt) => void;
   /** Told of lost connections and the like; they are dealt with here. */
   readonly onError: (error: unknown) => void;
@@ -62,12 +53,6 @@ const CONCURRENCY = 16;
 const MAX_PER_KEY = 4;
 /** How soon a webhook is looked at again whose key has enough on the way. */
 const CROWDED_DELAY_MS = 500;
-const FORGOTTEN: WebhookOutcome = {
-  url: null,
-  status: null,
-  error: 'the job has been forgotten',
-  isFinal: true,
-};
 /** A webhook may be sent twice, never lost: so often it is taken over from a dead worker. */
 const MAX_TAKEOVERS = 10;
 
@@ -77,31 +62,22 @@ const MAX_TAKEOVERS = 10;
  * @throws {Error} when Redis does not answer at the start
  */
 export async function createWebhookWorker(options: WebhookWorkerOptions): Promise<WebhookWorker> {
-  const { redisUrl, uploads, assets, send, compose, onAttempt, retryDelaysMs = RETRY_DELAYS_MS } = options;
+  const { redisUrl, send, onAttempt, retryDelaysMs = RETRY_DELAYS_MS } = options;
   const onError = oncePerOutage(options.onError);
   const redis = await connectPatiently(redisUrl, onError);
-  const find = createJobFinder({ redis, queues: [], files: { uploads, assets } });
   const sending = new Map<string, number>();
 
-  const bodyOf = async ({ body, jobId }: Delivery): Promise<string | null> => {
-    if (body !== null) return body;
-    const record = await find(jobId);
-    return record === undefined ? null : compose(record);
-  };
-
   const attempt = async (job: Job, delivery: Delivery): Promise<void> => {
-    const { jobId, keyId, requestId, url } = delivery;
+    const { jobId, keyId, requestId, url, body } = delivery;
     const webhookId = job.id ?? '';
-    const body = await bodyOf(delivery);
     const startedAt = new Date();
     const started = performance.now();
-    const outcome = body === null ? FORGOTTEN : await send({ id: webhookId, keyId, url, body });
+    const outcome = await send({ id: webhookId, keyId, url, body });
     const durationMs = Math.round(performance.now() - started);
     const { status, error, isFinal } = outcome;
     const made: WebhookAttempt = { at: startedAt.toISOString(), status, error, durationMs };
     await job.updateData({
       ...delivery,
-      body,
       sentTo: outcome.url === null ? delivery.sentTo : shownUrl(outcome.url),
       attempts: [...delivery.attempts, made].slice(-MAX_SHOWN_ATTEMPTS),
     } satisfies Delivery);

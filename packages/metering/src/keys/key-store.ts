@@ -71,7 +71,7 @@ export interface KeyStore {
   /**
    * Gives a key another secret to sign its webhooks with, or its first. With the one before they are signed as well for `graceSeconds`.
    *
-   * @throws {GatewayError} `conflict` for a revoked key
+   * @throws {GatewayError} `conflict` for a revoked key, or without a `webhookSecret`
    */
   rotateWebhookSecret(id: string, graceSeconds: number, by: Actor): Promise<KeyWithSecret | undefined>;
   /** Revokes for good; a second time changes nothing. */
@@ -86,6 +86,8 @@ interface KeyStoreOptions {
   readonly redis: Redis;
   /** GATEWAY_SECRET: with the database alone nobody can try secrets against it. */
   readonly gatewaySecret: string;
+  /** WEBHOOK_SECRET: from it webhooks' secrets are derived. */
+  readonly webhookSecret?: string | undefined;
   readonly now: () => number;
   readonly onBroken?: ReportBroken;
 }
@@ -112,7 +114,7 @@ interface NextRecord {
 }
 
 export function createKeyStore(options: KeyStoreOptions): KeyStore {
-  const { redis, gatewaySecret, now, onBroken = () => undefined } = options;
+  const { redis, gatewaySecret, webhookSecret, now, onBroken = () => undefined } = options;
   redis.defineCommand('gatewayFindKey', { lua: FIND_KEY });
   const hash = (secret: string) => hashOf(secret, gatewaySecret);
   const changeRecord = createRecordChanger({ redis, now });
@@ -201,6 +203,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     },
 
     rotateWebhookSecret: async (id, graceSeconds, by) => {
+      if (webhookSecret === undefined) throw webhooksOff();
       const made = newWebhookSecret(now());
       const until = new Date(now() + graceSeconds * 1000).toISOString();
       const record = await change(
@@ -214,7 +217,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
         },
         by,
       );
-      return record && { record, secret: webhookSecretText(id, made, gatewaySecret) };
+      return record && { record, secret: webhookSecretText(id, made, webhookSecret) };
     },
 
     revokeKey: (id, by = GATEWAY_ITSELF) =>
@@ -253,6 +256,12 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     },
   };
 }
+
+const webhooksOff = (): GatewayError =>
+  new GatewayError('conflict', {
+    message: 'Webhooks are off. Set WEBHOOK_SECRET for the admin service and the workers.',
+    retry: false,
+  });
 
 function checkNotRevoked({ id, revokedAt }: KeyRecord): void {
   if (revokedAt === null) return;

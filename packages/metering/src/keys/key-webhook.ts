@@ -14,7 +14,7 @@ interface ReaderOptions {
 export interface KeyWebhook {
   readonly url: string | null;
   /** By which each one is signed: one, and during a rotation's grace the one before. Empty: none may be sent. */
-  readonly secrets: (gatewaySecret: string, nowMs: number) => string[];
+  readonly secrets: (masterSecret: string, nowMs: number) => string[];
 }
 
 /** Undefined where there is no such key. @throws {GatewayError} `service_unavailable` when Redis does not answer */
@@ -29,9 +29,9 @@ export const createKeyWebhookReader =
     if (record === undefined) return undefined;
     return {
       url: record.webhookUrl,
-      secrets: (gatewaySecret, nowMs) =>
+      secrets: (masterSecret, nowMs) =>
         record.webhookSecrets
           .filter(({ until }) => until === null || Date.parse(until) > nowMs)
-          .map((secret) => webhookSecretText(keyId, secret, gatewaySecret)),
+          .map((secret) => webhookSecretText(keyId, secret, masterSecret)),
     };
   };

@@ -7,7 +7,7 @@ const PREFIX = 'whsec_';
 const SALT_BYTES = 16;
 
 /**
- * What a secret is derived from, together with the gateway's own: receivers' secrets are symmetric, so that a hash would not do, and
+ * What a secret is derived from, together with `WEBHOOK_SECRET`: receivers' secrets are symmetric, so that a hash would not do, and
  * the database alone shall not be enough to sign a webhook.
  */
 export const WebhookSecret = z.strictObject({
@@ -28,5 +28,5 @@ export const newWebhookSecret = (nowMs: number): WebhookSecret => ({
 export const webhookSecretText = (
   keyId: string,
   { salt }: Pick<WebhookSecret, 'salt'>,
-  gatewaySecret: string,
-): string => PREFIX + createHmac('sha256', gatewaySecret).update(`webhook.${keyId}.${salt}`).digest('base64');
+  masterSecret: string,
+): string => PREFIX + createHmac('sha256', masterSecret).update(`webhook.${keyId}.${salt}`).digest('base64');

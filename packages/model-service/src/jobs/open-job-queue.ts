@@ -26,7 +26,7 @@ export async function openJobQueue<Kind extends JobKind>(
       uploads,
       assets,
       settle: (subject, result) => meter.resume(subject).settle(result),
-      announce: await openAnnouncer(started),
+      announce: await openAnnouncer(started, { uploads, assets }),
       now: Date.now,
       onError: (error) => logger.warn({ err: error }, 'the queue'),
     }),

@@ -34,7 +34,7 @@ export async function openJobWorker(
   const assets = await openAssetStore(config.GATEWAY_DATA_DIR);
   const onError = (error: unknown) => logger.warn({ err: error }, 'the queue');
   life.own(startSweeping({ assets, uploads, now: Date.now, onError }), (sweeping) => sweeping.close());
-  const announce = await openAnnouncer(started);
+  const announce = await openAnnouncer(started, { uploads, assets });
   const open = async (own: JobActs) => {
     const worker = life.own(
       await createJobWorker({
@@ -57,7 +57,7 @@ export async function openJobWorker(
     return worker;
   };
   const workers = await Promise.all(actsByQueue(acts({ upstream, assets, uploads })).map(open));
-  await openWebhookWorker(started, { redis, uploads, assets });
+  await openWebhookWorker(started, redis);
   life.readiness.check('queue', async () => {
     const ready = await Promise.all(workers.map((worker) => worker.isReady()));
     return ready.every(Boolean);

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import type { AnnounceEnd } from '@gateway/jobs/announce-end';
 import { openAssetStore } from '@gateway/jobs/asset-store';
+import { createJobFinder } from '@gateway/jobs/find-job';
 import { images } from '@gateway/jobs/fixtures/job-stage';
 import { createJobQueue } from '@gateway/jobs/job-queue';
 import { createJobWorker } from '@gateway/jobs/job-worker';
@@ -65,12 +67,21 @@ export async function startWebhooks() {
   const redis = resources.adopt(new Redis(redisServer.url), (owned) => owned.disconnect());
   const uploads = await openUploadStore(folder.path);
   const assets = await openAssetStore(folder.path);
-  const gatewaySecret = 'a gateway secret of more than 32 characters';
-  const keys = createKeyStore({ redis, gatewaySecret, now: Date.now });
+  const masterSecret = 'a webhook secret of more than 32 characters';
+  const keys = createKeyStore({
+    redis,
+    gatewaySecret: 'a gateway secret of more than 32 characters',
+    webhookSecret: masterSecret,
+    now: Date.now,
+  });
   const readWebhook = createKeyWebhookReader({ redis, onBroken: () => undefined });
   const onError = () => undefined;
   const log = createWebhookLog(redis, onError);
-  const announce = log.add;
+  const find = createJobFinder({ redis, queues: [], files: { uploads, assets } });
+  const announce: AnnounceEnd = async (notice) => {
+    const record = await find(notice.jobId);
+    if (record !== undefined) await log.add(notice, await webhookBody(record));
+  };
   const common = { redisUrl: redisServer.url, uploads, assets, announce, onError };
   const queue = resources.adopt(
     await createJobQueue({
@@ -85,8 +96,6 @@ export async function startWebhooks() {
   const attempts: FinishedAttempt[] = [];
   return {
     redis,
-    redisUrl: redisServer.url,
-    gatewaySecret,
     keys,
     log,
     queue,
@@ -117,7 +126,7 @@ export async function startWebhooks() {
       const sender = resources.adopt(
         createWebhookSender({
           readWebhook,
-          gatewaySecret,
+          masterSecret,
           isPrivateAllowed: networks === null ? undefined : parseNetworks(networks),
           now: Date.now,
           ...(timeLimitMs && { timeLimitMs }),
@@ -125,9 +134,9 @@ export async function startWebhooks() {
         (owned) => owned.close(),
       );
       const worker = await createWebhookWorker({
-        ...common,
+        redisUrl: redisServer.url,
+        onError,
         send: sender.send,
-        compose: webhookBody,
         onAttempt: (attempt) => attempts.push(attempt),
         retryDelaysMs,
       });

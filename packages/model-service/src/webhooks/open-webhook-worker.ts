@@ -1,24 +1,15 @@
-import type { AssetStore } from '@gateway/jobs/asset-store';
-import type { UploadStore } from '@gateway/jobs/upload-store';
 import { createWebhookWorker, type FinishedAttempt } from '@gateway/jobs/webhooks/webhook-worker';
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyWebhookReader } from '@gateway/metering/keys/key-webhook';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { Redis } from 'ioredis';
 import type { JobWorkerSettings } from '../settings.ts';
-import { webhookBody } from './webhook-body.ts';
 import { createWebhookSender } from './webhook-sender.ts';
-
-interface WorkerParts {
-  readonly redis: Redis;
-  readonly uploads: UploadStore;
-  readonly assets: AssetStore;
-}
 
 /** Opens the sending of webhooks in a worker's process: each attempt ends with one log line. */
 export async function openWebhookWorker(
   { config, life, logger, metrics }: Started<JobWorkerSettings>,
-  { redis, uploads, assets }: WorkerParts,
+  redis: Redis,
 ): Promise<void> {
   const onBroken = reportOnce((broken) => {
     logger.warn(broken, 'a stored record cannot be read and is left out');
@@ -27,7 +18,7 @@ export async function openWebhookWorker(
   const sender = life.own(
     createWebhookSender({
       readWebhook: createKeyWebhookReader({ redis, onBroken }),
-      gatewaySecret: config.GATEWAY_SECRET,
+      masterSecret: config.WEBHOOK_SECRET,
       isPrivateAllowed: config.WEBHOOK_PRIVATE_NETWORKS,
       now: Date.now,
     }),
@@ -36,16 +27,13 @@ export async function openWebhookWorker(
   const onAttempt = (attempt: FinishedAttempt) => {
     metrics.webhookAttempt(resultOf(attempt));
     const line = attemptLine(attempt);
-    if (attempt.outcome.error === null) logger.info(line);
-    else logger.warn(line);
+    if (attempt.outcome.error === null) logger.info(line, 'webhook delivered');
+    else logger.warn(line, 'webhook not delivered');
   };
   life.own(
     await createWebhookWorker({
       redisUrl: config.REDIS_URL,
-      uploads,
-      assets,
       send: sender.send,
-      compose: webhookBody,
       onAttempt,
       onError: (error) => logger.warn({ err: error }, 'webhooks'),
     }),

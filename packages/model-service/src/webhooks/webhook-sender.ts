@@ -7,7 +7,8 @@ import { Agent, request } from 'undici';
 
 interface SenderOptions {
   readonly readWebhook: ReadKeyWebhook;
-  readonly gatewaySecret: string;
+  /** `WEBHOOK_SECRET`. */
+  readonly masterSecret: string | undefined;
   /** Networks that are sent to besides public addresses; only there over plain http. */
   readonly isPrivateAllowed: InNetworks | undefined;
   /** Unix milliseconds. */
@@ -32,7 +33,7 @@ const GONE = 410;
  * is made, so that a name cannot lead elsewhere a moment later.
  */
 export function createWebhookSender(options: SenderOptions): WebhookSender {
-  const { readWebhook, gatewaySecret, now, timeLimitMs = TIME_LIMIT_MS } = options;
+  const { readWebhook, masterSecret, now, timeLimitMs = TIME_LIMIT_MS } = options;
   const { isPrivateAllowed = () => false } = options;
   const agentFor = (isAllowed: (address: string) => boolean) =>
     new Agent({ allowH2: false, pipelining: 0, connect: publicConnector(CONNECT_MS, isAllowed) });
@@ -68,7 +69,8 @@ export function createWebhookSender(options: SenderOptions): WebhookSender {
       const webhook = await readWebhook(keyId);
       const url = own ?? webhook?.url ?? null;
       if (url === null) return refused(null, 'the key has no webhook URL any more');
-      const secrets = webhook?.secrets(gatewaySecret, now()) ?? [];
+      if (masterSecret === undefined) return refused(url, 'WEBHOOK_SECRET is not set');
+      const secrets = webhook?.secrets(masterSecret, now()) ?? [];
       if (secrets.length === 0) return refused(url, 'the key has no webhook secret');
       const timestamp = new Date(now());
       const signatures = secrets.map((secret) => new Webhook(secret).sign(id, timestamp, body));
