@@ -59,6 +59,9 @@ export const GOALS: readonly Goal[] = [
   goal('start', 'each', 4000, { over: null }),
   goal('start', 'one', 2500, { over: null }),
   goal('upload', 'each', 16, { over: null }),
+  goal('job-begin', 'each', 5, { over: null }),
+  goal('job-end', 'each', 5, { over: null }),
+  goal('job-redis', 'each', 4, { over: null }),
 ];
 
 export interface Outcome {

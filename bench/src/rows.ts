@@ -1,5 +1,6 @@
 import { compare, type Measured, type Rounds } from './compared.ts';
 import type { Contender } from './contender.ts';
+import { type JobFigures, measureJobs } from './jobs/measure-jobs.ts';
 import { pacedLatency } from './latency.ts';
 import type { LoadGenerator } from './load.ts';
 import { residentBytes } from './processor-time.ts';
@@ -33,7 +34,7 @@ export interface Row {
   /** For `--only`. */
   readonly id: string;
   readonly what: string;
-  readonly unit: 'µs' | 'ms' | 'MB' | '/s';
+  readonly unit: 'µs' | 'ms' | 'KB' | 'MB' | '/s';
   measure(bench: Bench): Promise<Figures>;
 }
 
@@ -93,6 +94,27 @@ async function memoryOf({ processes }: Contender): Promise<Figure> {
     parts.set(name, (parts.get(name) ?? 0) + (await residentBytes(pid)) / MEGABYTE);
   return { value: [...parts.values()].reduce((total, megabytes) => total + megabytes, 0), parts };
 }
+
+/** Measured once for all its rows. */
+let jobFigures: Promise<JobFigures> | undefined;
+
+/** The queue alone: it runs by itself, in a process for the service and one for the worker. */
+const jobRow = (
+  id: string,
+  what: string,
+  unit: Row['unit'],
+  figureOf: (figures: JobFigures) => number,
+): Row => ({
+  id,
+  what,
+  unit,
+  measure: async () => {
+    jobFigures ??= measureJobs();
+    return new Map([['gateway (each)', { value: figureOf(await jobFigures) }]]);
+  },
+});
+
+const KILOBYTE = 1024;
 
 /** In the order in which they are measured: memory and its growth first, before there was any load, and memory once more at the end. */
 export const ROWS: readonly Row[] = [
@@ -199,6 +221,21 @@ export const ROWS: readonly Row[] = [
       );
     },
   },
+  jobRow('jobs', 'jobs per second, nothing done in them', '/s', ({ perSecond }) => perSecond),
+  jobRow('job-begin', 'from the call to the begin of a job, p50', 'ms', ({ beginP50Ms }) => beginP50Ms),
+  jobRow('job-end', 'from the end of a job to its caller, p50', 'ms', ({ endP50Ms }) => endP50Ms),
+  jobRow(
+    'job-redis',
+    'Redis, for a finished job',
+    'KB',
+    ({ redisBytesPerJob }) => redisBytesPerJob / KILOBYTE,
+  ),
+  jobRow(
+    'job-memory',
+    'service and worker, for a finished job',
+    'KB',
+    ({ heapBytesPerJob }) => heapBytesPerJob / KILOBYTE,
+  ),
   {
     id: 'memory-loaded',
     what: 'memory, after everything above',

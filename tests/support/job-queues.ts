@@ -22,7 +22,9 @@ export function lookIntoQueues(redisUrl: string): JobQueues {
   };
   return {
     counts: async () => ({
-      waiting: await sum((queue) => redis.llen(`${queue}:wait`)),
+      waiting: await sum(
+        async (queue) => (await redis.llen(`${queue}:wait`)) + (await redis.zcard(`${queue}:prioritized`)),
+      ),
       active: await sum((queue) => redis.llen(`${queue}:active`)),
       delayed: await sum((queue) => redis.zcard(`${queue}:delayed`)),
     }),

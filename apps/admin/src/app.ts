@@ -15,11 +15,14 @@ import { type RequestLog, UNKNOWN_PATH } from '@gateway/service-kit/request-log'
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { AdminRoute, BodyBounds } from './admin-route.ts';
 import { mountInstanceProof } from './instance-proof.ts';
+import { bearerOf, JOB_BOARD_PATH } from './job-board.ts';
 import { sendStream } from './send-stream.ts';
 import { writeAdminError } from './write-admin-error.ts';
 
 interface AdminAppOptions extends BodyBounds {
   readonly routes: readonly AdminRoute[];
+  /** The page that shows the queues; for browsers, which log in by name and password. */
+  readonly board: RequestHandler;
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
   readonly readiness: Readiness;
@@ -43,6 +46,7 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   mountMetrics(app, options.page);
   mountInstanceProof(app, options.instanceKey);
   for (const route of options.routes) mountRoute(app, route, options);
+  app.use(JOB_BOARD_PATH, beginBoard(options), options.board);
   for (const [path, routes] of Map.groupBy(options.routes, (route) => route.path)) {
     const allow = routes.map(({ method }) => method).join(', ');
     app.all(expressPath(path), begin(options, path), ({ method }) => {
@@ -102,5 +106,22 @@ const begin =
   (request, response, next) => {
     openRequest(options, request, response, endpoint);
     options.checkToken(request.headers.authorization);
+    next();
+  };
+
+/** The same for the board; a browser is told how to log in. */
+const beginBoard =
+  (options: AdminAppOptions): RequestHandler =>
+  (request, response, next) => {
+    openRequest(options, request, response, JOB_BOARD_PATH);
+    try {
+      options.checkToken(bearerOf(request.headers.authorization));
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      const headers = {
+        'www-authenticate': 'Basic realm="jobs: the password is GATEWAY_ADMIN_TOKEN", charset="UTF-8"',
+      };
+      throw new GatewayError(error.code, { ...error.options, headers });
+    }
     next();
   };

@@ -12,6 +12,9 @@ export const AdminConfig = ProcessSettings.extend({
   GATEWAY_TIME_ZONE: setting.timeZone(),
   /** From which keys' webhook secrets are derived. Absent: there are none. */
   WEBHOOK_SECRET: setting.secret().optional(),
+  /** For what is reserved for jobs that are queued again. */
+  USAGE_RECORDS_DAYS: setting.keepRecordsDays(),
+  USAGE_SUMS_DAYS: setting.keepSumsDays(),
   /** The bearer token of this service. It lets its owner make keys. */
   GATEWAY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters'),
   /** Set by `npm start`: by it the command line knows this service from another one on its port. */

@@ -1,7 +1,9 @@
+import { createJobList } from '@gateway/jobs/job-list';
 import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createTeamStore } from '@gateway/metering/keys/team-store';
+import { createLedger } from '@gateway/metering/ledger/ledger';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { connectRedis } from '@gateway/service-kit/connect-redis';
 import { createRequestLog } from '@gateway/service-kit/request-log';
@@ -10,10 +12,13 @@ import { createTokenCheck } from './admin-token.ts';
 import { createAdminApp } from './app.ts';
 import { createBalanceReader } from './balances.ts';
 import type { AdminConfig } from './config.ts';
+import { createJobBoard } from './job-board.ts';
 import { withOpenapi } from './openapi.ts';
 import { createConfigurationReader } from './read-configuration.ts';
+import { createReserveAgain } from './reserve-again.ts';
 import { auditRoutes } from './routes/audit-routes.ts';
 import { channelRoutes } from './routes/channel-routes.ts';
+import { jobRoutes } from './routes/job-routes.ts';
 import { keyRoutes } from './routes/key-routes.ts';
 import { teamRoutes } from './routes/team-routes.ts';
 import { usageRoutes } from './routes/usage-routes.ts';
@@ -52,6 +57,14 @@ export async function openAdmin({
   const warnings = createWarnings({ teams, readConfiguration });
   const readBalance = createBalanceReader({ redis, now, timeZone: config.GATEWAY_TIME_ZONE });
   const webhooks = createWebhookLog(redis, (error) => logger.warn({ err: error }, 'webhooks'));
+  const ledger = createLedger({
+    redis,
+    now,
+    keepRecordsDays: config.USAGE_RECORDS_DAYS,
+    keepSumsDays: config.USAGE_SUMS_DAYS,
+  });
+  const reserveAgain = createReserveAgain({ keys, teams, ledger, timeZone: config.GATEWAY_TIME_ZONE, now });
+  const jobs = createJobList(redis, (error) => logger.warn({ err: error }, 'the queues'));
   const routes = withOpenapi([
     ...keyRoutes({ keys, warnings, readBalance, now }),
     ...teamRoutes({ teams, keys, readBalance }),
@@ -59,9 +72,11 @@ export async function openAdmin({
     ...auditRoutes({ redis, onBroken }),
     ...channelRoutes({ readConfiguration }),
     ...webhookRoutes({ webhooks }),
+    ...jobRoutes({ jobs, reserveAgain }),
   ]);
   const app = createAdminApp({
     routes,
+    board: createJobBoard(jobs.queues),
     checkToken: createTokenCheck(config.GATEWAY_ADMIN_TOKEN),
     readiness,
     page,

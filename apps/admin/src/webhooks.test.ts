@@ -63,8 +63,9 @@ let jobs = 0;
 async function announced(keyId: string): Promise<string> {
   jobs += 1;
   const digits = jobs.toString(16).padStart(32, '0');
-  await log.add({ jobId: `job_${digits}`, keyId, requestId: 'req_1', url: null }, '{}');
-  return `msg_${digits}`;
+  const id = `msg_${digits}`;
+  await log.add({ id, jobId: `job_${digits}`, keyId, requestId: 'req_1', url: null }, '{}');
+  return id;
 }
 
 test("a key's webhook secret is shown once, rotated with a grace, and audited without it", async () => {

@@ -46,6 +46,14 @@ async function startWorkerProcess(): Promise<ChildProcess> {
   return child;
 }
 
+/** Whether the queue, in which one job may wait, would take another. */
+async function hasRoom(): Promise<boolean> {
+  const redis = new Redis(image.redis.url);
+  const waiting = await redis.zcard('gateway:{jobs}:image:prioritized');
+  redis.disconnect();
+  return waiting === 0;
+}
+
 /** Its worker is killed in the middle, and its claim on the job has run out. Resolves to the job's id. */
 async function killWorkerInTheMiddle(child: ChildProcess): Promise<string> {
   await image.simulator.nextRequest();
@@ -71,9 +79,10 @@ test('a worker process makes images, and says that it is alive and ready', async
   expect((await image.generate(dallE2)).status).toBe(200);
   await waitFor(async () => {
     const metrics = await (await fetch(`${ops}/metrics`)).text();
-    return /gateway_requests_total\{endpoint="image\.generation",status="200",outcome="ok"[^}]*\} 1/.test(
-      metrics,
-    );
+    return [
+      /gateway_requests_total\{endpoint="image\.generation",status="200",outcome="ok"[^}]*\} 1/,
+      /gateway_job_queue_seconds_count\{[^}]*kind="image\.generation"[^}]*\} 1/,
+    ].every((line) => line.test(metrics));
   });
   child.kill('SIGTERM');
   expect(await once(child, 'exit')).toEqual([0, null]);
@@ -123,12 +132,7 @@ test('a worker that is killed after it has stored its images has not worked in v
 
 test('a full queue is told before files are kept, with the time to come back', async () => {
   const waiting = image.generate(dallE2);
-  await waitFor(async () =>
-    image.queue.ensureRoom('image.edit').then(
-      () => false,
-      () => true,
-    ),
-  );
+  await waitFor(async () => !(await hasRoom()));
   for (const refused of [await image.generate(dallE2), await image.edit(editParts())]) {
     expect(refused.status).toBe(429);
     expect(refused.headers.get('retry-after')).toBe('5');
@@ -145,24 +149,14 @@ test('a caller who leaves takes its queued job and its files along', async () =>
   const caller = new AbortController();
   const asked = image.edit(editParts(), { signal: caller.signal });
   await waitFor(async () => (await image.uploaded()).length === 1);
-  await waitFor(async () =>
-    image.queue.ensureRoom('image.edit').then(
-      () => false,
-      () => true,
-    ),
-  );
+  await waitFor(async () => !(await hasRoom()));
   caller.abort();
   await expect(asked).rejects.toThrow();
   await image.nothingLeft();
   expect(await image.accounted('key_1', 1)).toMatchObject([
     { outcome: 'cancelled', consumption: { images: 0 }, costMicroUsd: 0 },
   ]);
-  await waitFor(async () =>
-    image.queue.ensureRoom('image.edit').then(
-      () => true,
-      () => false,
-    ),
-  );
+  await waitFor(hasRoom);
   await image.startWorker();
   expect((await image.generate(dallE2)).status).toBe(200);
   expect(image.simulator.requests).toHaveLength(1);
@@ -171,12 +165,7 @@ test('a caller who leaves takes its queued job and its files along', async () =>
 test('a service that must stop tells those who wait, and their jobs end', async () => {
   const asked = image.edit(editParts());
   await waitFor(async () => (await image.uploaded()).length === 1);
-  await waitFor(async () =>
-    image.queue.ensureRoom('image.edit').then(
-      () => false,
-      () => true,
-    ),
-  );
+  await waitFor(async () => !(await hasRoom()));
   image.deadline.abort(new Error('drain deadline passed'));
   const reply = await asked;
   expect(reply.status).toBe(503);

@@ -200,6 +200,12 @@ test('a finished job that is deleted loses its result and its images, again and 
   for (const _ of [1, 2]) expect(await (await remove(path)).json()).toMatchObject({ status: 'completed' });
   expect((await get(`${path}/result`)).status).toBe(410);
   expect((await fetch(url)).status).toBe(404);
+  const streamed = await endedJob({ ...gptImage, stream: true, partial_images: 2 });
+  const id = streamed.split('/').at(-1) ?? '';
+  const filesOf = async () => (await image.assetFiles()).filter((name) => name.startsWith(id));
+  expect(await filesOf()).toHaveLength(4);
+  await remove(streamed);
+  expect(await filesOf()).toEqual([]);
 });
 
 test('a failed and a cancelled job stay what they are when they are deleted', async () => {

@@ -38,6 +38,21 @@ export const Limits = z.strictObject({
 });
 export type Limits = z.infer<typeof Limits>;
 
+/** How a key's queued jobs stand beside those of other keys. */
+export const JobShare = z.strictObject({
+  /** How many of the key's jobs may be at work at once. Absent: as many as workers take. */
+  concurrentJobs: z.int().min(1).optional(),
+  /** How many turns the key gets for one of a key without a weight. Absent: 1. */
+  jobWeight: z.int().min(1).max(100).optional(),
+  /** Jobs of a lower number go first. Absent: 5. */
+  jobPriority: z.int().min(0).max(9).optional(),
+});
+export type JobShare = z.infer<typeof JobShare>;
+
+/** What a key may be limited to, beyond what a team may. */
+export const KeyLimits = Limits.extend(JobShare.shape);
+export type KeyLimits = z.infer<typeof KeyLimits>;
+
 export const BudgetPeriod = z.enum(['day', 'week', 'month', 'total']);
 export type BudgetPeriod = z.infer<typeof BudgetPeriod>;
 
@@ -75,6 +90,8 @@ export const Identity = z.object({
   accounts: z.array(Account),
   /** There is a secret by which its webhooks are signed. */
   signsWebhooks: z.boolean().optional(),
+  /** How its queued jobs stand; absent: as those of every key. */
+  jobShare: JobShare.optional(),
 });
 export type Identity = z.infer<typeof Identity>;
 

@@ -130,6 +130,8 @@ export const ImageOutput = z.strictObject({
   costMicroUsd,
   /** What the caller wanted, for who fetches the result later. Absent in outputs of jobs from before results could be fetched. */
   responseFormat: ImageResponseFormat.optional(),
+  /** Assets of partial images, which go with the others. */
+  partialAssetIds: z.array(z.string()).optional(),
 });
 export type ImageOutput = z.infer<typeof ImageOutput>;
 

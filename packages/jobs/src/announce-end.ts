@@ -1,6 +1,7 @@
 import type { JobKind } from '@gateway/contracts/jobs';
 import type { Job } from 'bullmq';
 import { parseEnvelope } from './job-envelope.ts';
+import { webhookIdOf } from './webhooks/delivery.ts';
 import type { EndedJobNotice } from './webhooks/webhook-log.ts';
 
 /** Sees to the webhook of a job that has ended. */
@@ -20,7 +21,7 @@ export async function announceEnd(
   kind: JobKind,
   { id = '', data }: Pick<Job, 'id' | 'data'>,
 ): Promise<void> {
-  const { keyId, requestId, isDetached = false, webhook = null } = parseEnvelope(kind, data);
+  const { keyId, requestId, isDetached = false, requeues, webhook = null } = parseEnvelope(kind, data);
   if (announce === undefined || !isDetached) return;
-  await announce({ jobId: id, keyId, requestId, url: webhook }).catch(onError);
+  await announce({ id: webhookIdOf(id, requeues), jobId: id, keyId, requestId, url: webhook }).catch(onError);
 }

@@ -11,11 +11,13 @@ import { CANCEL_CHANNEL, cancelledKey, endedKey } from './job-keys.ts';
 import { jobCancelled } from './job-listener.ts';
 import { type JobMetering, type SettleJob, settlementOf } from './job-metering.ts';
 import { hasEnded, recordOf } from './job-record.ts';
+import type { JobTurns } from './turns/job-turns.ts';
 
 interface CancelOptions {
   readonly id: string;
   readonly queue: Queue;
   readonly redis: Redis;
+  readonly turns: Pick<JobTurns, 'releaseParked'>;
   readonly files: JobFiles;
   /** Accounts for a metered job that never starts. */
   readonly settle: SettleJob | undefined;
@@ -29,7 +31,7 @@ interface CancelOptions {
  * job either finds it there or is already listening. Resolves to whether there is such a job.
  */
 export async function cancelJob(options: CancelOptions): Promise<boolean> {
-  const { id, queue, redis, files, settle } = options;
+  const { id, queue, redis, turns, files, settle } = options;
   const job = await queue.getJob(id);
   if (job === undefined) return false;
   const kind = JobKind.parse(job.name);
@@ -42,7 +44,8 @@ export async function cancelJob(options: CancelOptions): Promise<boolean> {
   const removed = await queue.remove(id);
   await redis.publish(CANCEL_CHANNEL, id);
   if (removed !== 1) return true;
-  const { uploads, metering } = parseEnvelope(kind, job.data);
+  const { keyId, uploads, metering, share } = parseEnvelope(kind, job.data);
+  if (share?.concurrentJobs !== undefined) await turns.releaseParked(keyId);
   await files.uploads.delete(...uploads);
   if (metering) await settle?.(metering.subject, unstarted(metering, jobCancelled()));
   await announceEnd(options, kind, job);

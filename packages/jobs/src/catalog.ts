@@ -1,3 +1,4 @@
+import type { ErrorCode } from '@gateway/contracts/error-codes';
 import {
   ImageEditInput,
   ImageGenerationInput,
@@ -20,6 +21,18 @@ interface Payloads {
 export type JobInput<Kind extends JobKind> = Payloads[Kind]['input'];
 export type JobOutput<Kind extends JobKind> = Payloads[Kind]['output'];
 
+/** After which failures an attempt is followed by another, and how soon. */
+export interface RetryRules {
+  /** The work certainly did not begin, unless the error itself says that it must not be repeated. */
+  readonly notBegun: ReadonlySet<ErrorCode>;
+  /** It may have been done: only for work that costs nothing. */
+  readonly mayHaveBegun: ReadonlySet<ErrorCode>;
+  /** Before the second attempt; it doubles with each one. */
+  readonly firstDelayMs: number;
+  /** A caller waits: one who would have to wait longer is better told so. */
+  readonly maxDelayMs: number;
+}
+
 /** What is known of a kind of job before one is made. */
 export interface JobSpec<Kind extends JobKind = JobKind> {
   /** Kinds with the same queue wait in one line and share its workers' places. */
@@ -30,10 +43,13 @@ export interface JobSpec<Kind extends JobKind = JobKind> {
   readonly uploadsOf: (input: JobInput<Kind>) => string[];
   /** Ids of the assets that its output names; they go with it. */
   readonly assetsOf: (output: JobOutput<Kind>) => string[];
+  /** What a worker holds of it in memory at most, as estimated before it begins. */
+  readonly bytesOf: (input: JobInput<Kind>) => number;
   /** `paid` work is never begun twice; `free` work may be repeated after a worker's death. */
   readonly work: 'paid' | 'free';
-  /** How often it is tried while the upstream says that it did not begin (`free`: or that it failed). */
+  /** How often it is tried at most. */
   readonly attempts: number;
+  readonly retry: RetryRules;
   /** How often it is taken over from a worker that fell silent; `paid` work only to look for its result. */
   readonly takeovers: number;
   /** One attempt, from start to end. */
@@ -49,6 +65,26 @@ export interface JobSpec<Kind extends JobKind = JobKind> {
 }
 
 const MINUTE_MS = 60_000;
+const MEBIBYTE = 1024 * 1024;
+
+const NOT_BEGUN: ReadonlySet<ErrorCode> = new Set([
+  'upstream_failed',
+  'upstream_overloaded',
+  'upstream_rate_limited',
+  'upstream_unreachable',
+  'no_available_channel',
+]);
+const BACKOFF = { firstDelayMs: 500, maxDelayMs: 5000 } as const;
+
+/** Of an image in a reply, in base64. */
+const MAX_IMAGE_BYTES = 12 * MEBIBYTE;
+const MAX_IMAGES = 10;
+
+/** What a reply with so many images holds at most. `n` comes from the caller. */
+function imageBytes(n: unknown): number {
+  const count = Number(n ?? 1);
+  return MAX_IMAGE_BYTES * (Number.isInteger(count) && count >= 1 ? Math.min(count, MAX_IMAGES) : 1);
+}
 const DAY_SECONDS = 86_400;
 
 const kept = { queueLimitMs: DAY_SECONDS * 1000, resultRetentionSeconds: DAY_SECONDS } as const;
@@ -56,9 +92,13 @@ const kept = { queueLimitMs: DAY_SECONDS * 1000, resultRetentionSeconds: DAY_SEC
 const image = {
   queue: 'image',
   output: ImageOutput,
-  assetsOf: ({ images }: ImageOutput) => images.map(({ assetId }) => assetId),
+  assetsOf: ({ images, partialAssetIds = [] }: ImageOutput) => [
+    ...images.map(({ assetId }) => assetId),
+    ...partialAssetIds,
+  ],
   work: 'paid',
   attempts: 2,
+  retry: { notBegun: NOT_BEGUN, mayHaveBegun: new Set<ErrorCode>(), ...BACKOFF },
   takeovers: 3,
   timeLimitMs: 10 * MINUTE_MS,
   waitLimitMs: JOB_WAIT_LIMIT_MS,
@@ -68,11 +108,17 @@ const image = {
 
 /** Every kind of job. */
 export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
-  'image.generation': { ...image, input: ImageGenerationInput, uploadsOf: () => [] },
+  'image.generation': {
+    ...image,
+    input: ImageGenerationInput,
+    uploadsOf: () => [],
+    bytesOf: ({ parameters }) => imageBytes(parameters.n),
+  },
   'image.edit': {
     ...image,
     input: ImageEditInput,
     uploadsOf: ({ images, mask }) => [...images, ...(mask ? [mask] : [])].map(({ uploadId }) => uploadId),
+    bytesOf: ({ fields }) => imageBytes(fields.find(([name]) => name === 'n')?.[1]),
   },
   'audio.transcription': {
     queue: 'transcription',
@@ -80,8 +126,15 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
     output: TranscriptionOutput,
     uploadsOf: ({ file }) => [file.uploadId],
     assetsOf: () => [],
+    // Files are streamed; transcripts are bounded.
+    bytesOf: () => MEBIBYTE,
     work: 'free',
     attempts: 3,
+    retry: {
+      notBegun: NOT_BEGUN,
+      mayHaveBegun: new Set<ErrorCode>(['upstream_timeout', 'outcome_unknown']),
+      ...BACKOFF,
+    },
     takeovers: 2,
     timeLimitMs: 10 * MINUTE_MS,
     waitLimitMs: JOB_WAIT_LIMIT_MS,
@@ -94,8 +147,11 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
     output: SpeechOutput,
     uploadsOf: () => [],
     assetsOf: ({ assetId }) => [assetId],
+    // It is streamed into the store.
+    bytesOf: () => MEBIBYTE,
     work: 'paid',
     attempts: 2,
+    retry: { notBegun: NOT_BEGUN, mayHaveBegun: new Set<ErrorCode>(), ...BACKOFF },
     takeovers: 3,
     timeLimitMs: 10 * MINUTE_MS,
     waitLimitMs: JOB_WAIT_LIMIT_MS,

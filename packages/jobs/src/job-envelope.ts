@@ -1,4 +1,5 @@
 import { SerializedError } from '@gateway/contracts/gateway-error';
+import { JobShare } from '@gateway/contracts/identity';
 import { JobKind, JobStatus } from '@gateway/contracts/jobs';
 import { z } from 'zod';
 import { JOBS } from './catalog.ts';
@@ -17,12 +18,21 @@ export const JobEnvelope = z.strictObject({
   uploads: z.array(z.string()),
   /** What was reserved for it, for the process that ends it to settle. Absent: it is not metered. */
   metering: JobMetering.optional(),
-  /** It goes on without its caller, and what it emits is kept for whoever comes later. */
+  /**
+   * It goes on without its caller, and what it emits is kept for whoever comes later. Its files stay when it fails without having
+   * been done, so that it can be queued again.
+   */
   isDetached: z.boolean().optional(),
   /** Where the claim of its idempotency key stands. It runs only as long as no other job has taken that over. */
   claim: z.string().optional(),
   /** Where its end is to be reported, as its request says. */
   webhook: z.string().optional(),
+  /** How often it has been. */
+  requeues: z.int().optional(),
+  /** Its begin is marked beside its input; absent in jobs of before that was so. */
+  marksBegin: z.literal(true).optional(),
+  /** How its key's jobs stand beside others'. Absent: as those of every key. */
+  share: JobShare.optional(),
 });
 export type JobEnvelope = z.infer<typeof JobEnvelope>;
 
@@ -42,7 +52,17 @@ const InlineInput = z.object({ model: z.string() });
 export interface QueuedJob
   extends Pick<
     JobEnvelope,
-    'keyId' | 'requestId' | 'model' | 'uploads' | 'metering' | 'isDetached' | 'claim' | 'webhook'
+    | 'keyId'
+    | 'requestId'
+    | 'model'
+    | 'uploads'
+    | 'metering'
+    | 'share'
+    | 'marksBegin'
+    | 'isDetached'
+    | 'claim'
+    | 'webhook'
+    | 'requeues'
   > {
   /** In a file, or in the envelope itself: then the waiting service expects the output in the job as well. */
   readonly input: { readonly inputId: string } | { readonly inline: unknown };

@@ -89,14 +89,21 @@ export async function storeFailure(
     const { code, retry, source } = error;
     return encodeFailure(new GatewayError(code, { message: error.message.slice(0, 200), retry, source }));
   }
-  return STORED_FAILURE;
+  // What decides about another attempt stays at hand.
+  const { code, message, retry, source } = error;
+  const head = new GatewayError(code, { message: message.slice(0, 200), retry, source });
+  return `${STORED_FAILURE}${encodeFailure(head)}`;
 }
 
 const STORED_FAILURE = 'stored';
 
+/** What Redis knows of a failed job's reason: its code and the begin of its message at least. */
+export const storedFailure = (reason: string): GatewayError =>
+  decodeFailure(reason.startsWith(STORED_FAILURE) ? reason.slice(STORED_FAILURE.length) : reason);
+
 /** Why a job failed. */
 export async function failureOf({ assets }: JobFiles, jobId: string, reason: string): Promise<GatewayError> {
-  if (reason !== STORED_FAILURE) return decodeFailure(reason);
+  if (!reason.startsWith(STORED_FAILURE)) return decodeFailure(reason);
   try {
     return GatewayError.deserialize(SerializedError.parse(await readJson(assets, failureId(jobId))));
   } catch (cause) {

@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ZodType } from 'zod';
 import { toJobError } from './job-failure.ts';
 import type { Waiter } from './job-listener.ts';
+import { leaving, waitedTooLong } from './queue-errors.ts';
 
 /** A job that somebody in this process waits for. */
 export interface JobHandle<Output> {
@@ -64,21 +65,7 @@ function outputAs<Output>(schema: ZodType<Output>, output: unknown): Output {
   throw toJobError(parsed.error);
 }
 
-const leaving = (reason: unknown): GatewayError =>
-  reason instanceof GatewayError
-    ? reason
-    : new GatewayError('client_closed_request', {
-        message: 'The caller left before the job was done.',
-        cause: reason,
-      });
-
 const RETRY_AFTER_SECONDS = 5;
-
-const waitedTooLong = (): GatewayError =>
-  new GatewayError('service_timeout', {
-    message: 'The job was not done in time and has been cancelled. Send the request again later.',
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
 
 const stillRunning = (): GatewayError =>
   new GatewayError('service_timeout', {

@@ -11,9 +11,14 @@ export const CANCEL_CHANNEL = `${QUEUE_PREFIX}:cancel`;
 export const ASK_CHANNEL = `${QUEUE_PREFIX}:ask`;
 export const ANSWER_CHANNEL = `${QUEUE_PREFIX}:answer`;
 
+/** A worker is subscribed to its own for as long as it is alive; nothing is sent there. */
+export const workerChannel = (workerId: string): string => `${QUEUE_PREFIX}:worker:${workerId}`;
+
 /** Says that a job is cancelled, for the process that takes it later; holds its record. */
 export const cancelledKey = (jobId: string): string => `${QUEUE_PREFIX}:cancelled:${jobId}`;
 
+/** Stands while somebody queues a failed job again. */
+export const requeueKey = (jobId: string): string => `${QUEUE_PREFIX}:requeue:${jobId}`;
 /** What became of a job that a worker has ended. */
 export const endedKey = (jobId: string): string => `${QUEUE_PREFIX}:ended:${jobId}`;
 
@@ -37,6 +42,9 @@ export const textsKey = (jobId: string): string => `${QUEUE_PREFIX}:texts:${jobI
 
 /** The stream in which BullMQ tells what becomes of a queue's jobs. */
 export const eventsKey = (queue: string): string => `${QUEUE_PREFIX}:${queue}:events`;
+
+/** `worker_` and 64 random bits. */
+export const newWorkerId = (): string => `worker_${randomBytes(8).toString('hex')}`;
 
 /** `job_` and 128 random bits. */
 export const newJobId = (): string => `job_${randomBytes(16).toString('hex')}`;

@@ -21,14 +21,24 @@ export interface Waiter {
   settle(outcome: Outcome): void;
 }
 
+/** What is done about a job that Redis has lost, by the process that stored it. */
+export interface LostJob {
+  /** Whether it is still to be waited for. @param isHeard whether its caller has got texts of it */
+  revive(isHeard: boolean): Promise<boolean>;
+  /** Its files go: the worker that ended it could not know that it was the last. */
+  deleteFiles(): Promise<void>;
+}
+
+interface WaitOptions {
+  /** Others may read the job's texts too, so they are not dropped as they are read. */
+  readonly keepsTexts: boolean;
+  readonly lost?: LostJob;
+}
+
 /** Hears what becomes of one queue's jobs and tells those who wait. */
 export interface JobListener {
-  /**
-   * To be called before the job is stored, so that nothing is missed.
-   *
-   * @param options.keepsTexts others may read the job's texts too, so they are not dropped as they are read
-   */
-  wait(jobId: string, options: { keepsTexts: boolean }): Waiter;
+  /** To be called before the job is stored, so that nothing is missed. */
+  wait(jobId: string, options: WaitOptions): Waiter;
   /** Tells those who wait for a job what has become of it before they did. */
   lookUp(jobId: string): Promise<void>;
   /** Calls back whenever something may have changed about a job, until it is stopped. */
@@ -41,11 +51,14 @@ interface ListenerOptions {
   readonly redis: Redis;
   readonly files: JobFiles;
   readonly find: FindJob;
+  readonly lookUpMs: number;
   readonly onError: (error: unknown) => void;
 }
 
 /** A waiter, and how the listener hands it its job's texts and outcome. */
 interface Waiting extends Waiter {
+  /** For when Redis has lost the job; undefined where another process stored it. */
+  readonly lost: { revive(): Promise<boolean>; deleteFiles(): Promise<void> } | undefined;
   readonly isStored: boolean;
   /** Takes the texts that the job has emitted. */
   readTexts(): Promise<void>;
@@ -55,10 +68,10 @@ interface Waiting extends Waiter {
 
 /**
  * Reads the queue's event stream from the place where it ends now. Reading goes on there after a lost connection, so
- * that no event is missed; should the stream have been cut meanwhile, the jobs waited for are looked up once.
+ * that no event is missed; should the stream have been cut or lost meanwhile, the jobs waited for are looked up as well.
  */
 export async function listenToJobs(options: ListenerOptions): Promise<JobListener> {
-  const { queue, redis, files, find, onError } = options;
+  const { queue, redis, files, find, lookUpMs, onError } = options;
   const waiters = createRegister<Waiting>();
   const watchers = createRegister<() => void>();
   const [last] = await redis.xrevrange(eventsKey(queue.name), '+', '-', 'COUNT', 1);
@@ -76,9 +89,17 @@ export async function listenToJobs(options: ListenerOptions): Promise<JobListene
   const failed = (jobId: string, reason: string) => async (): Promise<Outcome> => ({
     error: await failureOf(files, jobId, reason),
   });
-  const lost = (jobId: string) => async (): Promise<Outcome> => {
+  /** What was made counts; else it is waited for on, where it can come back. */
+  const endLost = async (jobId: string): Promise<void> => {
+    const lost = waiters.of(jobId);
     const output = await readOutput(files, jobId);
-    return output === undefined ? { error: outcomeUnknown() } : { output };
+    const end = async (waiter: Waiting) => {
+      if (output !== undefined) {
+        await waiter.end(async () => ({ output }));
+        await waiter.lost?.deleteFiles();
+      } else if (!(await waiter.lost?.revive())) await waiter.end(async () => ({ error: outcomeUnknown() }));
+    };
+    await Promise.all(lost.map(end));
   };
   events.on('error', onError);
   events.on('progress', ({ jobId }) => {
@@ -100,9 +121,13 @@ export async function listenToJobs(options: ListenerOptions): Promise<JobListene
   const lookUp = async (jobId: string) => {
     const record = await find(jobId);
     await Promise.all(waiters.of(jobId).map((waiter) => waiter.readTexts()));
-    if (record === undefined) await endAll(jobId, lost(jobId));
-    else if (record.status === 'completed') await endAll(jobId, made(jobId));
-    else if (record.status === 'cancelled') await endAll(jobId, async () => ({ error: jobCancelled() }));
+    if (record === undefined) await endLost(jobId);
+    else if (record.status === 'completed') {
+      const lost = waiters.of(jobId).map((waiter) => waiter.lost);
+      await endAll(jobId, made(jobId));
+      // Where Redis has lost the job, its worker could not know that it was the last.
+      await Promise.all(lost.map((one) => one?.deleteFiles()));
+    } else if (record.status === 'cancelled') await endAll(jobId, async () => ({ error: jobCancelled() }));
     else if (record.error !== null) {
       const error = GatewayError.deserialize(record.error);
       await endAll(jobId, async () => ({ error }));
@@ -110,19 +135,32 @@ export async function listenToJobs(options: ListenerOptions): Promise<JobListene
   };
   const lookUpAll = async () => {
     for (const jobId of watchers.jobIds()) tellWatchers({ jobId });
-    for (const jobId of waiters.jobIds())
-      if (waiters.of(jobId).some(({ isStored }) => isStored)) await lookUp(jobId);
+    const stored = waiters.jobIds().filter((jobId) => waiters.of(jobId).some(({ isStored }) => isStored));
+    await Promise.all(stored.map(lookUp));
   };
   // One that loses Redis before its first connection never reads, and its close fails.
   await events.waitUntilReady();
-  const onReady = () => void lookUpAll().catch(onError);
+  let lookingUp: Promise<void> | undefined;
+  const onReady = () => {
+    const mine = (lookingUp ?? Promise.resolve())
+      .then(lookUpAll)
+      .catch(onError)
+      .finally(() => {
+        if (lookingUp === mine) lookingUp = undefined;
+      });
+    lookingUp = mine;
+  };
   redis.on('ready', onReady);
+  const timer = setInterval(() => {
+    if (redis.status === 'ready' && lookingUp === undefined) onReady();
+  }, lookUpMs).unref();
 
   return {
-    wait: (jobId, { keepsTexts }) => {
+    wait: (jobId, { keepsTexts, lost }) => {
       const waiter = createWaiter(jobId, {
         redis,
         keepsTexts,
+        lost,
         onError,
         onSettled: () => waiters.remove(jobId, waiter),
       });
@@ -136,6 +174,7 @@ export async function listenToJobs(options: ListenerOptions): Promise<JobListene
     },
     close: async () => {
       redis.off('ready', onReady);
+      clearInterval(timer);
       await closeInTime(events.close().catch(onError), GOODBYE_MS);
     },
   };
@@ -166,18 +205,29 @@ export const jobCancelled = (): GatewayError =>
 interface WaiterOptions {
   readonly redis: Redis;
   readonly keepsTexts: boolean;
+  readonly lost: LostJob | undefined;
   readonly onError: (error: unknown) => void;
   readonly onSettled: () => void;
 }
 
-function createWaiter(jobId: string, { redis, keepsTexts, onError, onSettled }: WaiterOptions): Waiting {
+function createWaiter(
+  jobId: string,
+  { redis, keepsTexts, lost, onError, onSettled }: WaiterOptions,
+): Waiting {
   const texts = createTextChannel();
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   // A request for the outcome gets the rejection; there may be none.
   promise.catch(() => undefined);
-  const reader = createTextReader(redis, jobId, { keepsTexts, onText: texts.push });
+  const reader = createTextReader(redis, jobId, {
+    keepsTexts,
+    onText: (text) => {
+      isHeard = true;
+      texts.push(text);
+    },
+  });
   let isStored = false;
   let hasTexts = false;
+  let isHeard = false;
   const settle = (outcome: Outcome): void => {
     if ('error' in outcome) reject(outcome.error);
     else resolve(outcome.output);
@@ -187,6 +237,7 @@ function createWaiter(jobId: string, { redis, keepsTexts, onError, onSettled }: 
   return {
     texts,
     outcome: promise,
+    lost: lost && { revive: () => lost.revive(isHeard), deleteFiles: () => lost.deleteFiles() },
     stored: () => {
       isStored = true;
     },

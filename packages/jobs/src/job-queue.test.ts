@@ -37,9 +37,9 @@ const endless = (began: (context: JobContext) => void) => (context: JobContext) 
     began(context);
   });
 
-async function upload(): Promise<string> {
-  const uploadId = stage.uploads.newId();
-  await writeFile(stage.uploads.pathOf(uploadId), 'abc');
+async function upload({ uploads }: Pick<JobStage, 'uploads'> = stage): Promise<string> {
+  const uploadId = uploads.newId();
+  await writeFile(uploads.pathOf(uploadId), 'abc');
   return uploadId;
 }
 
@@ -178,19 +178,22 @@ test('a finished job whose output is not there, or is none, is an internal error
 });
 
 test('a full queue refuses before anything is stored, and says when to come back', async () => {
-  const queue = await stage.openQueue({ maxWaiting: 2 });
+  // A Redis of its own, in which nothing has been measured.
+  const fresh = await openJobStage();
+  const queue = await fresh.openQueue({ maxWaiting: 2 });
   const handles = [
     await queue.enqueue('image.generation', generation, owner),
-    await queue.enqueue('image.edit', edit(await upload()), owner),
+    await queue.enqueue('image.edit', edit(await upload(fresh)), owner),
   ];
   const error = await queue.enqueue('image.generation', generation, owner).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: 'queue_full', options: { retryAfterSeconds: 5 } });
-  await expect(queue.ensureRoom('image.edit')).rejects.toMatchObject({ code: 'queue_full' });
+  await expect(queue.reservePlace('image.edit', owner)).rejects.toMatchObject({ code: 'queue_full' });
   // Another queue has its own room.
-  await queue.ensureRoom('audio.transcription');
-  await stage.openWorker(imageActs(async () => images));
+  await (await queue.reservePlace('audio.transcription', owner)).free();
+  await fresh.openWorker(imageActs(async () => images));
   await Promise.all(handles.map((handle) => handle.result(staying)));
-  await queue.ensureRoom('image.edit');
+  await (await queue.reservePlace('image.edit', owner)).free();
+  await fresh.close();
 });
 
 test('a caller who leaves takes its queued job out of the line, with its uploads', async () => {

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { JobShare } from '@gateway/contracts/identity';
 import { type JobArea, type JobKind, jobAreaOf } from '@gateway/contracts/jobs';
 import { Queue } from 'bullmq';
 import type { AnnounceEnd } from './announce-end.ts';
@@ -20,6 +21,13 @@ import type { JobMetering, SettleJob } from './job-metering.ts';
 import { type EmittedText, readTexts } from './job-texts.ts';
 import { oncePerOutage } from './once-per-outage.ts';
 import { listedJobs, listJob, unlistJobs } from './owned-jobs.ts';
+import { unlessAway } from './queue-errors.ts';
+import { createQueuePlaces, type QueuePlace, secondsFor } from './queue-places.ts';
+import { type JobToStore, storeJob } from './store-job.ts';
+import { createBegunMarks } from './takeover/begun-marks.ts';
+import { reviveJob } from './takeover/revive-job.ts';
+import { openWorkerChannel } from './takeover/worker-channel.ts';
+import { createJobTurns, type TurnTaker } from './turns/job-turns.ts';
 import type { UploadStore } from './upload-store.ts';
 
 export interface JobQueueOptions<Kind extends JobKind> {
@@ -37,6 +45,8 @@ export interface JobQueueOptions<Kind extends JobKind> {
   /** Sees to the webhooks of detached jobs that never start. */
   readonly announce?: AnnounceEnd;
   readonly now: () => number;
+  /** How often jobs that are waited for are looked up beside what is heard of them. */
+  readonly lookUpMs?: number;
   /** Told of lost connections and the like; they are dealt with here. */
   readonly onError: (error: unknown) => void;
 }
@@ -46,7 +56,14 @@ export interface JobOwner {
   readonly requestId: string;
   /** What has been reserved for the job, whose id is the subject's. Whatever becomes of the job, this is settled. */
   readonly metering?: JobMetering;
-  /** It goes on without its caller, who comes back for its result. */
+  /** How its key's jobs stand beside others'. */
+  readonly share?: JobShare | undefined;
+  /** Where it is to wait; one is reserved if left out. */
+  readonly place?: QueuePlace;
+  /**
+   * It goes on without its caller, who comes back for its result. Where it fails without having been done, its files stay, and
+   * it can be queued again.
+   */
   readonly isDetached?: boolean;
   /** The claim of its idempotency key, as `claims` gave it. */
   readonly claim?: string;
@@ -62,17 +79,25 @@ interface ListOptions {
   readonly count: number;
 }
 
+/** Where a waiting job stands. */
+export interface WaitingJob {
+  /** From 1. */
+  readonly position: number;
+  /** Until about then a worker takes it, as measured by the jobs that ended lately; undefined where there are few. At most five minutes. */
+  readonly waitSeconds: number | undefined;
+}
+
 export interface JobQueue<Kinds extends JobKind> {
   /** What it enqueues. */
   readonly kinds: readonly Kinds[];
   /** Which jobs idempotency keys stand for. */
   readonly claims: JobClaims;
   /**
-   * Refuses when the line is full. For requests with files, to be asked before the files are read.
+   * Keeps a place for a job, before its files are read. Refuses when the queue is full, or what is free is kept for other keys.
    *
    * @throws {GatewayError} `queue_full`, `service_unavailable`
    */
-  ensureRoom(kind: Kinds): Promise<void>;
+  reservePlace(kind: Kinds, taker: TurnTaker): Promise<QueuePlace>;
   /** @throws {GatewayError} `queue_full` before anything is stored, `service_unavailable` */
   enqueue<Kind extends Kinds>(
     kind: Kind,
@@ -83,8 +108,8 @@ export interface JobQueue<Kinds extends JobKind> {
   attach<Kind extends Kinds>(kind: Kind, jobId: string): Promise<JobHandle<JobOutput<Kind>>>;
   /** What is known of a job, if it is this key's and of this queue's area. @throws {GatewayError} `service_unavailable` */
   find(jobId: string, keyId: string): Promise<JobRecord | undefined>;
-  /** How many jobs of its queue are begun before it does, itself counted; null once it is no longer queued. */
-  positionOf(record: JobRecord): Promise<number | null>;
+  /** How many jobs are before a waiting one; undefined for one that does not wait. @throws {GatewayError} `service_unavailable` */
+  positionOf(jobId: string, keyId: string): Promise<WaitingJob | undefined>;
   /** A key's jobs, newest first; undefined where the job before is not known. `size` counts forgotten ones too. */
   list(
     options: ListOptions,
@@ -109,13 +134,10 @@ export interface JobQueue<Kinds extends JobKind> {
   close(): Promise<void>;
 }
 
-/** How soon a refused caller may try again: about the time in which a few places become free. */
-const FULL_RETRY_AFTER_SECONDS = 5;
-const AWAY_RETRY_AFTER_SECONDS = 5;
-/** Ended jobs that are remembered per queue, whatever their age. */
-const MAX_REMEMBERED = 10_000;
-/** How long the queue itself knows of them; what became of them is kept for longer (`ended-jobs.ts`). */
-const REMEMBERED_SECONDS = 3600;
+/** A Redis that was emptied does not say so. */
+const LOOK_UP_MS = 5000;
+/** How long a worker may take to say that it runs a job that Redis has lost. */
+const ANSWER_WAIT_MS = 3000;
 
 /**
  * The waiting side of the queues. Its requests fail promptly while Redis is away; cancellations are kept until it is back.
@@ -126,10 +148,22 @@ export async function createJobQueue<Kinds extends JobKind>(
   options: JobQueueOptions<Kinds>,
 ): Promise<JobQueue<Kinds>> {
   const { redisUrl, kinds, maxWaiting, uploads, assets, settle, announce, now } = options;
+  const { lookUpMs = LOOK_UP_MS } = options;
   const files: JobFiles = { uploads, assets };
   const onError = oncePerOutage(options.onError);
   const prompt = await connectPromptly(redisUrl, onError);
   const patient = await connectPatiently(redisUrl, onError);
+  const turns = createJobTurns(prompt, now);
+  const patientTurns = createJobTurns(patient, now);
+  const marks = createBegunMarks(uploads);
+  const channel = await openWorkerChannel({
+    redisUrl,
+    running: new Map(),
+    redis: patient,
+    answerWaitMs: ANSWER_WAIT_MS,
+    onError,
+  });
+  const places = createQueuePlaces({ turns, maxWaiting, onError });
   const names = [...new Set(kinds.map((kind) => JOBS[kind].queue))];
   const areas = new Set(kinds.map(jobAreaOf));
   const finderOn = (redis: typeof prompt) =>
@@ -141,7 +175,14 @@ export async function createJobQueue<Kinds extends JobKind>(
         const queue = openQueue(name, prompt, onError);
         const patientQueue = openQueue(name, patient, onError);
         const find = finderOn(patient);
-        const listener = await listenToJobs({ queue: patientQueue, redis: patient, files, find, onError });
+        const listener = await listenToJobs({
+          queue: patientQueue,
+          redis: patient,
+          files,
+          find,
+          lookUpMs,
+          onError,
+        });
         return [name, { queue, patientQueue, listener }] as const;
       }),
     ),
@@ -153,63 +194,69 @@ export async function createJobQueue<Kinds extends JobKind>(
     return line;
   };
 
-  const ensureRoom = async (kind: Kinds) => {
-    const waiting = await unlessAway(lineOf(kind).queue.getWaitingCount());
-    if (waiting < maxWaiting) return;
-    throw new GatewayError('queue_full', {
-      message: `The queue is full: ${waiting} jobs are waiting. Please try again in ${FULL_RETRY_AFTER_SECONDS}s.`,
-      retryAfterSeconds: FULL_RETRY_AFTER_SECONDS,
-    });
+  const reservePlace = (kind: Kinds, taker: TurnTaker) =>
+    unlessAway(places.reserve(lineOf(kind).queue.name, taker));
+  const cancelIn = (kind: JobKind, id: string, isPrompt: boolean) => {
+    const { queue, patientQueue } = lineOf(kind);
+    return isPrompt
+      ? cancelJob({ id, queue, redis: prompt, turns, files, settle, announce, onError })
+      : cancelJob({
+          id,
+          queue: patientQueue,
+          redis: patient,
+          turns: patientTurns,
+          files,
+          settle,
+          announce,
+          onError,
+        });
   };
 
   return {
     kinds,
     claims,
-    ensureRoom,
+    reservePlace,
     enqueue: async <Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner) => {
-      const { keyId, requestId, metering, isDetached = false, claim, webhook } = owner;
+      const { keyId, requestId, metering, share, isDetached = false, claim, webhook } = owner;
       const neverStarted = (error: unknown) =>
         metering && settle?.(metering.subject, unstarted(metering, toJobError(error)));
-      await ensureRoom(kind).catch((error: unknown) => {
+      const refuse = (error: unknown): never => {
         neverStarted(error)?.catch(onError);
         throw error;
-      });
+      };
+      await using place = owner.place ?? (await reservePlace(kind, owner).catch(refuse));
       const spec = JOBS[kind];
       const { queue, patientQueue, listener } = lineOf(kind);
       const checked = spec.input.parse(input);
-      const inputId = await storeInput(files, checked).catch((error: unknown) => {
-        neverStarted(error)?.catch(onError);
-        throw error;
-      });
+      const inputId = await storeInput(files, checked).catch(refuse);
       const envelope: JobEnvelope = {
         keyId,
         requestId,
         model: input.model,
         inputId,
         uploads: [inputId, ...uploadsOf(kind, checked)],
-        ...(metering && { metering }),
+        marksBegin: true,
         ...(isDetached && { isDetached }),
         ...(claim && { claim }),
         ...(webhook && { webhook }),
+        ...(metering && { metering }),
+        ...(share && { share }),
       };
       const id = metering?.subject.id ?? newJobId();
-      const waiter = listener.wait(id, { keepsTexts: isDetached });
-      const kept = { age: REMEMBERED_SECONDS, count: MAX_REMEMBERED };
-      const cancel = () =>
-        cancelJob({ id, queue: patientQueue, redis: patient, files, settle, announce, onError });
+      const job = { id, kind, envelope, placeId: place.id, createdAtMs: now() };
+      const store = (lost: JobToStore) => storeJob({ queue: patientQueue, turns: patientTurns }, lost);
+      const waiter = listener.wait(id, {
+        keepsTexts: isDetached,
+        lost: {
+          revive: (isHeard) => reviveJob({ job, isHeard, channel, marks, uploads, settle, store }),
+          deleteFiles: () => uploads.delete(...envelope.uploads),
+        },
+      });
+      const cancel = () => cancelIn(kind, id, false);
       try {
-        const createdAtMs = now();
-        const listed = listJob(prompt, { kind, keyId, jobId: id, createdAtMs });
-        const added = queue.add(kind, envelope, {
-          jobId: id,
-          timestamp: createdAtMs,
-          attempts: spec.attempts,
-          backoff: { type: 'custom' },
-          removeOnComplete: kept,
-          removeOnFail: kept,
-          stackTraceLimit: 0,
-        });
-        await unlessAway(Promise.all([listed, added]));
+        const listed = listJob(prompt, { kind, keyId, jobId: id, createdAtMs: job.createdAtMs });
+        await unlessAway(Promise.all([listed, storeJob({ queue, turns }, job)]));
+        places.used(place.id);
         waiter.stored();
       } catch (error) {
         // A command that timed out may have been carried out all the same.
@@ -223,11 +270,10 @@ export async function createJobQueue<Kinds extends JobKind>(
     },
     attach: async (kind, jobId) => {
       const spec = JOBS[kind];
-      const { listener, patientQueue } = lineOf(kind);
+      const { listener } = lineOf(kind);
       const waiter = listener.wait(jobId, { keepsTexts: true });
       waiter.stored();
-      const cancel = () =>
-        cancelJob({ id: jobId, queue: patientQueue, redis: patient, files, settle, announce, onError });
+      const cancel = () => cancelIn(kind, jobId, false);
       try {
         await unlessAway(listener.lookUp(jobId));
       } catch (error) {
@@ -240,11 +286,14 @@ export async function createJobQueue<Kinds extends JobKind>(
       const record = await unlessAway(findAny(jobId));
       return record?.keyId === keyId && areas.has(jobAreaOf(record.kind)) ? record : undefined;
     },
-    positionOf: async ({ id, kind, status }) => {
-      if (status !== 'queued') return null;
-      const { queue } = lineOf(kind);
-      const place = await unlessAway(prompt.lpos(queue.toKey('wait'), id, 'RANK', -1));
-      return place === null ? null : (await unlessAway(prompt.llen(queue.toKey('wait')))) - place;
+    positionOf: async (jobId, keyId) => {
+      for (const name of lines.keys()) {
+        const found = await unlessAway(turns.positionOf(name, jobId, keyId));
+        if (found === undefined) continue;
+        const { position, endIntervalMs } = found;
+        return { position, waitSeconds: secondsFor(position, endIntervalMs) };
+      }
+      return undefined;
     },
     list: async ({ area, keyId, after, count }) => {
       const jobIds = await unlessAway(listedJobs(prompt, { area, keyId, after, count }));
@@ -257,11 +306,7 @@ export async function createJobQueue<Kinds extends JobKind>(
       return { records: found.filter((record) => record !== undefined), size: jobIds.length, lastId };
     },
     cancel: async (record) => {
-      const { id, kind } = record;
-      const { queue } = lineOf(kind);
-      const isQueued = await unlessAway(
-        cancelJob({ id, queue, redis: prompt, files, settle, announce, onError }),
-      );
+      const isQueued = await unlessAway(cancelIn(record.kind, record.id, true));
       if (!isQueued) await unlessAway(cancelDirectJob(prompt, record, now()));
     },
     beginDirect: (kind, job) => {
@@ -282,6 +327,8 @@ export async function createJobQueue<Kinds extends JobKind>(
     watch: (kind, jobId, onChange) => lineOf(kind).listener.watch(jobId, onChange),
     isReady: async () => (await prompt.ping()) === 'PONG',
     close: async () => {
+      places.close();
+      channel.close();
       for (const { listener } of lines.values()) await listener.close();
       prompt.disconnect();
       patient.disconnect();
@@ -297,20 +344,6 @@ function openQueue(
   const queue = new Queue(name, { connection, prefix: QUEUE_PREFIX });
   queue.on('error', onError);
   return queue;
-}
-
-/** What goes wrong between us and Redis is nothing that a caller did. */
-async function unlessAway<Value>(answer: Promise<Value>): Promise<Value> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof GatewayError) throw error;
-    throw new GatewayError('service_unavailable', {
-      message: `The queue cannot be reached. Please try again in ${AWAY_RETRY_AFTER_SECONDS}s.`,
-      retryAfterSeconds: AWAY_RETRY_AFTER_SECONDS,
-      cause: error,
-    });
-  }
 }
 
 /** Claims whose Redis is away are refused like everything else. */

@@ -4,16 +4,20 @@ import { JOBS } from './catalog.ts';
 import { type JobRecord, parseEnvelope } from './job-envelope.ts';
 import { failureOf, type JobFiles } from './job-files.ts';
 
-const STATUS_OF: Readonly<Record<JobState | 'unknown', JobStatus>> = {
+const STATUS_OF: Readonly<Record<Exclude<JobState, 'delayed'> | 'unknown', JobStatus>> = {
   waiting: 'queued',
   'waiting-children': 'queued',
   prioritized: 'queued',
   active: 'in_progress',
-  // Between two attempts.
-  delayed: 'in_progress',
   completed: 'completed',
   failed: 'failed',
   unknown: 'failed',
+};
+
+/** Delayed are jobs between two attempts, and those that are parked because their key has enough at work. */
+const statusOf = (state: JobState | 'unknown', attemptsStarted: number): JobStatus => {
+  if (state === 'delayed') return attemptsStarted > 0 ? 'in_progress' : 'queued';
+  return STATUS_OF[state];
 };
 
 /** What BullMQ knows of a job, in our words. */
@@ -27,7 +31,7 @@ export async function recordOf(kind: JobKind, id: string, job: Job, files: JobFi
     kind,
     keyId,
     model,
-    status: error?.code === 'job_cancelled' ? 'cancelled' : STATUS_OF[state],
+    status: error?.code === 'job_cancelled' ? 'cancelled' : statusOf(state, job.attemptsStarted),
     createdAtMs: job.timestamp,
     startedAtMs: job.processedOn ?? null,
     finishedAtMs,

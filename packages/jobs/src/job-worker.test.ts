@@ -164,6 +164,29 @@ test('no more jobs run at a time than the worker has places', async () => {
   expect(most).toBeLessThanOrEqual(3);
 });
 
+test('jobs at work hold no more memory together than the worker may, by what they ask for', async () => {
+  const queue = await stage.openQueue();
+  let running = 0;
+  let most = 0;
+  // Ten images in base64 are 120 MB, one is 12.
+  await stage.openWorker(
+    imageActs(async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running -= 1;
+      return images;
+    }),
+    { concurrency: 8, maxBytesInFlight: 130 * 1024 * 1024 },
+  );
+  const ten = { ...generation, parameters: { prompt: 'a cat', n: 10 } };
+  const handles = await Promise.all(
+    Array.from({ length: 16 }, () => queue.enqueue('image.generation', ten, owner)),
+  );
+  await Promise.all(handles.map((handle) => handle.result(staying)));
+  expect(most).toBe(1);
+});
+
 test('a worker must do all kinds of its queue and no others', async () => {
   await expect(stage.openWorker({ 'image.edit': { run: async () => images } })).rejects.toThrow(
     /image.generation/,

@@ -5,6 +5,7 @@ import type { UsageResult } from '@gateway/contracts/usage-record';
 import { DelayedError, type Job, Worker } from 'bullmq';
 import { type AnnounceEnd, announceEnd } from './announce-end.ts';
 import type { AssetStore } from './asset-store.ts';
+import { createByteBudget } from './byte-budget.ts';
 import { JOBS } from './catalog.ts';
 import { closeInTime, GOODBYE_MS } from './close-in-time.ts';
 import { keepEnd } from './ended-jobs.ts';
@@ -14,15 +15,18 @@ import { connectPatiently } from './job-connections.ts';
 import { parseEnvelope } from './job-envelope.ts';
 import { encodeFailure } from './job-failure.ts';
 import type { JobFiles } from './job-files.ts';
-import { endedKey, QUEUE_PREFIX } from './job-keys.ts';
+import { endedKey, newWorkerId, QUEUE_PREFIX } from './job-keys.ts';
 import { type SettleJob, settlementOf } from './job-metering.ts';
 import { endTexts, hasEmitted } from './job-texts.ts';
 import { oncePerOutage } from './once-per-outage.ts';
-import { type DoneJob, type JobRun, processJob, wasInterrupted } from './process-job.ts';
-import { retryDelayMs } from './retry-policy.ts';
+import { type DoneJob, type EarlierRun, earlierRun, type JobRun, processJob } from './process-job.ts';
+import { mayBeRequeued, retryDelayMs } from './retry-policy.ts';
 import { CLOSE_GRACE_MS, WorkerStopping } from './running-job.ts';
+import { createBegunMarks } from './takeover/begun-marks.ts';
+import { watchWorkers } from './takeover/watch-workers.ts';
+import { openWorkerChannel } from './takeover/worker-channel.ts';
+import { createJobTurns } from './turns/job-turns.ts';
 import type { UploadStore } from './upload-store.ts';
-import { openWorkerChannel } from './worker-channel.ts';
 
 export interface JobWorkerOptions {
   readonly redisUrl: string;
@@ -30,6 +34,8 @@ export interface JobWorkerOptions {
   readonly acts: JobActs;
   /** Jobs at a time in this process. */
   readonly concurrency: number;
+  /** What the jobs at work may hold in memory together, as estimated; one that alone holds more runs alone. Absent: not bounded. */
+  readonly maxBytesInFlight?: number;
   /** The uploads of a job that has ended are deleted. */
   readonly uploads: UploadStore;
   /** Where outputs are kept. The queues' processes have the same. */
@@ -42,8 +48,17 @@ export interface JobWorkerOptions {
   readonly onFinished: (job: FinishedJob) => void;
   /** Told of lost connections and the like; they are dealt with here. */
   readonly onError: (error: unknown) => void;
-  /** How long a silent worker's jobs stay its own, and how often somebody looks for such. */
-  readonly takeover?: { readonly lockMs: number; readonly checkMs: number };
+  readonly takeover?: Partial<TakeoverTimes>;
+}
+
+/** When a worker's jobs are given to others. */
+export interface TakeoverTimes {
+  /** How long a silent worker's jobs stay its own, as long as it is connected to Redis. */
+  readonly lockMs: number;
+  /** How often somebody looks for jobs without a worker. */
+  readonly checkMs: number;
+  /** How long a worker may be disconnected from Redis. */
+  readonly graceMs: number;
 }
 
 export interface JobWorker {
@@ -64,7 +79,16 @@ interface RunningJob {
   readonly outcome: Promise<DoneJob>;
 }
 
-const TAKEOVER = { lockMs: 30_000, checkMs: 15_000 };
+/**
+ * A worker that died is noticed within two checks and the grace, some eight seconds. One that is connected has half a minute, so that
+ * neither a long computation nor a pause of Redis costs it its jobs.
+ */
+const TAKEOVER: TakeoverTimes = {
+  lockMs: 30_000,
+  checkMs: 2000,
+  // A lost connection is tried again every two seconds at least.
+  graceMs: 4000,
+};
 
 /**
  * Runs the jobs of one queue.
@@ -72,26 +96,21 @@ const TAKEOVER = { lockMs: 30_000, checkMs: 15_000 };
  * @throws {Error} when Redis does not answer at the start
  */
 export async function createJobWorker(options: JobWorkerOptions): Promise<JobWorker> {
-  const {
-    redisUrl,
-    acts,
-    concurrency,
-    uploads,
-    assets,
-    onFinished,
-    settle,
-    announce,
-    takeover = TAKEOVER,
-  } = options;
+  const { redisUrl, acts, concurrency, uploads, assets, onFinished, settle, announce } = options;
+  const takeover = { ...TAKEOVER, ...options.takeover };
   const files: JobFiles = { uploads, assets };
   const onError = oncePerOutage(options.onError);
   const spec = specOfQueue(acts);
   const redis = await connectPatiently(redisUrl, onError);
+  const turns = createJobTurns(redis, Date.now);
+  const marks = createBegunMarks(uploads);
+  const workerId = newWorkerId();
+  const memory = createByteBudget(options.maxBytesInFlight ?? Number.POSITIVE_INFINITY);
   const running = new Map<string, RunningJob>();
   const accounted = new WeakMap<Job, UsageResult>();
   const outputs = new WeakMap<Job, unknown>();
   const answerWaitMs = takeover.lockMs / 10;
-  const channel = await openWorkerChannel({ redisUrl, running, redis, answerWaitMs, onError });
+  const channel = await openWorkerChannel({ redisUrl, workerId, running, redis, answerWaitMs, onError });
 
   const account = async (job: Job, run: JobRun, error: GatewayError | undefined) => {
     const { metering } = parseEnvelope(JobKind.parse(job.name), job.data);
@@ -106,10 +125,23 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
 
   const tell = (job: Job) => announceEnd({ announce, onError }, JobKind.parse(job.name), job);
 
-  const run = (job: Job, jobId: string, token: string): RunningJob => {
+  const run = (job: Job, jobId: string, token: string, earlier: EarlierRun | undefined): RunningJob => {
     const stopper = new AbortController();
     const settle = (state: JobRun, error: GatewayError | undefined) => account(job, state, error);
-    const shared = { job, jobId, token, redis, files, stopper, settle, announce: () => tell(job) };
+    const shared = {
+      job,
+      jobId,
+      token,
+      redis,
+      files,
+      marks,
+      earlier,
+      workerId,
+      memory,
+      stopper,
+      settle,
+      announce: () => tell(job),
+    };
     const processAs = <Kind extends JobKind>(kind: Kind) => {
       const act = acts[kind];
       if (act === undefined) throw new Error(`this worker does not know how to do ${kind}`);
@@ -124,11 +156,12 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     // leaves it to the one who is doing it.
     const here = running.get(jobId);
     if (here !== undefined) return returnedBy(job, here);
-    if (wasInterrupted(job) && (await channel.isRunElsewhere(jobId))) {
+    const earlier = await earlierRun(job, parseEnvelope(JobKind.parse(job.name), job.data), marks);
+    if (earlier !== undefined && (await channel.isRunElsewhere(jobId, earlier.workerId))) {
       await job.moveToDelayed(Date.now() + takeover.checkMs, token);
       throw new DelayedError();
     }
-    const begun = run(job, jobId, token);
+    const begun = run(job, jobId, token, earlier);
     running.set(jobId, begun);
     try {
       return await returnedBy(job, begun);
@@ -146,6 +179,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const worker = new Worker(spec.queue, process, {
     connection: redis,
     prefix: QUEUE_PREFIX,
+    name: workerId,
     concurrency,
     lockDuration: takeover.lockMs,
     stalledInterval: takeover.checkMs,
@@ -157,7 +191,12 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   });
   worker.on('error', onError);
   const end = (job: Job, thrown: Error | undefined) => {
-    uploads.delete(...parseEnvelope(JobKind.parse(job.name), job.data).uploads).catch(onError);
+    const kind = JobKind.parse(job.name);
+    const { keyId, uploads: uploadIds, share, isDetached } = parseEnvelope(kind, job.data);
+    if (share?.concurrentJobs !== undefined) turns.releaseParked(keyId).catch(onError);
+    const staysForAnother =
+      isDetached === true && thrown !== undefined && mayBeRequeued(errorOf(thrown), JOBS[kind]);
+    if (!staysForAnother) uploads.delete(...uploadIds).catch(onError);
     // BullMQ itself ends a job that was taken over too often; nobody has accounted for that.
     if (thrown) account(job, { hasRun: true, consumed: undefined }, errorOf(thrown)).catch(onError);
     const finished = finishedJob(job, thrown, { output: outputs.get(job), usage: accounted.get(job) });
@@ -177,6 +216,17 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     if (job?.finishedOn !== undefined) end(job, error);
   });
   await worker.waitUntilReady();
+  const watching = watchWorkers({
+    queue: spec.queue,
+    redis,
+    turns,
+    checkMs: takeover.checkMs,
+    graceMs: takeover.graceMs,
+    moveUnclaimed: () => worker.startStalledCheckTimer(),
+    onGone: (gone, jobs) =>
+      onError(new Error(`the worker ${gone} is gone; others take its ${jobs} jobs over`)),
+    onError,
+  });
 
   return {
     isReady: async () => worker.isRunning() && (await redis.ping()) === 'PONG',
@@ -187,6 +237,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
       const deadline = setTimeout(() => {
         for (const { stopper } of running.values()) stopper.abort(new WorkerStopping());
       }, drainTimeoutMs);
+      watching.close();
       const isIdle = running.size === 0 && redis.status !== 'ready';
       const workMs = isIdle ? 0 : drainTimeoutMs + CLOSE_GRACE_MS;
       await closeInTime(worker.close(), workMs + GOODBYE_MS);

@@ -3,6 +3,7 @@ import type { JobKind } from '@gateway/contracts/jobs';
 import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Redis } from 'ioredis';
+import type { ByteBudget } from './byte-budget.ts';
 import { JOBS, type JobOutput } from './catalog.ts';
 import { keepEnd } from './ended-jobs.ts';
 import type { JobAct } from './job-act.ts';
@@ -13,8 +14,9 @@ import { type JobFiles, readInput, storeFailure, storeOutput } from './job-files
 import { cancelledKey } from './job-keys.ts';
 import { jobCancelled } from './job-listener.ts';
 import { createJobEmitter, hasEmitted } from './job-texts.ts';
-import { retryDelayMs } from './retry-policy.ts';
+import { mayBeRequeued, retryDelayMs } from './retry-policy.ts';
 import { runStoppable, WorkerStopping } from './running-job.ts';
+import type { BegunMarks } from './takeover/begun-marks.ts';
 
 export interface ProcessOptions<Kind extends JobKind> {
   readonly kind: Kind;
@@ -25,9 +27,16 @@ export interface ProcessOptions<Kind extends JobKind> {
   readonly token: string;
   readonly redis: Redis;
   readonly files: JobFiles;
+  readonly marks: BegunMarks;
+  /** An attempt that was interrupted, if there was one. */
+  readonly earlier: EarlierRun | undefined;
+  /** Under which this worker marks what it begins. */
+  readonly workerId: string;
   /** Aborts the attempt; already registered with those who may do so. */
   readonly stopper: AbortController;
   /** Accounts for the job before its end is told, so that no end goes without. */
+  /** Bounds what the process holds in memory. */
+  readonly memory: ByteBudget;
   readonly settle: (run: JobRun, error: GatewayError | undefined) => Promise<void>;
   /** Sees to the job's webhook, when its end has been kept and before it is told. */
   readonly announce: () => Promise<void>;
@@ -51,18 +60,17 @@ export interface DoneJob {
  * good, another error when it is to be tried again, `WaitingError` when it has been put back into the line.
  */
 export async function processJob<Kind extends JobKind>(options: ProcessOptions<Kind>): Promise<DoneJob> {
-  const { kind, job, jobId, token, stopper, redis, files, settle, announce } = options;
+  const { kind, job, jobId, token, stopper, redis, files, marks, earlier, settle, announce } = options;
   const spec = JOBS[kind];
-  const { isDetached = false } = parseEnvelope(kind, job.data);
+  const queued = parseEnvelope(kind, job.data);
   const emitter = createJobEmitter({
     jobId,
     redis,
-    keepsTexts: isDetached,
+    keepsTexts: queued.isDetached ?? false,
     tell: (count) => job.updateProgress({ texts: count }),
   });
-  const run: JobRun = { hasRun: wasInterrupted(job), consumed: undefined };
+  const run: JobRun = { hasRun: earlier !== undefined, consumed: undefined };
   try {
-    const queued = parseEnvelope(kind, job.data);
     const output = spec.output.parse(await attempt(options, queued, run, emitter.emit));
     const returned = 'inline' in queued.input ? output : await storeOutput(files, jobId, output);
     await emitter.flush();
@@ -77,8 +85,10 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
       throw new WaitingError();
     }
     const error = thrown instanceof WorkerStopping ? outcomeUnknown(thrown) : toJobError(thrown);
-    const again = !emitter.hasEmitted && retryDelayMs(error, job.attemptsMade + 1, spec) !== undefined;
+    const isHeard = emitter.hasEmitted || hasEmitted(job);
+    const again = !isHeard && retryDelayMs(error, job.attemptsMade + 1, spec) !== undefined;
     if (!again) await settle(run, error);
+    if (mayBeRequeued(error, spec) && 'inputId' in queued.input) await marks.clear(queued.input.inputId);
     const reason = await storeFailure(files, jobId, error);
     if (!again) {
       await keepEnd(redis, job, { error, reason });
@@ -91,7 +101,7 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
 }
 
 async function attempt<Kind extends JobKind>(
-  { kind, act, job, jobId, redis, files, stopper }: ProcessOptions<Kind>,
+  { kind, act, job, jobId, redis, files, marks, workerId, memory, stopper }: ProcessOptions<Kind>,
   queued: QueuedJob,
   run: JobRun,
   emit: (text: string) => Promise<void>,
@@ -101,19 +111,27 @@ async function attempt<Kind extends JobKind>(
   const consumed = (consumption: ConsumedUsage) => {
     run.consumed = consumption;
   };
+  const stored = queued.input;
+  const reading = 'inline' in stored ? stored.inline : readInput(files, stored.inputId);
   // Who cancels sets the mark and then tells the workers; this one has been listening since before it looks.
-  if ((await redis.exists(cancelledKey(jobId))) === 1) throw jobCancelled();
+  const [isCancelled, read] = await Promise.allSettled([redis.exists(cancelledKey(jobId)), reading]);
+  if (settledValue(isCancelled) === 1) throw jobCancelled();
   if (queued.claim && (await isSuperseded(redis, queued.claim, jobId))) throw superseded();
   if (queued.isDetached && Date.now() - job.timestamp > spec.queueLimitMs) throw waitedTooLong();
-  const stored = queued.input;
-  const input = spec.input.parse('inline' in stored ? stored.inline : await readInput(files, stored.inputId));
-  if (wasInterrupted(job) && (spec.work === 'paid' || hasEmitted(job))) {
+  const input = spec.input.parse(settledValue(read));
+  if (run.hasRun && (spec.work === 'paid' || hasEmitted(job))) {
     const output = await act.recover?.(input, { jobId, consumed });
     if (output === undefined) throw outcomeUnknown();
     return output;
   }
+  using _held = await memory.take(spec.bytesOf(input), stopper.signal);
+  if ('inputId' in stored) {
+    const isFirst = await marks.begin(stored.inputId, workerId);
+    // Two workers were given it, by a Redis that came back with an older state.
+    if (!isFirst && spec.work === 'paid') throw outcomeUnknown();
+  }
   const context = { jobId, requestId, keyId, attempt: job.attemptsStarted, emit, consumed };
-  return runStoppable(
+  return await runStoppable(
     (signal) => {
       run.hasRun = true;
       return act.run(input, { ...context, signal });
@@ -122,8 +140,30 @@ async function attempt<Kind extends JobKind>(
   );
 }
 
-/** An earlier attempt neither ended nor failed: its worker died, or fell silent for too long. */
-export const wasInterrupted = (job: Job): boolean => job.attemptsStarted > job.attemptsMade + 1;
+/** @throws what the promise was rejected with */
+function settledValue<Value>(result: PromiseSettledResult<Value>): Value {
+  if (result.status === 'rejected') throw result.reason;
+  return result.value;
+}
+
+/** An attempt that began and neither ended nor failed: its worker died, or fell silent for too long. */
+export interface EarlierRun {
+  /** Unknown for jobs whose begin is not marked. */
+  readonly workerId: string | undefined;
+}
+
+/** Such an attempt at a job that is being taken again; undefined where the work has certainly not begun. */
+export async function earlierRun(
+  job: Job,
+  { input, marksBegin }: Pick<QueuedJob, 'input' | 'marksBegin'>,
+  marks: BegunMarks,
+): Promise<EarlierRun | undefined> {
+  const workerId = 'inputId' in input ? await marks.begunBy(input.inputId) : undefined;
+  if (workerId !== undefined) return { workerId };
+  return wasInterrupted(job) && marksBegin === undefined ? { workerId } : undefined;
+}
+
+const wasInterrupted = (job: Job): boolean => job.attemptsStarted > job.attemptsMade + 1;
 
 const superseded = (): GatewayError =>
   new GatewayError(

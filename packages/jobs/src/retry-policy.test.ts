@@ -1,11 +1,12 @@
 import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
+import { JOBS, type JobSpec } from './catalog.ts';
 import { retryDelayMs } from './retry-policy.ts';
 
-const free = { work: 'free', attempts: 3 } as const;
-const paid = { work: 'paid', attempts: 3 } as const;
-const delay = (code: ErrorCode, spec: typeof free | typeof paid, more = {}, attempt = 1) =>
+const free = { ...JOBS['audio.transcription'], attempts: 3 };
+const paid = { ...JOBS['image.generation'], attempts: 3 };
+const delay = (code: ErrorCode, spec: Pick<JobSpec, 'attempts' | 'retry'>, more = {}, attempt = 1) =>
   retryDelayMs(new GatewayError(code, { message: 'x', ...more }), attempt, spec);
 
 test("a caller's mistake and a bug are never tried again", () => {

@@ -11,6 +11,8 @@ export interface UploadStore {
   /** For the input of a job: its request without the files. */
   newInputId(): string;
   pathOf(uploadId: string): string;
+  /** Where is noted that an input's job has begun; deleted with the input. */
+  begunPathOf(inputId: string): string;
   /** Deletes what is there. */
   delete(...uploadIds: string[]): Promise<void>;
   /** Deletes what has been forgotten: files written before this time, in Unix milliseconds. Resolves to how many. */
@@ -30,14 +32,17 @@ export async function openUploadStore(dataDir: string): Promise<UploadStore> {
     if (kind === undefined) throw new Error('not an upload id');
     return join(kind === 'input' ? inputs : folder, uploadId);
   };
+  const begunPathOf = (inputId: string) => `${pathOf(inputId)}.begun`;
   const newId = (kind: 'upload' | 'input') => `${kind}_${randomBytes(16).toString('hex')}`;
   return {
     folder,
     newId: () => newId('upload'),
     newInputId: () => newId('input'),
     pathOf,
+    begunPathOf,
     delete: async (...uploadIds) => {
-      await Promise.all(uploadIds.map((uploadId) => rm(pathOf(uploadId), { force: true })));
+      const paths = uploadIds.flatMap((uploadId) => [pathOf(uploadId), begunPathOf(uploadId)]);
+      await Promise.all(paths.map((path) => rm(path, { force: true })));
     },
     sweep: async (olderThanMs) =>
       (await sweepFolder(folder, olderThanMs)) + (await sweepFolder(inputs, olderThanMs)),

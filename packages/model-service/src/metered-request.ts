@@ -3,6 +3,7 @@ import type { JobKind } from '@gateway/contracts/jobs';
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
 import { longestLifeMs } from '@gateway/jobs/catalog';
 import type { JobOwner } from '@gateway/jobs/job-queue';
+import type { TurnTaker } from '@gateway/jobs/turns/job-turns';
 import { rateLimitHeaders } from '@gateway/metering/limits/rate-limit-headers';
 import { BUDGET_HEADER } from '@gateway/metering/meter/budget-notice';
 import type { Meter, Metered } from '@gateway/metering/meter/meter';
@@ -40,6 +41,12 @@ export const reserveRequest = (service: MeteringService, costly: CostlyRequest):
   // Not the request id: callers may choose that one, and a record counts once for each id.
   reserve(service, costly, requestIdOf(undefined));
 
+/** Who takes a place in a queue by this request. */
+export function turnTakerOf(request: IncomingMessage): TurnTaker {
+  const { keyId, jobShare } = identityOf(request);
+  return { keyId, share: jobShare };
+}
+
 /**
  * Lets a job in: reserves the most that it can consume, under the id that it will have. Its worker settles it.
  *
@@ -53,7 +60,7 @@ export async function reserveJob(
 ): Promise<JobOwner> {
   const { subject } = await reserve(service, costly, jobId, longestLifeMs(kind, { isDetached }));
   const { requestId } = contextOf(costly.request);
-  return { keyId: subject.keyId, requestId, metering: { subject, estimate: costly.estimate } };
+  return { ...turnTakerOf(costly.request), requestId, metering: { subject, estimate: costly.estimate } };
 }
 
 async function reserve(

@@ -2,6 +2,8 @@ import { MeterSettings, ProcessSettings, setting } from '@gateway/service-kit/co
 import { parseNetworks } from '@gateway/upstream/public-address';
 import { z } from 'zod';
 
+const MEBIBYTE = 1024 * 1024;
+
 /** What every process that calls providers reads. */
 export const ModelSettings = ProcessSettings.extend(MeterSettings.shape).extend({
   REDIS_URL: setting.redisUrl(),
@@ -33,5 +35,7 @@ export const JobWorkerSettings = ModelSettings.extend({
     )
     .transform(parseNetworks)
     .optional(),
+  /** What its jobs may hold in memory together, in bytes, as estimated before they begin. */
+  WORKER_MAX_BYTES_IN_FLIGHT: setting.integer(256 * MEBIBYTE, { min: 1 }),
 });
 export type JobWorkerSettings = z.infer<typeof JobWorkerSettings>;

@@ -4,6 +4,8 @@ import { AggregatorRegistry, Counter, collectDefaultMetrics, Histogram, Registry
 export interface Metrics {
   readonly registry: Registry;
   request(labels: RequestLabels, durationMs: number): void;
+  /** A job of this kind that ended, and how long it had waited in its queue. */
+  queued(kind: string, waitedMs: number): void;
   /** A request with a valid key that was refused for what the key may do or use. */
   refused(reason: RefusalReason): void;
   /** A request let in on a budget of which most is used. */
@@ -101,6 +103,13 @@ function metricsIn(registry: Registry): Metrics {
     buckets: DURATION_BUCKETS,
     registers: [registry],
   });
+  const queued = new Histogram({
+    name: 'gateway_job_queue_seconds',
+    help: 'Time from a job being queued to a worker taking it, by kind',
+    labelNames: ['kind'],
+    buckets: DURATION_BUCKETS,
+    registers: [registry],
+  });
   const refused = new Counter({
     name: 'gateway_refused_total',
     help: 'Requests with a valid key that were refused before any provider was called, by reason',
@@ -138,6 +147,7 @@ function metricsIn(registry: Registry): Metrics {
   });
   return {
     registry,
+    queued: (kind, waitedMs) => queued.observe({ kind }, waitedMs / 1000),
     refused: (reason) => refused.inc({ reason }),
     budgetNear: () => budgetNear.inc(),
     brokenRecord: (kind) => brokenRecords.inc({ kind }),

@@ -22,6 +22,7 @@ export interface CommandRow {
 const KEYS = '/admin/v1/keys';
 const TEAMS = '/admin/v1/teams';
 const WEBHOOKS = '/admin/v1/webhooks';
+const JOBS = '/admin/v1/jobs';
 const at = (base: string) => (argument: string) => `${base}/${encodeURIComponent(argument)}`;
 
 const USE_OPTIONS = ['limit', 'model-limit', 'budget', 'period', 'allow-unpriced'] as const;
@@ -208,6 +209,31 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     path: () => '/admin/v1/channels',
     answer: 'page',
     text: texts.channelsText,
+  },
+  'jobs list': {
+    argument: null,
+    options: ['status', 'count'],
+    method: 'GET',
+    path: () => JOBS,
+    query: ({ status, count }) => ({ status, limit: count }),
+    answer: 'page',
+    text: texts.jobsText,
+  },
+  'jobs requeue': {
+    argument: 'ID',
+    options: [],
+    method: 'POST',
+    path: (id) => `${at(JOBS)(id)}/requeue`,
+    answer: 'value',
+    text: texts.requeuedText,
+  },
+  queues: {
+    argument: null,
+    options: [],
+    method: 'GET',
+    path: () => '/admin/v1/queues',
+    answer: 'page',
+    text: texts.queuesText,
   },
   audit: {
     argument: null,

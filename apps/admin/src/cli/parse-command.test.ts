@@ -34,7 +34,8 @@ test.for([
 });
 
 const OF_ALL =
-  'Limits are requestsPerMinute, tokensPerMinute, imagesPerMinute, audioSecondsPerMinute, concurrentRequests';
+  'Limits are requestsPerMinute, tokensPerMinute, imagesPerMinute, audioSecondsPerMinute, concurrentRequests, ' +
+  'concurrentJobs, jobWeight, jobPriority';
 const OF_MODELS = 'Limits are requestsPerMinute, tokensPerMinute, imagesPerMinute, audioSecondsPerMinute.';
 
 test.for([

@@ -1,4 +1,4 @@
-import { Limits, ModelLimits } from '@gateway/contracts/identity';
+import { KeyLimits, ModelLimits } from '@gateway/contracts/identity';
 import { list, numberOrText, pair, type Values } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -25,7 +25,7 @@ export function settingsBody(values: Values): Json {
 }
 
 const MODEL_LIMIT_NAMES = Object.keys(ModelLimits.shape);
-const LIMIT_NAMES = Object.keys(Limits.shape).filter((name) => name !== 'models');
+const LIMIT_NAMES = Object.keys(KeyLimits.shape).filter((name) => name !== 'models');
 
 /** @throws {UsageError} for a name that is not among the known ones */
 function checkLimitName(name: string, known: readonly string[]): void {

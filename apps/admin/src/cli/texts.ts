@@ -168,6 +168,29 @@ export function channelsText(answer: unknown): string {
   return table(['NAME', 'PROVIDER', 'ORIGIN', 'SPEAKS', 'MODELS'], cells);
 }
 
+export function jobsText(answer: unknown): string {
+  const rows = Rows.parse(answer);
+  if (rows.length === 0) return 'There are no such jobs.';
+  const cells = rows.map(({ id, kind, status, model, keyId, createdAt, attempts, errorCode, canRequeue }) =>
+    [id, kind, status, model, keyId, createdAt, attempts, errorCode, canRequeue === true ? 'yes' : 'no'].map(
+      cellText,
+    ),
+  );
+  return table(['ID', 'KIND', 'STATUS', 'MODEL', 'KEY', 'CREATED', 'ATTEMPTS', 'ERROR', 'REQUEUE'], cells);
+}
+
+export function requeuedText(answer: unknown): string {
+  const { id, kind, model } = Members.parse(answer);
+  return `Queued job ${cellText(id)} again (${cellText(kind)}, ${cellText(model)}).`;
+}
+
+export function queuesText(answer: unknown): string {
+  const cells = Rows.parse(answer).map(({ queue, queued, inProgress, delayed, failed, completed }) =>
+    [queue, queued, inProgress, delayed, failed, completed].map(cellText),
+  );
+  return table(['QUEUE', 'QUEUED', 'IN PROGRESS', 'DELAYED', 'FAILED', 'COMPLETED'], cells);
+}
+
 export function auditText(answer: unknown): string {
   const rows = Rows.parse(answer);
   if (rows.length === 0) return 'Nothing was changed yet.';

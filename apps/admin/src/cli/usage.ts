@@ -31,7 +31,8 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
 
     what keys and teams may use (create and update):
       --limit NAME=COUNT requestsPerMinute, tokensPerMinute, imagesPerMinute, audioSecondsPerMinute or
-                         concurrentRequests; may be repeated
+                         concurrentRequests; may be repeated. For keys also concurrentJobs, jobWeight (1 to 100) and
+                         jobPriority (0 first to 9 last; default 5)
       --model-limit PATTERN:NAME=COUNT
                          such a limit per minute for some models only: gpt-*:tokensPerMinute=1000; may be repeated
       --budget USD       what they may spend
@@ -53,6 +54,11 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
   webhooks show ID       one with its attempts
   webhooks replay ID     send it again
   channels               the channels of the configuration
+  queues                 how many jobs of each queue are where
+  jobs list              jobs that failed
+      --status STATUS    queued, in_progress, completed or failed (default)
+      --count NUMBER     how many, at most 200 (default: 50)
+  jobs requeue ID        queue a failed job again that was certainly not done
   audit                  the latest changes of keys and teams
       --count NUMBER     how many, at most 200 (default: 50)
 

@@ -1,3 +1,4 @@
+import { JobKind, JobStatus } from '@gateway/contracts/jobs';
 import { ShownWebhook } from '@gateway/contracts/webhooks';
 import { AuditEntry } from '@gateway/metering/audit/audit-log';
 import { KeySettings, TeamSettings } from '@gateway/metering/keys/settings';
@@ -22,7 +23,7 @@ const shownKey = {
   owner: z.string().nullable(),
   models: keys.models.unwrap().nullable(),
   endpoints: keys.endpoints.unwrap().nullable(),
-  limits: shownLimits,
+  limits: keys.limits.unwrap(),
   budget: shownBudget,
   expiresAt: instant.nullable(),
   disabled: z.boolean(),
@@ -83,6 +84,36 @@ export const ChannelPage = page(
     models: z.array(z.string()),
   }),
 );
+
+export const QueuePage = page(
+  z.strictObject({
+    queue: z.string(),
+    queued: z.int(),
+    inProgress: z.int(),
+    /** Between two attempts, or parked because their key has enough at work. */
+    delayed: z.int(),
+    failed: z.int(),
+    completed: z.int(),
+  }),
+);
+
+export const JobReply = z.strictObject({
+  id: z.string(),
+  kind: JobKind,
+  status: JobStatus,
+  keyId: z.string(),
+  requestId: z.string(),
+  model: z.string(),
+  createdAt: instant,
+  startedAt: instant.nullable(),
+  finishedAt: instant.nullable(),
+  /** How often it was begun. */
+  attempts: z.int(),
+  errorCode: z.string().nullable(),
+  /** Whether it certainly was not done and its input is still there. */
+  canRequeue: z.boolean(),
+});
+export const JobPage = page(JobReply);
 
 /** What is left of limits and of the budget at this moment. */
 export const BalanceReply = z.strictObject({

@@ -1,12 +1,11 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { WebhookStatus } from '@gateway/contracts/webhooks';
+import { WEBHOOK_ID } from '@gateway/jobs/webhooks/delivery';
 import type { WebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import { KEY_ID } from '@gateway/metering/keys/key-id';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
 import { pageQuery, WebhookPage, WebhookReply } from './schemas.ts';
-
-const WEBHOOK_ID = /^msg_[0-9a-f]{32}$/;
 
 const WebhookQuery = pageQuery(WEBHOOK_ID).extend({
   keyId: z.string().regex(KEY_ID, 'it is not the id of a key').optional(),

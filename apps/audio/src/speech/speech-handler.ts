@@ -6,7 +6,7 @@ import type { AssetStore } from '@gateway/jobs/asset-store';
 import { answerJob } from '@gateway/model-service/jobs/answer-job';
 import { fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
 import { type JobWishes, wishesOf } from '@gateway/model-service/jobs/job-wishes';
-import { ensureRoom, type JobService, submitJob } from '@gateway/model-service/jobs/submit-job';
+import { type JobService, reservePlace, submitJob } from '@gateway/model-service/jobs/submit-job';
 import { reserveRequest } from '@gateway/model-service/metered-request';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
@@ -131,12 +131,13 @@ interface QueueOptions {
 async function queueSpeech({ service, wishes, speech, estimate, request, response }: QueueOptions) {
   const { queue, assets } = service;
   const { model, ...parameters } = speech;
-  await ensureRoom(service, { kind: KIND, wishes, request });
+  await using place = await reservePlace(service, { kind: KIND, wishes, request });
   const submitted = await submitJob(service, {
     kind: KIND,
     endpoint: 'speech',
     estimate,
     input: { model, parameters },
+    place,
     wishes,
     fingerprint: () => fingerprintOfJson(KIND, speech),
     request,

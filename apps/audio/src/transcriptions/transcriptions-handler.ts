@@ -8,8 +8,8 @@ import { answerJob } from '@gateway/model-service/jobs/answer-job';
 import { fingerprintOfForm } from '@gateway/model-service/jobs/fingerprint';
 import { wishesOf } from '@gateway/model-service/jobs/job-wishes';
 import {
-  ensureRoom,
   type JobService,
+  reservePlace,
   type SubmittedJob,
   submitJob,
 } from '@gateway/model-service/jobs/submit-job';
@@ -45,10 +45,12 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
   return async (request, response) => {
     const context = contextOf(request);
     const wishes = wishesOf(request);
-    await ensureRoom(options, { kind: KIND, wishes, request }).catch((error: unknown) => {
-      discardRest(request);
-      throw error;
-    });
+    await using place = await reservePlace(options, { kind: KIND, wishes, request }).catch(
+      (error: unknown) => {
+        discardRest(request);
+        throw error;
+      },
+    );
     refuseEncoding(request);
     const form = await readForm(request, response, { rules, uploads, discardRest });
     const uploadIds = form.files.map(({ uploadId }) => uploadId);
@@ -63,6 +65,7 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
         endpoint: 'transcriptions',
         estimate: estimateTranscription(price, input),
         input,
+        place,
         wishes,
         fingerprint: () => fingerprintOfForm(KIND, form, uploads),
         request,

@@ -3,7 +3,7 @@ import { ImageEditRequest } from '@gateway/contracts/openai/images';
 import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
 import { fingerprintOfForm } from '@gateway/model-service/jobs/fingerprint';
 import { wishesOf } from '@gateway/model-service/jobs/job-wishes';
-import { ensureRoom, submitJob } from '@gateway/model-service/jobs/submit-job';
+import { reservePlace, submitJob } from '@gateway/model-service/jobs/submit-job';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { refuseEncoding } from '@gateway/service-kit/json-body';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
@@ -35,10 +35,12 @@ export const editsHandler =
   (service: ImageService): RequestHandler =>
   async (request, response) => {
     const wishes = wishesOf(request);
-    await ensureRoom(service, { kind: KIND, wishes, request }).catch((error: unknown) => {
-      discardRest(request);
-      throw error;
-    });
+    await using place = await reservePlace(service, { kind: KIND, wishes, request }).catch(
+      (error: unknown) => {
+        discardRest(request);
+        throw error;
+      },
+    );
     refuseEncoding(request);
     const { uploads } = service;
     const form = await readForm(request, response, { rules: EDIT_FORM, uploads, discardRest });
@@ -48,6 +50,7 @@ export const editsHandler =
       const edit = await checkEdit(service, form, request);
       const { model, input, order, streams } = edit;
       if (streams && !wishes.isDetached) {
+        await place?.free();
         await streamEdit(service, edit, request, response);
         return;
       }
@@ -57,6 +60,7 @@ export const editsHandler =
         endpoint: 'images',
         estimate: estimateImages(model, order),
         input,
+        place,
         wishes,
         fingerprint: () => fingerprintOfForm(`${KIND} ${input.strict}`, form, uploads),
         request,

@@ -1,7 +1,7 @@
 import { ImageGenerationRequest } from '@gateway/contracts/openai/images';
 import { fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
 import { wishesOf } from '@gateway/model-service/jobs/job-wishes';
-import { ensureRoom, submitJob } from '@gateway/model-service/jobs/submit-job';
+import { reservePlace, submitJob } from '@gateway/model-service/jobs/submit-job';
 import { readJsonBody } from '@gateway/service-kit/json-body';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import { validate } from '@gateway/service-kit/validate';
@@ -47,12 +47,13 @@ export const generationsHandler =
     if (streams) streamingCandidates(upstream, model);
     // A stream has room for bytes only.
     const responseFormat = streams ? 'b64_json' : (format ?? rules.defaultResponseFormat);
-    await ensureRoom(service, { kind: KIND, wishes, request });
+    await using place = await reservePlace(service, { kind: KIND, wishes, request });
     const submitted = await submitJob(service, {
       kind: KIND,
       endpoint: 'images',
       estimate: estimateImages(model, order),
       input: { model: model.name, parameters, responseFormat, strict, ...(streams && { stream }) },
+      place,
       wishes,
       fingerprint: () => fingerprintOfJson(KIND, [strict, value]),
       request,

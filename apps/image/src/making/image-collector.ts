@@ -39,7 +39,7 @@ export function createImageCollector({ assets, jobId, emit }: CollectorOptions):
   const images: ImageOutput['images'] = [];
   let members: ImageOutput['members'] = {};
   let createdAt: number | undefined;
-  let partials = 0;
+  const partialAssetIds: string[] = [];
   let last = Promise.resolve();
 
   const store = async (data: string): Promise<void> => {
@@ -51,9 +51,10 @@ export function createImageCollector({ assets, jobId, emit }: CollectorOptions):
     const bytes = Buffer.from(base64, 'base64');
     const contentType = imageTypeOf(bytes);
     if (contentType === undefined) throw badReply('The upstream sent something that is no image.');
-    const index = isPartial ? `partial-${partials++}` : images.length;
+    const index = isPartial ? `partial-${partialAssetIds.length}` : images.length;
     const { id, sizeBytes } = await assets.put(assetId(jobId, index, contentType), bytes);
-    if (!isPartial) {
+    if (isPartial) partialAssetIds.push(id);
+    else {
       const { created_at: created, ...said } = rest;
       createdAt = created ?? createdAt;
       const entries = Object.entries(said);
@@ -77,6 +78,7 @@ export function createImageCollector({ assets, jobId, emit }: CollectorOptions):
         images,
         members,
         dropped: [...dropped],
+        ...(partialAssetIds.length > 0 && { partialAssetIds }),
       };
     },
   };

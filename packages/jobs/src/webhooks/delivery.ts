@@ -22,10 +22,15 @@ export type Delivery = z.infer<typeof Delivery>;
 /** Replays add attempts for ever; the log shows the latest. */
 export const MAX_SHOWN_ATTEMPTS = 20;
 
-/** One webhook for each job: whoever finds that a job has ended may queue it again. */
-export const deliveryIdOf = (jobId: string): string => jobId.replace(/^job_/, 'msg_');
+/**
+ * One webhook for each end of a job: whoever finds that a job has ended may queue it again.
+ *
+ * @param requeues how often a failed job has been queued again; it ends anew
+ */
+export const webhookIdOf = (jobId: string, requeues = 0): string =>
+  jobId.replace(/^job_/, 'msg_') + (requeues === 0 ? '' : `_${requeues}`);
 
-export const isDeliveryId = (text: string): boolean => /^msg_[0-9a-f]{32}$/.test(text);
+export const WEBHOOK_ID = /^msg_[0-9a-f]{32}(_\d{1,6})?$/;
 
 const instant = (ms: number): string => new Date(ms).toISOString();
 

@@ -3,11 +3,14 @@ import type { ShownWebhook, WebhookStatus } from '@gateway/contracts/webhooks';
 import { type Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { QUEUE_PREFIX, webhookListKey } from '../job-keys.ts';
-import { type Delivery, deliveryIdOf, isDeliveryId, shownDelivery, WEBHOOK_QUEUE } from './delivery.ts';
+import { type Delivery, shownDelivery, WEBHOOK_ID, WEBHOOK_QUEUE } from './delivery.ts';
 import { RETRY_DELAYS_MS } from './retry-delays.ts';
 
 /** An ended job that somebody may want to hear of. */
-export type EndedJobNotice = Pick<Delivery, 'jobId' | 'keyId' | 'requestId' | 'url'>;
+export interface EndedJobNotice extends Pick<Delivery, 'jobId' | 'keyId' | 'requestId' | 'url'> {
+  /** Of the webhook that tells of it. */
+  readonly id: string;
+}
 
 interface ListOptions {
   readonly keyId: string | undefined;
@@ -48,11 +51,10 @@ export function createWebhookLog(redis: Redis, onError: (error: unknown) => void
   const queue = new Queue(WEBHOOK_QUEUE, { connection: redis, prefix: QUEUE_PREFIX });
   queue.on('error', onError);
   const find = async (id: string): Promise<Job | undefined> =>
-    isDeliveryId(id) ? queue.getJob(id) : undefined;
+    WEBHOOK_ID.test(id) ? queue.getJob(id) : undefined;
 
-  const add = async (notice: EndedJobNotice, body: string) => {
-    const { jobId, keyId } = notice;
-    const id = deliveryIdOf(jobId);
+  const add = async ({ id, ...notice }: EndedJobNotice, body: string) => {
+    const { keyId } = notice;
     const delivery: Delivery = { ...notice, body, sentTo: null, attempts: [] };
     const nowMs = Date.now();
     const listing = redis.multi();

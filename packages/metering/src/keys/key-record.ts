@@ -1,4 +1,4 @@
-import { type Account, Budget, type Identity, Limits } from '@gateway/contracts/identity';
+import { type Account, Budget, type Identity, type JobShare, KeyLimits } from '@gateway/contracts/identity';
 import { WebhookUrl } from '@gateway/contracts/webhooks';
 import { z } from 'zod';
 import {
@@ -40,7 +40,7 @@ const FirstRecord = z.strictObject({
 const KeyRecord = FirstRecord.extend({
   version: z.literal(2),
   owner: name.nullable(),
-  limits: Limits,
+  limits: KeyLimits,
   budget: Budget.nullable(),
   /** The current one first, then at most one whose grace is not over. */
   secrets: z.array(Secret).max(2),
@@ -134,12 +134,23 @@ export const identityOf = (record: KeyRecord, team: TeamRecord | undefined): Ide
   // None where nothing is limited, so that such a key needs no question to Redis.
   accounts: [accountOfKey(record), ...(team === undefined ? [] : [accountOfTeam(team)])].filter(isLimited),
   ...(record.webhookSecrets.length > 0 && { signsWebhooks: true }),
+  ...jobShareOf(record),
 });
 
-export const accountOfKey = ({ id, limits, budget }: KeyRecord): Account => ({ owner: id, limits, budget });
+/** What counts against the key; how its jobs are shared out is no limit of that sort. */
+export function accountOfKey({ id, limits, budget }: KeyRecord): Account {
+  const { concurrentJobs: _, jobWeight: _weight, jobPriority: _priority, ...counted } = limits;
+  return { owner: id, limits: counted, budget };
+}
+
+function jobShareOf({ limits }: KeyRecord): { jobShare?: JobShare } {
+  const { concurrentJobs, jobWeight, jobPriority } = limits;
+  const share = { concurrentJobs, jobWeight, jobPriority };
+  return Object.values(share).some((value) => value !== undefined) ? { jobShare: share } : {};
+}
 
 const isLimited = ({ limits: { models = {}, ...limits }, budget }: Account): boolean =>
   budget !== null || [limits, ...Object.values(models)].some(hasLimit);
 
-const hasLimit = (limits: Omit<Limits, 'models'>): boolean =>
+const hasLimit = (limits: Omit<Account['limits'], 'models'>): boolean =>
   Object.values(limits).some((limit) => limit !== undefined);

@@ -1,4 +1,4 @@
-import { type Budget, BudgetPeriod, EndpointScope, Limits } from '@gateway/contracts/identity';
+import { type Budget, BudgetPeriod, EndpointScope, KeyLimits, Limits } from '@gateway/contracts/identity';
 import { WebhookUrl } from '@gateway/contracts/webhooks';
 import { DECIMAL, problem } from '@gateway/contracts/wire-types';
 import { z } from 'zod';
@@ -56,7 +56,7 @@ export const KeySettings = z.strictObject({
   owner: name.optional(),
   models: modelPatterns.optional(),
   endpoints: endpoints.optional(),
-  limits: Limits.optional(),
+  limits: KeyLimits.optional(),
   budget: BudgetSettings.optional(),
   expiresAt: instant.optional(),
   disabled: z.boolean().optional(),

@@ -60,22 +60,23 @@ export function jobHandlers<Kinds extends JobKind>(
     },
     [`GET ${jobs}/{id}/result`]: async (request, response) => {
       const record = await find(request);
-      await resultOf({ queue, writers, now }, record)(request, response);
+      const write = await resultOf({ queue, writers, now }, record);
+      await write(request, response);
     },
     [`GET ${jobs}/{id}/events`]: jobEventsHandler({ ...options, find }),
   };
 }
 
 /** @throws {GatewayError} the job's own failure; `job_not_finished`, `job_cancelled`, `result_expired` */
-function resultOf<Kinds extends JobKind>(
+async function resultOf<Kinds extends JobKind>(
   { queue, writers, now }: Pick<JobHandlerOptions<Kinds>, 'queue' | 'writers' | 'now'>,
   record: JobRecord,
-): (request: Request, response: Response) => Promise<void> {
+): Promise<(request: Request, response: Response) => Promise<void>> {
   const { status, error, expiresAtMs } = record;
   if (status === 'cancelled')
     throw new GatewayError('job_cancelled', 'The job was cancelled, so it has no result.');
   if (error !== null) throw GatewayError.deserialize(error);
-  if (!hasEnded(record)) throw notFinished(record);
+  if (!hasEnded(record)) throw await notFinished(queue, record);
   if (expiresAtMs !== null && expiresAtMs <= now()) throw expired();
   const kind = queue.kinds.find((known) => known === record.kind);
   if (kind === undefined) throw notFound();
@@ -141,11 +142,16 @@ function sendJson(response: Response, request: Request, body: unknown): void {
 const notFound = (): GatewayError =>
   new GatewayError('object_not_found', 'There is no such job. A job is forgotten two days after its end.');
 
-const notFinished = ({ status }: JobRecord): GatewayError =>
-  new GatewayError('job_not_finished', {
+async function notFinished(
+  queue: Pick<JobQueue<JobKind>, 'positionOf'>,
+  { id, keyId, status }: JobRecord,
+): Promise<GatewayError> {
+  const waiting = status === 'queued' ? await queue.positionOf(id, keyId) : undefined;
+  return new GatewayError('job_not_finished', {
     message: `The job is ${status === 'queued' ? 'queued' : 'in progress'}. Try again later, or follow its events.`,
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    retryAfterSeconds: Math.max(RETRY_AFTER_SECONDS, waiting?.waitSeconds ?? 0),
   });
+}
 
 const expired = (cause?: unknown): GatewayError =>
   new GatewayError('result_expired', {

@@ -41,6 +41,7 @@ export async function openJobWorker(
         redisUrl: config.REDIS_URL,
         acts: own,
         concurrency: config.WORKER_CONCURRENCY,
+        maxBytesInFlight: config.WORKER_MAX_BYTES_IN_FLIGHT,
         uploads,
         assets,
         settle: (subject, result) => meter.resume(subject).settle(result),
@@ -48,6 +49,7 @@ export async function openJobWorker(
         onFinished: (job) => {
           const { level, labels, fields } = jobLine(job);
           metrics.request(labels, job.durationMs);
+          metrics.queued(job.kind, job.queuedMs);
           logger[level]({ ...fields, ...outputFields(job.output) });
         },
         onError,

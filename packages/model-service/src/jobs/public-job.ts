@@ -28,7 +28,7 @@ export async function publicJob(
     finished_at: toSecondsOrNull(finishedAtMs),
     expires_at: toSecondsOrNull(expiresAtMs),
     progress: status === 'completed' ? 1 : 0,
-    position: await queue.positionOf(record),
+    position: status === 'queued' ? ((await queue.positionOf(id, record.keyId))?.position ?? null) : null,
     error: error && openaiError(GatewayError.deserialize(error)),
   };
 }

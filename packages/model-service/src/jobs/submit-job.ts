@@ -6,10 +6,11 @@ import type { JobInput, JobOutput } from '@gateway/jobs/catalog';
 import type { JobHandle } from '@gateway/jobs/job-handle';
 import { newJobId } from '@gateway/jobs/job-keys';
 import type { JobQueue } from '@gateway/jobs/job-queue';
+import type { QueuePlace } from '@gateway/jobs/queue-places';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { Metrics } from '@gateway/service-kit/metrics';
 import { identityOf } from '@gateway/service-kit/request-context';
-import { type CostlyRequest, reserveJob } from '../metered-request.ts';
+import { type CostlyRequest, reserveJob, turnTakerOf } from '../metered-request.ts';
 import type { JobWishes } from './job-wishes.ts';
 
 /** What it takes to make jobs for callers. */
@@ -24,6 +25,8 @@ export interface JobService<Kinds extends JobKind> {
 interface Submission<Kind extends JobKind> extends Omit<CostlyRequest, 'request' | 'response' | 'model'> {
   readonly kind: Kind;
   readonly input: JobInput<Kind>;
+  /** What `reservePlace` gave. */
+  readonly place: QueuePlace | undefined;
   readonly wishes: JobWishes;
   /** The same for the same request; called where it has an idempotency key. */
   readonly fingerprint: () => string | Promise<string>;
@@ -39,17 +42,17 @@ export interface SubmittedJob<Output> {
 }
 
 /**
- * Refuses when the queue is full, before the files of a request are read. One that repeats another needs no room.
+ * Keeps a place in the queue, before the files of a request are read. One that repeats another needs none.
  *
  * @throws {GatewayError} `queue_full`, `service_unavailable`
  */
-export async function ensureRoom<Kind extends JobKind>(
-  { queue }: Pick<JobService<Kind>, 'queue'>,
-  { kind, wishes, request }: { kind: Kind; wishes: JobWishes; request: IncomingMessage },
-): Promise<void> {
+export async function reservePlace<Kinds extends JobKind>(
+  { queue }: Pick<JobService<Kinds>, 'queue'>,
+  { kind, wishes, request }: { kind: Kinds; wishes: JobWishes; request: IncomingMessage },
+): Promise<QueuePlace | undefined> {
   const { idempotencyKey } = wishes;
   const known = idempotencyKey && (await queue.claims.jobOf(identityOf(request).keyId, idempotencyKey));
-  if (!known) await queue.ensureRoom(kind);
+  return known ? undefined : queue.reservePlace(kind, turnTakerOf(request));
 }
 
 /**
@@ -62,7 +65,7 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
   service: JobService<Kinds>,
   submission: Submission<Kind>,
 ): Promise<SubmittedJob<JobOutput<Kind>>> {
-  const { kind, input, wishes, fingerprint, request, response, endpoint, estimate } = submission;
+  const { kind, input, place, wishes, fingerprint, request, response, endpoint, estimate } = submission;
   const { queue } = service;
   const { isDetached, idempotencyKey, webhook } = wishes;
   const { keyId, signsWebhooks = false } = identityOf(request);
@@ -77,6 +80,7 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
       jobId,
     });
     if (!claimed.isNew) {
+      await place?.free();
       service.metrics.jobRequest({ kind, mode: 'detached', job: 'joined' });
       return { handle: await queue.attach(kind, claimed.record.id), wishes, isNew: false };
     }
@@ -90,6 +94,7 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
       isDetached,
       ...(claim && { claim }),
       ...(webhook !== null && { webhook }),
+      ...(place && { place }),
     });
     service.metrics.jobRequest({ kind, mode: isDetached ? 'detached' : 'waiting', job: 'new' });
     return { handle, wishes, isNew: true };

@@ -12,7 +12,7 @@ const typeOf = ({ status }: JobRecord): WebhookType => {
 
 /** The body of the webhook that tells of a job's end: the job, as it is polled. Its result is fetched with the key. */
 export async function webhookBody(record: JobRecord): Promise<string> {
-  const job = await publicJob({ positionOf: async () => null }, record);
+  const job = await publicJob({ positionOf: async () => undefined }, record);
   const { message } = job.error ?? {};
   const error =
     job.error !== null && typeof message === 'string'

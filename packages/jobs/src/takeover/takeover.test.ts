@@ -14,8 +14,8 @@ import {
   staying,
   transcript,
   transcription,
-} from './fixtures/job-stage.ts';
-import type { JobContext } from './job-act.ts';
+} from '../fixtures/job-stage.ts';
+import type { JobContext } from '../job-act.ts';
 
 let stage: JobStage;
 const children: ChildProcess[] = [];
@@ -45,7 +45,7 @@ async function upload(): Promise<string> {
 
 /** A worker in a process of its own that has begun the one job there is; killed without a chance to say anything. */
 async function killWorkerInTheMiddle(queue: 'image' | 'transcription', first: 'begin' | 'emit' = 'begin') {
-  const path = fileURLToPath(new URL('fixtures/silent-worker.ts', import.meta.url));
+  const path = fileURLToPath(new URL('../fixtures/silent-worker.ts', import.meta.url));
   const child = fork(path, [stage.redis.url, stage.dataDir, queue, first], { stdio: 'inherit' });
   children.push(child);
   await once(child, 'message');

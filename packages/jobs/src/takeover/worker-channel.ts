@@ -1,17 +1,24 @@
 import type { Redis } from 'ioredis';
-import { connectPatiently } from './job-connections.ts';
-import { ANSWER_CHANNEL, ASK_CHANNEL, CANCEL_CHANNEL, cancelledKey } from './job-keys.ts';
-import { jobCancelled } from './job-listener.ts';
+import { connectPatiently } from '../job-connections.ts';
+import { ANSWER_CHANNEL, ASK_CHANNEL, CANCEL_CHANNEL, cancelledKey, workerChannel } from '../job-keys.ts';
+import { jobCancelled } from '../job-listener.ts';
+import { disconnected } from './watch-workers.ts';
 
 /** What workers tell each other, and what they are told. */
 export interface WorkerChannel {
-  /** Whether another worker, which seemed dead, still runs this job. */
-  isRunElsewhere(jobId: string): Promise<boolean>;
+  /**
+   * Whether another worker, which seemed dead, still runs this job.
+   *
+   * @param begunBy the worker that began it, if that is known
+   */
+  isRunElsewhere(jobId: string, begunBy?: string): Promise<boolean>;
   close(): void;
 }
 
 interface ChannelOptions {
   readonly redisUrl: string;
+  /** Under which others see that this worker is alive; a process that only asks has none. */
+  readonly workerId?: string;
   /** What this worker runs. */
   readonly running: ReadonlyMap<string, { readonly stopper: AbortController }>;
   readonly redis: Redis;
@@ -22,7 +29,7 @@ interface ChannelOptions {
 
 /** Stops a job when somebody cancels it, and answers for the jobs that run here. */
 export async function openWorkerChannel(options: ChannelOptions): Promise<WorkerChannel> {
-  const { redisUrl, running, redis, answerWaitMs, onError } = options;
+  const { redisUrl, workerId, running, redis, answerWaitMs, onError } = options;
   const asked = new Map<string, () => void>();
   const listeners: Readonly<Record<string, (jobId: string) => unknown>> = {
     [CANCEL_CHANNEL]: (jobId) => running.get(jobId)?.stopper.abort(jobCancelled()),
@@ -31,7 +38,8 @@ export async function openWorkerChannel(options: ChannelOptions): Promise<Worker
   };
   const subscriber = await connectPatiently(redisUrl, onError);
   subscriber.on('message', (channel, jobId) => listeners[channel]?.(jobId));
-  await subscriber.subscribe(...Object.keys(listeners));
+  const own = workerId === undefined ? [] : [workerChannel(workerId)];
+  await subscriber.subscribe(...own, ...Object.keys(listeners));
   // What was cancelled while the connection was lost.
   const lookUp = async () => {
     for (const [jobId, { stopper }] of running)
@@ -40,7 +48,8 @@ export async function openWorkerChannel(options: ChannelOptions): Promise<Worker
   subscriber.on('ready', () => void lookUp().catch(onError));
 
   return {
-    isRunElsewhere: async (jobId) => {
+    isRunElsewhere: async (jobId, begunBy) => {
+      if (begunBy !== undefined && (await disconnected(redis, [begunBy])).length > 0) return false;
       const answer = Promise.withResolvers<boolean>();
       asked.set(jobId, () => answer.resolve(true));
       const timer = setTimeout(() => answer.resolve(false), answerWaitMs);

@@ -1,0 +1,32 @@
+import process from 'node:process';
+import { openAssetStore } from '@gateway/jobs/asset-store';
+import { createJobWorker } from '@gateway/jobs/job-worker';
+import { openUploadStore } from '@gateway/jobs/upload-store';
+import { liveBytes } from './live-bytes.ts';
+
+// A worker whose jobs cost nothing but the queue. Arguments: the Redis URL, the data folder.
+
+const [redisUrl = '', dataDir = ''] = process.argv.slice(2);
+
+/** Says when it began, by a clock that processes share. */
+const run = async () => ({
+  created: 0,
+  images: [],
+  members: { begunAtMs: performance.timeOrigin + performance.now() },
+  dropped: [],
+  channel: 'none',
+  upstreamAttempts: 1,
+  costMicroUsd: null,
+});
+
+await createJobWorker({
+  redisUrl,
+  acts: { 'image.generation': { run }, 'image.edit': { run } },
+  concurrency: 8,
+  uploads: await openUploadStore(dataDir),
+  assets: await openAssetStore(dataDir),
+  onFinished: () => undefined,
+  onError: () => undefined,
+});
+process.on('message', () => process.send?.(liveBytes()));
+process.send?.('ready');

@@ -1,0 +1,32 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+
+const AWAY_RETRY_AFTER_SECONDS = 5;
+
+/** What goes wrong between us and Redis is nothing that a caller did. */
+export async function unlessAway<Value>(answer: Promise<Value>): Promise<Value> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
+    throw new GatewayError('service_unavailable', {
+      message: `The queue cannot be reached. Please try again in ${AWAY_RETRY_AFTER_SECONDS}s.`,
+      retryAfterSeconds: AWAY_RETRY_AFTER_SECONDS,
+      cause: error,
+    });
+  }
+}
+
+/** What a caller who left is told, in the log. */
+export const leaving = (reason: unknown): GatewayError =>
+  reason instanceof GatewayError
+    ? reason
+    : new GatewayError('client_closed_request', {
+        message: 'The caller left before the job was done.',
+        cause: reason,
+      });
+
+export const waitedTooLong = (): GatewayError =>
+  new GatewayError('service_timeout', {
+    message: 'The job was not done in time and has been cancelled. Send the request again later.',
+    retryAfterSeconds: AWAY_RETRY_AFTER_SECONDS,
+  });

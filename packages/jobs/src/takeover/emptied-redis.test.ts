@@ -1,0 +1,91 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { generation, images, type JobStage, openJobStage, owner, staying } from '../fixtures/job-stage.ts';
+
+/** Redis forgets everything while callers wait, and says nothing about it. */
+
+let stage: JobStage;
+let redis: Redis;
+const children: ChildProcess[] = [];
+beforeAll(async () => {
+  stage = await openJobStage();
+  redis = new Redis(stage.redis.url);
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  await stage.clear();
+});
+afterAll(async () => {
+  redis.disconnect();
+  await stage.close();
+});
+
+const openWorker = (run: () => Promise<typeof images>) =>
+  stage.openWorker({ 'image.generation': { run }, 'image.edit': { run } }, { lockMs: 30_000 });
+
+test('jobs that had not begun are queued again, and are done once', async () => {
+  const queue = await stage.openQueue();
+  const handles = await Promise.all(
+    Array.from({ length: 10 }, () => queue.enqueue('image.generation', generation, owner)),
+  );
+  await redis.flushall();
+  let runs = 0;
+  await openWorker(async () => {
+    runs += 1;
+    return images;
+  });
+  const results = await Promise.all(handles.map((handle) => handle.result(staying)));
+  expect(results).toEqual(handles.map(() => images));
+  expect(runs).toBe(10);
+});
+
+test('a job that runs is waited for, and its images are answered', async () => {
+  const queue = await stage.openQueue();
+  const began = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  let runs = 0;
+  await openWorker(async () => {
+    runs += 1;
+    began.resolve();
+    await finish.promise;
+    return images;
+  });
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  await began.promise;
+  await redis.flushall();
+  // The worker is asked whether it still runs the job: only then may it end.
+  const asked = new Redis(stage.redis.url);
+  await asked.subscribe('gateway:{jobs}:ask');
+  const [, jobId] = await once(asked, 'message');
+  asked.disconnect();
+  expect(jobId).toBe(handle.id);
+  finish.resolve();
+  expect(await handle.result(staying)).toEqual(images);
+  expect(runs).toBe(1);
+});
+
+test('paid work whose worker died as well ends as outcome_unknown, with its files gone', async () => {
+  const queue = await stage.openQueue();
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  const path = fileURLToPath(new URL('../fixtures/silent-worker.ts', import.meta.url));
+  const child = fork(path, [stage.redis.url, stage.dataDir, 'image', 'begin'], { stdio: 'inherit' });
+  children.push(child);
+  await once(child, 'message');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await redis.flushall();
+  let runs = 0;
+  await openWorker(async () => {
+    runs += 1;
+    return images;
+  });
+  await expect(handle.result(staying)).rejects.toMatchObject({ code: 'outcome_unknown', retry: false });
+  expect(runs).toBe(0);
+  await waitFor(async () => (await readdir(join(stage.dataDir, 'inputs'))).length === 0);
+});

@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Redis, Result } from 'ioredis';
+import { QUEUE_PREFIX, workerChannel } from '../job-keys.ts';
+import type { JobTurns } from '../turns/job-turns.ts';
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    gatewayReleaseClaims(...args: string[]): Result<number, Context>;
+  }
+}
+
+const RELEASE_CLAIMS = readFileSync(new URL('./release-claims.lua', import.meta.url), 'utf8');
+
+interface WatchOptions {
+  readonly queue: string;
+  readonly redis: Redis;
+  readonly turns: Pick<JobTurns, 'releaseAllParked'>;
+  /** How often somebody looks. */
+  readonly checkMs: number;
+  /** How long a worker may be disconnected before it is taken for dead: longer than it takes to connect again. */
+  readonly graceMs: number;
+  /** Gives jobs without a claim to others. */
+  readonly moveUnclaimed: () => Promise<void>;
+  /** Told of a worker that is gone, and of how many of its jobs go to others. */
+  readonly onGone: (worker: string, jobs: number) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Looks after other workers' jobs: those of a worker that died go to another one. A worker holds a subscription to a channel of its
+ * own; the kernel closes it with the process, whatever kills it, and keeps it open while the process is busy. So a death is noticed
+ * in seconds, and a long computation is not taken for one. Where a whole machine is gone, the claims run out.
+ */
+export function watchWorkers(options: WatchOptions): { close(): void } {
+  const { queue, redis, turns, checkMs, graceMs, moveUnclaimed, onGone, onError } = options;
+  redis.defineCommand('gatewayReleaseClaims', { numberOfKeys: 2, lua: RELEASE_CLAIMS });
+  const key = (name: string) => `${QUEUE_PREFIX}:${queue}:${name}`;
+  const closing = new AbortController();
+
+  /** The jobs that are being run, by the worker that took them. */
+  const runningJobs = async (): Promise<Map<string, string[]>> => {
+    const ids = await redis.lrange(key('active'), 0, -1);
+    const takers = await Promise.all(ids.map((id) => redis.hget(key(id), 'pb')));
+    const byWorker = Map.groupBy(ids, (_, at) => takers[at] ?? '');
+    byWorker.delete('');
+    return byWorker;
+  };
+  const check = async (): Promise<void> => {
+    // One of all workers is enough.
+    if ((await redis.set(key('watched'), '1', 'PX', checkMs, 'NX')) === null) return;
+    await turns.releaseAllParked();
+    const suspects = await disconnected(redis, [...(await runningJobs()).keys()]);
+    if (suspects.length === 0) return;
+    await delay(graceMs, undefined, { signal: closing.signal });
+    const jobs = await runningJobs();
+    for (const worker of await disconnected(redis, suspects)) {
+      const ids = jobs.get(worker) ?? [];
+      const keys = [key('stalled'), key('stalled-check')];
+      const count = await redis.gatewayReleaseClaims(...keys, key(''), worker, ...ids);
+      if (count > 0) onGone(worker, count);
+    }
+    await moveUnclaimed();
+  };
+  let checking = Promise.resolve();
+  const timer = setInterval(() => {
+    // One check at a time.
+    const mine = checking.then(check).catch((error: unknown) => {
+      if (!closing.signal.aborted) onError(error);
+    });
+    checking = mine;
+  }, checkMs);
+  return {
+    close: () => {
+      clearInterval(timer);
+      closing.abort();
+    },
+  };
+}
+
+/** Those of the workers that hold no subscription at this moment. */
+export async function disconnected(redis: Redis, workers: readonly string[]): Promise<string[]> {
+  if (workers.length === 0) return [];
+  const counts = await redis.pubsub('NUMSUB', ...workers.map(workerChannel));
+  return workers.filter((_, at) => Number(counts[2 * at + 1]) === 0);
+}

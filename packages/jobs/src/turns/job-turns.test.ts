@@ -1,0 +1,244 @@
+import type { JobShare } from '@gateway/contracts/identity';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { generation, images, type JobStage, openJobStage, owner, staying } from '../fixtures/job-stage.ts';
+import type { JobContext } from '../job-act.ts';
+
+/** Who is taken next. */
+
+let stage: JobStage;
+beforeAll(async () => {
+  stage = await openJobStage();
+});
+afterEach(() => stage.clear());
+afterAll(() => stage.close());
+
+type Queue = Awaited<ReturnType<JobStage['openQueue']>>;
+const openWorker = (run: (context: JobContext) => Promise<void>, concurrency: number) => {
+  const act = {
+    run: async (_input: unknown, context: JobContext) => {
+      await run(context);
+      return images;
+    },
+  };
+  return stage.openWorker({ 'image.generation': act, 'image.edit': act }, { concurrency, lockMs: 30_000 });
+};
+const enqueue = (queue: Queue, keyId: string, requestId: string, share?: JobShare) =>
+  queue.enqueue('image.generation', generation, { ...owner, keyId, requestId, share });
+
+interface Begun {
+  readonly keyId: string;
+  readonly requestId: string;
+}
+const recordInto =
+  (begun: Begun[]) =>
+  async ({ keyId, requestId }: JobContext) =>
+    void begun.push({ keyId, requestId });
+
+/** The image jobs that workers have taken, in this order. */
+async function taken(): Promise<string[]> {
+  const redis = new Redis(stage.redis.url);
+  const events = await redis.xrange('gateway:{jobs}:image:events', '-', '+');
+  redis.disconnect();
+  return events.flatMap(([, [, event, , jobId = '']]) => (event === 'active' ? [jobId] : []));
+}
+
+/** How often each key came before each point, as `counts[key]`. */
+function* prefixes(begun: readonly Begun[]) {
+  const counts: Record<string, number> = {};
+  for (const { keyId } of begun) {
+    counts[keyId] = (counts[keyId] ?? 0) + 1;
+    yield counts;
+  }
+}
+
+test('of a thousand jobs that five keys queue one after the other, each key gets every fifth turn, in its own order', async () => {
+  const queue = await stage.openQueue({ maxWaiting: 2000 });
+  const keys = ['key_a', 'key_b', 'key_c', 'key_d', 'key_e'];
+  const callers = Array.from({ length: 20 }, (_, caller) => caller);
+  const queued = new Map<string, Begun>();
+  const results: Promise<unknown>[] = [];
+  for (const keyId of keys)
+    for (let at = 0; at < 10; at += 1)
+      await Promise.all(
+        callers.map(async (caller) => {
+          const handle = await enqueue(queue, keyId, `${caller}:${at}`);
+          queued.set(handle.id, { keyId, requestId: `${at}` });
+          results.push(handle.result(staying));
+        }),
+      );
+  await openWorker(async () => undefined, 16);
+  await Promise.all(results);
+
+  const begun = (await taken()).flatMap((jobId) => queued.get(jobId) ?? []);
+  expect(begun).toHaveLength(1000);
+  for (const counts of prefixes(begun)) {
+    const all = keys.map((keyId) => counts[keyId] ?? 0);
+    expect(Math.max(...all) - Math.min(...all)).toBeLessThanOrEqual(1);
+  }
+  for (const keyId of keys) {
+    const order = begun.filter((one) => one.keyId === keyId).map(({ requestId }) => requestId);
+    expect(order).toEqual(order.toSorted());
+  }
+});
+
+test('a single job does not wait for the eighty that another key queued before', async () => {
+  const queue = await stage.openQueue();
+  const many = await Promise.all(Array.from({ length: 80 }, (_, at) => enqueue(queue, 'key_many', `${at}`)));
+  const one = await enqueue(queue, 'key_one', 'single');
+  expect(await queue.positionOf(one.id, 'key_one')).toMatchObject({ position: expect.toBeOneOf([1, 2]) });
+  const begun: Begun[] = [];
+  await openWorker(recordInto(begun), 1);
+  await Promise.all([one, ...many].map((handle) => handle.result(staying)));
+  expect(begun.findIndex(({ keyId }) => keyId === 'key_one')).toBeLessThanOrEqual(1);
+});
+
+test('a key of weight 3 gets three turns for one of another key, and one that comes later does not catch up', async () => {
+  const queue = await stage.openQueue();
+  const handles = [];
+  for (const [keyId, share] of [
+    ['key_light', {}],
+    ['key_heavy', { jobWeight: 3 }],
+  ] as const)
+    handles.push(
+      ...(await Promise.all(Array.from({ length: 60 }, (_, at) => enqueue(queue, keyId, `${at}`, share)))),
+    );
+  const begun: Begun[] = [];
+  let later: Promise<unknown> | undefined;
+  await openWorker(async (context) => {
+    if (begun.length === 39)
+      later = enqueue(queue, 'key_later', 'x').then((handle) => handle.result(staying));
+    await recordInto(begun)(context);
+  }, 1);
+  await Promise.all(handles.map((handle) => handle.result(staying)));
+  await later;
+  const firsts = begun.slice(0, 40).map(({ keyId }) => keyId);
+  expect(firsts.filter((keyId) => keyId === 'key_heavy').length).toBeGreaterThanOrEqual(29);
+  expect(firsts.filter((keyId) => keyId === 'key_light').length).toBeGreaterThanOrEqual(9);
+  expect(begun.findIndex(({ keyId }) => keyId === 'key_later')).toBeLessThan(46);
+});
+
+test('jobs of a lower number of priority go first', async () => {
+  const queue = await stage.openQueue();
+  const late = await Promise.all(
+    Array.from({ length: 10 }, (_, at) => enqueue(queue, 'key_late', `${at}`, { jobPriority: 9 })),
+  );
+  const usual = await Promise.all(
+    Array.from({ length: 10 }, (_, at) => enqueue(queue, 'key_usual', `${at}`)),
+  );
+  const early = await Promise.all(
+    Array.from({ length: 10 }, (_, at) => enqueue(queue, 'key_early', `${at}`, { jobPriority: 0 })),
+  );
+  const begun: Begun[] = [];
+  await openWorker(recordInto(begun), 1);
+  await Promise.all([...late, ...usual, ...early].map((handle) => handle.result(staying)));
+  const order = begun.map(({ keyId }) => keyId);
+  expect(order).toEqual(
+    ['key_early', 'key_usual', 'key_late'].flatMap((keyId) => Array.from({ length: 10 }, () => keyId)),
+  );
+});
+
+test('a key has no more jobs at work than it may, whatever its queue and however many places are free', async () => {
+  const queue = await stage.openQueue();
+  const share = { concurrentJobs: 2 };
+  const running = { now: 0, most: 0, others: 0 };
+  const two = Promise.withResolvers<void>();
+  await openWorker(async ({ keyId }) => {
+    if (keyId !== 'key_two') {
+      running.others += 1;
+      return;
+    }
+    running.now += 1;
+    running.most = Math.max(running.most, running.now);
+    if (running.now === 2) two.resolve();
+    await two.promise;
+    await new Promise((resolve) => setImmediate(resolve));
+    running.now -= 1;
+  }, 8);
+  const limited = await Promise.all(
+    Array.from({ length: 20 }, (_, at) => enqueue(queue, 'key_two', `${at}`, share)),
+  );
+  const free = await Promise.all(Array.from({ length: 20 }, (_, at) => enqueue(queue, 'key_free', `${at}`)));
+  await Promise.all([...limited, ...free].map((handle) => handle.result(staying)));
+  expect(running).toEqual({ now: 0, most: 2, others: 20 });
+});
+
+test('a parked job is queued to its caller, has a position, and comes in where another of its key is cancelled', async () => {
+  const queue = await stage.openQueue();
+  const share = { concurrentJobs: 1 };
+  const [first, second, third] = [
+    await enqueue(queue, 'key_one', '1', share),
+    await enqueue(queue, 'key_one', '2', share),
+    await enqueue(queue, 'key_one', '3', share),
+  ];
+  expect(await queue.find(second.id, 'key_one')).toMatchObject({ status: 'queued' });
+  expect(await queue.positionOf(third.id, 'key_one')).toMatchObject({ position: 3 });
+  const gone = first.result(staying);
+  gone.catch(() => undefined);
+  await first.cancel();
+  await expect(gone).rejects.toMatchObject({ code: 'job_cancelled' });
+  await second.cancel();
+  second.result(staying).catch(() => undefined);
+  const begun: Begun[] = [];
+  await openWorker(recordInto(begun), 1);
+  await third.result(staying);
+  expect(begun.map(({ requestId }) => requestId)).toEqual(['3']);
+});
+
+test('a place is kept while a request is read, counts for everybody, and goes back', async () => {
+  const [queue, replica] = [
+    await stage.openQueue({ maxWaiting: 1 }),
+    await stage.openQueue({ maxWaiting: 1 }),
+  ];
+  const place = await queue.reservePlace('image.edit', { keyId: 'key_a' });
+  await expect(replica.reservePlace('image.edit', { keyId: 'key_b' })).rejects.toMatchObject({
+    code: 'queue_full',
+  });
+  await expect(enqueue(replica, 'key_b', 'x')).rejects.toMatchObject({ code: 'queue_full' });
+  const job = await queue.enqueue('image.generation', generation, { ...owner, place });
+  await place.free();
+  await expect(replica.reservePlace('image.edit', { keyId: 'key_b' })).rejects.toMatchObject({
+    code: 'queue_full',
+  });
+  await openWorker(async () => undefined, 1);
+  await job.result(staying);
+  await (await replica.reservePlace('image.edit', { keyId: 'key_b' })).free();
+});
+
+test('exactly as many of fifty that come at once find a place on two replicas as there are', async () => {
+  const queues = [await stage.openQueue({ maxWaiting: 12 }), await stage.openQueue({ maxWaiting: 12 })];
+  const reserved = await Promise.allSettled(
+    Array.from({ length: 50 }, (_, at) => queues[at % 2]?.reservePlace('image.edit', { keyId: `key_${at}` })),
+  );
+  const kept = reserved.flatMap((one) => (one.status === 'fulfilled' && one.value ? [one.value] : []));
+  expect(kept).toHaveLength(12);
+  await Promise.all(kept.map((place) => place.free()));
+});
+
+test('a key that fills the queue leaves a fifth of it to others', async () => {
+  const queue = await stage.openQueue({ maxWaiting: 50 });
+  const placed = await Promise.allSettled(
+    Array.from({ length: 60 }, (_, at) => enqueue(queue, 'key_many', `${at}`)),
+  );
+  const refusal = await enqueue(queue, 'key_many', 'more').catch((thrown: unknown) => thrown);
+  expect(refusal).toMatchObject({ code: 'queue_full', message: expect.stringContaining('other keys') });
+  const other = await enqueue(queue, 'key_other', 'x');
+  await openWorker(async () => undefined, 8);
+  await other.result(staying);
+  for (const one of placed) if (one.status === 'fulfilled') await one.value.result(staying);
+});
+
+test('a refusal says when to come back by how fast jobs end', async () => {
+  const queue = await stage.openQueue({ maxWaiting: 100 });
+  await openWorker(async () => undefined, 1);
+  for (let at = 0; at < 4; at += 1) await (await enqueue(queue, 'key_a', `${at}`)).result(staying);
+  await stage.clear();
+  const full = await stage.openQueue({ maxWaiting: 1 });
+  const waiting = await enqueue(full, 'key_a', 'x');
+  // They took milliseconds each, not the five seconds of a queue of which nothing is known.
+  await expect(enqueue(full, 'key_a', 'y')).rejects.toMatchObject({ options: { retryAfterSeconds: 1 } });
+  await waiting.cancel();
+  await expect(waiting.result(staying)).rejects.toMatchObject({ code: 'job_cancelled' });
+  await waitFor(async () => (await full.find(waiting.id, 'key_a'))?.status === 'cancelled');
+});

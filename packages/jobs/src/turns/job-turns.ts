@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs';
+import type { JobShare } from '@gateway/contracts/identity';
+import type { IRedisTransaction } from 'bullmq';
+import type { Redis, Result } from 'ioredis';
+import { z } from 'zod';
+import { QUEUE_PREFIX } from '../job-keys.ts';
+
+/** Whose turn it is to use a place, and how its turns stand beside other keys'. */
+export interface TurnTaker {
+  readonly keyId: string;
+  readonly share?: JobShare | undefined;
+}
+
+/** Why there is no place in a queue. */
+export interface NoPlace {
+  readonly waiting: number;
+  /** Of these, the key's own. */
+  readonly own: number;
+  /** From one job's end to the next, as measured; undefined where few have ended lately. */
+  readonly endIntervalMs: number | undefined;
+}
+
+export interface JobPosition {
+  /** From 1. */
+  readonly position: number;
+  readonly endIntervalMs: number | undefined;
+}
+
+/** The order in which a queue's jobs are taken: keys take turns. All of it is in Redis; replicas share it. */
+export interface JobTurns {
+  /** Keeps a place for a job that is still to be stored; undefined when it is kept. */
+  reservePlace(
+    queue: string,
+    placeId: string,
+    taker: TurnTaker,
+    maxWaiting: number,
+  ): Promise<NoPlace | undefined>;
+  /** Keeps places for longer. */
+  renewPlaces(queue: string, placeIds: Iterable<string>): Promise<void>;
+  freePlace(queue: string, placeId: string): Promise<void>;
+  /** Gives a job its turn in the transaction that stores it, and frees its place. */
+  takeTurn(
+    transaction: IRedisTransaction,
+    queue: string,
+    turn: TurnTaker & { jobId: string; placeId: string },
+  ): void;
+  /** After the end of a job whose key has a limit: lets the key's next ones in. */
+  releaseParked(keyId: string): Promise<void>;
+  /** The same for every key, for ends that nobody has reported. */
+  releaseAllParked(): Promise<void>;
+  /** Undefined for a job that does not wait. */
+  positionOf(queue: string, jobId: string, keyId: string): Promise<JobPosition | undefined>;
+}
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    gatewayReservePlace(...args: (string | number)[]): Result<unknown, Context>;
+    gatewayReleaseParked(...args: (string | number)[]): Result<number, Context>;
+    gatewayFindPosition(...args: (string | number)[]): Result<unknown, Context>;
+  }
+}
+
+const PLACE_LEASE_MS = 60_000;
+/** How often places are to be renewed. */
+export const PLACE_RENEWAL_MS = 20_000;
+
+const DEFAULT_WEIGHT = 1;
+/** BullMQ's own; the turns stand in the scores. */
+export const BULLMQ_PRIORITY = 1;
+const DEFAULT_PRIORITY = 5;
+
+const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
+const SHARED = read('./turns.lua');
+const SCRIPTS = {
+  gatewayReservePlace: read('./reserve-place.lua'),
+  gatewayTakeTurn: read('./take-turn.lua'),
+  gatewayReleaseParked: read('./release-parked.lua'),
+  gatewayFindPosition: read('./find-position.lua'),
+};
+
+const PlaceAnswer = z.union([z.tuple([z.literal(1)]), z.tuple([z.literal(0), z.int(), z.int(), z.int()])]);
+const PositionAnswer = z.tuple([z.int(), z.int()]).nullable();
+
+const turnKey = (...names: string[]): string => [QUEUE_PREFIX, 'turns', ...names].join(':');
+const placesKey = (queue: string): string => turnKey(queue, 'places');
+const PARKED_KEYS = turnKey('parked-keys');
+const intervalOf = (intervalMs: number): number | undefined => (intervalMs < 0 ? undefined : intervalMs);
+
+const standing = ({ share }: TurnTaker) =>
+  [share?.jobPriority ?? DEFAULT_PRIORITY, share?.jobWeight ?? DEFAULT_WEIGHT] as const;
+
+/** @param redis a connection of this process; the scripts are defined on it */
+export function createJobTurns(redis: Redis, now: () => number): JobTurns {
+  for (const [name, script] of Object.entries(SCRIPTS))
+    redis.defineCommand(name, { numberOfKeys: 1, lua: `${SHARED}\n${script}` });
+  const releaseParked = async (keyId: string): Promise<void> =>
+    void (await redis.gatewayReleaseParked(PARKED_KEYS, QUEUE_PREFIX, keyId));
+  return {
+    reservePlace: async (queue, placeId, taker, maxWaiting) => {
+      const ids = [QUEUE_PREFIX, queue, placeId, taker.keyId];
+      const rest = [maxWaiting, now(), PLACE_LEASE_MS];
+      const reply = await redis.gatewayReservePlace(placesKey(queue), ...ids, ...standing(taker), ...rest);
+      const [isKept, waiting = 0, own = 0, intervalMs = -1] = PlaceAnswer.parse(reply);
+      return isKept === 1 ? undefined : { waiting, own, endIntervalMs: intervalOf(intervalMs) };
+    },
+    renewPlaces: async (queue, placeIds) => {
+      const until = now() + PLACE_LEASE_MS;
+      const places = [...placeIds].flatMap((placeId) => [until, placeId]);
+      if (places.length > 0) await redis.zadd(placesKey(queue), 'XX', ...places);
+    },
+    freePlace: async (queue, placeId) => void (await redis.zrem(placesKey(queue), placeId)),
+    takeTurn: (transaction, queue, { jobId, placeId, ...taker }) => {
+      const limit = taker.share?.concurrentJobs ?? 0;
+      const ids = [placesKey(queue), QUEUE_PREFIX, queue, jobId, taker.keyId];
+      transaction.runCommand('gatewayTakeTurn', [...ids, ...standing(taker), limit, placeId, now()]);
+    },
+    releaseParked,
+    releaseAllParked: async () => {
+      for (const keyId of await redis.hkeys(PARKED_KEYS)) await releaseParked(keyId);
+    },
+    positionOf: async (queue, jobId, keyId) => {
+      const prioritized = `${QUEUE_PREFIX}:${queue}:prioritized`;
+      const reply = await redis.gatewayFindPosition(prioritized, QUEUE_PREFIX, queue, jobId, keyId, now());
+      const found = PositionAnswer.parse(reply);
+      return found === null ? undefined : { position: found[0], endIntervalMs: intervalOf(found[1]) };
+    },
+  };
+}

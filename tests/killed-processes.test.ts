@@ -1,0 +1,169 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { createGate } from '@gateway/simulator/gate';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { ONE_PROVIDER } from './support/configuration.ts';
+import { wavFile } from './support/media-files.ts';
+import { type Gateway, startGateway } from './support/start-gateway.ts';
+
+/** Worker, service and Redis are killed at every step of a job: what was paid for is paid once, and reaches its caller where it can. */
+
+const NOTICED = { timeout: 60_000 };
+
+const folder = await temporaryFolder();
+const orders = join(folder.path, 'die-at');
+const dieAt = new URL('./support/die-at.ts', import.meta.url);
+dieAt.searchParams.set('orders', orders);
+/** A provider that takes connections and reads nothing. */
+const deaf = createServer({ pauseOnConnect: true });
+let gateway: Gateway;
+
+beforeAll(async () => {
+  deaf.listen(0, '127.0.0.1');
+  await once(deaf, 'listening');
+  const address = deaf.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  gateway = await startGateway({
+    mode: 'each',
+    services: ['edge', 'image', 'image-worker', 'audio', 'audio-worker', 'admin'],
+    configuration: (origin) =>
+      `${ONE_PROVIDER(origin)}  deaf: { kind: image, family: gpt-image, routes: [{ channel: deaf }] }\n`.replace(
+        'channels:',
+        `channels:\n  deaf: { provider: simulator, baseUrl: "http://127.0.0.1:${port}", apiKey: x }`,
+      ),
+    env: {
+      NODE_OPTIONS: `--import ${dieAt.href}`,
+    },
+  });
+});
+afterAll(async () => {
+  await gateway?.close();
+  deaf.close();
+  await folder.close();
+});
+beforeEach(() => gateway.simulator.reset());
+
+const generate = () =>
+  gateway.fetch('/v1/images/generations', {
+    json: { model: 'dall-e-2', prompt: 'a cat', size: '256x256', response_format: 'b64_json' },
+  });
+
+async function expectImage(asked: Promise<Response>): Promise<void> {
+  const reply = await asked;
+  expect([reply.status, await reply.json()]).toMatchObject([
+    200,
+    { data: [{ b64_json: expect.any(String) }] },
+  ]);
+}
+
+async function expectUnknown(asked: Promise<Response>): Promise<void> {
+  const reply = await asked;
+  expect([reply.status, reply.headers.get('x-should-retry'), await reply.json()]).toMatchObject([
+    502,
+    'false',
+    { error: { code: 'outcome_unknown' } },
+  ]);
+}
+
+/** Kills a process; what is started in its place serves when this resolves. */
+async function kill(name: string): Promise<void> {
+  const { pid } = gateway.stack.process(name);
+  gateway.stack.process(name).kill('SIGKILL');
+  await waitFor(() => gateway.stack.process(name).pid !== pid);
+}
+
+test.for([
+  ['before the begin', 1, expectImage],
+  ['before the image is stored', 1, expectUnknown],
+  ['after all is stored', 1, expectImage],
+] as const)(
+  'a worker killed %s: the provider makes %i image',
+  NOTICED,
+  async ([step, performed, expectReply]) => {
+    await writeFile(orders, step);
+    await expectReply(generate());
+    expect(gateway.simulator.requests).toHaveLength(performed);
+  },
+);
+
+test('a worker killed while the provider works: the image is not made a second time', NOTICED, async () => {
+  const gate = createGate();
+  gateway.simulator.script({ gate: gate.opened });
+  const asked = generate();
+  await gateway.simulator.nextRequest();
+  await kill('image-worker');
+  await expectUnknown(asked);
+  gate.open();
+  expect(gateway.simulator.requests).toHaveLength(1);
+});
+
+test(
+  'a worker killed while it sends: nobody knows what arrived, so it is not sent again',
+  NOTICED,
+  async () => {
+    const connections: unknown[] = [];
+    deaf.on('connection', (socket) => connections.push(socket));
+    const asked = gateway.fetch('/v1/images/generations', { json: { model: 'deaf', prompt: 'a cat' } });
+    await waitFor(() => connections.length === 1);
+    await kill('image-worker');
+    await expectUnknown(asked);
+    expect(connections).toHaveLength(1);
+  },
+);
+
+test('free work of a killed worker is done again', NOTICED, async () => {
+  const gate = createGate();
+  gateway.simulator.script({ gate: gate.opened });
+  const form = new FormData();
+  form.append('model', 'whisper-1');
+  form.append('file', wavFile(2));
+  const asked = gateway.fetch('/v1/audio/transcriptions', { body: form });
+  await gateway.simulator.nextRequest();
+  await kill('audio-worker');
+  const reply = await asked;
+  expect([reply.status, await reply.json()]).toMatchObject([200, { text: expect.any(String) }]);
+  gate.open();
+  expect(gateway.simulator.requests).toHaveLength(2);
+});
+
+const Jobs = z.object({ data: z.array(z.object({ id: z.string(), requestId: z.string() })) });
+
+test('a service killed while its caller waits: the job is done, once', NOTICED, async () => {
+  const gate = createGate();
+  gateway.simulator.script({ gate: gate.opened });
+  const asked = gateway.fetch('/v1/images/generations', {
+    json: { model: 'dall-e-2', prompt: 'a cat', size: '256x256' },
+    headers: { 'x-request-id': 'req-whose-service-was-killed' },
+  });
+  await gateway.simulator.nextRequest();
+  await kill('image');
+  expect((await asked).status).toBe(502);
+  gate.open();
+  await waitFor(async () => {
+    const { adminUrl, adminToken } = gateway.stack;
+    const headers = { authorization: `Bearer ${adminToken}` };
+    const listed = await fetch(`${adminUrl}/admin/v1/jobs?status=completed`, { headers });
+    return Jobs.parse(await listed.json()).data.some(
+      ({ requestId }) => requestId === 'req-whose-service-was-killed',
+    );
+  });
+  expect(gateway.simulator.requests).toHaveLength(1);
+  await expectImage(generate());
+});
+
+test('Redis killed while a job waits and while another runs: both are done, once each', NOTICED, async () => {
+  const gate = createGate();
+  for (let count = 0; count < 9; count += 1) gateway.simulator.script({ gate: gate.opened });
+  // Eight run, one waits.
+  const asked = Array.from({ length: 9 }, generate);
+  await waitFor(() => gateway.simulator.requests.length === 8);
+  await kill('redis');
+  gate.open();
+  for (const one of asked) await expectImage(one);
+  expect(gateway.simulator.requests).toHaveLength(9);
+});
