@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { PublicJob } from '@gateway/contracts/jobs';
+import { JobWebhook } from '@gateway/contracts/webhooks';
 import { createGate } from '@gateway/simulator/gate';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Webhook } from 'standardwebhooks';
@@ -60,9 +61,7 @@ const generate = (headers: Record<string, string>) =>
 const verified = () => {
   const [webhook] = received;
   if (webhook === undefined) return undefined;
-  return z
-    .object({ type: z.string(), data: PublicJob })
-    .parse(new Webhook(secret).verify(webhook.body, webhook.headers));
+  return JobWebhook.parse(new Webhook(secret).verify(webhook.body, webhook.headers));
 };
 
 test("a job made under Prefer is reported to its key's receiver, in whatever process it ends", async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Endpoint, mayWaitForJob } from './endpoints.ts';
 import { JobListQuery, PublicJob, PublicJobList } from './jobs.ts';
-import { WEBHOOK_HEADER } from './webhooks.ts';
+import { JobWebhook, WEBHOOK_HEADER } from './webhooks.ts';
 
 type Json = Record<string, unknown>;
 
@@ -20,6 +20,7 @@ function schemaOf(schema: z.ZodType): Json {
 export const JOB_SCHEMAS: Readonly<Record<string, Json>> = {
   Job: schemaOf(PublicJob),
   JobList: schemaOf(PublicJobList),
+  JobWebhook: schemaOf(JobWebhook),
 };
 
 const json = (description: string, name: string): Json => ({
@@ -34,6 +35,24 @@ const header = (name: string, description: string): Json => ({
   description,
   schema: { type: 'string' },
 });
+
+/** What the gateway sends by itself. */
+export const JOB_WEBHOOKS: Json = {
+  'job-ended': {
+    post: {
+      summary: "A job's end; signed by Standard Webhooks' rules",
+      parameters: ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => ({
+        ...header(name, 'As Standard Webhooks has it.'),
+        required: true,
+      })),
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/JobWebhook' } } },
+      },
+      responses: { '2XX': { description: 'Taken. Anything else is tried again for a day.' } },
+    },
+  },
+};
 
 /** Of the endpoints whose work may be a job. */
 const MAKES_JOBS: JobOperation = {

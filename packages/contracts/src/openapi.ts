@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { dialectOf, ENDPOINTS, type Endpoint } from './endpoints.ts';
-import { JOB_SCHEMAS, jobOperation } from './job-operations.ts';
+import { JOB_SCHEMAS, JOB_WEBHOOKS, jobOperation } from './job-operations.ts';
 import { REQUEST_BODIES, type RequestBody } from './request-bodies.ts';
 
 type Json = Record<string, unknown>;
@@ -128,6 +128,7 @@ export function openapiDocument(): Json {
       description: 'Text, images, speech and transcripts over one base URL.',
     },
     paths,
+    webhooks: JOB_WEBHOOKS,
     components: COMPONENTS,
   };
 }

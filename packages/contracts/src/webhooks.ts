@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PublicJob } from './jobs.ts';
 import { problem } from './wire-types.ts';
 
 /** By which a request names where its job's end is to be reported. */
@@ -21,9 +22,14 @@ export const WebhookUrl = z.string().superRefine((text, context) => {
 });
 export type WebhookUrl = z.infer<typeof WebhookUrl>;
 
-/** What a webhook tells of; its body is `{type, timestamp, data}`, as Standard Webhooks recommends. */
-export const WebhookType = z.enum(['job.completed', 'job.failed', 'job.cancelled']);
-export type WebhookType = z.infer<typeof WebhookType>;
+/** A webhook's body, in the form that Standard Webhooks recommends. */
+export const JobWebhook = z.strictObject({
+  type: z.enum(['job.completed', 'job.failed', 'job.cancelled']),
+  /** When the job ended. */
+  timestamp: z.iso.datetime(),
+  data: PublicJob,
+});
+export type JobWebhook = z.infer<typeof JobWebhook>;
 
 /** A delivery waits for its first or next attempt, was answered with 2xx, or is not tried any more. */
 export const WebhookStatus = z.enum(['pending', 'delivered', 'failed']);

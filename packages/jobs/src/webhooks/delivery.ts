@@ -1,5 +1,5 @@
 import { type ShownWebhook, WebhookAttempt } from '@gateway/contracts/webhooks';
-import type { Job } from 'bullmq';
+import type { Job, Queue } from 'bullmq';
 import { z } from 'zod';
 
 /** All processes share one queue of webhooks: any worker sends any of them. */
@@ -34,13 +34,16 @@ export const WEBHOOK_ID = /^msg_[0-9a-f]{32}(_\d{1,6})?$/;
 
 const instant = (ms: number): string => new Date(ms).toISOString();
 
-/** A delivery as the admin API shows it. */
-export async function shownDelivery(job: Job): Promise<ShownWebhook> {
+/** A webhook as the admin API shows it; undefined where there is none. */
+export async function shownWebhook(queue: Queue, id: string): Promise<ShownWebhook | undefined> {
+  // The state first: of a webhook that waits meanwhile for its next attempt the job then says for how long.
+  const state = await queue.getJobState(id);
+  const job: Job | undefined = await queue.getJob(id);
+  if (job === undefined) return undefined;
   const { jobId, keyId, requestId, sentTo, attempts } = Delivery.parse(job.data);
-  const state = await job.getState();
   const status = state === 'completed' ? 'delivered' : state === 'failed' ? 'failed' : 'pending';
   return {
-    id: job.id ?? '',
+    id,
     jobId,
     keyId,
     requestId,

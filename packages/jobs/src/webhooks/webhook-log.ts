@@ -3,7 +3,7 @@ import type { ShownWebhook, WebhookStatus } from '@gateway/contracts/webhooks';
 import { type Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { QUEUE_PREFIX, webhookListKey } from '../job-keys.ts';
-import { type Delivery, shownDelivery, WEBHOOK_ID, WEBHOOK_QUEUE } from './delivery.ts';
+import { type Delivery, shownWebhook, WEBHOOK_ID, WEBHOOK_QUEUE } from './delivery.ts';
 import { RETRY_DELAYS_MS } from './retry-delays.ts';
 
 /** An ended job that somebody may want to hear of. */
@@ -50,8 +50,6 @@ const SCAN_PAGE = 100;
 export function createWebhookLog(redis: Redis, onError: (error: unknown) => void): WebhookLog {
   const queue = new Queue(WEBHOOK_QUEUE, { connection: redis, prefix: QUEUE_PREFIX });
   queue.on('error', onError);
-  const find = async (id: string): Promise<Job | undefined> =>
-    WEBHOOK_ID.test(id) ? queue.getJob(id) : undefined;
 
   const add = async ({ id, ...notice }: EndedJobNotice, body: string) => {
     const { keyId } = notice;
@@ -89,8 +87,7 @@ export function createWebhookLog(redis: Redis, onError: (error: unknown) => void
         if (webhooks.length === limit) return { webhooks, next: last ?? null };
         scanned += 1;
         last = id;
-        const job = await queue.getJob(id);
-        const shown = job && (await shownDelivery(job));
+        const shown = await shownWebhook(queue, id);
         if (shown !== undefined && (status === undefined || shown.status === status)) webhooks.push(shown);
       }
       if (ids.length < SCAN_PAGE) return { webhooks, next: null };
@@ -101,12 +98,9 @@ export function createWebhookLog(redis: Redis, onError: (error: unknown) => void
   return {
     add,
     list,
-    get: async (id) => {
-      const job = await find(id);
-      return job && shownDelivery(job);
-    },
+    get: async (id) => (WEBHOOK_ID.test(id) ? shownWebhook(queue, id) : undefined),
     replay: async (id) => {
-      const job = await find(id);
+      const job: Job | undefined = WEBHOOK_ID.test(id) ? await queue.getJob(id) : undefined;
       if (job === undefined) return undefined;
       const state = await job.getState();
       try {
@@ -120,7 +114,7 @@ export function createWebhookLog(redis: Redis, onError: (error: unknown) => void
           cause: error,
         });
       }
-      return shownDelivery(job);
+      return shownWebhook(queue, id);
     },
     close: () => queue.close(),
   };

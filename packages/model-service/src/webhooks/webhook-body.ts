@@ -1,11 +1,11 @@
-import type { WebhookType } from '@gateway/contracts/webhooks';
+import type { JobWebhook } from '@gateway/contracts/webhooks';
 import type { JobRecord } from '@gateway/jobs/job-envelope';
 import { publicJob } from '../jobs/public-job.ts';
 
 /** Of an error; some providers' are long, and the job itself has the whole of it. */
 const MAX_MESSAGE_CHARACTERS = 1000;
 
-const typeOf = ({ status }: JobRecord): WebhookType => {
+const typeOf = ({ status }: JobRecord): JobWebhook['type'] => {
   if (status === 'completed') return 'job.completed';
   return status === 'cancelled' ? 'job.cancelled' : 'job.failed';
 };
@@ -19,5 +19,6 @@ export async function webhookBody(record: JobRecord): Promise<string> {
       ? { ...job.error, message: message.slice(0, MAX_MESSAGE_CHARACTERS) }
       : job.error;
   const timestamp = new Date(record.finishedAtMs ?? record.createdAtMs).toISOString();
-  return JSON.stringify({ type: typeOf(record), timestamp, data: { ...job, error } });
+  const body: JobWebhook = { type: typeOf(record), timestamp, data: { ...job, error } };
+  return JSON.stringify(body);
 }

@@ -202,7 +202,7 @@ test('one that waits for its next attempt shows when, and a replay sends it at o
   const { id } = await enqueue(keyId);
   const waiting = await waitFor(async () => {
     const webhook = await shown(id);
-    return webhook?.nextAttemptAt !== null && webhook;
+    return webhook !== undefined && webhook.nextAttemptAt !== null && webhook;
   });
   expect(Date.parse(waiting.nextAttemptAt ?? '')).toBeGreaterThan(Date.now() + 3_000_000);
   await stage.log.replay(idFor(id));
@@ -299,6 +299,26 @@ test('neither Redis nor what is logged holds a secret or the query of a URL', as
     const dump = (await stage.redis.dumpBuffer(name))?.toString('latin1') ?? '';
     expect(dump).not.toContain(bare);
   }
+});
+
+test('a job whose end is announced twice is told of once', async () => {
+  const { url, received } = await receiver(answer(200));
+  const { keyId } = await stage.makeKey(url);
+  const notice = {
+    id: `msg_${'a'.repeat(32)}`,
+    jobId: `job_${'a'.repeat(32)}`,
+    keyId,
+    requestId: 'req_1',
+    url: null,
+  };
+  await stage.log.add(notice, '{"first":true}');
+  await stage.log.add(notice, '{"first":false}');
+  await stage.startSending();
+  await ended(notice.jobId, 'delivered');
+  await stage.log.add(notice, '{"first":false}');
+  expect(received.map(({ body }) => body)).toEqual(['{"first":true}']);
+  const { webhooks } = (await stage.log.list({ keyId, status: undefined, limit: 9, after: undefined })) ?? {};
+  expect(webhooks).toHaveLength(1);
 });
 
 test('a page of the log goes on where the one before ended, by key and by status', async () => {
