@@ -55,6 +55,8 @@ const MAX_PER_KEY = 4;
 const CROWDED_DELAY_MS = 500;
 /** A webhook may be sent twice, never lost: so often it is taken over from a dead worker. */
 const MAX_TAKEOVERS = 10;
+/** How long a silent worker's webhooks stay its own, and how often somebody looks for such. */
+const TAKEOVER = { lockDuration: 10_000, stalledInterval: 10_000 } as const;
 
 /**
  * Sends webhooks until it is closed.
@@ -107,6 +109,7 @@ export async function createWebhookWorker(options: WebhookWorkerOptions): Promis
     prefix: QUEUE_PREFIX,
     concurrency: CONCURRENCY,
     maxStalledCount: MAX_TAKEOVERS,
+    ...TAKEOVER,
     settings: { backoffStrategy: (attempts) => retryDelayMs(attempts, retryDelaysMs, Math.random) },
   });
   worker.on('error', onError);
