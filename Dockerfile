@@ -17,6 +17,11 @@ FROM node:24-bookworm-slim
 # A large space for young objects: less processor time goes into collecting them.
 ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=32 HOST=0.0.0.0 GATEWAY_DATA_DIR=/data
 WORKDIR /gateway
+# With it the audio worker splits long recordings: docker compose build --build-arg WITH_FFMPEG=true
+ARG WITH_FFMPEG=false
+RUN if [ "$WITH_FFMPEG" = true ]; then \
+      apt-get update && apt-get install --yes --no-install-recommends ffmpeg && rm -rf /var/lib/apt/lists/*; \
+    fi
 COPY --from=dependencies /gateway .
 COPY apps apps
 COPY packages packages

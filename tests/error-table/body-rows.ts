@@ -68,10 +68,24 @@ export const BODY_ROWS: Record<string, ErrorRow> = {
   },
   'JSON where a form is wanted': {
     retry: false,
-    cases: ['/v1/audio/transcriptions', '/v1/images/edits'].map((path) => ({
-      path,
-      request: { json: { model: 'x' } },
-      error: invalid('unsupported_content_type', null, /multipart\/form-data/),
+    cases: [
+      {
+        path: '/v1/audio/transcriptions',
+        request: { json: { model: 'x' } },
+        error: invalid('unsupported_content_type', null, /multipart\/form-data/),
+      },
+    ],
+  },
+  'an image in JSON that cannot be fetched': {
+    retry: false,
+    cases: [
+      { url: 'http://127.0.0.1:9/a.png', words: /not public/ },
+      { url: 'http://169.254.169.254/latest/meta-data/', words: /not public/ },
+      { url: 'file:///etc/passwd', words: /begins with file:/ },
+    ].map(({ url, words }) => ({
+      path: '/v1/images/edits',
+      request: { json: { model: 'gpt-image-1', prompt: 'x', images: [{ image_url: url }] } },
+      error: invalid('invalid_value', 'images[0].image_url', words),
     })),
   },
   'a compressed body': {

@@ -3,6 +3,7 @@ import type { JobActs } from '@gateway/jobs/job-act';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { speak } from './speech/speak.ts';
+import type { LongAudio } from './transcriptions/long-audio/transcribe-parts.ts';
 import { transcribe } from './transcriptions/transcribe.ts';
 
 /** What the audio service queues. */
@@ -12,6 +13,7 @@ interface AudioMaker {
   readonly upstream: Upstream;
   readonly assets: AssetStore;
   readonly uploads: UploadStore;
+  readonly longAudio: LongAudio;
 }
 
 /** What an audio worker does. */

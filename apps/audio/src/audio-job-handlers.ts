@@ -36,7 +36,7 @@ export const audioJobHandlers = ({
 /** Answers with stored speech. */
 export async function writeSpeech(
   assets: Pick<AssetStore, 'open'>,
-  { assetId, contentType, channel, costMicroUsd, sizeBytes }: SpeechOutput,
+  { assetId, contentType, channel, costMicroUsd, sizeBytes, dropped = [] }: SpeechOutput,
   request: Request,
   response: Response,
 ): Promise<void> {
@@ -56,6 +56,7 @@ export async function writeSpeech(
     'x-request-id': requestId,
     'request-id': requestId,
     'x-gateway-channel': channel,
+    ...(dropped.length > 0 && { 'x-gateway-dropped': dropped.join(', ') }),
   });
   await pipeline(asset.stream(), response);
 }

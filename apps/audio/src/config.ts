@@ -1,6 +1,6 @@
 import { JobWorkerSettings, ModelServiceSettings } from '@gateway/model-service/settings';
 import { setting } from '@gateway/service-kit/config';
-import type { z } from 'zod';
+import { z } from 'zod';
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -19,7 +19,18 @@ export type AudioSettings = z.infer<typeof AudioSettings>;
 /** What it reads as a process of its own. */
 export const AudioConfig = AudioSettings.extend({ AUDIO_PORT: setting.port(8083) });
 
-export const AudioWorkerConfig = JobWorkerSettings.extend({
+/** What the audio worker reads wherever it runs. */
+export const AudioWorkerSettings = JobWorkerSettings.extend({
+  /** Splits recordings that no channel takes whole: a path, or a name that is looked up on the PATH. */
+  FFMPEG_PATH: z.string().default('ffmpeg'),
+  /** The longest recording that is split. */
+  AUDIO_SPLIT_MAX_SECONDS: setting.integer(6 * 3600, { min: 1 }),
+  /** Parts of one recording that are sent at a time. */
+  AUDIO_PARTS_AT_ONCE: setting.integer(4, { min: 1, max: 64 }),
+});
+export type AudioWorkerSettings = z.infer<typeof AudioWorkerSettings>;
+
+export const AudioWorkerConfig = AudioWorkerSettings.extend({
   /** For `/healthz`, `/readyz` and `/metrics`; 0 lets the system choose. */
   AUDIO_WORKER_METRICS_PORT: setting.port(0),
 });

@@ -1,8 +1,7 @@
 import { AdminConfig } from '@gateway/admin/config';
-import { AudioSettings } from '@gateway/audio/config';
+import { AudioSettings, AudioWorkerSettings } from '@gateway/audio/config';
 import { EdgeSettings } from '@gateway/edge/config';
 import { ImageSettings } from '@gateway/image/config';
-import { JobWorkerSettings } from '@gateway/model-service/settings';
 import { setting } from '@gateway/service-kit/config';
 import { TextSettings } from '@gateway/text/config';
 import { z } from 'zod';
@@ -19,7 +18,7 @@ export const GatewayConfig = z.object({
 });
 
 /** What the workers read, in one process. */
-export const WorkersConfig = JobWorkerSettings.extend({
+export const WorkersConfig = AudioWorkerSettings.extend({
   /** For `/healthz`, `/readyz` and `/metrics`; 0 lets the system choose. */
   WORKER_METRICS_PORT: setting.port(0),
 });

@@ -17,6 +17,12 @@ export const ImageSettings = ModelServiceSettings.extend({
   QUEUE_MAX_WAITING: setting.integer(1000, { min: 1 }),
   /** Smaller than elsewhere, since a waiting request lies in Redis. */
   IMAGE_JSON_MAX_BYTES: setting.integer(2 * MEBIBYTE, { min: 1 }),
+  /** Of an edit in JSON, whose images may stand in it as data URLs. */
+  IMAGE_EDIT_JSON_MAX_BYTES: setting.integer(32 * MEBIBYTE, { min: 1 }),
+  /** Origins that images may be fetched from for a caller though their addresses are private. */
+  IMAGE_FETCH_PRIVATE_ORIGINS: setting.origins(),
+  /** For all images of one request together. */
+  IMAGE_FETCH_TIMEOUT_MS: setting.integer(60_000, { min: 1 }),
 });
 export type ImageSettings = z.infer<typeof ImageSettings>;
 

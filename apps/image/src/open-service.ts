@@ -18,6 +18,11 @@ export async function openImageService(started: Started<ImageSettings>): Promise
     publicUrl: config.PUBLIC_URL ?? `http://127.0.0.1:${config.PORT}`,
     secret: config.GATEWAY_SECRET,
     jsonMaxBytes: config.IMAGE_JSON_MAX_BYTES,
+    editJsonMaxBytes: config.IMAGE_EDIT_JSON_MAX_BYTES,
+    fetching: {
+      privateOrigins: config.IMAGE_FETCH_PRIVATE_ORIGINS,
+      timeoutMs: config.IMAGE_FETCH_TIMEOUT_MS,
+    },
     maxJsonDepth: config.MAX_JSON_DEPTH,
     now: Date.now,
   });

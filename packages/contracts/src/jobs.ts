@@ -94,12 +94,19 @@ export const ImageGenerationInput = z.strictObject({
 });
 export type ImageGenerationInput = z.infer<typeof ImageGenerationInput>;
 
+/** A file that the provider has, named by the id that it gave it. */
+export const ProviderFile = z.strictObject({ fileId: z.string().min(1) });
+export type ProviderFile = z.infer<typeof ProviderFile>;
+
+const ImageSource = z.union([Upload, ProviderFile]);
+export type ImageSource = z.infer<typeof ImageSource>;
+
 export const ImageEditInput = z.strictObject({
   model: z.string(),
-  /** The caller's text parts, without `model` and `response_format`. */
+  /** The caller's text parts, without `model` and `response_format`; members of JSON as the texts that they would be in a form. */
   fields: FormFields,
-  images: z.array(Upload).min(1),
-  mask: Upload.nullable(),
+  images: z.array(ImageSource).min(1),
+  mask: ImageSource.nullable(),
   stream: z.boolean().optional(),
   responseFormat: ImageResponseFormat,
   strict: z.boolean(),
@@ -145,6 +152,8 @@ export const TranscriptionInput = z.strictObject({
   stream: z.boolean(),
   /** By the file's own headers; null where they do not say. */
   durationSeconds: z.number().nullable(),
+  /** The caller wants an error rather than have a part left out. Absent in jobs from before December 2026. */
+  strict: z.boolean().optional(),
 });
 export type TranscriptionInput = z.infer<typeof TranscriptionInput>;
 
@@ -156,6 +165,10 @@ export const TranscriptionOutput = z.strictObject({
   usage: z.record(z.string(), z.unknown()).nullable(),
   durationSeconds: z.number().nullable(),
   channel: z.string(),
+  /** The caller's parts that the upstream that did it has no place for. Absent in jobs from before December 2026. */
+  dropped: z.array(z.string()).optional(),
+  /** How many pieces a long recording was cut into; absent: it was sent whole. */
+  parts: z.int().min(1).optional(),
   upstreamAttempts: z.int().min(1),
   costMicroUsd,
 });
@@ -165,6 +178,8 @@ export const SpeechInput = z.strictObject({
   model: z.string(),
   /** The caller's JSON members, without `model`. */
   parameters: z.record(z.string(), z.unknown()),
+  /** The caller wants an error rather than have a member left out. */
+  strict: z.boolean().optional(),
 });
 export type SpeechInput = z.infer<typeof SpeechInput>;
 
@@ -174,6 +189,8 @@ export const SpeechOutput = z.strictObject({
   contentType: z.string(),
   sizeBytes: z.int().min(0),
   characters: z.int().min(0),
+  /** The caller's members that the upstream that did it has no place for. */
+  dropped: z.array(z.string()).optional(),
   channel: z.string(),
   upstreamAttempts: z.int().min(1),
   costMicroUsd,

@@ -40,6 +40,20 @@ test('what the gateway promises to check stands in the description', () => {
           },
         },
       },
+      '/v1/images/edits': {
+        post: {
+          requestBody: {
+            content: {
+              'application/json': {
+                schema: { required: expect.arrayContaining(['images', 'model', 'prompt']) },
+              },
+              'multipart/form-data': {
+                schema: { required: expect.arrayContaining(['image', 'model', 'prompt']) },
+              },
+            },
+          },
+        },
+      },
       '/v1/audio/transcriptions': {
         post: {
           requestBody: {

@@ -59,6 +59,7 @@ function operation(endpoint: Endpoint): Json {
             required: true,
             content: {
               [body.files ? 'multipart/form-data' : 'application/json']: { schema: bodySchema(body) },
+              ...(body.json && { 'application/json': { schema: bodySchema({ schema: body.json }) } }),
             },
           },
         }),

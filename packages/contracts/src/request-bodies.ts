@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { CountTokensRequest, MessagesRequest } from './anthropic/messages.ts';
 import { ChatCompletionsRequest } from './openai/chat.ts';
-import { ImageEditRequest, ImageGenerationRequest } from './openai/images.ts';
+import { ImageEditJsonRequest, ImageEditRequest, ImageGenerationRequest } from './openai/images.ts';
 import { ResponsesRequest } from './openai/responses.ts';
 import { SpeechRequest } from './openai/speech.ts';
 import { TranscriptionRequest } from './openai/transcriptions.ts';
@@ -11,6 +11,8 @@ export interface RequestBody {
   readonly schema: z.ZodType;
   /** Names of a form's file parts, and which of them must be there. Absent: the body is JSON. */
   readonly files?: { readonly required: readonly string[]; readonly optional: readonly string[] };
+  /** For a form that may be sent as JSON instead. */
+  readonly json?: z.ZodType;
 }
 
 /** The bodies of the endpoints that take one, by `METHOD /path`. */
@@ -24,6 +26,7 @@ export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
   'POST /v1/images/edits': {
     schema: ImageEditRequest,
     files: { required: ['image'], optional: ['mask'] },
+    json: ImageEditJsonRequest,
   },
   'POST /v1/audio/speech': { schema: SpeechRequest },
   'POST /v1/audio/transcriptions': {

@@ -14,10 +14,10 @@ export const largestBody = ({ parts, fieldsTotalBytes }: FormRules): number =>
 export function checkHead({ headers }: IncomingMessage, rules: FormRules): void {
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase();
   if (type !== 'multipart/form-data') {
-    const hint = type === 'application/json' && rules.instead ? ` ${rules.instead}` : '';
+    const also = rules.alsoTakes === undefined ? '' : ` or '${rules.alsoTakes}'`;
     throw new GatewayError(
       'unsupported_content_type',
-      `Unsupported content type: '${type ?? 'none'}'. This endpoint takes 'multipart/form-data'.${hint}`,
+      `Unsupported content type: '${type ?? 'none'}'. This endpoint takes 'multipart/form-data'${also}.`,
     );
   }
   if (Number(headers['content-length'] ?? 0) > largestBody(rules)) throw refusalError(rules.tooLarge);

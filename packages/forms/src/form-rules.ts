@@ -36,6 +36,6 @@ export interface FormRules {
   readonly tooLarge: FormRefusal;
   /** Where files belong, for callers who send one elsewhere. */
   readonly whereFilesGo: string;
-  /** More words for callers who send JSON instead of a form. */
-  readonly instead?: string;
+  /** Another content type that the endpoint takes, read by somebody else. */
+  readonly alsoTakes?: string;
 }

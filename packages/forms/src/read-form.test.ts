@@ -26,7 +26,7 @@ const RULES: FormRules = {
   fieldsTotalBytes: 150,
   tooLarge: { code: 'request_too_large', message: 'too large a form' },
   whereFilesGo: "Send files in 'image'.",
-  instead: 'Send the files as parts.',
+  alsoTakes: 'application/json',
 };
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -156,7 +156,10 @@ test.for<[string, Record<string, string>, object]>([
   [
     'a body that is no form',
     { 'content-type': 'application/json' },
-    { code: 'unsupported_content_type', message: expect.stringMatching(/Send the files as parts\.$/) },
+    {
+      code: 'unsupported_content_type',
+      message: expect.stringMatching(/takes .multipart\/form-data. or .application\/json.\.$/),
+    },
   ],
 ])('%s is refused before the body comes', async ([, headers, refusal]) => {
   const sending = httpRequest(url, {

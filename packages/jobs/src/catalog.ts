@@ -117,7 +117,8 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
   'image.edit': {
     ...image,
     input: ImageEditInput,
-    uploadsOf: ({ images, mask }) => [...images, ...(mask ? [mask] : [])].map(({ uploadId }) => uploadId),
+    uploadsOf: ({ images, mask }) =>
+      [...images, ...(mask ? [mask] : [])].flatMap((file) => ('uploadId' in file ? file.uploadId : [])),
     bytesOf: ({ fields }) => imageBytes(fields.find(([name]) => name === 'n')?.[1]),
   },
   'audio.transcription': {

@@ -1,28 +1,26 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobShare } from '@gateway/contracts/identity';
-import { type JobArea, type JobKind, jobAreaOf } from '@gateway/contracts/jobs';
+import type { JobKind } from '@gateway/contracts/jobs';
 import { Queue } from 'bullmq';
 import type { AnnounceEnd } from './announce-end.ts';
 import type { AssetStore } from './asset-store.ts';
 import { cancelJob, unstarted } from './cancel-job.ts';
 import { JOBS, type JobInput, type JobOutput } from './catalog.ts';
 import { beginDirectJob, cancelDirectJob, type DirectJob } from './direct-job.ts';
-import { expireNow } from './ended-jobs.ts';
 import { createJobFinder } from './find-job.ts';
-import { createJobClaims, type JobClaims } from './job-claims.ts';
 import { connectPatiently, connectPromptly } from './job-connections.ts';
 import { type JobEnvelope, type JobRecord, uploadsOf } from './job-envelope.ts';
 import { toJobError } from './job-failure.ts';
-import { type JobFiles, outputOf, removeOutput, storeInput } from './job-files.ts';
+import { type JobFiles, storeInput } from './job-files.ts';
 import { type JobHandle, openHandle } from './job-handle.ts';
 import { newJobId, QUEUE_PREFIX } from './job-keys.ts';
 import { listenToJobs } from './job-listener.ts';
 import type { JobMetering, SettleJob } from './job-metering.ts';
-import { type EmittedText, readTexts } from './job-texts.ts';
+import { createKnownJobs, type KnownJobs } from './known-jobs.ts';
 import { oncePerOutage } from './once-per-outage.ts';
-import { listedJobs, listJob, unlistJobs } from './owned-jobs.ts';
+import { listJob } from './owned-jobs.ts';
 import { unlessAway } from './queue-errors.ts';
-import { createQueuePlaces, type QueuePlace, secondsFor } from './queue-places.ts';
+import { createQueuePlaces, type QueuePlace } from './queue-places.ts';
 import { type JobToStore, storeJob } from './store-job.ts';
 import { createBegunMarks } from './takeover/begun-marks.ts';
 import { reviveJob } from './takeover/revive-job.ts';
@@ -71,27 +69,9 @@ export interface JobOwner {
   readonly webhook?: string;
 }
 
-interface ListOptions {
-  readonly area: JobArea;
-  readonly keyId: string;
-  /** The job before the page's first. */
-  readonly after: string | undefined;
-  readonly count: number;
-}
-
-/** Where a waiting job stands. */
-export interface WaitingJob {
-  /** From 1. */
-  readonly position: number;
-  /** Until about then a worker takes it, as measured by the jobs that ended lately; undefined where there are few. At most five minutes. */
-  readonly waitSeconds: number | undefined;
-}
-
-export interface JobQueue<Kinds extends JobKind> {
+export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
   /** What it enqueues. */
   readonly kinds: readonly Kinds[];
-  /** Which jobs idempotency keys stand for. */
-  readonly claims: JobClaims;
   /**
    * Keeps a place for a job, before its files are read. Refuses when the queue is full, or what is free is kept for other keys.
    *
@@ -106,27 +86,13 @@ export interface JobQueue<Kinds extends JobKind> {
   ): Promise<JobHandle<JobOutput<Kind>>>;
   /** Waits for a detached job that was made before, here or elsewhere. */
   attach<Kind extends Kinds>(kind: Kind, jobId: string): Promise<JobHandle<JobOutput<Kind>>>;
-  /** What is known of a job, if it is this key's and of this queue's area. @throws {GatewayError} `service_unavailable` */
-  find(jobId: string, keyId: string): Promise<JobRecord | undefined>;
-  /** How many jobs are before a waiting one; undefined for one that does not wait. @throws {GatewayError} `service_unavailable` */
-  positionOf(jobId: string, keyId: string): Promise<WaitingJob | undefined>;
-  /** A key's jobs, newest first; undefined where the job before is not known. `size` counts forgotten ones too. */
-  list(
-    options: ListOptions,
-  ): Promise<{ records: JobRecord[]; size: number; lastId: string | null } | undefined>;
   /** Takes a queued job out of the line and stops a running one, in whatever process it runs. */
   cancel(record: JobRecord): Promise<void>;
-  /** The stored output of a job that has ended well. @throws {GatewayError} `internal` when it is not there */
-  outputOf<Kind extends Kinds>(kind: Kind, jobId: string): Promise<JobOutput<Kind>>;
-  /** Removes what a finished job made. */
-  removeResult(record: JobRecord): Promise<void>;
   /** Makes a job that this process does by itself, outside the queues. @throws {GatewayError} `service_unavailable` */
   beginDirect<Kind extends Kinds>(
     kind: Kind,
     job: { readonly id: string; readonly keyId: string; readonly model: string },
   ): Promise<DirectJob<JobOutput<Kind>>>;
-  /** What a job has emitted that is still there, from this id on. */
-  texts(jobId: string, from: string): Promise<EmittedText[]>;
   /** Calls back whenever something may have changed about a job, until it is stopped. */
   watch(kind: Kinds, jobId: string, onChange: () => void): { stop(): void };
   /** Whether Redis answers. */
@@ -165,7 +131,6 @@ export async function createJobQueue<Kinds extends JobKind>(
   });
   const places = createQueuePlaces({ turns, maxWaiting, onError });
   const names = [...new Set(kinds.map((kind) => JOBS[kind].queue))];
-  const areas = new Set(kinds.map(jobAreaOf));
   const finderOn = (redis: typeof prompt) =>
     createJobFinder({ redis, files, queues: names.map((name) => openQueue(name, redis, onError)) });
   const findAny = finderOn(prompt);
@@ -187,7 +152,17 @@ export async function createJobQueue<Kinds extends JobKind>(
       }),
     ),
   );
-  const claims = awareOfOutages(createJobClaims({ redis: prompt, find: findAny, now }));
+  const known = createKnownJobs<Kinds>({
+    redis: prompt,
+    patient,
+    find: findAny,
+    turns,
+    files,
+    assets,
+    kinds,
+    now,
+    onError,
+  });
   const lineOf = (kind: JobKind) => {
     const line = lines.get(JOBS[kind].queue);
     if (line === undefined) throw new Error(`this process knows no jobs of the kind ${kind}`);
@@ -213,8 +188,8 @@ export async function createJobQueue<Kinds extends JobKind>(
   };
 
   return {
+    ...known,
     kinds,
-    claims,
     reservePlace,
     enqueue: async <Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner) => {
       const { keyId, requestId, metering, share, isDetached = false, claim, webhook } = owner;
@@ -282,29 +257,6 @@ export async function createJobQueue<Kinds extends JobKind>(
       }
       return openHandle({ id: jobId, waiter, spec, isDetached: true, cancel, onError });
     },
-    find: async (jobId, keyId) => {
-      const record = await unlessAway(findAny(jobId));
-      return record?.keyId === keyId && areas.has(jobAreaOf(record.kind)) ? record : undefined;
-    },
-    positionOf: async (jobId, keyId) => {
-      for (const name of lines.keys()) {
-        const found = await unlessAway(turns.positionOf(name, jobId, keyId));
-        if (found === undefined) continue;
-        const { position, endIntervalMs } = found;
-        return { position, waitSeconds: secondsFor(position, endIntervalMs) };
-      }
-      return undefined;
-    },
-    list: async ({ area, keyId, after, count }) => {
-      const jobIds = await unlessAway(listedJobs(prompt, { area, keyId, after, count }));
-      if (jobIds === undefined) return undefined;
-      const found = await unlessAway(Promise.all(jobIds.map(findAny)));
-      const lost = jobIds.filter((_id, at) => found[at] === undefined);
-      // The last one is where the next page begins.
-      const lastId = jobIds.at(-1) ?? null;
-      unlistJobs(patient, { area, keyId, jobIds: lost.filter((id) => id !== lastId) }).catch(onError);
-      return { records: found.filter((record) => record !== undefined), size: jobIds.length, lastId };
-    },
     cancel: async (record) => {
       const isQueued = await unlessAway(cancelIn(record.kind, record.id, true));
       if (!isQueued) await unlessAway(cancelDirectJob(prompt, record, now()));
@@ -313,17 +265,6 @@ export async function createJobQueue<Kinds extends JobKind>(
       const { listener } = lineOf(kind);
       return unlessAway(beginDirectJob({ ...job, kind, redis: prompt, files, listener, now, onError }));
     },
-    outputOf: async <Kind extends Kinds>(kind: Kind, jobId: string) => {
-      const output = JOBS[kind].output.safeParse(await outputOf(files, jobId));
-      if (output.success) return output.data;
-      throw toJobError(output.error);
-    },
-    removeResult: async (record) => {
-      await unlessAway(expireNow(prompt, record.id, now()));
-      if (record.claim !== undefined) await unlessAway(claims.release(record.claim, record.id));
-      await removeOutput(assets, record.id, record.kind);
-    },
-    texts: (jobId, from) => unlessAway(readTexts(prompt, jobId, { from })),
     watch: (kind, jobId, onChange) => lineOf(kind).listener.watch(jobId, onChange),
     isReady: async () => (await prompt.ping()) === 'PONG',
     close: async () => {
@@ -345,10 +286,3 @@ function openQueue(
   queue.on('error', onError);
   return queue;
 }
-
-/** Claims whose Redis is away are refused like everything else. */
-const awareOfOutages = ({ claim, jobOf, release }: JobClaims): JobClaims => ({
-  claim: (request) => unlessAway(claim(request)),
-  jobOf: (keyId, idempotencyKey) => unlessAway(jobOf(keyId, idempotencyKey)),
-  release: (key, jobId) => unlessAway(release(key, jobId)),
-});

@@ -45,6 +45,16 @@ export const setting = {
   /** How deep JSON of a request may be nested. Beyond the upper bound our recursive functions may lack stack. */
   jsonDepth: () => wholeNumber(16, 500).default(128),
   url: () => z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }),
+  /** Origins, separated by commas. */
+  origins: () =>
+    z
+      .string()
+      .default('')
+      .transform((text) => text.split(',').flatMap((one) => one.trim() || []))
+      .refine(
+        (origins) => origins.every((one) => URL.canParse(one) && new URL(one).origin === one),
+        'must be origins such as http://10.0.0.5:9000, separated by commas',
+      ),
   redisUrl: () => z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' }),
   /** The zone in whose midnight budgets begin anew; the same for all processes. */
   timeZone: () =>

@@ -6,6 +6,7 @@ import type { OutputCheck } from './check-first-output.ts';
 import type { Channel } from './configuration/configuration.ts';
 import { Exchange } from './exchange.ts';
 import type { Failure } from './failure.ts';
+import { askLibrary } from './libraries/ask-library.ts';
 import { upstreamHeaders } from './request-headers.ts';
 import type { StreamedBody, UpstreamRequest } from './upstream-request.ts';
 
@@ -40,12 +41,6 @@ export const attempt = (options: AttemptOptions): Promise<Outcome> =>
   new Promise((resolve, reject) => {
     const { candidate, client, request } = options;
     const { channel } = candidate;
-    const path = pathOf(channel, request);
-    const streamed = isStreamed(request.body) ? request.body : null;
-    const length = streamed?.sizeBytes ?? null;
-    const headers = upstreamHeaders(channel, request.headers, request.operation, length);
-    const body = isStreamed(request.body) ? request.body.open() : (request.body ?? null);
-
     const exchange: Exchange = new Exchange(
       {
         ...options,
@@ -54,6 +49,16 @@ export const attempt = (options: AttemptOptions): Promise<Outcome> =>
       },
       (failure) => resolve({ exchange, failure }),
     );
+    if (channel.library !== null) {
+      void askLibrary({ candidate, client, request, library: channel.library }, exchange);
+      return;
+    }
+    const path = pathOf(channel, request);
+    const streamed = isStreamed(request.body) ? request.body : null;
+    const length = streamed?.sizeBytes ?? null;
+    const headers = upstreamHeaders(channel, request.headers, request.operation, length);
+    const body = isStreamed(request.body) ? request.body.open() : (request.body ?? null);
+
     if (body instanceof Readable) {
       body.once('error', (error) => {
         reject(error);

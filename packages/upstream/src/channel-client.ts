@@ -26,7 +26,17 @@ export class ChannelClient {
 
   /** Begins a request. Each call must be followed by exactly one `release`. */
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    this.begin();
+    this.dispatchPart(options, handler);
+  }
+
+  /** Counts a request that is made of several; each call must be followed by exactly one `release`. */
+  begin(): void {
     this.#inFlight += 1;
+  }
+
+  /** Sends one of the several requests of what has begun. */
+  dispatchPart(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     this.#pool ??= this.#open();
     this.#pool.dispatch(options, handler);
   }

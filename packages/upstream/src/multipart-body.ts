@@ -18,6 +18,7 @@ export interface MultipartBody {
   /** With the boundary. */
   readonly contentType: string;
   readonly sizeBytes: number;
+  readonly parts: readonly MultipartPart[];
   /** The body from its beginning. */
   open(): Readable;
 }
@@ -47,6 +48,7 @@ export function multipartBody(parts: readonly MultipartPart[]): MultipartBody {
   return {
     contentType: `multipart/form-data; boundary=${boundary}`,
     sizeBytes,
+    parts,
     open: () => Readable.from(bytes(), { objectMode: false }),
   };
 }

@@ -32,6 +32,8 @@ export interface Reply {
   readonly headers: IncomingHttpHeaders;
   /** Every channel asked for this reply, this one last. */
   readonly attempts: readonly Attempt[];
+  /** Members of the request that its provider has no place for. */
+  readonly dropped: readonly string[];
   /** From the beginning of the attempt that succeeded. */
   readonly timings: { readonly headersMs: number; readonly firstOutputMs: number };
   /** Whether the whole body is already here, so that its length is known before the first byte is passed on. */

@@ -6,6 +6,9 @@ import { checkFirstOutput, type OutputCheck } from './check-first-output.ts';
 import type { Channel } from './configuration/configuration.ts';
 import { type Failure, failureError } from './failure.ts';
 import { failureRule } from './failures.ts';
+import { type Fit, fitOf } from './libraries/fit-request.ts';
+import { libraryOf } from './libraries/libraries.ts';
+import { mediaRequestOf } from './libraries/media-request.ts';
 import type { Attempt, Reply } from './reply.ts';
 import { UpstreamReply } from './upstream-reply.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
@@ -34,6 +37,9 @@ export interface SendOptions {
   /** Told of every attempt as soon as it has brought its first output or failed. */
   readonly onAttempt?: (attempt: Attempt) => void;
 }
+
+/** A provider that speaks the protocol takes all of it. */
+const FITS: Fit = { refusal: null, dropped: [] };
 
 const BUSY_RETRY_AFTER_SECONDS = 1;
 
@@ -86,6 +92,14 @@ export const send = async (clients: ChannelClients, options: SendOptions): Promi
       continue;
     }
     if (signal?.aborted) throw left();
+    const fit =
+      channel.library === null
+        ? FITS
+        : fitOf(libraryOf(channel.library), mediaRequestOf(request), candidate.model);
+    if (fit.refusal !== null) {
+      refusal ??= fit.refusal;
+      continue;
+    }
 
     const { exchange, failure } = await attempt({
       candidate,
@@ -104,7 +118,7 @@ export const send = async (clients: ChannelClients, options: SendOptions): Promi
       durationMs: performance.now() - exchange.startedAt,
       detail: failure?.detail ?? null,
     });
-    if (failure === null) return new UpstreamReply(exchange, candidate, attempts);
+    if (failure === null) return new UpstreamReply(exchange, { candidate, attempts, dropped: fit.dropped });
     if (exchange.draining) throw left();
     if (!failureRule(failure.kind).elsewhere) throw failureError(failure);
     if (worst === null || failureRule(failure.kind).rank > failureRule(worst.kind).rank) worst = failure;

@@ -11,10 +11,16 @@ export class UpstreamReply implements Reply {
   readonly candidate: Candidate;
   readonly attempts: readonly Attempt[];
 
-  constructor(exchange: Exchange, candidate: Candidate, attempts: readonly Attempt[]) {
+  readonly dropped: readonly string[];
+
+  constructor(
+    exchange: Exchange,
+    { candidate, attempts, dropped }: Pick<Reply, 'candidate' | 'attempts' | 'dropped'>,
+  ) {
     this.#exchange = exchange;
     this.candidate = candidate;
     this.attempts = attempts;
+    this.dropped = dropped;
   }
 
   get status(): number {

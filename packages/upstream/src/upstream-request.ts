@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { MultipartPart } from './multipart-body.ts';
 import type { Operation } from './protocol.ts';
 import type { RequestHeaders } from './request-headers.ts';
 
@@ -7,6 +8,8 @@ export interface StreamedBody {
   /** Null: sent in chunks. */
   readonly sizeBytes: number | null;
   open(): Readable;
+  /** What it is made of, where it is a form. */
+  readonly parts?: readonly MultipartPart[];
 }
 
 /** What is asked of one channel. */
@@ -21,5 +24,7 @@ export interface UpstreamRequest {
   readonly headers: RequestHeaders;
   /** The caller speaks another protocol: an error is not relayed as it is, and names the place in this request. */
   readonly translated?: true;
+  /** The caller wants an error rather than have a member left out. */
+  readonly strict?: boolean;
   readonly body?: Buffer | string | StreamedBody;
 }

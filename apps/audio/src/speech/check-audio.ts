@@ -6,12 +6,10 @@ const NOT_AUDIO = /^(?:text\/|application\/(?:json|problem|xml))/;
 const BROKEN = { status: 502, body: '' };
 
 /** Finds replies that are no speech before any of it is passed on, so that another channel can be asked. */
-export const checkAudio =
-  (takesEvents: boolean): OutputCheck =>
-  (first) => {
-    const verdict = checkFirstOutput(first);
-    if (verdict !== 'accept') return verdict;
-    if (first.ended && first.bytes.length === 0) return BROKEN;
-    if (isEventStream(first.headers)) return takesEvents ? 'accept' : BROKEN;
-    return NOT_AUDIO.test(first.headers['content-type'] ?? '') ? BROKEN : 'accept';
-  };
+export const checkAudio: OutputCheck = (first) => {
+  const verdict = checkFirstOutput(first);
+  if (verdict !== 'accept') return verdict;
+  if (first.ended && first.bytes.length === 0) return BROKEN;
+  if (isEventStream(first.headers)) return 'accept';
+  return NOT_AUDIO.test(first.headers['content-type'] ?? '') ? BROKEN : 'accept';
+};

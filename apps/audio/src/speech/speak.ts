@@ -4,14 +4,14 @@ import { SpeechRequest } from '@gateway/contracts/openai/speech';
 import { type AssetStore, assetId } from '@gateway/jobs/asset-store';
 import type { JobAct } from '@gateway/jobs/job-act';
 import { readOutput } from '@gateway/jobs/job-files';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { readStream } from '@gateway/model-service/stream/read-stream';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { modelGone } from '../model-gone.ts';
 import { checkAudio } from './check-audio.ts';
-import { speechCandidates } from './speech-candidates.ts';
-import { audioStream, speechContentType, speechEventStream } from './speech-stream.ts';
+import { speechCandidates, streamFormatOf } from './speech-candidates.ts';
+import { inStreamFormat, speechStreamFor } from './speech-request.ts';
+import { speechContentType } from './speech-stream.ts';
 
 interface SpeakOptions {
   readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates' | 'send'>;
@@ -23,10 +23,11 @@ const MAX_SPEECH_BYTES = 128 * 1024 * 1024;
 
 /** How speech is made for a caller who comes back for it: what would have been streamed is stored. */
 export const speak = ({ upstream, assets }: SpeakOptions): JobAct<'audio.speech'> => ({
-  run: async ({ model: name, parameters }, { jobId, signal, consumed }) => {
+  run: async ({ model: name, parameters, strict = false }, { jobId, signal, consumed }) => {
     const model = upstream.resolveModel(name);
     if (model === null) throw modelGone(name);
     const speech = SpeechRequest.parse({ ...parameters, model: name });
+    const wanted = speech.stream_format ?? 'audio';
     const estimate = estimateSpeech(model.price, speech);
     const reply = await upstream.send({
       candidates: speechCandidates(upstream, model, speech),
@@ -34,9 +35,10 @@ export const speak = ({ upstream, assets }: SpeakOptions): JobAct<'audio.speech'
         operation: 'speech',
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ ...parameters, model: candidate.model }),
+        strict,
+        body: JSON.stringify(inStreamFormat(speech, candidate, streamFormatOf(candidate, model, wanted))),
       }),
-      checkOutput: checkAudio(speech.stream_format === 'sse'),
+      checkOutput: checkAudio,
       dialect: 'openai',
       signal,
       work: 'paid',
@@ -46,20 +48,20 @@ export const speak = ({ upstream, assets }: SpeakOptions): JobAct<'audio.speech'
     const upstreamAttempts = reply.attempts.length;
     let usage = { ...estimate, channel, attempts: upstreamAttempts };
     consumed(usage);
-    const isEvents = isEventStream(reply.headers);
     const onDone = (event: string) => {
       usage = withTokensTold(usage, model.price, event);
       consumed(usage);
     };
-    const stream = isEvents ? speechEventStream(onDone) : audioStream();
+    const stream = speechStreamFor(wanted, reply)(onDone);
     const id = assetId(jobId, 'speech', 'application/octet-stream');
     try {
       const { sizeBytes } = await assets.put(id, bounded(readStream(reply, stream)));
       return {
         assetId: id,
-        contentType: speechContentType(speech, isEvents),
+        contentType: speechContentType(speech),
         sizeBytes,
         characters: estimate.consumption.characters,
+        dropped: [...reply.dropped],
         channel,
         upstreamAttempts,
         costMicroUsd: usage.costMicroUsd,

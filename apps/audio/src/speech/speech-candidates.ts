@@ -10,8 +10,10 @@ import { SPEECH_FAMILIES } from './speech-families.ts';
 interface RouteAbilities {
   /** Null: nothing is known, so every name passes. */
   readonly voices: readonly string[] | null;
-  readonly streamFormats: readonly string[] | null;
+  readonly streamFormats: readonly StreamFormat[] | null;
 }
+
+export type StreamFormat = 'audio' | 'sse';
 
 /** What a route takes: by its family, and what the configuration lists for it. */
 function abilitiesOf(route: Route, model: ResolvedModel): RouteAbilities {
@@ -22,7 +24,7 @@ function abilitiesOf(route: Route, model: ResolvedModel): RouteAbilities {
   const voices = [...(family?.voices ?? []), ...(route.voices ?? [])];
   return {
     voices: voices.length === 0 ? null : [...new Set(voices)],
-    streamFormats: family?.streamFormats ?? null,
+    streamFormats: route.streamFormats ?? family?.streamFormats ?? null,
   };
 }
 
@@ -30,13 +32,20 @@ function abilitiesOf(route: Route, model: ResolvedModel): RouteAbilities {
 const hasVoice = ({ voices }: RouteAbilities, { voice }: SpeechRequest): boolean =>
   typeof voice !== 'string' || voices === null || voices.includes(voice);
 
-const hasStreamFormat = ({ streamFormats }: RouteAbilities, { stream_format: format }: SpeechRequest) =>
-  typeof format !== 'string' || streamFormats === null || streamFormats.includes(format);
+/** How a route is asked for its speech: as the caller wants it, else as the route has it. Then it is converted. */
+export function streamFormatOf(
+  { route }: Pick<Candidate, 'route'>,
+  model: ResolvedModel,
+  wanted: StreamFormat,
+): StreamFormat {
+  const { streamFormats } = abilitiesOf(route, model);
+  return streamFormats === null || streamFormats.includes(wanted) ? wanted : (streamFormats[0] ?? wanted);
+}
 
 /**
  * The channels that can say this, best first.
  *
- * @throws {GatewayError} `invalid_value` for a voice, `unsupported_value` for a way of streaming, that no route has
+ * @throws {GatewayError} `invalid_value` for a voice that no route has
  */
 export function speechCandidates(
   upstream: Pick<Upstream, 'candidates'>,
@@ -44,19 +53,13 @@ export function speechCandidates(
   speech: SpeechRequest,
 ): readonly Candidate[] {
   const abilities = new Map(model.routes.map((route) => [route, abilitiesOf(route, model)]));
-  const all = [...abilities.values()];
-  if (!all.some((one) => hasVoice(one, speech))) throw unknownVoice(speech.voice, all);
-  const fits = (one: RouteAbilities) => hasVoice(one, speech) && hasStreamFormat(one, speech);
   const candidates = upstream.candidates({
     model,
     protocol: 'speech',
-    requires: (route) => fits(abilities.get(route) ?? abilitiesOf(route, model)),
+    requires: (route) => hasVoice(abilities.get(route) ?? abilitiesOf(route, model), speech),
   });
-  if (candidates.length > 0) return candidates;
-  throw new GatewayError('unsupported_value', {
-    path: ['stream_format'],
-    message: `stream_format '${speech.stream_format ?? ''}' is not compatible with model '${model.name}'. Use 'audio' instead.`,
-  });
+  if (candidates.length === 0) throw unknownVoice(speech.voice, [...abilities.values()]);
+  return candidates;
 }
 
 function unknownVoice(voice: SpeechRequest['voice'], abilities: readonly RouteAbilities[]): GatewayError {

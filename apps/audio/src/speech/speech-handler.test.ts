@@ -115,7 +115,6 @@ test.for([
   ['a page of HTML', { html: true }],
   ['an empty body', { body: '', headers: { 'content-type': 'audio/mpeg' } }],
   ['JSON', { json: { audio: 'no' } }],
-  ['an event stream that nobody asked for', { sse: 'data: {"type":"speech.audio.done"}\n\n' }],
 ] as const)('%s is not taken for audio', async ([, reply]) => {
   audio.simulator.script(PATH, reply);
   audio.simulator.script(PATH, reply);

@@ -3,12 +3,12 @@ import { DEFAULT_SPEECH_FORMAT, SpeechRequest } from '@gateway/contracts/openai/
 import type { UsageOutcome, UsageResult } from '@gateway/contracts/usage-record';
 import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage-without-reply';
 import type { AssetStore } from '@gateway/jobs/asset-store';
+import { isStrict } from '@gateway/model-service/is-strict';
 import { answerJob } from '@gateway/model-service/jobs/answer-job';
 import { fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
 import { type JobWishes, wishesOf } from '@gateway/model-service/jobs/job-wishes';
 import { type JobService, reservePlace, submitJob } from '@gateway/model-service/jobs/submit-job';
 import { reserveRequest } from '@gateway/model-service/metered-request';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
@@ -24,8 +24,9 @@ import type { AudioJobKind } from '../audio-acts.ts';
 import { writeSpeech } from '../audio-job-handlers.ts';
 import { estimateSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { checkAudio } from './check-audio.ts';
-import { speechCandidates } from './speech-candidates.ts';
-import { audioStream, speechContentType, speechEventStream } from './speech-stream.ts';
+import { type StreamFormat, speechCandidates, streamFormatOf } from './speech-candidates.ts';
+import { inStreamFormat, speechStreamFor } from './speech-request.ts';
+import { speechContentType } from './speech-stream.ts';
 
 const KIND = 'audio.speech';
 
@@ -55,6 +56,7 @@ export const speechHandler =
       identity: identityOf(request),
     });
     const format = speech.response_format ?? DEFAULT_SPEECH_FORMAT;
+    const wanted = speech.stream_format ?? 'audio';
     const candidates = speechCandidates(upstream, model, speech);
     const estimate = estimateSpeech(model.price, speech);
     const { characters } = estimate.consumption;
@@ -78,10 +80,11 @@ export const speechHandler =
           operation: 'speech',
           method: 'POST',
           headers: request.headers,
-          body: bodyFor(candidate, body, speech),
+          strict: isStrict(request),
+          body: bodyFor(candidate, body, speech, streamFormatOf(candidate, model, wanted)),
         }),
         onAttempt: (attempt) => asked.push(attempt),
-        checkOutput: checkAudio(speech.stream_format === 'sse'),
+        checkOutput: checkAudio,
         dialect: context.dialect,
         signal: context.signal,
         work: 'paid',
@@ -97,7 +100,6 @@ export const speechHandler =
     let usage = { ...estimate, channel, attempts: reply.attempts.length };
     Object.assign(context.line, { channel, firstByteMs, costMicroUsd: usage.costMicroUsd });
 
-    const isEvents = isEventStream(reply.headers);
     const onDone = (event: string) => {
       usage = withTokensTold(usage, model.price, event);
       context.line.costMicroUsd = usage.costMicroUsd;
@@ -106,13 +108,14 @@ export const speechHandler =
       reply,
       response,
       context,
-      stream: isEvents ? speechEventStream(onDone) : audioStream(),
+      stream: speechStreamFor(wanted, reply)(onDone),
       headers: {
-        'content-type': speechContentType(speech, isEvents),
+        'content-type': speechContentType(speech),
         'cache-control': 'no-store',
         'x-request-id': context.requestId,
         'request-id': context.requestId,
         'x-gateway-channel': channel,
+        ...(reply.dropped.length > 0 && { 'x-gateway-dropped': reply.dropped.join(', ') }),
       },
       onEnd: (failure) => settle(failure ? 'cut' : hasLeft() ? 'left' : 'ok', usage),
     });
@@ -131,15 +134,16 @@ interface QueueOptions {
 async function queueSpeech({ service, wishes, speech, estimate, request, response }: QueueOptions) {
   const { queue, assets } = service;
   const { model, ...parameters } = speech;
+  const strict = isStrict(request);
   await using place = await reservePlace(service, { kind: KIND, wishes, request });
   const submitted = await submitJob(service, {
     kind: KIND,
     endpoint: 'speech',
     estimate,
-    input: { model, parameters },
+    input: { model, parameters, strict },
     place,
     wishes,
-    fingerprint: () => fingerprintOfJson(KIND, speech),
+    fingerprint: () => fingerprintOfJson(KIND, [strict, speech]),
     request,
     response,
   });
@@ -147,8 +151,14 @@ async function queueSpeech({ service, wishes, speech, estimate, request, respons
   await answerJob({ queue, submitted, request, response, write });
 }
 
-/** The caller's own bytes, unless the channel has another name for the model. */
-function bodyFor(candidate: Candidate, { bytes }: JsonBody, speech: SpeechRequest): Buffer {
-  if (candidate.model === speech.model) return bytes;
-  return Buffer.from(JSON.stringify({ ...speech, model: candidate.model }));
+/** The caller's own bytes, unless the channel has another name for the model, or another way of streaming. */
+function bodyFor(
+  candidate: Candidate,
+  { bytes }: JsonBody,
+  speech: SpeechRequest,
+  streamFormat: StreamFormat,
+): Buffer {
+  const wanted = speech.stream_format ?? 'audio';
+  if (candidate.model === speech.model && streamFormat === wanted) return bytes;
+  return Buffer.from(JSON.stringify(inStreamFormat(speech, candidate, streamFormat)));
 }

@@ -14,11 +14,13 @@ import { isErrorEvent, MAX_FRAME_BYTES } from '../event-stream/upstream-events.t
 const DONE = 'speech.audio.done';
 
 /** The content type follows the format, whatever the provider calls its bytes. */
-export const speechContentType = (
-  { response_format: format }: Pick<SpeechRequest, 'response_format'>,
-  isEvents: boolean,
-): string =>
-  isEvents ? 'text/event-stream; charset=utf-8' : SPEECH_CONTENT_TYPES[format ?? DEFAULT_SPEECH_FORMAT];
+export const speechContentType = ({
+  response_format: format,
+  stream_format: wanted,
+}: Pick<SpeechRequest, 'response_format' | 'stream_format'>): string =>
+  wanted === 'sse'
+    ? 'text/event-stream; charset=utf-8'
+    : SPEECH_CONTENT_TYPES[format ?? DEFAULT_SPEECH_FORMAT];
 
 /** Audio itself. It has no words for an error: a broken recording breaks its connection, so that no half is taken for a whole. */
 export const audioStream = (): RelayedStream => ({

@@ -92,13 +92,6 @@ const REFUSED: readonly (readonly [
     /'audio' and 'sse'/,
   ],
   [
-    'events of tts-1',
-    { ...SPEECH, stream_format: 'sse' },
-    'unsupported_value',
-    'stream_format',
-    /not compatible with model 'tts-1'/,
-  ],
-  [
     'a voice that the route does not list',
     { ...SPEECH, model: 'own-voices' },
     'invalid_value',

@@ -31,3 +31,19 @@ export function wavFile(sizeBytes: number, name = 'audio.wav'): File {
 /** So many seconds of silence. */
 export const silence = (seconds: number): File =>
   wavFile(HEADER_BYTES + Math.round(seconds * BYTES_PER_SECOND));
+
+/** So many seconds of a tone, as a WAV file, with pauses from and to these seconds. */
+export function toneWithPauses(
+  seconds: number,
+  pauses: readonly (readonly [from: number, to: number])[],
+): File {
+  const perSecond = BYTES_PER_SECOND / 2;
+  const samples = new Int16Array(Math.round(seconds * perSecond));
+  for (let index = 0; index < samples.length; index += 1) {
+    const at = index / perSecond;
+    const isPause = pauses.some(([from, to]) => at >= from && at < to);
+    samples[index] = isPause ? 0 : Math.round(8000 * Math.sin(2 * Math.PI * 440 * at));
+  }
+  const silent = wavFile(HEADER_BYTES + samples.byteLength);
+  return new File([silent.slice(0, HEADER_BYTES), samples], 'talk.wav');
+}

@@ -1,19 +1,29 @@
+import ffmpeg from '@ffmpeg-installer/ffmpeg';
 import { startMedia } from '@gateway/model-service/testing/start-media';
 import OpenAI from 'openai';
 import { createAudioService } from '../app.ts';
 import { audioActs } from '../audio-acts.ts';
+import type { LongAudio } from '../transcriptions/long-audio/transcribe-parts.ts';
 
 /** Two channels to the stand-in provider, under keys of their own. */
 const CONFIGURATION = (url: string) => `
 channels:
   one: { provider: simulator, baseUrl: "${url}", apiKey: sk-one }
   two: { provider: simulator, baseUrl: "${url}", apiKey: sk-two }
+  eleven: { provider: elevenlabs, baseUrl: "${url}", apiKey: sk-secret-of-elevenlabs }
+  deepgram: { provider: deepgram, baseUrl: "${url}", apiKey: sk-secret-of-deepgram }
+  google: { provider: google, baseUrl: "${url}/v1beta", apiKey: sk-secret-of-google }
 models:
+  eleven-voice: { kind: speech, price: { perMillionChars: 100 }, routes: [{ channel: eleven, model: eleven_multilingual_v2 }] }
+  gemini-voice: { kind: speech, price: { outputPerMTok: 10 }, routes: [{ channel: google, model: gemini-2.5-flash-preview-tts }] }
+  scribe: { kind: transcription, routes: [{ channel: eleven, model: scribe_v2 }] }
+  nova: { kind: transcription, price: { perMinute: 0.006 }, routes: [{ channel: deepgram, model: nova-3 }] }
   tts-1: { kind: speech, price: { perMillionChars: 15 }, routes: [{ channel: one }] }
   gpt-4o-mini-tts: { kind: speech, price: { perMillionChars: 12, outputPerMTok: 12 }, routes: [{ channel: one }, { channel: two, priority: 1 }] }
   renamed-tts: { kind: speech, routes: [{ channel: one, model: gpt-4o-mini-tts }] }
   own-voices: { kind: speech, routes: [{ channel: one, model: parler, voices: [anna, ben] }] }
   more-voices: { kind: speech, routes: [{ channel: one, model: tts-1, voices: [anna] }] }
+  events-only: { kind: speech, price: { outputPerMTok: 12 }, routes: [{ channel: one, streamFormats: [sse] }] }
   kokoro: { kind: speech, routes: [{ channel: one }] }
   whisper-1: { kind: transcription, price: { perMinute: 0.006 }, routes: [{ channel: one }, { channel: two, priority: 1 }] }
   gpt-4o-transcribe: { kind: transcription, price: { inputPerMTok: 2.5, outputPerMTok: 10 }, routes: [{ channel: one }] }
@@ -21,14 +31,35 @@ models:
   gpt-4o-transcribe-diarize: { kind: transcription, routes: [{ channel: one }] }
   any-whisper: { kind: transcription, routes: [{ channel: one }] }
   verbose-only: { kind: transcription, routes: [{ channel: one, model: whisper-1, formats: [verbose_json] }] }
+  short-whisper: { kind: transcription, price: { perMinute: 0.006 }, routes: [{ channel: one, model: whisper-1, maxAudioSeconds: 4 }] }
+  small-whisper: { kind: transcription, routes: [{ channel: one, model: whisper-1, maxFileBytes: 148384 }] }
+  short-4o: { kind: transcription, price: { inputPerMTok: 2.5, outputPerMTok: 10 }, routes: [{ channel: one, model: gpt-4o-transcribe, maxAudioSeconds: 4 }] }
+  short-diarize: { kind: transcription, routes: [{ channel: one, model: gpt-4o-transcribe-diarize, maxAudioSeconds: 4 }] }
+  short-then-long: { kind: transcription, routes: [{ channel: one, model: whisper-1, maxAudioSeconds: 4 }, { channel: two, model: whisper-1, priority: 1 }] }
   own-parakeet: { kind: transcription, routes: [{ channel: one, formats: [json, text] }] }
   chat-model: { kind: text, routes: [{ channel: one }] }
 `;
 
+interface StartOptions {
+  readonly fileMaxBytes?: number;
+  readonly maxWaiting?: number;
+  readonly longAudio?: LongAudio;
+}
+
+export const LONG_AUDIO: LongAudio = {
+  ffmpeg: { program: ffmpeg.path, searchPath: '' },
+  maxSeconds: 60,
+  partsAtOnce: 2,
+};
+
 export type TestAudio = Awaited<ReturnType<typeof startAudio>>;
 
 /** The audio service and, if wanted, its worker, in this process, before a stand-in provider and a real Redis. */
-export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 } = {}) {
+export async function startAudio({
+  fileMaxBytes = 26_214_400,
+  maxWaiting = 1000,
+  longAudio = LONG_AUDIO,
+}: StartOptions = {}) {
   const media = await startMedia({
     name: 'audio',
     kinds: ['audio.transcription', 'audio.speech'],
@@ -36,7 +67,7 @@ export async function startAudio({ fileMaxBytes = 26_214_400, maxWaiting = 1000 
     configuration: CONFIGURATION,
     service: (parts) =>
       createAudioService({ ...parts, jsonMaxBytes: 1_000_000, maxJsonDepth: 128, fileMaxBytes }),
-    acts: audioActs,
+    acts: (parts) => audioActs({ ...parts, longAudio }),
   });
   return {
     ...media,

@@ -40,11 +40,10 @@ export async function streamJob({ submitted, response, context }: AnswerOptions)
   }
   try {
     const output = await result;
-    const { durationSeconds, channel, costMicroUsd } = output;
-    Object.assign(context.line, { channel, costMicroUsd });
-    if (durationSeconds !== null) context.line.audioSeconds = durationSeconds;
-    if (streaming) response.end();
-    else writeTranscript(output, response, context);
+    if (streaming) {
+      logTranscript(output, context);
+      response.end();
+    } else writeTranscript(output, response, context);
   } catch (thrown) {
     const error = endedRequest(context) ?? toGatewayError(thrown);
     if (!streaming) throw error;
@@ -53,10 +52,14 @@ export async function streamJob({ submitted, response, context }: AnswerOptions)
   }
 }
 
-function beginStream({ channel }: StreamHead, response: ServerResponse, context: RequestContext): void {
+function beginStream(
+  { channel, dropped }: StreamHead,
+  response: ServerResponse,
+  context: RequestContext,
+): void {
   context.line.channel = channel;
   response.writeHead(200, {
-    ...headersOf(channel, context),
+    ...headersOf({ channel, dropped }, context),
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
   });
@@ -69,19 +72,27 @@ export function writeTranscript(
   response: ServerResponse,
   context: RequestContext,
 ): void {
-  const { durationSeconds, channel, costMicroUsd } = output;
-  Object.assign(context.line, { channel, costMicroUsd });
-  if (durationSeconds !== null) context.line.audioSeconds = durationSeconds;
+  logTranscript(output, context);
   response.writeHead(200, {
-    ...headersOf(output.channel, context),
+    ...headersOf(output, context),
     'content-type': output.contentType,
     'content-length': Buffer.byteLength(output.body),
   });
   response.end(output.body);
 }
 
-const headersOf = (channel: string, { requestId }: RequestContext) => ({
+const headersOf = (
+  { channel, dropped = [] }: Pick<StreamHead, 'channel' | 'dropped'>,
+  { requestId }: RequestContext,
+) => ({
   'x-request-id': requestId,
   'request-id': requestId,
   'x-gateway-channel': channel,
+  ...(dropped.length > 0 && { 'x-gateway-dropped': dropped.join(', ') }),
 });
+
+function logTranscript(output: TranscriptionOutput, { line }: RequestContext): void {
+  const { durationSeconds, channel, costMicroUsd, parts } = output;
+  Object.assign(line, { channel, costMicroUsd, parts });
+  if (durationSeconds !== null) line.audioSeconds = durationSeconds;
+}

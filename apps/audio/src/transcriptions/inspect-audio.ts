@@ -13,6 +13,14 @@ export interface AudioFile {
   readonly durationSeconds: number | null;
 }
 
+/** Names of formats that are known by their content, under whatever other endings people give them. */
+const ACCEPTED_ENDINGS: ReadonlySet<string> = new Set([
+  ...AUDIO_EXTENSIONS,
+  ...Object.keys(AUDIO_TYPES),
+  'wave',
+  'weba',
+  'm4r',
+]);
 const SHORTEST_SECONDS = 0.1;
 /** A name is shown to the upstream, whose interest in it ends with its ending. */
 const NAME_MAX_CHARACTERS = 200;
@@ -61,10 +69,8 @@ export async function inspectAudio(file: {
 }
 
 /** A name without an ending says nothing, so the content alone decides. */
-function hasAcceptedEnding(name: string): boolean {
-  const ending = endingOf(name);
-  return ending === '' || AUDIO_EXTENSIONS.some((extension) => extension === ending);
-}
+const hasAcceptedEnding = (name: string): boolean =>
+  endingOf(name) === '' || ACCEPTED_ENDINGS.has(endingOf(name));
 
 const endingOf = (name: string): string => extname(name).slice(1).toLowerCase();
 

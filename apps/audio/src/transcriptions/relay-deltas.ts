@@ -17,7 +17,7 @@ export async function relayDeltas(
   reply: Reply,
   emit: (text: string) => Promise<void>,
 ): Promise<TranscriptDone> {
-  const head: StreamHead = { channel: reply.candidate.channel.name };
+  const head: StreamHead = { channel: reply.candidate.channel.name, dropped: [...reply.dropped] };
   await emit(JSON.stringify(head));
   let done: TranscriptDone | undefined;
   const reader = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 
-/** The first text that a streaming job emits: who answers. All that follow are pieces of the event stream. */
-export const StreamHead = z.strictObject({ channel: z.string() });
+/**
+ * The first text that a streaming job emits: who answers, and what had no place there. All that follow are pieces of the
+ * event stream.
+ */
+export const StreamHead = z.strictObject({ channel: z.string(), dropped: z.array(z.string()).optional() });
 export type StreamHead = z.infer<typeof StreamHead>;
 
 /** A queue carries texts of at most 65,536 UTF-16 units. */

@@ -1,129 +1,163 @@
-import type { TranscriptionOutput } from '@gateway/contracts/jobs';
+import type { TranscriptionInput, TranscriptionOutput } from '@gateway/contracts/jobs';
 import {
   TRANSCRIPT_CONTENT_TYPES,
-  type TranscriptDone,
+  type Transcript,
   TranscriptFormat,
 } from '@gateway/contracts/openai/transcriptions';
-import type { JobAct } from '@gateway/jobs/job-act';
+import type { JobAct, JobContext } from '@gateway/jobs/job-act';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
-import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/check-first-output';
-import type { Reply } from '@gateway/upstream/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateTranscription, usageOfTranscription } from '../metering/transcription-usage.ts';
 import { modelGone } from '../model-gone.ts';
-import { relayDeltas } from './relay-deltas.ts';
-import { readTranscript } from './render/read-transcript.ts';
+import { askForTranscript, receiveTranscript, type WholeTranscript } from './ask-for-transcript.ts';
+import { type LongAudio, transcribeParts } from './long-audio/transcribe-parts.ts';
 import { renderTranscript } from './render/render-transcript.ts';
-import { incompatibleFormat, transcriptPlans } from './transcript-plans.ts';
-import { upstreamForm } from './upstream-form.ts';
+import { piecesOf, type StreamHead } from './stream-message.ts';
+import { deltaFrames, doneFrame, STREAMED_FORMATS } from './transcript-events.ts';
+import { fits, incompatibleFormat, type TranscriptPlans, transcriptPlans } from './transcript-plans.ts';
 
-interface TranscribeOptions {
+export interface TranscribeOptions {
   readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates' | 'send'>;
-  readonly uploads: Pick<UploadStore, 'pathOf'>;
+  readonly uploads: Pick<UploadStore, 'pathOf' | 'newId' | 'delete'>;
+  readonly longAudio: LongAudio;
 }
 
-/** A day of speech is about a million characters; word times multiply that. */
-const TRANSCRIPT_MAX_BYTES = 32 * 1024 * 1024;
+type Context = Pick<JobContext, 'signal' | 'emit' | 'consumed'>;
 
-/** Deltas that were not requested are read for the transcript that they make. */
-const unheard = () => Promise.resolve();
-
-/** As every reply is checked, but a text under the content type of JSON is a transcript too: no other request is made for it. */
-const checkTranscript: OutputCheck = (first) => {
-  const verdict = checkFirstOutput(first);
-  const isText = /^\s*[^\s<]/.test(first.bytes.toString('latin1', 0, 128));
-  const isJson = first.headers['content-type']?.startsWith('application/json') ?? false;
-  return typeof verdict === 'object' && verdict.body === '' && isJson && isText ? 'accept' : verdict;
-};
+/** A transcription as it is done, whole or in parts. */
+export interface Transcription {
+  readonly received: WholeTranscript;
+  /** The format in the request to the upstream. */
+  readonly requested: TranscriptFormat;
+  readonly channel: string;
+  readonly attempts: number;
+  readonly dropped: readonly string[];
+  /** Files that the recording was cut into; null: it was sent whole. */
+  readonly parts: number | null;
+  /** Whether what was emitted is the whole stream already. */
+  readonly isEmitted: boolean;
+  /** As the recording was found to last; null: nobody listened. */
+  readonly durationSeconds: number | null;
+  /** What the provider bills where it does not say; null: not known. */
+  readonly billedSeconds: number | null;
+}
 
 /** How a transcription is done: the same whether its caller waits, listens to its deltas, or comes back later. */
-export const transcribe = ({ upstream, uploads }: TranscribeOptions): JobAct<'audio.transcription'> => ({
-  run: async (input, { signal, emit, consumed }) => {
+export const transcribe = (options: TranscribeOptions): JobAct<'audio.transcription'> => ({
+  run: async (input, context) => {
+    const { upstream } = options;
     const model = upstream.resolveModel(input.model);
     if (model === null) throw modelGone(input.model);
     const wanted = TranscriptFormat.parse(input.responseFormat);
-    const plans = transcriptPlans(upstream, model, wanted);
-    const path = uploads.pathOf(input.file.uploadId);
+    const plans = transcriptPlans(upstream, model, { format: wanted, stream: input.stream });
+    const recording = { sizeBytes: input.file.sizeBytes, durationSeconds: input.durationSeconds };
+    const candidates = plans.candidates.filter((candidate) => fits(plans.boundsOf(candidate), recording));
+    const streams = input.stream && STREAMED_FORMATS.includes(wanted);
+    const done =
+      candidates.length > 0
+        ? await transcribeWhole(options, { input, model, plans: { ...plans, candidates } }, context)
+        : await transcribeParts(options, { input, model, plans, wanted, streams }, context);
+    const { received, requested, channel, attempts } = done;
+    const answer = answerOf(received, { model, requested, wanted });
+    if (streams && !done.isEmitted)
+      await emitWhole(received.transcript, { channel, dropped: [...done.dropped], wanted }, context.emit);
 
-    const reply = await upstream.send({
-      candidates: plans.candidates,
-      request: (candidate) => {
-        const plan = plans.of(candidate);
-        const form = upstreamForm({ input, path, model: candidate.model, plan });
-        return {
-          operation: 'transcriptions',
-          method: 'POST',
-          headers: { 'content-type': form.contentType },
-          body: form,
-        };
-      },
-      dialect: 'openai',
-      work: 'free',
-      streamed: input.stream,
-      checkOutput: checkTranscript,
-      signal,
-    });
+    const durationSeconds = input.durationSeconds ?? done.durationSeconds ?? answer.durationSeconds;
     const { price } = model;
-    const channel = reply.candidate.channel.name;
-    const attempts = reply.attempts.length;
-    // From the first output on it may be billed, whatever becomes of it.
-    consumed({ ...estimateTranscription(price, input), channel, attempts });
-    const answer = isEventStream(reply.headers)
-      ? streamedAnswer(await relayDeltas(reply, input.stream ? emit : unheard), model, wanted)
-      : await wholeAnswer(reply, model, { ask: plans.of(reply.candidate).ask, wanted });
-    const durationSeconds = input.durationSeconds ?? answer.durationSeconds;
     const usage = usageOfTranscription({
       price,
       recording: input,
       said: answer.usage,
-      durationSeconds,
+      durationSeconds: done.billedSeconds ?? durationSeconds,
       channel,
       attempts,
     });
-    consumed(usage);
+    context.consumed(usage);
     const { costMicroUsd } = usage;
-    return { ...answer, durationSeconds, channel, upstreamAttempts: attempts, costMicroUsd };
+    return {
+      ...answer,
+      durationSeconds,
+      channel,
+      dropped: [...done.dropped],
+      ...(done.parts !== null && { parts: done.parts }),
+      upstreamAttempts: attempts,
+      costMicroUsd,
+    };
   },
 });
 
-type Answer = Pick<TranscriptionOutput, 'body' | 'contentType' | 'usage' | 'durationSeconds'>;
-
-/** The deltas have been emitted; what is kept is the transcript that they make. */
-function streamedAnswer(done: TranscriptDone, model: ResolvedModel, wanted: TranscriptFormat): Answer {
-  const { text, usage } = done;
-  const body = renderTranscript({
-    body: '',
-    received: { formats: [], transcript: { text, ...(usage && { usage }) } },
-    requested: 'json',
-    to: wanted === 'diarized_json' ? 'json' : wanted,
-    incompatible: () => incompatibleFormat(model, wanted),
-  });
-  const contentType = TRANSCRIPT_CONTENT_TYPES[wanted];
-  return { body, contentType, usage: usage ?? null, durationSeconds: null };
+interface WholeFile {
+  readonly input: TranscriptionInput;
+  readonly model: ResolvedModel;
+  readonly plans: TranscriptPlans;
 }
 
-async function wholeAnswer(
-  reply: Reply,
-  model: ResolvedModel,
-  { ask, wanted }: { ask: TranscriptFormat; wanted: TranscriptFormat },
-): Promise<Answer> {
-  const body = (await reply.bytes(TRANSCRIPT_MAX_BYTES)).toString();
-  const received = readTranscript(body, ask);
+async function transcribeWhole(
+  { upstream, uploads }: TranscribeOptions,
+  { input, model, plans }: WholeFile,
+  { signal, emit, consumed }: Context,
+): Promise<Transcription> {
+  const path = uploads.pathOf(input.file.uploadId);
+  const { candidates, of: planOf } = plans;
+  const reply = await askForTranscript({ upstream, candidates, planOf, input, path, signal });
+  const channel = reply.candidate.channel.name;
+  const attempts = reply.attempts.length;
+  // From the first output on it may be billed, whatever becomes of it.
+  consumed({ ...estimateTranscription(model.price, input), channel, attempts });
+  const requested = planOf(reply.candidate).ask;
+  const received = await receiveTranscript(reply, { ask: requested, ...(input.stream && { emit }) });
+  const isEmitted = isEventStream(reply.headers);
+  const { dropped } = reply;
+  return {
+    received,
+    requested,
+    channel,
+    attempts,
+    dropped,
+    parts: null,
+    isEmitted,
+    durationSeconds: null,
+    billedSeconds: null,
+  };
+}
+
+type Answer = Pick<TranscriptionOutput, 'body' | 'contentType' | 'usage' | 'durationSeconds'>;
+
+interface AnswerOptions {
+  readonly model: ResolvedModel;
+  readonly requested: TranscriptFormat;
+  readonly wanted: TranscriptFormat;
+}
+
+function answerOf(received: WholeTranscript, { model, requested, wanted }: AnswerOptions): Answer {
   const { usage, duration } = received.transcript;
+  const isStream = received.formats.length === 0 && received.body === '';
   return {
     body: renderTranscript({
-      body,
+      body: received.body,
       received,
-      requested: ask,
-      to: wanted,
+      requested,
+      // The deltas have been emitted; what is kept is the text that they make.
+      to: isStream && wanted === 'diarized_json' ? 'json' : wanted,
       incompatible: () => incompatibleFormat(model, wanted),
     }),
     contentType: TRANSCRIPT_CONTENT_TYPES[wanted],
     usage: usage ?? null,
     durationSeconds: duration ?? billedSeconds(usage),
   };
+}
+
+/** A stream for a caller who asked for one, made of a transcript that came whole. */
+async function emitWhole(
+  transcript: Transcript,
+  { wanted, ...head }: StreamHead & { readonly wanted: TranscriptFormat },
+  emit: Context['emit'],
+): Promise<void> {
+  await emit(JSON.stringify(head));
+  for (const frame of deltaFrames(transcript, wanted)) for (const piece of piecesOf(frame)) await emit(piece);
+  for (const piece of piecesOf(doneFrame(transcript))) await emit(piece);
 }
 
 const billedSeconds = (usage: TranscriptionOutput['usage'] | undefined): number | null =>

@@ -6,7 +6,15 @@ import type { Route } from '@gateway/upstream/configuration/configuration';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { familyOf } from '../model-family.ts';
 import { formatToAsk } from './format-to-ask.ts';
+import { STREAMED_FORMATS } from './transcript-events.ts';
 import { TRANSCRIPT_FAMILIES } from './transcript-families.ts';
+
+/** What a caller wants of a transcription. */
+export interface WantedTranscript {
+  readonly format: TranscriptFormat;
+  /** In deltas. */
+  readonly stream: boolean;
+}
 
 /** One channel that can give the transcript, and how it is asked. */
 export interface TranscriptPlan {
@@ -16,13 +24,17 @@ export interface TranscriptPlan {
   readonly streams: boolean;
 }
 
-interface TranscriptPlans {
-  readonly candidates: readonly Candidate[];
-  of(candidate: Candidate): TranscriptPlan;
+/** The largest recording that a route takes; null: no bound is known. */
+export interface AudioBounds {
+  readonly maxFileBytes: number | null;
+  readonly maxAudioSeconds: number | null;
 }
 
-/** Formats whose text can come in deltas. */
-const STREAMED_FORMATS: readonly TranscriptFormat[] = ['json', 'text', 'diarized_json'];
+export interface TranscriptPlans {
+  readonly candidates: readonly Candidate[];
+  of(candidate: Candidate): TranscriptPlan;
+  boundsOf(candidate: Candidate): AudioBounds;
+}
 
 /** What a route can be asked for: its own list of formats, else its family's; a model nobody knows has all. */
 function abilitiesOf(route: Route, model: ResolvedModel) {
@@ -33,14 +45,24 @@ function abilitiesOf(route: Route, model: ResolvedModel) {
   const own = route.formats;
   return {
     formats: own ? TRANSCRIPT_FORMATS.filter((format) => own.includes(format)) : family?.formats,
-    streams: family?.streams ?? true,
+    streams: route.channel.library === null && (family?.streams ?? true),
+    maxFileBytes: route.maxFileBytes ?? family?.maxFileBytes ?? null,
+    maxAudioSeconds: route.maxAudioSeconds ?? family?.maxAudioSeconds ?? null,
   };
 }
 
-function planFor(route: Route, model: ResolvedModel, wanted: TranscriptFormat): TranscriptPlan | null {
+function planFor(
+  route: Route,
+  model: ResolvedModel,
+  { format, stream }: WantedTranscript,
+): TranscriptPlan | null {
   const { formats = TRANSCRIPT_FORMATS, streams } = abilitiesOf(route, model);
-  const ask = formatToAsk(wanted, formats);
-  return ask && { ask, streams: streams && STREAMED_FORMATS.includes(wanted) && ask !== 'verbose_json' };
+  const ask = formatToAsk(format, formats);
+  if (ask === null || !stream || !STREAMED_FORMATS.includes(format)) return ask && { ask, streams: false };
+  if (streams && ask !== 'verbose_json') return { ask, streams: true };
+  // Deltas are made of segments, which plain formats do not have.
+  const hasSegments = ask === 'diarized_json' || !formats.includes('verbose_json');
+  return { ask: hasSegments ? ask : 'verbose_json', streams: false };
 }
 
 /**
@@ -51,14 +73,14 @@ function planFor(route: Route, model: ResolvedModel, wanted: TranscriptFormat): 
 export function transcriptPlans(
   upstream: Pick<Upstream, 'candidates'>,
   model: ResolvedModel,
-  wanted: TranscriptFormat,
+  wanted: WantedTranscript,
 ): TranscriptPlans {
   const candidates = upstream.candidates({
     model,
     protocol: 'transcriptions',
     requires: (route) => planFor(route, model, wanted) !== null,
   });
-  if (candidates.length === 0) throw incompatibleFormat(model, wanted);
+  if (candidates.length === 0) throw incompatibleFormat(model, wanted.format);
   return {
     candidates,
     of: ({ route }) => {
@@ -66,13 +88,24 @@ export function transcriptPlans(
       if (plan === null) throw new Error('a candidate without a plan');
       return plan;
     },
+    boundsOf: ({ route }) => abilitiesOf(route, model),
   };
 }
+
+/** Whether a recording is within the bounds; one that does not say how long it lasts is taken by its size alone. */
+export const fits = (
+  { maxFileBytes, maxAudioSeconds }: AudioBounds,
+  { sizeBytes, durationSeconds }: { readonly sizeBytes: number; readonly durationSeconds: number | null },
+): boolean =>
+  (maxFileBytes === null || sizeBytes <= maxFileBytes) &&
+  (maxAudioSeconds === null || durationSeconds === null || durationSeconds <= maxAudioSeconds);
 
 /** The protocol's error for a format that a model does not have. It names those that can be had. */
 export function incompatibleFormat(model: ResolvedModel, wanted: TranscriptFormat): GatewayError {
   const possible = TRANSCRIPT_FORMATS.filter(
-    (format) => format !== wanted && model.routes.some((route) => planFor(route, model, format) !== null),
+    (format) =>
+      format !== wanted &&
+      model.routes.some((route) => planFor(route, model, { format, stream: false }) !== null),
   );
   const names = listed(
     possible.map((format) => `'${format}'`),

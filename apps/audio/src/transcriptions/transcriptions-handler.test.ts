@@ -1,5 +1,5 @@
 import { createGate } from '@gateway/simulator/gate';
-import { readSse } from '@gateway/testkit/collect-sse';
+import { collectSse, readSse } from '@gateway/testkit/collect-sse';
 import { waitFor } from '@gateway/testkit/wait-for';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -315,6 +315,23 @@ test.for([
   expect((await sentForm()).get('file')).toMatchObject({ name: sentName, type: 'audio/wav' });
 });
 
+test.for([
+  ['tone.oga', 'talk.opus', 'talk.ogg'],
+  ['tone.ogg', 'talk.spx', 'talk.ogg'],
+  ['tone.webm', 'talk.weba', 'talk.webm'],
+  ['tone.m4a', 'talk.m4b', 'talk.m4a'],
+  ['tone.wav', 'talk.WAVE', 'talk.wav'],
+  ['tone.mp3', 'talk.mp2', 'talk.mp3'],
+] as const)('%s under the name %s is known by its content, and sent as %s', async ([fixture, name, sent]) => {
+  audio.simulator.script(PATH, { json: { text: 'heard' } });
+  const answer = await post([
+    ['file', await audioFile(fixture, name)],
+    ['model', 'whisper-1'],
+  ]);
+  expect(answer.status).toBe(200);
+  expect((await sentForm()).get('file')).toMatchObject({ name: sent });
+});
+
 test('25 MB pass, byte for byte', async () => {
   audio.simulator.script(PATH, { json: { text: 'heard' } });
   const file = wavFile(26_214_400);
@@ -394,16 +411,82 @@ test('the events of a stream pass untouched, however long', async () => {
   expect(await answer.text()).toBe(sse);
 });
 
-test('whisper-1 ignores the wish for a stream', async () => {
-  const answer = await post([
-    ['model', 'whisper-1'],
-    ['stream', 'true'],
-    ['file', silence(5)],
-  ]);
-  expect(answer.headers.get('content-type')).toBe('application/json');
-  expect(await answer.json()).toMatchObject({ text: WORDS });
-  expect((await sentForm()).has('stream')).toBe(false);
+test('deltas of a model that does not stream are made of its segments', async () => {
+  for (const [model, format] of [
+    ['whisper-1', 'json'],
+    ['whisper-1', 'text'],
+    ['verbose-only', 'json'],
+  ] as const) {
+    audio.reset();
+    const stream = await audio.openai.audio.transcriptions.create({
+      file: silence(5),
+      model,
+      response_format: format,
+      stream: true,
+    });
+    const events: unknown[] = [];
+    for await (const event of stream) events.push(event);
+    expect(events).toEqual([
+      { type: 'transcript.text.delta', delta: 'The beach was a popular spot on this hot.' },
+      { type: 'transcript.text.delta', delta: ' Summer day people were.' },
+      { type: 'transcript.text.done', text: WORDS },
+    ]);
+    const form = await sentForm();
+    expect(form.has('stream')).toBe(false);
+    expect(form.get('response_format')).toBe('verbose_json');
+    expect(await audio.lastLine()).toMatchObject({ status: 200, channel: 'one', audioSeconds: 5 });
+  }
 });
+
+test('a server that ignores the wish for a stream is streamed all the same, with its usage', async () => {
+  const usage = { type: 'tokens', input_tokens: 3, output_tokens: 2, total_tokens: 5 };
+  audio.simulator.script(PATH, { json: { text: 'Good morning.', usage } });
+  const answer = await post([
+    ['model', 'any-whisper'],
+    ['stream', 'true'],
+    ['file', silence(1)],
+  ]);
+  expect((await collectSse(answer)).map(({ json }) => json)).toEqual([
+    { type: 'transcript.text.delta', delta: 'Good morning.' },
+    { type: 'transcript.text.done', text: 'Good morning.', usage },
+  ]);
+  expect((await sentForm()).get('stream')).toBe('true');
+});
+
+test('a server of speakers that does not stream gives a delta and a segment for each turn', async () => {
+  const segments = [
+    { type: 'transcript.text.segment', id: 'seg_1', start: 0, end: 1, text: ' Hi.', speaker: 'A' },
+    { type: 'transcript.text.segment', id: 'seg_2', start: 1, end: 2, text: ' Hello.', speaker: 'B' },
+  ];
+  audio.simulator.script(PATH, { json: { text: 'A: Hi.\nB: Hello.', segments } });
+  const answer = await post([
+    ['model', 'gpt-4o-transcribe-diarize'],
+    ['response_format', 'diarized_json'],
+    ['stream', 'true'],
+    ['file', silence(1)],
+  ]);
+  expect((await collectSse(answer)).map(({ json }) => json)).toEqual([
+    { type: 'transcript.text.delta', delta: 'A: Hi.', segment_id: 'seg_1' },
+    segments[0],
+    { type: 'transcript.text.delta', delta: '\nB: Hello.', segment_id: 'seg_2' },
+    segments[1],
+    { type: 'transcript.text.done', text: 'A: Hi.\nB: Hello.' },
+  ]);
+});
+
+test.for(['srt', 'vtt', 'verbose_json'])(
+  '%s comes whole, also where a stream is asked for',
+  async (format) => {
+    const answer = await post([
+      ['model', 'whisper-1'],
+      ['response_format', format],
+      ['stream', 'true'],
+      ['file', silence(5)],
+    ]);
+    expect(answer.headers.get('content-type')).not.toContain('event-stream');
+    expect((await sentForm()).get('response_format')).toBe(format);
+  },
+);
 
 test.for([
   ['is cut', { cutAfter: 1 }],

@@ -4,6 +4,7 @@ import { DEFAULT_TRANSCRIPT_FORMAT, TranscriptionRequest } from '@gateway/contra
 import type { Price } from '@gateway/contracts/price';
 import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
 import type { UploadStore } from '@gateway/jobs/upload-store';
+import { isStrict } from '@gateway/model-service/is-strict';
 import { answerJob } from '@gateway/model-service/jobs/answer-job';
 import { fingerprintOfForm } from '@gateway/model-service/jobs/fingerprint';
 import { wishesOf } from '@gateway/model-service/jobs/job-wishes';
@@ -67,7 +68,7 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
         input,
         place,
         wishes,
-        fingerprint: () => fingerprintOfForm(KIND, form, uploads),
+        fingerprint: () => fingerprintOfForm(`${KIND} ${isStrict(request)}`, form, uploads),
         request,
         response,
       });
@@ -99,7 +100,7 @@ async function toInput(
   });
   const responseFormat = asked.response_format ?? DEFAULT_TRANSCRIPT_FORMAT;
   Object.assign(line, { model: model.name, format: responseFormat });
-  transcriptPlans(upstream, model, responseFormat);
+  transcriptPlans(upstream, model, { format: responseFormat, stream: asked.stream ?? false });
   if (file === undefined) throw noFile();
   const { uploadId, fileName: name, sizeBytes } = file;
   const audio = await inspectAudio({ path: uploads.pathOf(uploadId), name, sizeBytes });
@@ -111,6 +112,7 @@ async function toInput(
     responseFormat,
     stream: asked.stream ?? false,
     durationSeconds: audio.durationSeconds,
+    strict: isStrict(request),
   };
   return { input, price: model.price };
 }

@@ -3,8 +3,8 @@ import { type MultipartBody, multipartBody } from '@gateway/upstream/multipart-b
 import type { TranscriptPlan } from './transcript-plans.ts';
 
 interface UpstreamFormOptions {
-  readonly input: TranscriptionInput;
-  /** Where the upload lies. */
+  readonly input: Pick<TranscriptionInput, 'file' | 'fields' | 'stream'>;
+  /** Where the file lies. */
   readonly path: string;
   /** The model's name at the channel. */
   readonly model: string;

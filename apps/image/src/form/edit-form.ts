@@ -1,9 +1,11 @@
+import { MAX_INPUT_IMAGES } from '@gateway/contracts/openai/images';
 import type { FilePart, FormRules } from '@gateway/forms/form-rules';
 
 const MEBIBYTE = 1024 * 1024;
-const MAX_IMAGES = 16;
 const IMAGE_MEBIBYTES = 50;
 const MASK_MEBIBYTES = 4;
+export const IMAGE_MAX_BYTES = IMAGE_MEBIBYTES * MEBIBYTE;
+export const MASK_MAX_BYTES = MASK_MEBIBYTES * MEBIBYTE;
 
 const tooLarge = (part: string, mebibytes: number): FilePart['tooLarge'] => ({
   code: 'file_too_large',
@@ -18,19 +20,19 @@ export const EDIT_FORM: FormRules = {
       name: 'image',
       // As clients really name them: `image`, `image[]`, `image[0]`.
       names: /^image(?:\[\d*\])?$/,
-      most: MAX_IMAGES,
-      maxBytes: IMAGE_MEBIBYTES * MEBIBYTE,
+      most: MAX_INPUT_IMAGES,
+      maxBytes: IMAGE_MAX_BYTES,
       tooMany: {
         code: 'array_above_max_length',
         path: ['image'],
-        message: `Invalid 'image': array too long. Expected an array with maximum length ${MAX_IMAGES}, but got more.`,
+        message: `Invalid 'image': array too long. Expected an array with maximum length ${MAX_INPUT_IMAGES}, but got more.`,
       },
       tooLarge: tooLarge('image', IMAGE_MEBIBYTES),
     },
     {
       name: 'mask',
       most: 1,
-      maxBytes: MASK_MEBIBYTES * MEBIBYTE,
+      maxBytes: MASK_MAX_BYTES,
       tooMany: {
         code: 'invalid_value',
         path: ['mask'],
@@ -46,5 +48,5 @@ export const EDIT_FORM: FormRules = {
   fieldsTotalBytes: MEBIBYTE,
   tooLarge: { code: 'request_too_large', message: 'The form is larger than all its parts may be together.' },
   whereFilesGo: "Send images in the part 'image' or 'image[]', and a mask in 'mask'.",
-  instead: 'Edits with images named in JSON are not available; send the files as parts.',
+  alsoTakes: 'application/json',
 };

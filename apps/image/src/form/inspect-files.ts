@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises';
 import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Upload } from '@gateway/contracts/jobs';
-import type { ReceivedFile } from '@gateway/forms/read-form';
+import type { ImageSource, Upload } from '@gateway/contracts/jobs';
 import type { UploadStore } from '@gateway/jobs/upload-store';
+import { openaiPath } from '@gateway/service-kit/error-response';
 import { listed } from '@gateway/service-kit/validate';
 import { type ImageHeader, readImageHeader } from '../files/image-header.ts';
 import { imageTypeOf } from '../files/image-type.ts';
@@ -14,9 +14,19 @@ const FIRST_BYTES = 1024;
 /** A mask may have to be decoded, to invert it; this bounds the memory that takes. */
 const MAX_MASK_PIXELS = 40_000_000;
 
+/** An image or a mask of a request: a file in the uploads area, or one that the provider has. */
+export interface EditFile {
+  readonly part: 'image' | 'mask';
+  /** Where the request has it. */
+  readonly path: readonly (string | number)[];
+  readonly source: Omit<Upload, 'contentType'> | Exclude<ImageSource, Upload>;
+}
+
+type StoredFile = EditFile & { readonly source: Omit<Upload, 'contentType'> };
+
 export interface EditImages {
-  readonly images: readonly Upload[];
-  readonly mask: Upload | null;
+  readonly images: readonly ImageSource[];
+  readonly mask: ImageSource | null;
 }
 
 interface Inspected {
@@ -25,77 +35,98 @@ interface Inspected {
 }
 
 /**
- * Knows images by their bytes, and holds the mask to its rules: PNG, with alpha, as large as the first image.
+ * Knows images by their bytes, and holds the mask to its rules: PNG, with alpha, as large as the first image. Files that
+ * the provider has are the provider's to check.
  *
  * @throws {GatewayError} `missing_required_parameter`, `array_above_max_length`, `unsupported_file_mimetype`,
  *   `invalid_image_file`, `invalid_mask_image_format`, `invalid_image_format`
  */
 export async function inspectFiles(
-  files: readonly ReceivedFile[],
+  files: readonly EditFile[],
   { uploads, maxImages }: { uploads: UploadStore; maxImages: number },
 ): Promise<EditImages> {
   const images = files.filter(({ part }) => part === 'image');
   const mask = files.find(({ part }) => part === 'mask');
   if (images.length === 0)
-    throw refuse('missing_required_parameter', 'image', "Missing required parameter: 'image'.");
-  if (images.length > maxImages)
-    throw refuse(
-      'array_above_max_length',
-      'image',
-      `Invalid 'image': array too long. Expected an array with maximum length ${maxImages}, but got an array with length ${images.length} instead.`,
-    );
-  const inspected: Inspected[] = [];
-  for (const file of images) inspected.push(await inspect(file, uploads));
-  const checkedMask = mask && (await inspectMask(mask, uploads, inspected[0]?.header));
-  return { images: inspected.map(({ upload }) => upload), mask: checkedMask ?? null };
+    throw refuse('missing_required_parameter', ['image'], "Missing required parameter: 'image'.");
+  if (images.length > maxImages) throw tooManyImages(images, maxImages);
+  const sources: ImageSource[] = [];
+  let first: ImageHeader | undefined;
+  for (const [index, file] of images.entries()) {
+    const inspected = isStored(file) ? await inspect(file, uploads) : undefined;
+    if (index === 0) first = inspected?.header;
+    sources.push(inspected?.upload ?? providerFile(file));
+  }
+  if (mask === undefined) return { images: sources, mask: null };
+  const checked = isStored(mask) ? await inspectMask(mask, uploads, first) : providerFile(mask);
+  return { images: sources, mask: checked };
 }
 
-async function inspect(file: ReceivedFile, uploads: UploadStore): Promise<Inspected> {
-  const { part, uploadId, fileName, sizeBytes } = file;
-  await using handle = await open(uploads.pathOf(uploadId));
+const isStored = (file: EditFile): file is StoredFile => 'uploadId' in file.source;
+
+function providerFile({ source }: EditFile): Exclude<ImageSource, Upload> {
+  if ('fileId' in source) return source;
+  throw new Error('a stored file is no file of the provider');
+}
+
+async function inspect({ part, path, source }: StoredFile, uploads: UploadStore): Promise<Inspected> {
+  await using handle = await open(uploads.pathOf(source.uploadId));
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(FIRST_BYTES), 0, FIRST_BYTES, 0);
-  if (bytesRead === 0) throw refuse('invalid_image_file', part, `The file in '${part}' is empty.`);
+  const name = openaiPath(path);
+  if (bytesRead === 0) throw refuse('invalid_image_file', path, `The file in '${name}' is empty.`);
   const contentType = imageTypeOf(buffer.subarray(0, bytesRead));
   if (part === 'mask' && contentType !== 'image/png')
-    throw refuse('invalid_mask_image_format', 'mask', 'The mask must be a PNG file with an alpha channel.');
-  if (contentType === undefined || !EDITABLE.includes(contentType)) throw wrongType(contentType);
+    throw refuse('invalid_mask_image_format', path, 'The mask must be a PNG file with an alpha channel.');
+  if (contentType === undefined || !EDITABLE.includes(contentType)) throw wrongType(path, contentType);
   const header = await readImageHeader(handle, contentType);
   if (header === undefined)
     throw refuse(
       'invalid_image_file',
-      part,
-      `The file in '${part}' is broken: its size in pixels cannot be read.`,
+      path,
+      `The file in '${name}' is broken: its size in pixels cannot be read.`,
     );
-  return { upload: { uploadId, fileName, contentType, sizeBytes }, header };
+  return { upload: { ...source, contentType }, header };
 }
 
+/** The first image's size cannot be compared where the provider has it. */
 async function inspectMask(
-  file: ReceivedFile,
+  file: StoredFile,
   uploads: UploadStore,
   image: ImageHeader | undefined,
 ): Promise<Upload> {
   const { upload, header } = await inspect(file, uploads);
+  const { path } = file;
   if (!header.hasAlpha)
     throw refuse(
       'invalid_mask_image_format',
-      'mask',
+      path,
       'The mask has no alpha channel. Its fully transparent pixels mark where to edit.',
     );
-  if (header.width !== image?.width || header.height !== image.height)
+  if (image && (header.width !== image.width || header.height !== image.height))
     throw refuse(
       'invalid_image_format',
-      'mask',
-      `The mask must have the size of the first image, ${image?.width}x${image?.height}, but has ${header.width}x${header.height}.`,
+      path,
+      `The mask must have the size of the first image, ${image.width}x${image.height}, but has ${header.width}x${header.height}.`,
     );
   if (header.width * header.height > MAX_MASK_PIXELS)
-    throw refuse('invalid_image_format', 'mask', `The mask has more than ${MAX_MASK_PIXELS} pixels.`);
+    throw refuse('invalid_image_format', path, `The mask has more than ${MAX_MASK_PIXELS} pixels.`);
   return upload;
 }
 
-const refuse = (code: ErrorCode, part: string, message: string): GatewayError =>
-  new GatewayError(code, { path: [part], message });
+const refuse = (code: ErrorCode, path: EditFile['path'], message: string): GatewayError =>
+  new GatewayError(code, { path: [...path], message });
 
-function wrongType(contentType = 'application/octet-stream'): GatewayError {
+/** Told of the list: the first step of its images' paths. */
+function tooManyImages(images: readonly EditFile[], max: number): GatewayError {
+  const path = (images[0]?.path ?? ['image']).slice(0, 1);
+  return refuse(
+    'array_above_max_length',
+    path,
+    `Invalid '${openaiPath(path)}': array too long. Expected an array with maximum length ${max}, but got an array with length ${images.length} instead.`,
+  );
+}
+
+function wrongType(path: EditFile['path'], contentType = 'application/octet-stream'): GatewayError {
   const supported = listed(
     EDITABLE.map((type) => `'${type}'`),
     'and',
@@ -103,7 +134,7 @@ function wrongType(contentType = 'application/octet-stream'): GatewayError {
   );
   return refuse(
     'unsupported_file_mimetype',
-    'image',
+    path,
     `Unsupported mimetype ('${contentType}'). Supported file formats are ${supported}.`,
   );
 }

@@ -10,11 +10,10 @@ import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { CallerLeft, contextOf, identityOf } from '@gateway/service-kit/request-context';
-import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Attempt } from '@gateway/upstream/reply';
 import type { Request, Response } from 'express';
-import { askForImages, readStreamable } from '../making/ask-upstream.ts';
-import type { Prepared } from '../making/generation-request.ts';
+import { askForImages, type Prepare, readStreamable } from '../making/ask-upstream.ts';
 import { createImageCollector, type ImageCollector } from '../making/image-collector.ts';
 import { streamingCandidates } from '../making/streaming-candidates.ts';
 import { estimateImages, type ImageOrder, usageOfImages } from '../metering/image-order.ts';
@@ -29,7 +28,7 @@ interface StreamOptions {
   readonly kind: Kind;
   readonly model: ResolvedModel;
   readonly order: ImageOrder;
-  readonly prepare: (candidate: Candidate) => Prepared | Promise<Prepared>;
+  readonly prepare: Prepare;
   readonly request: Request;
   readonly response: Response;
 }

@@ -1,20 +1,15 @@
 import type { ImageEditInput } from '@gateway/contracts/jobs';
-import { ImageEditRequest } from '@gateway/contracts/openai/images';
-import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
-import { fingerprintOfForm } from '@gateway/model-service/jobs/fingerprint';
+import { isStrict } from '@gateway/model-service/is-strict';
 import { wishesOf } from '@gateway/model-service/jobs/job-wishes';
 import { reservePlace, submitJob } from '@gateway/model-service/jobs/submit-job';
 import { discardRest } from '@gateway/service-kit/discard-rest';
-import { refuseEncoding } from '@gateway/service-kit/json-body';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
-import { validate } from '@gateway/service-kit/validate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Request, RequestHandler, Response } from 'express';
 import { checkRules } from '../families/check-rules.ts';
 import { rulesFor } from '../families/rules-for.ts';
-import { EDIT_FORM } from '../form/edit-form.ts';
-import { formValues } from '../form/form-values.ts';
 import { inspectFiles } from '../form/inspect-files.ts';
+import { type ReceivedEdit, readEdit } from '../form/read-edit.ts';
 import { editRequest } from '../making/edit-request.ts';
 import { withStream } from '../making/make-images.ts';
 import { openMasks } from '../making/mask-for.ts';
@@ -23,14 +18,13 @@ import { estimateImages } from '../metering/image-order.ts';
 import { answerImageJob } from './answer-image-job.ts';
 import { answerStream } from './answer-stream.ts';
 import type { ImageService } from './image-service.ts';
-import { isStrict } from './is-strict.ts';
 
 /** Said by the gateway itself, or to it. */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['model', 'response_format', 'stream']);
 
 const KIND = 'image.edit';
 
-/** `POST /v1/images/edits`: reads the form to disk, checks it, has a worker edit the images, and answers with them. */
+/** `POST /v1/images/edits`: reads the images to disk, checks them, has a worker edit them, and answers with what it made. */
 export const editsHandler =
   (service: ImageService): RequestHandler =>
   async (request, response) => {
@@ -41,13 +35,10 @@ export const editsHandler =
         throw error;
       },
     );
-    refuseEncoding(request);
-    const { uploads } = service;
-    const form = await readForm(request, response, { rules: EDIT_FORM, uploads, discardRest });
-    const uploadIds = form.files.map(({ uploadId }) => uploadId);
+    const received = await readEdit(request, response, service);
     let isQueued = false;
     try {
-      const edit = await checkEdit(service, form, request);
+      const edit = await checkEdit(service, received, request);
       const { model, input, order, streams } = edit;
       if (streams && !wishes.isDetached) {
         await place?.free();
@@ -62,28 +53,24 @@ export const editsHandler =
         input,
         place,
         wishes,
-        fingerprint: () => fingerprintOfForm(`${KIND} ${input.strict}`, form, uploads),
+        fingerprint: () => received.fingerprint(`${KIND} ${input.strict}`),
         request,
         response,
       });
       // From here on they belong to the job. A job that was there before has its own.
       isQueued = submitted.isNew;
-      if (!isQueued) await uploads.delete(...uploadIds);
       const { responseFormat: format } = input;
       await answerImageJob({ service, kind: KIND, submitted, format, streams, request, response });
     } finally {
-      if (!isQueued) await uploads.delete(...uploadIds);
+      if (!isQueued) await received.discard();
     }
   };
 
 type CheckedEdit = Awaited<ReturnType<typeof checkEdit>>;
 
-async function checkEdit({ upstream, uploads }: ImageService, form: ReceivedForm, request: Request) {
-  const { files } = form;
-  // An optional part may be an empty text, which is as good as none.
-  const fields = form.fields.filter(([, value]) => value !== '');
+async function checkEdit({ upstream, uploads }: ImageService, received: ReceivedEdit, request: Request) {
+  const { asked, fields } = received;
   const { line } = contextOf(request);
-  const asked = validate(ImageEditRequest, formValues(fields));
   const model = modelFor(upstream, {
     name: asked.model,
     protocols: ['images'],
@@ -91,8 +78,10 @@ async function checkEdit({ upstream, uploads }: ImageService, form: ReceivedForm
   });
   const rules = rulesFor(model);
   const streams = asked.stream === true;
-  Object.assign(line, { model: model.name, size: asked.size ?? undefined, inputImages: files.length });
+  Object.assign(line, { model: model.name, size: asked.size ?? undefined });
   checkRules(asked, rules);
+  const files = await received.files();
+  line.inputImages = files.length;
   const { images, mask } = await inspectFiles(files, { uploads, maxImages: rules.maxInputImages });
   const input: ImageEditInput = {
     model: model.name,

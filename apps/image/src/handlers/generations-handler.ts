@@ -1,4 +1,5 @@
 import { ImageGenerationRequest } from '@gateway/contracts/openai/images';
+import { isStrict } from '@gateway/model-service/is-strict';
 import { fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
 import { wishesOf } from '@gateway/model-service/jobs/job-wishes';
 import { reservePlace, submitJob } from '@gateway/model-service/jobs/submit-job';
@@ -15,7 +16,6 @@ import { estimateImages } from '../metering/image-order.ts';
 import { answerImageJob } from './answer-image-job.ts';
 import { answerStream } from './answer-stream.ts';
 import type { ImageService } from './image-service.ts';
-import { isStrict } from './is-strict.ts';
 
 const KIND = 'image.generation';
 

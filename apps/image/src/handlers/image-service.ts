@@ -4,6 +4,7 @@ import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { Metrics } from '@gateway/service-kit/metrics';
 import type { Upstream } from '@gateway/upstream/upstream';
+import type { ReferenceFetching } from '../form/store-references.ts';
 
 /** What the image endpoints work with. */
 export interface ImageService {
@@ -18,6 +19,9 @@ export interface ImageService {
   /** Signs them. */
   readonly secret: string;
   readonly jsonMaxBytes: number;
+  /** Of an edit in JSON, which may hold its images. */
+  readonly editJsonMaxBytes: number;
+  readonly fetching: ReferenceFetching;
   readonly maxJsonDepth: number;
   /** Unix milliseconds. */
   readonly now: () => number;

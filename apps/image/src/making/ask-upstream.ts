@@ -10,10 +10,13 @@ import type { Prepared } from './generation-request.ts';
 /** Ten images of the largest size, in base64. */
 const MAX_REPLY_BYTES = 400 * 1024 * 1024;
 
+export type Prepare = (candidate: Candidate) => Prepared | GatewayError | Promise<Prepared | GatewayError>;
+
 interface AskOptions {
   readonly upstream: Upstream;
   readonly candidates: readonly Candidate[];
-  readonly prepare: (candidate: Candidate) => Prepared | Promise<Prepared>;
+  /** An error says why this candidate cannot be asked. */
+  readonly prepare: Prepare;
   readonly streamed: boolean;
   readonly signal: AbortSignal;
   readonly onAttempt?: (attempt: Attempt) => void;
@@ -33,7 +36,8 @@ export async function askForImages({
     candidates,
     request: async (candidate) => {
       const prepared = await prepare(candidate);
-      dropped = [...new Set(prepared.dropped)];
+      if (prepared instanceof GatewayError) return prepared;
+      dropped = prepared.dropped;
       return prepared.request;
     },
     dialect: 'openai',
@@ -43,7 +47,7 @@ export async function askForImages({
     checkOutput: checkImages,
     ...(onAttempt && { onAttempt }),
   });
-  return { reply, dropped };
+  return { reply, dropped: [...new Set([...dropped, ...reply.dropped])] };
 }
 
 /** A 200 with broken JSON was paid for: no other provider may be asked. */

@@ -28,6 +28,7 @@ export function generationRequest({ parameters, ...options }: GenerationOptions)
       operation: 'images.generations',
       method: 'POST',
       headers: { 'content-type': 'application/json' },
+      strict: options.strict,
       body: JSON.stringify(Object.fromEntries(members)),
     },
   };

@@ -9,9 +9,9 @@ import type { Reply } from '@gateway/upstream/reply';
 import { estimateImages, usageOfImages } from '../metering/image-order.ts';
 import { orderOfJob } from '../metering/job-order.ts';
 import { eventsOfReply, imageStream } from '../stream/image-events.ts';
-import { askForImages, modelOfJob, readImagesReply, readStreamable } from './ask-upstream.ts';
+import { askForImages, modelOfJob, type Prepare, readImagesReply, readStreamable } from './ask-upstream.ts';
 import { editRequest } from './edit-request.ts';
-import { generationRequest, type Prepared } from './generation-request.ts';
+import { generationRequest } from './generation-request.ts';
 import { createImageCollector } from './image-collector.ts';
 import type { ImageMaker } from './image-maker.ts';
 import { openMasks } from './mask-for.ts';
@@ -55,7 +55,7 @@ interface MakeOptions {
   readonly maker: ImageMaker;
   readonly input: Input;
   readonly model: ResolvedModel;
-  readonly prepare: (candidate: Candidate) => Prepared | Promise<Prepared>;
+  readonly prepare: Prepare;
   readonly job: Job;
 }
 

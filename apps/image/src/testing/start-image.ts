@@ -1,6 +1,7 @@
 import { startMedia } from '@gateway/model-service/testing/start-media';
 import OpenAI from 'openai';
 import { createImageService } from '../app.ts';
+import type { ReferenceFetching } from '../form/store-references.ts';
 import { imageActs } from '../making/make-images.ts';
 
 /** Channels to the stand-in provider, under keys of their own. */
@@ -8,7 +9,11 @@ export const configurationText = (url: string) => `
 channels:
   one: { provider: simulator, baseUrl: "${url}", apiKey: sk-one }
   two: { provider: simulator, baseUrl: "${url}", apiKey: sk-two }
+  flux: { provider: black-forest-labs, baseUrl: "${url}/v1", apiKey: sk-secret-of-black-forest-labs }
+  google: { provider: google, baseUrl: "${url}/v1beta", apiKey: sk-secret-of-google }
 models:
+  flux-task: { kind: image, price: { perImage: 0.04 }, routes: [{ channel: flux, model: flux-pro-1.1 }] }
+  nano-banana: { kind: image, price: { inputPerMTok: 0.3, outputPerMTok: 30 }, routes: [{ channel: google, model: gemini-2.5-flash-image }] }
   dall-e-2: { kind: image, price: { perImage: { 256x256: 0.016, 512x512: 0.018, 1024x1024: 0.02 } }, routes: [{ channel: one }, { channel: two, priority: 1 }] }
   dall-e-3: { kind: image, price: { perImage: { standard: 0.04, hd: 0.08 } }, routes: [{ channel: one }, { channel: two, priority: 1 }] }
   "gpt-image-*": { kind: image, price: { inputPerMTok: 5, outputPerMTok: 40 }, routes: [{ channel: one }] }
@@ -27,16 +32,35 @@ models:
   chat-model: { kind: text, routes: [{ channel: one }] }
 `;
 
+interface StartOptions {
+  readonly maxWaiting?: number;
+  readonly jsonMaxBytes?: number;
+  readonly fetching?: ReferenceFetching;
+}
+
+const NO_FETCHING: ReferenceFetching = { privateOrigins: [], timeoutMs: 10_000 };
+
 export type TestImage = Awaited<ReturnType<typeof startImage>>;
 
 /** The image service and, if wanted, its worker, in this process, before a stand-in provider and a real Redis. */
-export async function startImage({ maxWaiting = 1000, jsonMaxBytes = 1_000_000 } = {}) {
+export async function startImage({
+  maxWaiting = 1000,
+  jsonMaxBytes = 1_000_000,
+  fetching = NO_FETCHING,
+}: StartOptions = {}) {
   const media = await startMedia({
     name: 'image',
     kinds: ['image.generation', 'image.edit'],
     maxWaiting,
     configuration: configurationText,
-    service: (parts) => createImageService({ ...parts, jsonMaxBytes, maxJsonDepth: 128 }),
+    service: (parts) =>
+      createImageService({
+        ...parts,
+        jsonMaxBytes,
+        editJsonMaxBytes: 4_000_000,
+        fetching,
+        maxJsonDepth: 128,
+      }),
     acts: imageActs,
   });
   const { url, headersFor } = media;

@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { ImageResponseFormat } from '../jobs.ts';
-import { INTEGER } from '../wire-types.ts';
+import { INTEGER, problem } from '../wire-types.ts';
 
 const integer = () => z.int({ error: INTEGER });
 const text = z.string().nullish();
+const MAX_FILE_ID_CHARACTERS = 200;
+/** The most images of one edit. */
+export const MAX_INPUT_IMAGES = 16;
 
 /**
  * What the two image requests have in common. Only what the gateway checks or acts on; all other members travel
@@ -34,8 +37,43 @@ export type ImageGenerationRequest = z.infer<typeof ImageGenerationRequest>;
 export const ImageEditRequest = ImageRequest.extend({ input_fidelity: text });
 export type ImageEditRequest = z.infer<typeof ImageEditRequest>;
 
+const reference = (found: 'none' | 'both') =>
+  problem([], {
+    code: found === 'none' ? 'missing_required_parameter' : 'mutually_exclusive_parameters',
+    openai:
+      found === 'none'
+        ? "An image needs 'image_url' (an http, https or data URL) or 'file_id'."
+        : "An image takes either 'image_url' or 'file_id', not both.",
+    anthropic: "needs either 'image_url' or 'file_id'",
+  });
+
+/** An image named in JSON: where it lies, itself as a data URL, or a file that the provider has. */
+export const ImageReference = z
+  .looseObject({
+    image_url: z.string().min(1).nullish(),
+    file_id: z.string().min(1).max(MAX_FILE_ID_CHARACTERS).nullish(),
+  })
+  .superRefine(({ image_url: url, file_id: id }, context) => {
+    if (!url && !id) context.addIssue(reference('none'));
+    if (url && id) context.addIssue(reference('both'));
+  });
+export type ImageReference = z.infer<typeof ImageReference>;
+
+/** `POST /v1/images/edits` in JSON. */
+export const ImageEditJsonRequest = ImageEditRequest.extend({
+  images: z.array(ImageReference).min(1).max(MAX_INPUT_IMAGES),
+  mask: ImageReference.nullish(),
+});
+export type ImageEditJsonRequest = z.infer<typeof ImageEditJsonRequest>;
+
 /** Text parts of the form that stand for something else than text. */
-export const IMAGE_FORM_NUMBERS = ['n', 'output_compression', 'partial_images'] as const;
+export const IMAGE_FORM_NUMBERS = [
+  'n',
+  'output_compression',
+  'partial_images',
+  'frame_count',
+  'frame_duration_ms',
+] as const;
 export const IMAGE_FORM_BOOLEANS = ['stream'] as const;
 
 /** What a provider answers. An entry holds the image itself or the place where it lies. */

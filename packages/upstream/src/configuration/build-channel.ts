@@ -41,6 +41,7 @@ export const buildChannel = (name: string, entry: ChannelEntry, env: Environment
     origin: url.origin,
     paths,
     speaks: entry.speaks ?? preset.speaks,
+    library: preset.library ?? null,
     timeouts: {
       connectMs: entry.timeouts?.connectMs ?? DEFAULTS.connectMs,
       firstOutputMs: entry.timeouts?.firstOutputMs ?? null,

@@ -1,7 +1,11 @@
 import { Quirks } from '@gateway/contracts/quirks';
+import { libraryOf } from '../libraries/libraries.ts';
 import type { Channel, Model, Route } from './configuration.ts';
 import type { ModelEntry, RouteEntry } from './file-schema.ts';
 import { presetOf } from './presets.ts';
+
+const libraryFormats = ({ library }: Channel): readonly string[] | null =>
+  library === null ? null : (libraryOf(library).transcriptions?.formats ?? null);
 
 const buildRoute = (entry: RouteEntry, model: ModelEntry, channel: Channel): Route => ({
   channel,
@@ -10,7 +14,10 @@ const buildRoute = (entry: RouteEntry, model: ModelEntry, channel: Channel): Rou
   weight: entry.weight ?? 1,
   quirks: entry.quirks ? Quirks.parse({ ...channel.quirks, ...entry.quirks }) : channel.quirks,
   builtInTools: entry.builtInTools ?? model.builtInTools ?? presetOf(channel.provider).builtInTools,
-  formats: entry.formats ?? model.formats ?? null,
+  formats: entry.formats ?? model.formats ?? libraryFormats(channel),
+  maxFileBytes: entry.maxFileBytes ?? model.maxFileBytes ?? null,
+  maxAudioSeconds: entry.maxAudioSeconds ?? model.maxAudioSeconds ?? null,
+  streamFormats: entry.streamFormats ?? model.streamFormats ?? (channel.library === null ? null : ['audio']),
   voices: entry.voices ?? model.voices ?? null,
   maskTransparent: entry.maskTransparent ?? null,
 });

@@ -18,7 +18,10 @@ const KINDS_OF_SETTING: Readonly<Record<string, readonly ModelKind[]>> = {
   family: ['image', 'speech', 'transcription'],
   maskTransparent: ['image'],
   voices: ['speech'],
+  streamFormats: ['speech'],
   formats: ['transcription'],
+  maxFileBytes: ['transcription'],
+  maxAudioSeconds: ['transcription'],
 };
 
 const misplaced = (entry: object, kind: ModelKind, path: readonly (string | number)[]): Complaint[] =>

@@ -1,5 +1,6 @@
 import type { Price } from '@gateway/contracts/price';
 import type { Quirks } from '@gateway/contracts/quirks';
+import type { LibraryName } from '../libraries/libraries.ts';
 import type { ModelKind, Operation, Protocol } from '../protocol.ts';
 import type { ChannelSecrets } from './channel-secrets.ts';
 import type { ImageFamily } from './image-family-schema.ts';
@@ -14,6 +15,8 @@ export interface Channel {
   /** Full path of each operation that the channel can be asked for. */
   readonly paths: Readonly<Partial<Record<Operation, string>>>;
   readonly speaks: readonly Protocol[];
+  /** The client library that its provider is called through; null: it speaks the protocol itself. */
+  readonly library: LibraryName | null;
   readonly timeouts: {
     readonly connectMs: number;
     /** Null: not configured; 60 s for a streamed reply, otherwise `totalMs`, because a whole reply is its first output. */
@@ -44,6 +47,11 @@ export interface Route {
   readonly builtInTools: 'any' | readonly string[];
   /** Transcript formats; null: the family's. */
   readonly formats: readonly string[] | null;
+  /** The largest file and the longest recording, in bytes and seconds; null: the family's. */
+  readonly maxFileBytes: number | null;
+  readonly maxAudioSeconds: number | null;
+  /** Whether speech can be had as raw audio, as events, or both; null: the family's. */
+  readonly streamFormats: readonly ('audio' | 'sse')[] | null;
   /** Voices beside those of the family; null: none. */
   readonly voices: readonly string[] | null;
   /** What a mask's transparent pixels mean to this route's provider; null: as the model says. */

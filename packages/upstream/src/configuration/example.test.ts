@@ -12,6 +12,8 @@ const env = {
   OPENAI_PROJECT: 'proj_0000',
   ANTHROPIC_API_KEY: 'sk-ant-0000',
   AZURE_OPENAI_API_KEY: 'azure-0000',
+  ELEVENLABS_API_KEY: 'eleven-0000',
+  BFL_API_KEY: 'bfl-0000',
 };
 
 test('the example is a valid configuration', async () => {

@@ -47,6 +47,12 @@ export type ChannelEntry = z.infer<typeof ChannelEntry>;
 const abilities = {
   builtInTools: words.optional(),
   formats: words.min(1).optional(),
+  maxFileBytes: z.int().min(100_000).optional(),
+  maxAudioSeconds: z.int().min(1).optional(),
+  streamFormats: z
+    .array(z.enum(['audio', 'sse']))
+    .min(1)
+    .optional(),
   voices: words.min(1).optional(),
   maskTransparent: z.enum(['edit', 'preserve']).optional(),
 };

@@ -1,4 +1,5 @@
 import type { QuirksInput } from '@gateway/contracts/quirks';
+import type { LibraryName } from '../libraries/libraries.ts';
 import type { Operation, Protocol } from '../protocol.ts';
 
 /** What is known about a kind of provider before the configuration says anything. */
@@ -25,6 +26,8 @@ export interface Preset {
   readonly builtInTools: 'any' | readonly string[];
   /** How it departs from its protocols' published forms. */
   readonly quirks?: QuirksInput;
+  /** It speaks none of the protocols: its own client library does, and knows the paths. */
+  readonly library?: LibraryName;
 }
 
 const openaiPaths = {
@@ -71,6 +74,26 @@ const openaiQuirks = {
   instructionRole: 'developer',
   customTools: true,
 } as const satisfies QuirksInput;
+
+/** Operations of media, for libraries that know their own paths below the base URL. */
+const OWN_PATHS = {
+  'images.generations': '',
+  'images.edits': '',
+  speech: '',
+  transcriptions: '',
+} as const satisfies Preset['paths'];
+
+/** Providers of media that are called through their own client library. */
+const throughLibrary = <Speaks extends Protocol>(library: LibraryName, speaks: readonly Speaks[]) => ({
+  library,
+  speaks,
+  paths: Object.fromEntries(
+    Object.entries(OWN_PATHS).filter(([operation]) =>
+      speaks.some((protocol) => operation.startsWith(protocol)),
+    ),
+  ),
+  builtInTools: [],
+});
 
 export const PRESETS = {
   openai: {
@@ -235,6 +258,42 @@ export const PRESETS = {
       maxStopSequences: 0,
       efforts: [],
     },
+  },
+  elevenlabs: {
+    ...throughLibrary('elevenlabs', ['speech', 'transcriptions']),
+    baseUrl: 'https://api.elevenlabs.io',
+    key: { header: 'xi-api-key', prefix: '', required: true },
+  },
+  deepgram: {
+    ...throughLibrary('deepgram', ['speech', 'transcriptions']),
+    baseUrl: 'https://api.deepgram.com',
+    key: { header: 'authorization', prefix: 'Token ', required: true },
+  },
+  assemblyai: {
+    ...throughLibrary('assemblyai', ['transcriptions']),
+    baseUrl: 'https://api.assemblyai.com',
+    key: { header: 'authorization', prefix: '', required: true },
+  },
+  // Gemini's own API, for what its OpenAI-compatible surface lacks.
+  google: {
+    ...throughLibrary('google', ['images', 'speech', 'transcriptions']),
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+    key: { header: 'x-goog-api-key', prefix: '', required: true },
+  },
+  'black-forest-labs': {
+    ...throughLibrary('black-forest-labs', ['images']),
+    baseUrl: 'https://api.bfl.ai/v1',
+    key: { header: 'x-key', prefix: '', required: true },
+  },
+  fal: {
+    ...throughLibrary('fal', ['images']),
+    baseUrl: 'https://fal.run',
+    key: { header: 'authorization', prefix: 'Key ', required: true },
+  },
+  replicate: {
+    ...throughLibrary('replicate', ['images']),
+    baseUrl: 'https://api.replicate.com/v1',
+    key: { ...bearer, required: true },
   },
   simulator: {
     baseUrl: 'http://127.0.0.1:8089',

@@ -19,6 +19,7 @@ const SOURCES: Readonly<Partial<Record<Provider, readonly string[]>>> = {
   anthropic: ['anthropic'],
   'azure-openai': ['azure', 'openai'],
   gemini: ['google'],
+  google: ['google'],
   mistral: ['mistral'],
   groq: ['groq'],
   deepseek: ['deepseek'],

@@ -40,5 +40,7 @@ export function renderTranscript({ body, received, requested, to, incompatible }
 /** What plain `json` shows beside the text, where the upstream told it. */
 const extrasOf = (transcript: Transcript) =>
   Object.fromEntries(
-    ['usage', 'languages'].flatMap((name) => (name in transcript ? [[name, transcript[name]]] : [])),
+    ['usage', 'languages', 'logprobs'].flatMap((name) =>
+      name in transcript ? [[name, transcript[name]]] : [],
+    ),
   );

@@ -1,0 +1,128 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { parseJson } from '@gateway/contracts/json-depth';
+import type { Output, RelayedStream } from '@gateway/model-service/stream/relayed-stream';
+import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/service-kit/event-stream/frame-reader';
+import { z } from 'zod';
+import { errorFrame } from '../event-stream/error-frame.ts';
+import { isErrorEvent, MAX_FRAME_BYTES } from '../event-stream/upstream-events.ts';
+
+/** Base64 of every three bytes stands for itself, so that the events' texts joined are that of the whole audio. */
+const UNIT_BYTES = 3;
+
+const frame = (event: object): string => `data: ${JSON.stringify(event)}\n\n`;
+
+/** Raw audio as the events that the caller asked for: one for each chunk, as it comes. */
+export class AudioAsEvents implements RelayedStream {
+  readonly failure = null;
+  readonly rest = 'wanted';
+  readonly id = null;
+  #left = Buffer.alloc(0);
+  #isWhole = false;
+
+  push(chunk: Buffer): Output {
+    const bytes = this.#left.length === 0 ? chunk : Buffer.concat([this.#left, chunk]);
+    const whole = bytes.length - (bytes.length % UNIT_BYTES);
+    this.#left = Buffer.from(bytes.subarray(whole));
+    return whole === 0 ? null : this.#delta(bytes.subarray(0, whole));
+  }
+
+  /** Providers of raw audio do not say what it took, so the last event does not either. */
+  end(): Output {
+    this.#isWhole = true;
+    const last = this.#left.length === 0 ? '' : this.#delta(this.#left);
+    return `${last}${frame({ type: 'speech.audio.done' })}`;
+  }
+
+  fail(error: GatewayError): string {
+    return errorFrame(error);
+  }
+
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  keepAlive(): null {
+    return null;
+  }
+
+  #delta(bytes: Buffer): string {
+    return frame({ type: 'speech.audio.delta', audio: bytes.toString('base64') });
+  }
+}
+
+const SpeechEvent = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('speech.audio.delta'), audio: z.string() }),
+  z.looseObject({ type: z.literal('speech.audio.done') }),
+]);
+
+/**
+ * Events as the raw audio that the caller asked for. It has no words for an error: whatever breaks it is thrown, which
+ * breaks the connection once audio has gone out. `onDone` gets the data of the last event.
+ */
+export class EventsAsAudio implements RelayedStream {
+  readonly failure = null;
+  readonly rest = 'wanted';
+  readonly id = null;
+  readonly #reader = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
+  readonly #onDone: (data: string) => void;
+  #isWhole = false;
+
+  constructor(onDone: (data: string) => void) {
+    this.#onDone = onDone;
+  }
+
+  push(chunk: Buffer): Output {
+    try {
+      return this.#audioOf(this.#reader.push(chunk));
+    } catch (error) {
+      if (!(error instanceof FrameTooLarge)) throw error;
+      throw broken('The upstream sent an event that is too large to read.', error);
+    }
+  }
+
+  end(): Output {
+    const last = this.#reader.end();
+    const audio = last === null ? null : this.#audioOf([last]);
+    if (!this.#isWhole) throw broken('The upstream ended its answer too early.');
+    return audio;
+  }
+
+  fail(): null {
+    return null;
+  }
+
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  keepAlive(): null {
+    return null;
+  }
+
+  #audioOf(frames: readonly Frame[]): Buffer | null {
+    const audio = frames.flatMap((one) => this.#read(one) ?? []);
+    return audio.length === 0 ? null : Buffer.concat(audio);
+  }
+
+  #read({ data, latin1 }: Frame): Buffer | null {
+    if (this.#isWhole || data === null || data === '[DONE]') return null;
+    if (isErrorEvent(latin1)) throw broken('The upstream ended its answer with an error.');
+    const event = SpeechEvent.safeParse(jsonIn(data)).data;
+    if (event === undefined) return null;
+    if (event.type === 'speech.audio.delta') return Buffer.from(event.audio, 'base64');
+    this.#isWhole = true;
+    this.#onDone(data);
+    return null;
+  }
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const broken = (message: string, cause?: unknown) =>
+  new GatewayError('upstream_failed', { message, source: 'upstream', retry: false, cause });

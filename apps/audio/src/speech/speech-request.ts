@@ -1,0 +1,32 @@
+import type { SpeechRequest } from '@gateway/contracts/openai/speech';
+import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
+import type { Candidate } from '@gateway/upstream/catalog';
+import type { Reply } from '@gateway/upstream/reply';
+import { AudioAsEvents, EventsAsAudio } from './converted-speech.ts';
+import type { StreamFormat } from './speech-candidates.ts';
+import { audioStream, speechEventStream } from './speech-stream.ts';
+
+type MakeStream = (onDone: (event: string) => void) => RelayedStream;
+
+/** What the caller wants, by what the upstream answers with. */
+const SPEECH_STREAMS: Readonly<Record<StreamFormat, Readonly<Record<StreamFormat, MakeStream>>>> = {
+  audio: { audio: audioStream, sse: (onDone) => new EventsAsAudio(onDone) },
+  sse: { audio: () => new AudioAsEvents(), sse: speechEventStream },
+};
+
+export const speechStreamFor = (wanted: StreamFormat, reply: Pick<Reply, 'headers'>): MakeStream =>
+  SPEECH_STREAMS[wanted][isEventStream(reply.headers) ? 'sse' : 'audio'];
+
+/** A request for speech as a candidate gets it that streams in this way. */
+export function inStreamFormat(
+  speech: SpeechRequest,
+  { model }: Pick<Candidate, 'model'>,
+  streamFormat: StreamFormat,
+): Record<string, unknown> {
+  const { stream_format: asked, ...rest } = speech;
+  // A provider that has raw audio only may not know the member.
+  const member = streamFormat === 'sse' ? { stream_format: streamFormat } : {};
+  const isKept = streamFormat === (asked ?? 'audio') && asked !== undefined;
+  return { ...rest, model, ...(isKept ? { stream_format: asked } : member) };
+}

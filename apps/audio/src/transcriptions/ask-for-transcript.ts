@@ -1,0 +1,81 @@
+import type { TranscriptionInput } from '@gateway/contracts/jobs';
+import type { Transcript, TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
+import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import type { Candidate } from '@gateway/upstream/catalog';
+import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/check-first-output';
+import type { Reply } from '@gateway/upstream/reply';
+import type { Upstream } from '@gateway/upstream/upstream';
+import { relayDeltas } from './relay-deltas.ts';
+import { type ReceivedTranscript, readTranscript } from './render/read-transcript.ts';
+import type { TranscriptPlan } from './transcript-plans.ts';
+import { upstreamForm } from './upstream-form.ts';
+
+interface AskOptions {
+  readonly upstream: Pick<Upstream, 'send'>;
+  readonly candidates: readonly Candidate[];
+  readonly planOf: (candidate: Candidate) => TranscriptPlan;
+  readonly input: Pick<TranscriptionInput, 'file' | 'fields' | 'stream' | 'strict'>;
+  /** Where the file lies. */
+  readonly path: string;
+  readonly signal: AbortSignal;
+}
+
+/** As every reply is checked, but a text under the content type of JSON is a transcript too: no other request is made for it. */
+const checkTranscript: OutputCheck = (first) => {
+  const verdict = checkFirstOutput(first);
+  const isText = /^\s*[^\s<]/.test(first.bytes.toString('latin1', 0, 128));
+  const isJson = first.headers['content-type']?.startsWith('application/json') ?? false;
+  return typeof verdict === 'object' && verdict.body === '' && isJson && isText ? 'accept' : verdict;
+};
+
+/** Asks the candidates for the transcript of one file, until one begins to answer. @throws {GatewayError} */
+export const askForTranscript = (options: AskOptions): Promise<Reply> => {
+  const { upstream, candidates, planOf, input, path, signal } = options;
+  return upstream.send({
+    candidates,
+    request: (candidate) => {
+      const form = upstreamForm({ input, path, model: candidate.model, plan: planOf(candidate) });
+      return {
+        operation: 'transcriptions',
+        method: 'POST',
+        headers: { 'content-type': form.contentType },
+        strict: input.strict ?? false,
+        body: form,
+      };
+    },
+    dialect: 'openai',
+    work: 'free',
+    streamed: input.stream,
+    checkOutput: checkTranscript,
+    signal,
+  });
+};
+
+/** A day of speech is about a million characters; word times multiply that. */
+const TRANSCRIPT_MAX_BYTES = 32 * 1024 * 1024;
+
+/** Deltas that nobody listens to are read for the transcript that they make. */
+const unheard = () => Promise.resolve();
+
+/** A transcript and the body that it came in; a stream has none. */
+export interface WholeTranscript extends ReceivedTranscript {
+  readonly body: string;
+}
+
+/**
+ * Reads a reply to its end. A stream of deltas is relayed to `emit`.
+ *
+ * @throws {GatewayError} where it breaks, or is no transcript
+ */
+export async function receiveTranscript(
+  reply: Reply,
+  { ask, emit = unheard }: { ask: TranscriptFormat; emit?: (text: string) => Promise<void> },
+): Promise<WholeTranscript> {
+  if (isEventStream(reply.headers)) {
+    const { text, usage } = await relayDeltas(reply, emit);
+    const transcript: Transcript = { text, ...(usage && { usage }) };
+    return { body: '', formats: [], transcript };
+  }
+  const body = (await reply.bytes(TRANSCRIPT_MAX_BYTES)).toString();
+  return { body, ...readTranscript(body, ask) };
+}

@@ -1,0 +1,105 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { ImageEditJsonRequest, ImageEditRequest } from '@gateway/contracts/openai/images';
+import { type FormField, readForm } from '@gateway/forms/read-form';
+import type { UploadStore } from '@gateway/jobs/upload-store';
+import { fingerprintOfForm, fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
+import { discardRest } from '@gateway/service-kit/discard-rest';
+import { readJsonBody, refuseEncoding } from '@gateway/service-kit/json-body';
+import { contextOf } from '@gateway/service-kit/request-context';
+import { validate } from '@gateway/service-kit/validate';
+import type { Request, Response } from 'express';
+import { EDIT_FORM } from './edit-form.ts';
+import { formValues } from './form-values.ts';
+import type { EditFile } from './inspect-files.ts';
+import { type ReferenceFetching, storeReferences } from './store-references.ts';
+
+/** An edit as it came, as a form or as JSON. Its files belong to the reader until a job has them. */
+export interface ReceivedEdit {
+  readonly asked: ImageEditRequest;
+  /** Text parts; members of JSON as the texts that they would be in a form. */
+  readonly fields: readonly FormField[];
+  /** The images and the mask, in the uploads area. What JSON names by URL is fetched by this call, after everything else has been checked. */
+  files(): Promise<readonly EditFile[]>;
+  /** The same for the same request to this endpoint: a form's files count by their bytes, JSON's by what names them. */
+  fingerprint(endpoint: string): string | Promise<string>;
+  /** Deletes what has been stored. */
+  discard(): Promise<void>;
+}
+
+export interface ReadEditOptions {
+  readonly uploads: UploadStore;
+  readonly editJsonMaxBytes: number;
+  readonly maxJsonDepth: number;
+  readonly fetching: ReferenceFetching;
+}
+
+/**
+ * Reads an edit, in whichever of the two encodings it comes.
+ *
+ * @throws {GatewayError} for a body that is none, beyond its bounds, or not what the protocol says
+ */
+export function readEdit(
+  request: Request,
+  response: Response,
+  options: ReadEditOptions,
+): Promise<ReceivedEdit> {
+  const [type] = (request.headers['content-type'] ?? '').split(';');
+  return type?.trim().toLowerCase() === 'application/json'
+    ? readJsonEdit(request, options)
+    : readFormEdit(request, response, options);
+}
+
+async function readFormEdit(
+  request: Request,
+  response: Response,
+  { uploads }: ReadEditOptions,
+): Promise<ReceivedEdit> {
+  refuseEncoding(request);
+  const form = await readForm(request, response, { rules: EDIT_FORM, uploads, discardRest });
+  const discard = () => uploads.delete(...form.files.map(({ uploadId }) => uploadId));
+  // An optional part may be an empty text, which is as good as none.
+  const fields = form.fields.filter(([, value]) => value !== '');
+  try {
+    const asked = validate(ImageEditRequest, formValues(fields));
+    const files = form.files.map(({ part, ...source }): EditFile => {
+      const name = part === 'mask' ? 'mask' : 'image';
+      return { part: name, path: [name], source };
+    });
+    const fingerprint = (endpoint: string) => fingerprintOfForm(endpoint, form, uploads);
+    return { asked, fields, files: async () => files, fingerprint, discard };
+  } catch (error) {
+    await discard();
+    throw error;
+  }
+}
+
+/** The parts of a form that hold files. In JSON they are `images` and `mask`. */
+const FORM_IMAGE = /^image(?:\[\d*\])?$/;
+const REFERENCES: ReadonlySet<string> = new Set(['images', 'mask']);
+
+async function readJsonEdit(
+  request: Request,
+  { uploads, fetching, editJsonMaxBytes: maxBytes, maxJsonDepth: maxDepth }: ReadEditOptions,
+): Promise<ReceivedEdit> {
+  const { value } = await readJsonBody(request, { maxBytes, maxDepth });
+  const asked = validate(ImageEditJsonRequest, value);
+  const misnamed = Object.keys(asked).find((name) => FORM_IMAGE.test(name));
+  if (misnamed !== undefined)
+    throw new GatewayError('unknown_parameter', {
+      path: [misnamed],
+      message: `Unknown parameter: '${misnamed}'. In JSON, images are named in 'images'.`,
+    });
+  const { signal } = contextOf(request);
+  const stored: string[] = [];
+  return {
+    asked,
+    fields: Object.entries(asked).flatMap(([name, member]): FormField[] =>
+      REFERENCES.has(name) || member === null || member === undefined ? [] : [[name, textOf(member)]],
+    ),
+    files: () => storeReferences(asked, { uploads, fetching, signal, stored }),
+    fingerprint: (endpoint) => fingerprintOfJson(endpoint, value),
+    discard: () => uploads.delete(...stored),
+  };
+}
+
+const textOf = (member: unknown): string => (typeof member === 'string' ? member : JSON.stringify(member));

@@ -1,0 +1,131 @@
+import type { Dispatcher } from 'undici';
+import type { Candidate } from '../catalog.ts';
+import type { ChannelClient } from '../channel-client.ts';
+import type { Exchange } from '../exchange.ts';
+import type { UpstreamRequest } from '../upstream-request.ts';
+import { kindOf } from './fit-request.ts';
+import { type LibraryName, libraryOf } from './libraries.ts';
+import type { Library, LibraryAnswer, LibraryCall, LibraryModels } from './library.ts';
+import { causeOf, ownRefusal, refusalOf } from './library-error.ts';
+import { libraryFetch, TaskRefused } from './library-fetch.ts';
+import { makeImages } from './make-images.ts';
+import { mediaRequestOf } from './media-request.ts';
+import { speak } from './speak.ts';
+import { transcribe } from './transcribe.ts';
+
+interface AskOptions {
+  readonly candidate: Candidate;
+  readonly client: ChannelClient;
+  readonly request: UpstreamRequest;
+  readonly library: LibraryName;
+}
+
+/** Its requests get the channel's key only on their way out. */
+const NO_KEY = 'set-on-the-way-out';
+
+/**
+ * Asks a provider through its own library, in the place of one HTTP request: the exchange is told what happens as if the
+ * provider spoke the protocol itself, so that time limits, failures and what may be repeated are the same for all.
+ */
+export async function askLibrary(
+  { candidate, client, request, library: name }: AskOptions,
+  exchange: Exchange,
+): Promise<void> {
+  const { channel } = candidate;
+  const library = libraryOf(name);
+  const controller = new CallController();
+  const state = { isLoaded: false, hasFetched: false, hasBegun: false, isSent: false, isAccepted: false };
+  const begin = () => {
+    if (!state.hasBegun) exchange.onRequestStart(controller);
+    state.hasBegun = true;
+  };
+  const fetch = libraryFetch({
+    library,
+    channel,
+    basePath: channel.paths[request.operation] ?? '',
+    client,
+    signal: controller.signal,
+    observer: {
+      onRequestStart: begin,
+      onProgress: () => exchange.onBodySent(),
+      onPostSent: () => {
+        if (!state.isSent) exchange.onRequestSent();
+        state.isSent = true;
+      },
+      onPostAccepted: () => {
+        state.isAccepted = true;
+      },
+    },
+  });
+  const counted: typeof fetch = (...args) => {
+    state.hasFetched = true;
+    return fetch(...args);
+  };
+  const give = (status: number, headers: Readonly<Record<string, string>>, body: Buffer) => {
+    begin();
+    // The exchange may have ended meanwhile, by a time limit or because the caller left.
+    if (controller.aborted) return;
+    exchange.onResponseStart(controller, status, headers);
+    exchange.onResponseData(controller, body);
+    exchange.onResponseEnd();
+  };
+  client.begin();
+  try {
+    const media = mediaRequestOf(request);
+    const models = await library.load({ apiKey: NO_KEY, fetch: counted });
+    state.isLoaded = true;
+    const call = { ...media, timeoutMs: channel.timeouts.totalMs, signal: controller.signal };
+    const answer = await run(models, library, { model: candidate.model, kind: kindOf(media), call });
+    give(200, { 'content-type': answer.contentType }, answer.body);
+  } catch (error) {
+    const isTaskRefused = error instanceof TaskRefused;
+    const answered = state.isAccepted && !isTaskRefused ? null : refusalOf(error, library);
+    const refusal = answered ?? (state.isLoaded && !state.hasFetched ? ownRefusal(error) : null);
+    if (refusal === null) exchange.onResponseError(controller, causeOf(error));
+    else give(refusal.status, refusal.headers, Buffer.from(JSON.stringify({ error: refusal.error })));
+  }
+}
+
+interface RunOptions {
+  readonly model: string;
+  readonly kind: ReturnType<typeof kindOf>;
+  readonly call: LibraryCall;
+}
+
+async function run(
+  models: LibraryModels,
+  library: Library,
+  { model, kind, call }: RunOptions,
+): Promise<LibraryAnswer> {
+  if (kind === 'images' && models.image && library.images)
+    return makeImages(models.image(model), library.images, call);
+  if (kind === 'speech' && models.speech && library.speech)
+    return speak(models.speech(model), library.speech, call);
+  if (kind === 'transcriptions' && models.transcription && library.transcriptions)
+    return transcribe(models.transcription(model), library.transcriptions, call);
+  throw new Error(`no ${kind} behind this library`);
+}
+
+/** What the exchange may ask of the call. Answers come whole, so there is nothing to pause. */
+class CallController implements Dispatcher.DispatchController {
+  readonly #abort = new AbortController();
+  reason: Error | null = null;
+  readonly paused = false;
+
+  get aborted(): boolean {
+    return this.#abort.signal.aborted;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  abort(reason: Error): void {
+    this.reason ??= reason;
+    this.#abort.abort(reason);
+  }
+
+  pause(): void {}
+
+  resume(): void {}
+}
