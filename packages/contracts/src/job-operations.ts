@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BatchLine, BatchResultLine } from './batch.ts';
 import { type Endpoint, mayWaitForJob } from './endpoints.ts';
 import { JobListQuery, PublicJob, PublicJobList } from './jobs.ts';
 import { JobWebhook, WEBHOOK_HEADER } from './webhooks.ts';
@@ -7,6 +8,7 @@ type Json = Record<string, unknown>;
 
 /** What `/openapi.json` says of an operation besides what every operation has. */
 interface JobOperation {
+  readonly requestBody?: Json;
   readonly parameters: readonly Json[];
   readonly responses: Json;
 }
@@ -21,6 +23,8 @@ export const JOB_SCHEMAS: Readonly<Record<string, Json>> = {
   Job: schemaOf(PublicJob),
   JobList: schemaOf(PublicJobList),
   JobWebhook: schemaOf(JobWebhook),
+  BatchLine: schemaOf(BatchLine),
+  BatchResultLine: schemaOf(BatchResultLine),
 };
 
 const json = (description: string, name: string): Json => ({
@@ -81,8 +85,24 @@ const listParameters = (): Json[] => {
   return Object.entries(known).map(([name, schema]) => ({ name, in: 'query', required: false, schema }));
 };
 
+const jsonLines = (name: string): Json => ({
+  'application/jsonl': { schema: { $ref: `#/components/schemas/${name}` } },
+});
+
 /** By `METHOD` and what follows `/v1/{area}/jobs`. */
-const OF_JOBS: ReadonlyMap<string, JobOperation> = new Map([
+const OF_JOBS: ReadonlyMap<string, JobOperation> = new Map<string, JobOperation>([
+  [
+    'POST ',
+    {
+      parameters: MAKES_JOBS.parameters.filter(({ name }) => name !== 'Prefer'),
+      requestBody: {
+        required: true,
+        description: 'One JSON object on each line, 10,000 lines at most.',
+        content: jsonLines('BatchLine'),
+      },
+      responses: { 202: json('The job that stands for all of them.', 'Job') },
+    },
+  ],
   ['GET ', { parameters: listParameters(), responses: { 200: json('A page of jobs.', 'JobList') } }],
   ['GET /{id}', { parameters: [], responses: { 200: json('The job.', 'Job') } }],
   [
@@ -93,7 +113,13 @@ const OF_JOBS: ReadonlyMap<string, JobOperation> = new Map([
     'GET /{id}/result',
     {
       parameters: [],
-      responses: { 200: { description: 'Status, content type and body as waiting would have given.' } },
+      responses: {
+        200: {
+          description:
+            'Status, content type and body as waiting would have given; of a batch, one JSON object on each line.',
+          content: jsonLines('BatchResultLine'),
+        },
+      },
     },
   ],
   [
@@ -111,7 +137,7 @@ const OF_JOBS: ReadonlyMap<string, JobOperation> = new Map([
 const JOBS_PATH = /^\/v1\/(?:images|audio)\/jobs(.*)$/;
 
 export function jobOperation(endpoint: Endpoint): JobOperation | undefined {
-  if (mayWaitForJob(endpoint)) return MAKES_JOBS;
   const [, rest] = JOBS_PATH.exec(endpoint.path) ?? [];
-  return rest === undefined ? undefined : OF_JOBS.get(`${endpoint.method} ${rest}`);
+  if (rest !== undefined) return OF_JOBS.get(`${endpoint.method} ${rest}`);
+  return mayWaitForJob(endpoint) ? MAKES_JOBS : undefined;
 }

@@ -63,6 +63,7 @@ function operation(endpoint: Endpoint): Json {
             },
           },
         }),
+    ...(job?.requestBody && { requestBody: job.requestBody }),
     responses: {
       200: { description: "As the endpoint's protocol has it." },
       ...job?.responses,

@@ -1,5 +1,7 @@
 import type { ErrorCode } from '@gateway/contracts/error-codes';
 import {
+  BatchInput,
+  BatchOutput,
   ImageEditInput,
   ImageGenerationInput,
   ImageOutput,
@@ -17,6 +19,8 @@ interface Payloads {
   'image.edit': { input: ImageEditInput; output: ImageOutput };
   'audio.transcription': { input: TranscriptionInput; output: TranscriptionOutput };
   'audio.speech': { input: SpeechInput; output: SpeechOutput };
+  'image.batch': { input: BatchInput; output: BatchOutput };
+  'audio.batch': { input: BatchInput; output: BatchOutput };
 }
 export type JobInput<Kind extends JobKind> = Payloads[Kind]['input'];
 export type JobOutput<Kind extends JobKind> = Payloads[Kind]['output'];
@@ -106,6 +110,26 @@ const image = {
   ...kept,
 } as const;
 
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** One that takes jobs from a file; it runs in a service, and costs nothing by itself. */
+const batch = {
+  input: BatchInput,
+  output: BatchOutput,
+  uploadsOf: ({ fileId }: BatchInput) => [fileId],
+  assetsOf: ({ linesId }: BatchOutput) => [linesId],
+  bytesOf: () => MEBIBYTE,
+  work: 'free',
+  attempts: 3,
+  retry: { notBegun: NOT_BEGUN, mayHaveBegun: new Set<ErrorCode>(['service_unavailable']), ...BACKOFF },
+  takeovers: 1000,
+  // It ends by itself a day after it was made.
+  timeLimitMs: 25 * HOUR_MS,
+  waitLimitMs: JOB_WAIT_LIMIT_MS,
+  concurrency: 64,
+  ...kept,
+} as const;
+
 /** Every kind of job. */
 export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
   'image.generation': {
@@ -159,6 +183,8 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
     concurrency: 8,
     ...kept,
   },
+  'image.batch': { ...batch, queue: 'image-batch' },
+  'audio.batch': { ...batch, queue: 'audio-batch' },
 };
 
 /** The longest that a job lives: for how long what was reserved for it stands, unless somebody settles it. */

@@ -1,11 +1,11 @@
-import { JobKind } from '@gateway/contracts/jobs';
+import { BatchCounts, isBatch, JobKind } from '@gateway/contracts/jobs';
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { readEnded } from './ended-jobs.ts';
 import { JobRecord } from './job-envelope.ts';
 import { outcomeUnknown } from './job-failure.ts';
 import type { JobFiles } from './job-files.ts';
-import { cancelledKey, directKey, directLeaseKey, endedKey, isJobId } from './job-keys.ts';
+import { batchCountsKey, cancelledKey, directKey, directLeaseKey, endedKey, isJobId } from './job-keys.ts';
 import { hasEnded, recordOf } from './job-record.ts';
 
 interface FinderOptions {
@@ -29,7 +29,7 @@ export function createJobFinder({ redis, queues, files }: FinderOptions): FindJo
     return lease ? record : { ...record, status: 'failed', error: outcomeUnknown().serialize() };
   };
 
-  return async (jobId) => {
+  const findAny: FindJob = async (jobId) => {
     if (!isJobId(jobId)) return undefined;
     const stored = await findStored(jobId);
     if (stored !== undefined) return stored;
@@ -45,5 +45,12 @@ export function createJobFinder({ redis, queues, files }: FinderOptions): FindJo
       return again && recordOf(JobKind.parse(again.name), jobId, again, files);
     }
     return undefined;
+  };
+
+  return async (jobId) => {
+    const record = await findAny(jobId);
+    if (record === undefined || !isBatch(record.kind)) return record;
+    const counts = await redis.get(batchCountsKey(jobId));
+    return counts === null ? record : { ...record, counts: BatchCounts.parse(JSON.parse(counts)) };
   };
 }

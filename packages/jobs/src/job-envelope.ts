@@ -1,6 +1,6 @@
 import { SerializedError } from '@gateway/contracts/gateway-error';
 import { JobShare } from '@gateway/contracts/identity';
-import { JobKind, JobStatus } from '@gateway/contracts/jobs';
+import { BatchCounts, JobKind, JobStatus } from '@gateway/contracts/jobs';
 import { z } from 'zod';
 import { JOBS } from './catalog.ts';
 import { JobMetering } from './job-metering.ts';
@@ -27,6 +27,8 @@ export const JobEnvelope = z.strictObject({
   claim: z.string().optional(),
   /** Where its end is to be reported, as its request says. */
   webhook: z.string().optional(),
+  /** The batch that it is a line of: it is begun only as long as that is not cancelled. */
+  batchId: z.string().optional(),
   /** How often it has been. */
   requeues: z.int().optional(),
   /** Its begin is marked beside its input; absent in jobs of before that was so. */
@@ -62,6 +64,7 @@ export interface QueuedJob
     | 'isDetached'
     | 'claim'
     | 'webhook'
+    | 'batchId'
     | 'requeues'
   > {
   /** In a file, or in the envelope itself: then the waiting service expects the output in the job as well. */
@@ -99,5 +102,7 @@ export const JobRecord = z.strictObject({
   expiresAtMs: z.number().nullable(),
   error: SerializedError.nullable(),
   claim: z.string().optional(),
+  /** Of a batch. */
+  counts: BatchCounts.optional(),
 });
 export type JobRecord = z.infer<typeof JobRecord>;

@@ -26,6 +26,9 @@ export const endedKey = (jobId: string): string => `${QUEUE_PREFIX}:ended:${jobI
 export const directKey = (jobId: string): string => `${QUEUE_PREFIX}:direct:${jobId}`;
 export const directLeaseKey = (jobId: string): string => `${QUEUE_PREFIX}:direct-lease:${jobId}`;
 
+/** How the lines of a batch stand. */
+export const batchCountsKey = (jobId: string): string => `${QUEUE_PREFIX}:batch:${jobId}`;
+
 /** The ids of a key's jobs in one area, by when they were made. */
 export const jobListKey = (area: JobArea, keyId: string): string => `${QUEUE_PREFIX}:list:${area}:${keyId}`;
 
@@ -48,6 +51,10 @@ export const newWorkerId = (): string => `worker_${randomBytes(8).toString('hex'
 
 /** `job_` and 128 random bits. */
 export const newJobId = (): string => `job_${randomBytes(16).toString('hex')}`;
+
+/** The same whenever the line of a batch is taken, so that it is taken once. */
+export const lineJobId = (batchId: string, line: number): string =>
+  `job_${createHash('sha256').update(`${batchId} ${line}`).digest('hex').slice(0, 32)}`;
 
 /** Whether a text that a caller sent can be a job's id at all. */
 export const isJobId = (text: string): boolean => /^job_[0-9a-f]{32}$/.test(text);

@@ -1,19 +1,20 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobShare } from '@gateway/contracts/identity';
-import type { JobKind } from '@gateway/contracts/jobs';
+import type { BatchCounts, JobKind } from '@gateway/contracts/jobs';
 import { Queue } from 'bullmq';
 import type { AnnounceEnd } from './announce-end.ts';
 import type { AssetStore } from './asset-store.ts';
 import { cancelJob, unstarted } from './cancel-job.ts';
 import { JOBS, type JobInput, type JobOutput } from './catalog.ts';
 import { beginDirectJob, cancelDirectJob, type DirectJob } from './direct-job.ts';
+import { keepRecord } from './ended-jobs.ts';
 import { createJobFinder } from './find-job.ts';
 import { connectPatiently, connectPromptly } from './job-connections.ts';
 import { type JobEnvelope, type JobRecord, uploadsOf } from './job-envelope.ts';
 import { toJobError } from './job-failure.ts';
-import { type JobFiles, storeInput } from './job-files.ts';
+import { type JobFiles, storeFailure, storeInput } from './job-files.ts';
 import { type JobHandle, openHandle } from './job-handle.ts';
-import { newJobId, QUEUE_PREFIX } from './job-keys.ts';
+import { batchCountsKey, newJobId, QUEUE_PREFIX } from './job-keys.ts';
 import { listenToJobs } from './job-listener.ts';
 import type { JobMetering, SettleJob } from './job-metering.ts';
 import { createKnownJobs, type KnownJobs } from './known-jobs.ts';
@@ -65,6 +66,10 @@ export interface JobOwner {
   readonly isDetached?: boolean;
   /** The claim of its idempotency key, as `claims` gave it. */
   readonly claim?: string;
+  /** The id that it will have, where nothing is reserved for it. */
+  readonly id?: string;
+  /** The batch that it is a line of: it is not listed by itself. */
+  readonly batchId?: string;
   /** Where its end is to be reported. */
   readonly webhook?: string;
 }
@@ -93,6 +98,13 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
     kind: Kind,
     job: { readonly id: string; readonly keyId: string; readonly model: string },
   ): Promise<DirectJob<JobOutput<Kind>>>;
+  /** Keeps that a job failed before it was stored. @throws {GatewayError} `service_unavailable` */
+  keepRefused(
+    job: { readonly id: string; readonly kind: Kinds; readonly keyId: string; readonly model: string },
+    error: GatewayError,
+  ): Promise<void>;
+  /** Keeps how a batch's lines stand. @throws {GatewayError} `service_unavailable` */
+  keepCounts(batchId: string, counts: BatchCounts): Promise<void>;
   /** Calls back whenever something may have changed about a job, until it is stopped. */
   watch(kind: Kinds, jobId: string, onChange: () => void): { stop(): void };
   /** Whether Redis answers. */
@@ -100,6 +112,8 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
   close(): Promise<void>;
 }
 
+/** A day for its lines, and two in which a batch is remembered. */
+const COUNTS_SECONDS = 4 * 86_400;
 /** A Redis that was emptied does not say so. */
 const LOOK_UP_MS = 5000;
 /** How long a worker may take to say that it runs a job that Redis has lost. */
@@ -192,7 +206,7 @@ export async function createJobQueue<Kinds extends JobKind>(
     kinds,
     reservePlace,
     enqueue: async <Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner) => {
-      const { keyId, requestId, metering, share, isDetached = false, claim, webhook } = owner;
+      const { keyId, requestId, metering, share, isDetached = false, claim, webhook, batchId } = owner;
       const neverStarted = (error: unknown) =>
         metering && settle?.(metering.subject, unstarted(metering, toJobError(error)));
       const refuse = (error: unknown): never => {
@@ -214,10 +228,11 @@ export async function createJobQueue<Kinds extends JobKind>(
         ...(isDetached && { isDetached }),
         ...(claim && { claim }),
         ...(webhook && { webhook }),
+        ...(batchId && { batchId }),
         ...(metering && { metering }),
         ...(share && { share }),
       };
-      const id = metering?.subject.id ?? newJobId();
+      const id = metering?.subject.id ?? owner.id ?? newJobId();
       const job = { id, kind, envelope, placeId: place.id, createdAtMs: now() };
       const store = (lost: JobToStore) => storeJob({ queue: patientQueue, turns: patientTurns }, lost);
       const waiter = listener.wait(id, {
@@ -229,7 +244,9 @@ export async function createJobQueue<Kinds extends JobKind>(
       });
       const cancel = () => cancelIn(kind, id, false);
       try {
-        const listed = listJob(prompt, { kind, keyId, jobId: id, createdAtMs: job.createdAtMs });
+        const listed = batchId
+          ? undefined
+          : listJob(prompt, { kind, keyId, jobId: id, createdAtMs: job.createdAtMs });
         await unlessAway(Promise.all([listed, storeJob({ queue, turns }, job)]));
         places.used(place.id);
         waiter.stored();
@@ -264,6 +281,17 @@ export async function createJobQueue<Kinds extends JobKind>(
     beginDirect: (kind, job) => {
       const { listener } = lineOf(kind);
       return unlessAway(beginDirectJob({ ...job, kind, redis: prompt, files, listener, now, onError }));
+    },
+    keepRefused: async (job, error) => {
+      const nowMs = now();
+      const times = { createdAtMs: nowMs, startedAtMs: null, finishedAtMs: nowMs, expiresAtMs: null };
+      const record: JobRecord = { ...job, ...times, status: 'failed', error: null };
+      const reason = await storeFailure(files, job.id, error);
+      await unlessAway(keepRecord(prompt, record, reason));
+    },
+    keepCounts: async (batchId, counts) => {
+      const text = JSON.stringify(counts);
+      await unlessAway(prompt.set(batchCountsKey(batchId), text, 'EX', COUNTS_SECONDS));
     },
     watch: (kind, jobId, onChange) => lineOf(kind).listener.watch(jobId, onChange),
     isReady: async () => (await prompt.ping()) === 'PONG',

@@ -118,6 +118,8 @@ async function attempt<Kind extends JobKind>(
   if (settledValue(isCancelled) === 1) throw jobCancelled();
   if (queued.claim && (await isSuperseded(redis, queued.claim, jobId))) throw superseded();
   if (queued.isDetached && Date.now() - job.timestamp > spec.queueLimitMs) throw waitedTooLong();
+  if (!run.hasRun && queued.batchId && (await redis.exists(cancelledKey(queued.batchId))) === 1)
+    throw jobCancelled();
   const input = spec.input.parse(settledValue(read));
   if (run.hasRun && (spec.work === 'paid' || hasEmitted(job))) {
     const output = await act.recover?.(input, { jobId, consumed });

@@ -9,7 +9,7 @@ import type { JobQueue } from '@gateway/jobs/job-queue';
 import type { QueuePlace } from '@gateway/jobs/queue-places';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { Metrics } from '@gateway/service-kit/metrics';
-import { identityOf } from '@gateway/service-kit/request-context';
+import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import { type CostlyRequest, reserveJob, turnTakerOf } from '../metered-request.ts';
 import type { JobWishes } from './job-wishes.ts';
 
@@ -22,7 +22,10 @@ export interface JobService<Kinds extends JobKind> {
   readonly now: () => number;
 }
 
-interface Submission<Kind extends JobKind> extends Omit<CostlyRequest, 'request' | 'response' | 'model'> {
+interface Submission<Kind extends JobKind>
+  extends Omit<CostlyRequest, 'request' | 'response' | 'model' | 'estimate'> {
+  /** Null for a job that costs nothing by itself. */
+  readonly estimate: CostlyRequest['estimate'] | null;
   readonly kind: Kind;
   readonly input: JobInput<Kind>;
   /** What `reservePlace` gave. */
@@ -87,8 +90,15 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
     claim = claimed.claim;
   }
   try {
-    const costly = { endpoint, model: input.model, estimate, request, response };
-    const owner = await reserveJob(service, kind, costly, { jobId, isDetached });
+    const owner =
+      estimate === null
+        ? { id: jobId, keyId, requestId: contextOf(request).requestId }
+        : await reserveJob(
+            service,
+            kind,
+            { endpoint, model: input.model, estimate, request, response },
+            { jobId, isDetached },
+          );
     const handle = await queue.enqueue(kind, input, {
       ...owner,
       isDetached,
