@@ -135,3 +135,32 @@ test('a key without a webhook secret is told so', async () => {
     error: { message: expect.stringContaining('Your key has no secret to sign webhooks with.') },
   });
 });
+
+test('a batch is reported once, and its lines are not', async () => {
+  const lines = [1, 2, 3].map((n) =>
+    JSON.stringify({
+      custom_id: `cat ${n}`,
+      method: 'POST',
+      url: GENERATIONS,
+      body: { model: 'dall-e-3', prompt: `cat ${n}` },
+    }),
+  );
+  const reply = await fetch(`${gateway.url}/v1/images/jobs`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key.key}`, 'content-type': 'application/jsonl' },
+    body: lines.join('\n'),
+  });
+  const { id } = PublicJob.parse(await reply.json());
+  expect(await waitFor(verified)).toMatchObject({
+    type: 'job.completed',
+    data: { id, kind: 'image.batch', counts: { total: 3, completed: 3, failed: 0 } },
+  });
+  const result = await fetch(`${gateway.url}/v1/images/jobs/${id}/result`, {
+    headers: { authorization: `Bearer ${key.key}` },
+  });
+  const ofLines = [...(await result.text()).matchAll(/job_[0-9a-f]{32}/g)].map(([lineId]) => lineId);
+  expect(ofLines).toHaveLength(3);
+  const log = await (await askAdmin(gateway.stack, 'GET', '/admin/v1/webhooks')).text();
+  expect(log).toContain(id);
+  for (const lineId of ofLines) expect(log).not.toContain(lineId);
+});

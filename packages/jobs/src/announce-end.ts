@@ -21,7 +21,15 @@ export async function announceEnd(
   kind: JobKind,
   { id = '', data }: Pick<Job, 'id' | 'data'>,
 ): Promise<void> {
-  const { keyId, requestId, isDetached = false, requeues, webhook = null } = parseEnvelope(kind, data);
-  if (announce === undefined || !isDetached) return;
+  const {
+    keyId,
+    requestId,
+    isDetached = false,
+    requeues,
+    batchId,
+    webhook = null,
+  } = parseEnvelope(kind, data);
+  // A batch reports its own end, and none for each line.
+  if (announce === undefined || !isDetached || batchId !== undefined) return;
   await announce({ id: webhookIdOf(id, requeues), jobId: id, keyId, requestId, url: webhook }).catch(onError);
 }
