@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BatchLine, BatchResultLine } from './batch.ts';
+import { BatchResultLine } from './batch.ts';
 import { type Endpoint, mayWaitForJob } from './endpoints.ts';
 import { JobListQuery, PublicJob, PublicJobList } from './jobs.ts';
 import { JobWebhook, WEBHOOK_HEADER } from './webhooks.ts';
@@ -8,7 +8,6 @@ type Json = Record<string, unknown>;
 
 /** What `/openapi.json` says of an operation besides what every operation has. */
 interface JobOperation {
-  readonly requestBody?: Json;
   readonly parameters: readonly Json[];
   readonly responses: Json;
 }
@@ -23,7 +22,6 @@ export const JOB_SCHEMAS: Readonly<Record<string, Json>> = {
   Job: schemaOf(PublicJob),
   JobList: schemaOf(PublicJobList),
   JobWebhook: schemaOf(JobWebhook),
-  BatchLine: schemaOf(BatchLine),
   BatchResultLine: schemaOf(BatchResultLine),
 };
 
@@ -85,21 +83,12 @@ const listParameters = (): Json[] => {
   return Object.entries(known).map(([name, schema]) => ({ name, in: 'query', required: false, schema }));
 };
 
-const jsonLines = (name: string): Json => ({
-  'application/jsonl': { schema: { $ref: `#/components/schemas/${name}` } },
-});
-
 /** By `METHOD` and what follows `/v1/{area}/jobs`. */
 const OF_JOBS: ReadonlyMap<string, JobOperation> = new Map<string, JobOperation>([
   [
     'POST ',
     {
       parameters: MAKES_JOBS.parameters.filter(({ name }) => name !== 'Prefer'),
-      requestBody: {
-        required: true,
-        description: 'One JSON object on each line, 10,000 lines at most.',
-        content: jsonLines('BatchLine'),
-      },
       responses: { 202: json('The job that stands for all of them.', 'Job') },
     },
   ],
@@ -117,7 +106,7 @@ const OF_JOBS: ReadonlyMap<string, JobOperation> = new Map<string, JobOperation>
         200: {
           description:
             'Status, content type and body as waiting would have given; of a batch, one JSON object on each line.',
-          content: jsonLines('BatchResultLine'),
+          content: { 'application/jsonl': { schema: { $ref: '#/components/schemas/BatchResultLine' } } },
         },
       },
     },

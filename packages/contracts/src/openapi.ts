@@ -23,6 +23,11 @@ function bodySchema({ schema, files }: RequestBody): Json {
   };
 }
 
+const contentTypeOf = ({ files, isLines }: RequestBody): string => {
+  if (files) return 'multipart/form-data';
+  return isLines ? 'application/jsonl' : 'application/json';
+};
+
 const errorReply = (description: string, path: string) => ({
   description,
   content: {
@@ -58,12 +63,11 @@ function operation(endpoint: Endpoint): Json {
           requestBody: {
             required: true,
             content: {
-              [body.files ? 'multipart/form-data' : 'application/json']: { schema: bodySchema(body) },
+              [contentTypeOf(body)]: { schema: bodySchema(body) },
               ...(body.json && { 'application/json': { schema: bodySchema({ schema: body.json }) } }),
             },
           },
         }),
-    ...(job?.requestBody && { requestBody: job.requestBody }),
     responses: {
       200: { description: "As the endpoint's protocol has it." },
       ...job?.responses,
