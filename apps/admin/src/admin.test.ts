@@ -69,6 +69,9 @@ test('a key is made, shown once, found by its secret, read, listed and revoked',
     limits: {},
     budget: null,
     oldSecretUntil: null,
+    webhookUrl: null,
+    webhookSecretMadeAt: null,
+    oldWebhookSecretUntil: null,
   });
   expect((await keys.findKey(key))?.identity).toMatchObject({ keyId: shown.id, endpoints: wish.endpoints });
   expect((await call('GET', `/keys/${shown.id}`)).body).toEqual(shown);

@@ -10,6 +10,8 @@ export const AdminConfig = ProcessSettings.extend({
   GATEWAY_CONFIG: z.string().default('gateway.yaml'),
   /** In whose midnight budgets begin anew. */
   GATEWAY_TIME_ZONE: setting.timeZone(),
+  /** From which keys' webhook secrets are derived. Absent: there are none. */
+  WEBHOOK_SECRET: setting.secret().optional(),
   /** For what is reserved for jobs that are queued again. */
   USAGE_RECORDS_DAYS: setting.keepRecordsDays(),
   USAGE_SUMS_DAYS: setting.keepSumsDays(),

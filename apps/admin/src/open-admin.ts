@@ -1,4 +1,5 @@
 import { createJobList } from '@gateway/jobs/job-list';
+import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createTeamStore } from '@gateway/metering/keys/team-store';
@@ -21,6 +22,7 @@ import { jobRoutes } from './routes/job-routes.ts';
 import { keyRoutes } from './routes/key-routes.ts';
 import { teamRoutes } from './routes/team-routes.ts';
 import { usageRoutes } from './routes/usage-routes.ts';
+import { webhookRoutes } from './routes/webhook-routes.ts';
 import { createWarnings } from './warnings.ts';
 
 /** Its bodies are small, and no edge stands before it. */
@@ -43,11 +45,18 @@ export async function openAdmin({
     logger.warn(broken, 'a stored record cannot be read and is left out');
     metrics.brokenRecord(broken.kind);
   });
-  const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });
+  const keys = createKeyStore({
+    redis,
+    gatewaySecret: config.GATEWAY_SECRET,
+    webhookSecret: config.WEBHOOK_SECRET,
+    now,
+    onBroken,
+  });
   const teams = createTeamStore({ redis, now, onBroken });
   const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env });
   const warnings = createWarnings({ teams, readConfiguration });
   const readBalance = createBalanceReader({ redis, now, timeZone: config.GATEWAY_TIME_ZONE });
+  const webhooks = createWebhookLog(redis, (error) => logger.warn({ err: error }, 'webhooks'));
   const ledger = createLedger({
     redis,
     now,
@@ -62,6 +71,7 @@ export async function openAdmin({
     ...usageRoutes({ redis, now, onBroken }),
     ...auditRoutes({ redis, onBroken }),
     ...channelRoutes({ readConfiguration }),
+    ...webhookRoutes({ webhooks }),
     ...jobRoutes({ jobs, reserveAgain }),
   ]);
   const app = createAdminApp({

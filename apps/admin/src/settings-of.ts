@@ -10,6 +10,8 @@ export const keySettingsOf = ({
   createdAt: _createdAt,
   revokedAt: _revokedAt,
   oldSecretUntil: _oldSecretUntil,
+  webhookSecretMadeAt: _webhookSecretMadeAt,
+  oldWebhookSecretUntil: _oldWebhookSecretUntil,
   ...settings
 }: ShownKey) => present(settings);
 

@@ -7,7 +7,7 @@ import type { LongAudio } from './transcriptions/long-audio/transcribe-parts.ts'
 import { transcribe } from './transcriptions/transcribe.ts';
 
 /** What the audio service queues. */
-export type AudioJobKind = 'audio.transcription' | 'audio.speech';
+export type AudioJobKind = 'audio.transcription' | 'audio.speech' | 'audio.batch';
 
 interface AudioMaker {
   readonly upstream: Upstream;

@@ -1,23 +1,29 @@
+import { openBatchRunner, openIdentityReader } from '@gateway/model-service/batch/open-batch-runner';
 import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
 import type { Service } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
 import { createAudioService } from './app.ts';
+import { audioBatches } from './audio-batches.ts';
+import type { AudioService } from './audio-service.ts';
 import type { AudioSettings } from './config.ts';
 
 /** Opens the audio service; the process's life closes what it takes. */
 export async function openAudioService(started: Started<AudioSettings>): Promise<Service> {
   const { config } = started;
   const access = await openModelAccess(started);
-  const jobs = await openJobQueue(started, access, ['audio.transcription', 'audio.speech']);
-  return createAudioService({
-    ...serviceAppOptions(started),
+  const jobs = await openJobQueue(started, access, ['audio.transcription', 'audio.speech', 'audio.batch']);
+  const service: AudioService = {
     ...access,
     ...jobs,
     jsonMaxBytes: config.JSON_MAX_BYTES,
     maxJsonDepth: config.MAX_JSON_DEPTH,
     fileMaxBytes: config.AUDIO_FILE_MAX_BYTES,
+    metrics: started.metrics,
+    readIdentity: openIdentityReader(started, access),
     now: Date.now,
-  });
+  };
+  await openBatchRunner(started, audioBatches(service));
+  return createAudioService({ ...serviceAppOptions(started), ...service });
 }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
+import { WEBHOOK_HEADER } from '@gateway/contracts/webhooks';
 
 /** What does not travel on to a service. */
 const REMOVED = new Set([
@@ -31,7 +32,7 @@ const REMOVED = new Set([
 
 const INTERNAL_PREFIX = 'x-gateway-';
 /** The members of our own family of headers that callers may send. */
-const CALLERS_OWN = new Set(['x-gateway-strict']);
+const CALLERS_OWN = new Set(['x-gateway-strict', WEBHOOK_HEADER]);
 
 /**
  * What `Connection` cannot remove (RFC 9110 §7.6.1: never what is meant for all recipients): the framing and the

@@ -1,3 +1,4 @@
+import { openBatchRunner, openIdentityReader } from '@gateway/model-service/batch/open-batch-runner';
 import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
@@ -5,14 +6,15 @@ import type { Service } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
 import { createImageService } from './app.ts';
 import type { ImageSettings } from './config.ts';
+import { imageBatches } from './handlers/image-batches.ts';
+import type { ImageService } from './handlers/image-service.ts';
 
 /** Opens the image service; the process's life closes what it takes. */
 export async function openImageService(started: Started<ImageSettings>): Promise<Service> {
   const { config } = started;
   const access = await openModelAccess(started);
-  const jobs = await openJobQueue(started, access, ['image.generation', 'image.edit']);
-  return createImageService({
-    ...serviceAppOptions(started),
+  const jobs = await openJobQueue(started, access, ['image.generation', 'image.edit', 'image.batch']);
+  const service: ImageService = {
     ...access,
     ...jobs,
     publicUrl: config.PUBLIC_URL ?? `http://127.0.0.1:${config.PORT}`,
@@ -24,6 +26,10 @@ export async function openImageService(started: Started<ImageSettings>): Promise
       timeoutMs: config.IMAGE_FETCH_TIMEOUT_MS,
     },
     maxJsonDepth: config.MAX_JSON_DEPTH,
+    metrics: started.metrics,
+    readIdentity: openIdentityReader(started, access),
     now: Date.now,
-  });
+  };
+  await openBatchRunner(started, imageBatches(service));
+  return createImageService({ ...serviceAppOptions(started), ...service });
 }

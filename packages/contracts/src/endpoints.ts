@@ -29,9 +29,15 @@ const row = (
 ): Endpoint => ({ method, path, service, scope, auth, summary });
 
 /** What callers can do with the jobs of one area; a key sees its own only. */
-function jobRows(area: JobArea, service: ServiceName, scope: Endpoint['scope']): Endpoint[] {
+function jobRows(
+  area: JobArea,
+  service: ServiceName,
+  scope: Endpoint['scope'],
+  batchScope: Endpoint['scope'],
+): Endpoint[] {
   const jobs = `/v1/${area}/jobs`;
   return [
+    row('POST', jobs, service, batchScope, 'Make many jobs, one for each line of JSONL'),
     row('GET', jobs, service, scope, 'List your jobs, newest first'),
     row('GET', `${jobs}/{id}`, service, scope, 'Read how a job stands'),
     row('DELETE', `${jobs}/{id}`, service, scope, 'Cancel a job, or remove its result'),
@@ -70,10 +76,10 @@ export const ENDPOINTS: readonly Endpoint[] = [
   row('POST', '/v1/images/generations', 'image', 'images', 'Generate images from a prompt'),
   row('POST', '/v1/images/edits', 'image', 'images', 'Edit images by a prompt'),
   row('GET', '/v1/images/assets/{id}', 'image', null, 'Fetch an image by its signed URL', 'public'),
-  ...jobRows('images', 'image', 'images'),
+  ...jobRows('images', 'image', 'images', 'images'),
   row('POST', '/v1/audio/speech', 'audio', 'speech', 'Turn text into speech'),
   row('POST', '/v1/audio/transcriptions', 'audio', 'transcriptions', 'Turn speech into text'),
-  ...jobRows('audio', 'audio', null),
+  ...jobRows('audio', 'audio', null, 'speech'),
   row('GET', '/v1/key', 'edge', null, "Read what is left of your key's limits and budget"),
 ];
 

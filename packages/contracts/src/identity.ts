@@ -90,7 +90,9 @@ export const Identity = z.object({
   endpoints: z.array(EndpointScope).nullable(),
   /** The key's own account and its team's, as far as they have any limit or a budget. */
   accounts: z.array(Account),
-  /** How its jobs stand; absent: as those of every key. */
+  /** There is a secret by which its webhooks are signed. */
+  signsWebhooks: z.boolean().optional(),
+  /** How its queued jobs stand; absent: as those of every key. */
   jobShare: JobShare.optional(),
 });
 export type Identity = z.infer<typeof Identity>;

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { BatchResultLine } from './batch.ts';
 import { type Endpoint, mayWaitForJob } from './endpoints.ts';
 import { JobListQuery, PublicJob, PublicJobList } from './jobs.ts';
+import { JobWebhook, WEBHOOK_HEADER } from './webhooks.ts';
 
 type Json = Record<string, unknown>;
 
@@ -19,6 +21,8 @@ function schemaOf(schema: z.ZodType): Json {
 export const JOB_SCHEMAS: Readonly<Record<string, Json>> = {
   Job: schemaOf(PublicJob),
   JobList: schemaOf(PublicJobList),
+  JobWebhook: schemaOf(JobWebhook),
+  BatchResultLine: schemaOf(BatchResultLine),
 };
 
 const json = (description: string, name: string): Json => ({
@@ -34,6 +38,24 @@ const header = (name: string, description: string): Json => ({
   schema: { type: 'string' },
 });
 
+/** What the gateway sends by itself. */
+export const JOB_WEBHOOKS: Json = {
+  'job-ended': {
+    post: {
+      summary: "A job's end; signed by Standard Webhooks' rules",
+      parameters: ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => ({
+        ...header(name, 'As Standard Webhooks has it.'),
+        required: true,
+      })),
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/JobWebhook' } } },
+      },
+      responses: { '2XX': { description: 'Taken. Anything else is tried again for a day.' } },
+    },
+  },
+};
+
 /** Of the endpoints whose work may be a job. */
 const MAKES_JOBS: JobOperation = {
   parameters: [
@@ -42,6 +64,7 @@ const MAKES_JOBS: JobOperation = {
       'Idempotency-Key',
       'The same request again joins the first one or gets its kept result, for 24 hours.',
     ),
+    header(WEBHOOK_HEADER, "The URL to which the job's end is reported; signed by the key's webhook secret."),
   ],
   responses: {
     202: {
@@ -61,7 +84,14 @@ const listParameters = (): Json[] => {
 };
 
 /** By `METHOD` and what follows `/v1/{area}/jobs`. */
-const OF_JOBS: ReadonlyMap<string, JobOperation> = new Map([
+const OF_JOBS: ReadonlyMap<string, JobOperation> = new Map<string, JobOperation>([
+  [
+    'POST ',
+    {
+      parameters: MAKES_JOBS.parameters.filter(({ name }) => name !== 'Prefer'),
+      responses: { 202: json('The job that stands for all of them.', 'Job') },
+    },
+  ],
   ['GET ', { parameters: listParameters(), responses: { 200: json('A page of jobs.', 'JobList') } }],
   ['GET /{id}', { parameters: [], responses: { 200: json('The job.', 'Job') } }],
   [
@@ -72,7 +102,13 @@ const OF_JOBS: ReadonlyMap<string, JobOperation> = new Map([
     'GET /{id}/result',
     {
       parameters: [],
-      responses: { 200: { description: 'Status, content type and body as waiting would have given.' } },
+      responses: {
+        200: {
+          description:
+            'Status, content type and body as waiting would have given; of a batch, one JSON object on each line.',
+          content: { 'application/jsonl': { schema: { $ref: '#/components/schemas/BatchResultLine' } } },
+        },
+      },
     },
   ],
   [
@@ -90,7 +126,7 @@ const OF_JOBS: ReadonlyMap<string, JobOperation> = new Map([
 const JOBS_PATH = /^\/v1\/(?:images|audio)\/jobs(.*)$/;
 
 export function jobOperation(endpoint: Endpoint): JobOperation | undefined {
-  if (mayWaitForJob(endpoint)) return MAKES_JOBS;
   const [, rest] = JOBS_PATH.exec(endpoint.path) ?? [];
-  return rest === undefined ? undefined : OF_JOBS.get(`${endpoint.method} ${rest}`);
+  if (rest !== undefined) return OF_JOBS.get(`${endpoint.method} ${rest}`);
+  return mayWaitForJob(endpoint) ? MAKES_JOBS : undefined;
 }

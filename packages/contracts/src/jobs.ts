@@ -8,8 +8,15 @@ export const JobKind = z.enum([
   'audio.transcription',
   'audio.speech',
   'text.response',
+  'image.batch',
+  'audio.batch',
 ]);
 export type JobKind = z.infer<typeof JobKind>;
+
+/** Jobs that consist of others. */
+export const BatchKind = JobKind.extract(['image.batch', 'audio.batch']);
+export type BatchKind = z.infer<typeof BatchKind>;
+export const isBatch = (kind: JobKind): kind is BatchKind => BatchKind.safeParse(kind).success;
 
 /**
  * Jobs are listed and found below `/v1/images/jobs` or `/v1/audio/jobs`. Those of background responses are not: their
@@ -23,6 +30,8 @@ const AREAS: Readonly<Record<JobKind, JobArea>> = {
   'audio.transcription': 'audio',
   'audio.speech': 'audio',
   'text.response': 'responses',
+  'image.batch': 'images',
+  'audio.batch': 'audio',
 };
 
 export const jobAreaOf = (kind: JobKind): JobArea => AREAS[kind];
@@ -31,6 +40,15 @@ export const JobStatus = z.enum(['queued', 'in_progress', 'completed', 'failed',
 export type JobStatus = z.infer<typeof JobStatus>;
 
 const unixSeconds = z.int().min(0);
+
+/** How a batch's lines stand; what is neither is still to be done. */
+export const BatchCounts = z.strictObject({
+  total: z.int().min(0),
+  completed: z.int().min(0),
+  /** Cancelled ones among them. */
+  failed: z.int().min(0),
+});
+export type BatchCounts = z.infer<typeof BatchCounts>;
 
 /** A job as callers see it. `error` is the error object of the caller's protocol. */
 export const PublicJob = z.strictObject({
@@ -50,6 +68,8 @@ export const PublicJob = z.strictObject({
   /** How many jobs are before it, from 1; null once it is no longer queued. */
   position: z.int().min(1).nullable(),
   error: z.record(z.string(), z.unknown()).nullable(),
+  /** Of a batch, once it has begun. */
+  counts: BatchCounts.optional(),
 });
 export type PublicJob = z.infer<typeof PublicJob>;
 
@@ -239,3 +259,24 @@ export const TextResponseOutput = z.strictObject({
   costMicroUsd,
 });
 export type TextResponseOutput = z.infer<typeof TextResponseOutput>;
+
+export const BatchInput = z.strictObject({
+  /** The models that its lines name. */
+  model: z.string(),
+  /** The upload that holds the lines. */
+  fileId: z.string().min(1),
+  lines: z.int().min(1),
+  /** Lines that have not begun by then are not begun. Unix milliseconds. */
+  untilMs: z.number(),
+  strict: z.boolean(),
+});
+export type BatchInput = z.infer<typeof BatchInput>;
+
+/** A batch, done: what its lines made belongs to their own jobs. */
+export const BatchOutput = z.strictObject({
+  /** The asset that names its lines. */
+  linesId: z.string(),
+  linesBytes: z.int().min(0),
+  counts: BatchCounts,
+});
+export type BatchOutput = z.infer<typeof BatchOutput>;

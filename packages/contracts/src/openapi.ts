@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { dialectOf, ENDPOINTS, type Endpoint } from './endpoints.ts';
-import { JOB_SCHEMAS, jobOperation } from './job-operations.ts';
+import { JOB_SCHEMAS, JOB_WEBHOOKS, jobOperation } from './job-operations.ts';
 import { REQUEST_BODIES, type RequestBody } from './request-bodies.ts';
 
 type Json = Record<string, unknown>;
@@ -22,6 +22,11 @@ function bodySchema({ schema, files }: RequestBody): Json {
     required: [...required, ...files.required],
   };
 }
+
+const contentTypeOf = ({ files, isLines }: RequestBody): string => {
+  if (files) return 'multipart/form-data';
+  return isLines ? 'application/jsonl' : 'application/json';
+};
 
 const errorReply = (description: string, path: string) => ({
   description,
@@ -77,7 +82,7 @@ function operation(endpoint: Endpoint): Json {
           requestBody: {
             required: true,
             content: {
-              [body.files ? 'multipart/form-data' : 'application/json']: { schema: bodySchema(body) },
+              [contentTypeOf(body)]: { schema: bodySchema(body) },
               ...(body.json && { 'application/json': { schema: bodySchema({ schema: body.json }) } }),
             },
           },
@@ -148,6 +153,7 @@ export function openapiDocument(): Json {
       description: 'Text, images, speech and transcripts over one base URL.',
     },
     paths,
+    webhooks: JOB_WEBHOOKS,
     components: COMPONENTS,
   };
 }

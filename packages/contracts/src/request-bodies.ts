@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { CountTokensRequest, MessagesRequest } from './anthropic/messages.ts';
+import { BatchLine } from './batch.ts';
 import { ChatCompletionsRequest } from './openai/chat.ts';
 import { ConversationItemsRequest, ConversationRequest, ConversationUpdate } from './openai/conversations.ts';
 import { ImageEditJsonRequest, ImageEditRequest, ImageGenerationRequest } from './openai/images.ts';
@@ -14,6 +15,8 @@ export interface RequestBody {
   readonly files?: { readonly required: readonly string[]; readonly optional: readonly string[] };
   /** For a form that may be sent as JSON instead. */
   readonly json?: z.ZodType;
+  /** The body is one JSON text on each line, which is what the schema describes. */
+  readonly isLines?: true;
 }
 
 /** The bodies of the endpoints that take one, by `METHOD /path`. */
@@ -32,6 +35,8 @@ export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
     files: { required: ['image'], optional: ['mask'] },
     json: ImageEditJsonRequest,
   },
+  'POST /v1/images/jobs': { schema: BatchLine, isLines: true },
+  'POST /v1/audio/jobs': { schema: BatchLine, isLines: true },
   'POST /v1/audio/speech': { schema: SpeechRequest },
   'POST /v1/audio/transcriptions': {
     schema: TranscriptionRequest,

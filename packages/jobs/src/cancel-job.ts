@@ -3,6 +3,7 @@ import { JobKind } from '@gateway/contracts/jobs';
 import type { UsageResult } from '@gateway/contracts/usage-record';
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { type AnnounceEnd, announceEnd } from './announce-end.ts';
 import { JOBS } from './catalog.ts';
 import { parseEnvelope } from './job-envelope.ts';
 import type { JobFiles } from './job-files.ts';
@@ -20,13 +21,17 @@ interface CancelOptions {
   readonly files: JobFiles;
   /** Accounts for a metered job that never starts. */
   readonly settle: SettleJob | undefined;
+  /** Sees to its webhook, if it is detached. */
+  readonly announce: AnnounceEnd | undefined;
+  readonly onError: (error: unknown) => void;
 }
 
 /**
  * Takes a queued job out of the line and stops a running one. The mark is set first: a worker that is just taking the
  * job either finds it there or is already listening. Resolves to whether there is such a job.
  */
-export async function cancelJob({ id, queue, redis, turns, files, settle }: CancelOptions): Promise<boolean> {
+export async function cancelJob(options: CancelOptions): Promise<boolean> {
+  const { id, queue, redis, turns, files, settle } = options;
   const job = await queue.getJob(id);
   if (job === undefined) return false;
   const kind = JobKind.parse(job.name);
@@ -43,6 +48,7 @@ export async function cancelJob({ id, queue, redis, turns, files, settle }: Canc
   if (share?.concurrentJobs !== undefined) await turns.releaseParked(keyId);
   await files.uploads.delete(...uploads);
   if (metering) await settle?.(metering.subject, unstarted(metering, jobCancelled()));
+  await announceEnd(options, kind, job);
   return true;
 }
 

@@ -1,5 +1,7 @@
 import type { ErrorCode } from '@gateway/contracts/error-codes';
 import {
+  BatchInput,
+  BatchOutput,
   ImageEditInput,
   ImageGenerationInput,
   ImageOutput,
@@ -20,6 +22,8 @@ interface Payloads {
   'audio.transcription': { input: TranscriptionInput; output: TranscriptionOutput };
   'audio.speech': { input: SpeechInput; output: SpeechOutput };
   'text.response': { input: TextResponseInput; output: TextResponseOutput };
+  'image.batch': { input: BatchInput; output: BatchOutput };
+  'audio.batch': { input: BatchInput; output: BatchOutput };
 }
 export type JobInput<Kind extends JobKind> = Payloads[Kind]['input'];
 export type JobOutput<Kind extends JobKind> = Payloads[Kind]['output'];
@@ -114,6 +118,24 @@ const image = {
   ...kept,
 } as const;
 
+/** One that takes jobs from a file; it runs in a service, and costs nothing by itself. */
+const batch = {
+  input: BatchInput,
+  output: BatchOutput,
+  uploadsOf: ({ fileId }: BatchInput) => [fileId],
+  assetsOf: ({ linesId: id, linesBytes: sizeBytes }: BatchOutput) => [{ id, sizeBytes }],
+  bytesOf: () => MEBIBYTE,
+  work: 'free',
+  attempts: 3,
+  retry: { notBegun: NOT_BEGUN, mayHaveBegun: new Set<ErrorCode>(['service_unavailable']), ...BACKOFF },
+  takeovers: 1000,
+  // It ends by itself a day after it was made.
+  timeLimitMs: 25 * HOUR_MS,
+  waitLimitMs: JOB_WAIT_LIMIT_MS,
+  concurrency: 64,
+  ...kept,
+} as const;
+
 /** Every kind of job. */
 export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
   'image.generation': {
@@ -186,6 +208,8 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
     concurrency: 64,
     resultRetentionSeconds: 3600,
   },
+  'image.batch': { ...batch, queue: 'image-batch' },
+  'audio.batch': { ...batch, queue: 'audio-batch' },
 };
 
 /** The longest that a job lives: for how long what was reserved for it stands, unless somebody settles it. */

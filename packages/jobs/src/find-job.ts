@@ -1,11 +1,11 @@
-import { JobKind } from '@gateway/contracts/jobs';
+import { BatchCounts, isBatch, JobKind } from '@gateway/contracts/jobs';
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { readEnded } from './ended-jobs.ts';
 import { JobRecord } from './job-envelope.ts';
 import { outcomeUnknown } from './job-failure.ts';
 import type { JobFiles } from './job-files.ts';
-import { cancelledKey, directKey, directLeaseKey, endedKey, isJobId } from './job-keys.ts';
+import { batchCountsKey, cancelledKey, directKey, directLeaseKey, endedKey, isJobId } from './job-keys.ts';
 import { hasEnded, recordOf } from './job-record.ts';
 import type { KeptResults } from './results/kept-results.ts';
 
@@ -60,6 +60,7 @@ export function createJobFinder({ redis, queues, files, results }: FinderOptions
     if (record === undefined) return undefined;
     // Whoever removes a result does so while its job is remembered.
     const expiresAtMs = record.status === 'completed' ? await results.expiryOf(jobId) : null;
-    return { ...record, expiresAtMs };
+    const counts = isBatch(record.kind) ? await redis.get(batchCountsKey(jobId)) : null;
+    return { ...record, expiresAtMs, ...(counts && { counts: BatchCounts.parse(JSON.parse(counts)) }) };
   };
 }

@@ -1,6 +1,6 @@
 import { SerializedError } from '@gateway/contracts/gateway-error';
 import { JobShare } from '@gateway/contracts/identity';
-import { JobKind, JobStatus } from '@gateway/contracts/jobs';
+import { BatchCounts, JobKind, JobStatus } from '@gateway/contracts/jobs';
 import { z } from 'zod';
 import { JOBS } from './catalog.ts';
 import { JobMetering } from './job-metering.ts';
@@ -25,6 +25,10 @@ export const JobEnvelope = z.strictObject({
   isDetached: z.boolean().optional(),
   /** Where the claim of its idempotency key stands. It runs only as long as no other job has taken that over. */
   claim: z.string().optional(),
+  /** Where its end is to be reported, as its request says. */
+  webhook: z.string().optional(),
+  /** The batch that it is a line of: it is begun only as long as that is not cancelled. */
+  batchId: z.string().optional(),
   /** How often it has been. */
   requeues: z.int().optional(),
   /** Its begin is marked beside its input; absent in jobs of before that was so. */
@@ -50,7 +54,18 @@ const InlineInput = z.object({ model: z.string() });
 export interface QueuedJob
   extends Pick<
     JobEnvelope,
-    'keyId' | 'requestId' | 'model' | 'uploads' | 'metering' | 'share' | 'marksBegin' | 'isDetached' | 'claim'
+    | 'keyId'
+    | 'requestId'
+    | 'model'
+    | 'uploads'
+    | 'metering'
+    | 'share'
+    | 'marksBegin'
+    | 'isDetached'
+    | 'claim'
+    | 'webhook'
+    | 'batchId'
+    | 'requeues'
   > {
   /** In a file, or in the envelope itself: then the waiting service expects the output in the job as well. */
   readonly input: { readonly inputId: string } | { readonly inline: unknown };
@@ -85,5 +100,7 @@ export const JobRecord = z.object({
   finishedAtMs: z.number().nullable(),
   error: SerializedError.nullable(),
   claim: z.string().optional(),
+  /** Of a batch. */
+  counts: BatchCounts.optional(),
 });
 export type JobRecord = z.infer<typeof JobRecord>;

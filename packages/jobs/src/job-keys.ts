@@ -37,12 +37,19 @@ export const endedKey = (jobId: string): string => `${QUEUE_PREFIX}:ended:${jobI
 export const directKey = (jobId: string): string => `${QUEUE_PREFIX}:direct:${jobId}`;
 export const directLeaseKey = (jobId: string): string => `${QUEUE_PREFIX}:direct-lease:${jobId}`;
 
+/** How the lines of a batch stand. */
+export const batchCountsKey = (jobId: string): string => `${QUEUE_PREFIX}:batch:${jobId}`;
+
 /** The ids of a key's jobs in one area, by when they were made. */
 export const jobListKey = (area: JobArea, keyId: string): string => `${QUEUE_PREFIX}:list:${area}:${keyId}`;
 
 /** Which job has a key's idempotency key. What callers sent stands there as a digest: it may be long, or a secret. */
 export const claimKey = (keyId: string, idempotencyKey: string): string =>
   `${QUEUE_PREFIX}:claim:${keyId}:${createHash('sha256').update(idempotencyKey).digest('base64url')}`;
+
+/** The ids of webhooks by when they were made: of one key, or of all. */
+export const webhookListKey = (keyId: string | null): string =>
+  keyId === null ? `${QUEUE_PREFIX}:webhooks` : `${QUEUE_PREFIX}:webhooks:${keyId}`;
 
 /** The texts that a job has emitted and its reader has not taken yet. */
 export const textsKey = (jobId: string): string => `${QUEUE_PREFIX}:texts:${jobId}`;
@@ -55,6 +62,10 @@ export const newWorkerId = (): string => `worker_${randomBytes(8).toString('hex'
 
 /** `job_` and 128 random bits. */
 export const newJobId = (): string => `job_${randomBytes(16).toString('hex')}`;
+
+/** The same whenever the line of a batch is taken, so that it is taken once. */
+export const lineJobId = (batchId: string, line: number): string =>
+  `job_${createHash('sha256').update(`${batchId} ${line}`).digest('hex').slice(0, 32)}`;
 
 /** Whether a text that a caller sent can be a job's id at all. */
 export const isJobId = (text: string): boolean => /^job_[0-9a-f]{32}$/.test(text);

@@ -1,18 +1,20 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobShare } from '@gateway/contracts/identity';
-import type { JobKind } from '@gateway/contracts/jobs';
+import type { BatchCounts, JobKind } from '@gateway/contracts/jobs';
 import { Queue } from 'bullmq';
+import type { AnnounceEnd } from './announce-end.ts';
 import { cancelJob, unstarted } from './cancel-job.ts';
 import { JOBS, type JobInput, type JobOutput } from './catalog.ts';
 import { beginDirectJob, cancelDirectJob, type DirectJob } from './direct-job.ts';
+import { keepRecord } from './ended-jobs.ts';
 import { createJobFinder } from './find-job.ts';
 import { connectPatiently, connectPromptly } from './job-connections.ts';
 import { type JobEnvelope, type JobRecord, uploadsOf } from './job-envelope.ts';
 import { toJobError } from './job-failure.ts';
-import { type JobFiles, storeInput } from './job-files.ts';
+import { type JobFiles, storeFailure, storeInput } from './job-files.ts';
 import { type JobHandle, openHandle } from './job-handle.ts';
-import { newJobId, QUEUE_PREFIX } from './job-keys.ts';
+import { batchCountsKey, newJobId, QUEUE_PREFIX } from './job-keys.ts';
 import { listenToJobs } from './job-listener.ts';
 import type { JobMetering, SettleJob } from './job-metering.ts';
 import { createKnownJobs, type KnownJobs } from './known-jobs.ts';
@@ -42,6 +44,8 @@ export interface JobQueueOptions<Kind extends JobKind> {
   readonly maxResultBytes: number;
   /** Accounts for metered jobs that never start. */
   readonly settle?: SettleJob;
+  /** Sees to the webhooks of detached jobs that never start. */
+  readonly announce?: AnnounceEnd;
   readonly now: () => number;
   /** How often jobs that are waited for are looked up beside what is heard of them. */
   readonly lookUpMs?: number;
@@ -65,6 +69,12 @@ export interface JobOwner {
   readonly isDetached?: boolean;
   /** The claim of its idempotency key, as `claims` gave it. */
   readonly claim?: string;
+  /** The id that it will have, where nothing is reserved for it. */
+  readonly id?: string;
+  /** The batch that it is a line of: it is not listed by itself. */
+  readonly batchId?: string;
+  /** Where its end is to be reported. */
+  readonly webhook?: string;
 }
 
 export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
@@ -99,6 +109,13 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
     kind: Kind,
     job: TurnTaker & { readonly id: string; readonly model: string },
   ): Promise<DirectJob<JobOutput<Kind>>>;
+  /** Keeps that a job failed before it was stored. @throws {GatewayError} `service_unavailable` */
+  keepRefused(
+    job: { readonly id: string; readonly kind: Kinds; readonly keyId: string; readonly model: string },
+    error: GatewayError,
+  ): Promise<void>;
+  /** Keeps how a batch's lines stand. @throws {GatewayError} `service_unavailable` */
+  keepCounts(batchId: string, counts: BatchCounts): Promise<void>;
   /** Calls back whenever something may have changed about a job, until it is stopped. */
   watch(kind: Kinds, jobId: string, onChange: () => void): { stop(): void };
   /** Whether Redis answers. */
@@ -106,6 +123,8 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
   close(): Promise<void>;
 }
 
+/** A day for its lines, and two in which a batch is remembered. */
+const COUNTS_SECONDS = 4 * 86_400;
 /** A Redis that was emptied does not say so. */
 const LOOK_UP_MS = 5000;
 /** How long a worker may take to say that it runs a job that Redis has lost. */
@@ -119,7 +138,7 @@ const ANSWER_WAIT_MS = 3000;
 export async function createJobQueue<Kinds extends JobKind>(
   options: JobQueueOptions<Kinds>,
 ): Promise<JobQueue<Kinds>> {
-  const { redisUrl, kinds, maxWaiting, maxResultBytes, uploads, assets, settle, now } = options;
+  const { redisUrl, kinds, maxWaiting, maxResultBytes, uploads, assets, settle, announce, now } = options;
   const { lookUpMs = LOOK_UP_MS } = options;
   const files: JobFiles = { uploads, assets };
   const onError = oncePerOutage(options.onError);
@@ -190,8 +209,17 @@ export async function createJobQueue<Kinds extends JobKind>(
   const cancelIn = (kind: JobKind, id: string, isPrompt: boolean) => {
     const { queue, patientQueue } = lineOf(kind);
     return isPrompt
-      ? cancelJob({ id, queue, redis: prompt, turns, files, settle })
-      : cancelJob({ id, queue: patientQueue, redis: patient, turns: patientTurns, files, settle });
+      ? cancelJob({ id, queue, redis: prompt, turns, files, settle, announce, onError })
+      : cancelJob({
+          id,
+          queue: patientQueue,
+          redis: patient,
+          turns: patientTurns,
+          files,
+          settle,
+          announce,
+          onError,
+        });
   };
 
   const neverStarted = async (metering: JobMetering | undefined, error: unknown) => {
@@ -214,7 +242,7 @@ export async function createJobQueue<Kinds extends JobKind>(
     owner: JobOwner,
     place: QueuePlace,
   ): Promise<JobToStore> => {
-    const { keyId, requestId, metering, share, isDetached = false, claim } = owner;
+    const { keyId, requestId, metering, share, isDetached = false, claim, webhook, batchId } = owner;
     const checked = JOBS[kind].input.parse(input);
     const uploadIds = uploadsOf(kind, checked);
     const inputId = await uploads
@@ -230,10 +258,12 @@ export async function createJobQueue<Kinds extends JobKind>(
       marksBegin: true,
       ...(isDetached && { isDetached }),
       ...(claim && { claim }),
+      ...(webhook && { webhook }),
+      ...(batchId && { batchId }),
       ...(metering && { metering }),
       ...(share && { share }),
     };
-    const id = metering?.subject.id ?? newJobId();
+    const id = metering?.subject.id ?? owner.id ?? newJobId();
     return { id, kind, envelope, placeId: place.id, createdAtMs: now() };
   };
 
@@ -280,7 +310,9 @@ export async function createJobQueue<Kinds extends JobKind>(
         },
       });
       try {
-        await store(job, () => listJob(prompt, { kind, keyId, jobId: id, createdAtMs }));
+        await store(job, async () =>
+          envelope.batchId ? undefined : listJob(prompt, { kind, keyId, jobId: id, createdAtMs }),
+        );
         waiter.stored();
       } catch (error) {
         if (error instanceof GatewayError) waiter.settle({ error });
@@ -315,6 +347,17 @@ export async function createJobQueue<Kinds extends JobKind>(
       await ensureRoom(taker);
       const job = { id, kind, model, keyId: taker.keyId };
       return unlessAway(beginDirectJob({ ...job, redis: prompt, files, results, listener, now, onError }));
+    },
+    keepRefused: async (job, error) => {
+      const nowMs = now();
+      const times = { createdAtMs: nowMs, startedAtMs: null, finishedAtMs: nowMs };
+      const record: JobRecord = { ...job, ...times, status: 'failed', error: null };
+      const reason = await storeFailure(files, job.id, error);
+      await unlessAway(keepRecord(prompt, record, reason));
+    },
+    keepCounts: async (batchId, counts) => {
+      const text = JSON.stringify(counts);
+      await unlessAway(prompt.set(batchCountsKey(batchId), text, 'EX', COUNTS_SECONDS));
     },
     watch: (kind, jobId, onChange) => lineOf(kind).listener.watch(jobId, onChange),
     isReady: async () => (await prompt.ping()) === 'PONG',

@@ -4,6 +4,7 @@ import { JobKind } from '@gateway/contracts/jobs';
 import { soundUsage } from '@gateway/contracts/sound-usage';
 import type { UsageResult } from '@gateway/contracts/usage-record';
 import { DelayedError, type Job, Worker } from 'bullmq';
+import { type AnnounceEnd, announceEnd } from './announce-end.ts';
 import { createByteBudget } from './byte-budget.ts';
 import { JOBS, type KeptAsset } from './catalog.ts';
 import { closeInTime, GOODBYE_MS } from './close-in-time.ts';
@@ -43,6 +44,8 @@ export interface JobWorkerOptions {
   readonly assets: Pick<AssetStore, 'put' | 'open' | 'delete'>;
   /** Accounts for the jobs that are metered. */
   readonly settle?: SettleJob;
+  /** Sees to the webhooks of detached jobs that have ended. */
+  readonly announce?: AnnounceEnd;
   /** For the log line and the metrics. */
   readonly onFinished: (job: FinishedJob) => void;
   /** Told of lost connections and the like; they are dealt with here. */
@@ -97,7 +100,7 @@ const TAKEOVER: TakeoverTimes = {
  * @throws {Error} when Redis does not answer at the start
  */
 export async function createJobWorker(options: JobWorkerOptions): Promise<JobWorker> {
-  const { redisUrl, acts, concurrency, uploads, assets, onFinished, settle } = options;
+  const { redisUrl, acts, concurrency, uploads, assets, onFinished, settle, announce } = options;
   const takeover = { ...TAKEOVER, ...options.takeover };
   const files: JobFiles = { uploads, assets };
   const onError = oncePerOutage(options.onError);
@@ -125,6 +128,8 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     await settle?.(metering.subject, usage);
   };
 
+  const tell = (job: Job) => announceEnd({ announce, onError }, JobKind.parse(job.name), job);
+
   const run = (job: Job, jobId: string, token: string, earlier: EarlierRun | undefined): RunningJob => {
     const stopper = new AbortController();
     const settle = (state: JobRun, error: GatewayError | undefined) => account(job, state, error);
@@ -135,7 +140,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     const keep = (kept: readonly KeptAsset[]) =>
       results.keep({ jobId, keyId, assets: kept, retentionSeconds, ...held }).catch(onError);
     const attempt = { job, jobId, token, earlier, workerId, stopper };
-    const shared = { ...attempt, redis, files, marks, memory, keep, settle };
+    const shared = { ...attempt, redis, files, marks, memory, keep, settle, announce: () => tell(job) };
     const processAs = <Kind extends JobKind>(kind: Kind) => {
       const act = acts[kind];
       if (act === undefined) throw new Error(`this worker does not know how to do ${kind}`);
@@ -202,8 +207,9 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   };
   /** BullMQ itself ends a job that was taken over too often: nobody has kept its end. */
   const keepUnkept = async (job: Job, error: GatewayError) => {
-    if ((await redis.exists(endedKey(job.id ?? ''))) === 0)
-      await keepEnd(redis, job, { error, reason: encodeFailure(error) });
+    if ((await redis.exists(endedKey(job.id ?? ''))) === 1) return;
+    await keepEnd(redis, job, { error, reason: encodeFailure(error) });
+    await tell(job);
   };
   worker.on('completed', (job) => end(job, undefined));
   worker.on('failed', (job, error) => {

@@ -40,6 +40,8 @@ export interface ProcessOptions<Kind extends JobKind> {
   readonly memory: ByteBudget;
   /** Accounts for the job before its end is told, so that no end goes without. */
   readonly settle: (run: JobRun, error: GatewayError | undefined) => Promise<void>;
+  /** Sees to the job's webhook, when its end has been kept and before it is told. */
+  readonly announce: () => Promise<void>;
 }
 
 /** What an attempt has come to. */
@@ -60,7 +62,7 @@ export interface DoneJob {
  * good, another error when it is to be tried again, `WaitingError` when it has been put back into the line.
  */
 export async function processJob<Kind extends JobKind>(options: ProcessOptions<Kind>): Promise<DoneJob> {
-  const { kind, job, jobId, token, stopper, redis, files, marks, earlier, keep, settle } = options;
+  const { kind, job, jobId, token, stopper, redis, files, marks, earlier, keep, settle, announce } = options;
   const spec = JOBS[kind];
   const queued = parseEnvelope(kind, job.data);
   const emitter = createJobEmitter({
@@ -77,6 +79,7 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     await emitter.flush();
     await settle(run, undefined);
     await keepEnd(redis, job, { error: undefined, reason: null });
+    await announce();
     return { output, returned: stored?.id ?? output };
   } catch (thrown) {
     const putBack = spec.work === 'free' && !emitter.hasEmitted;
@@ -92,7 +95,10 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     if (earlier === undefined && mayBeRequeued(error, spec) && 'inputId' in queued.input)
       await marks.clear(queued.input.inputId).catch(() => undefined);
     const reason = await storeFailure(files, jobId, error);
-    if (!again) await keepEnd(redis, job, { error, reason });
+    if (!again) {
+      await keepEnd(redis, job, { error, reason });
+      await announce();
+    }
     throw failureWith(error, again ? Error : UnrecoverableError, reason);
   }
 }
@@ -126,6 +132,8 @@ async function attempt<Kind extends JobKind>(
   if (settledValue(isCancelled) === 1) throw jobCancelled();
   if (queued.claim && (await isSuperseded(redis, queued.claim, jobId))) throw superseded();
   if (queued.isDetached && Date.now() - job.timestamp > spec.queueLimitMs) throw waitedTooLong();
+  if (!run.hasRun && queued.batchId && (await redis.exists(cancelledKey(queued.batchId))) === 1)
+    throw jobCancelled();
   const input = spec.input.parse(settledValue(read));
   if (run.hasRun && (spec.work === 'paid' || hasEmitted(job))) {
     const output = await act.recover?.(input, { jobId, consumed });

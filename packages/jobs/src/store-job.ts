@@ -25,6 +25,7 @@ export async function storeJob(
   { id, kind, envelope, placeId, createdAtMs }: JobToStore,
 ): Promise<void> {
   const { attempts } = JOBS[kind];
+  const { batchId } = envelope;
   const kept = { age: REMEMBERED_SECONDS, count: MAX_REMEMBERED };
   const options = {
     jobId: id,
@@ -32,7 +33,8 @@ export async function storeJob(
     attempts,
     backoff: { type: 'custom' },
     priority: BULLMQ_PRIORITY,
-    removeOnComplete: kept,
+    // There may be many of them; how they ended is kept elsewhere.
+    removeOnComplete: batchId === undefined ? kept : true,
     removeOnFail: kept,
     stackTraceLimit: 0,
   };

@@ -34,6 +34,15 @@ export async function readJsonBody(
   if (bytes.length === 0) {
     throw new GatewayError('missing_required_parameter', 'The request body is empty. Send a JSON object.');
   }
+  return { bytes, value: parseJson(bytes, maxDepth) };
+}
+
+/**
+ * The value of JSON text.
+ *
+ * @throws {GatewayError} for invalid UTF-8, no JSON, JSON that is nested too deeply, JSON with a repeated member
+ */
+export function parseJson(bytes: Buffer, maxDepth: number): unknown {
   if (!isUtf8(bytes)) throw notJson('The body is not valid UTF-8.');
   const text = bytes.toString();
   // Text beyond ASCII takes twice as long to scan as its bytes do. Brackets and quotes are the same in both.
@@ -42,7 +51,7 @@ export async function readJsonBody(
   if (isTooDeep) throw nestedTooDeeply();
   const value = parse(text);
   if (countMembers(value) !== memberCount) throw repeated(text);
-  return { bytes, value };
+  return value;
 }
 
 function parse(text: string): unknown {

@@ -14,6 +14,13 @@ export interface Metrics {
   brokenRecord(kind: string): void;
   /** A request that is done by a job: one that it made, or one that an earlier request made. */
   jobRequest(labels: JobRequestLabels): void;
+  /** So many lines of a batch that was done. */
+  batchLines(
+    labels: { readonly kind: string; readonly outcome: 'completed' | 'failed' },
+    lines: number,
+  ): void;
+  /** One attempt to send a webhook. */
+  webhookAttempt(outcome: 'delivered' | 'failed' | 'refused'): void;
   /** One channel that was asked, and how that went until its first output. */
   attempt(labels: { readonly channel: string; readonly outcome: string }): void;
 }
@@ -131,6 +138,18 @@ function metricsIn(registry: Registry): Metrics {
     labelNames: ['kind', 'mode', 'job'],
     registers: [registry],
   });
+  const batchLines = new Counter({
+    name: 'gateway_batch_lines_total',
+    help: 'Lines of batches that were done, by the kind of the batch and by how they ended',
+    labelNames: ['kind', 'outcome'],
+    registers: [registry],
+  });
+  const webhookAttempts = new Counter({
+    name: 'gateway_webhook_attempts_total',
+    help: 'Attempts to send webhooks: delivered (2xx), failed (to be tried again), refused (not to be tried again)',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
   const attempts = new Counter({
     name: 'gateway_upstream_attempts_total',
     help: 'Requests sent to channels, by how they went until their first output',
@@ -144,6 +163,8 @@ function metricsIn(registry: Registry): Metrics {
     budgetNear: () => budgetNear.inc(),
     brokenRecord: (kind) => brokenRecords.inc({ kind }),
     jobRequest: ({ kind, mode, job }) => jobRequests.inc({ kind, mode, job }),
+    batchLines: ({ kind, outcome }, lines) => batchLines.inc({ kind, outcome }, lines),
+    webhookAttempt: (outcome) => webhookAttempts.inc({ outcome }),
     attempt: ({ channel, outcome }) => attempts.inc({ channel, outcome }),
     request: ({ endpoint, status, outcome }, durationMs) => {
       requests.inc({ endpoint, status, outcome });

@@ -53,7 +53,7 @@ test('a folder that cannot be made is one clear sentence', async () => {
 test('secrets are made once, readable by us only, and the environment goes before them', async () => {
   const first = await loadSecrets(folder.path, {});
   expect(first.bootstrapKey).toMatch(/^gwb_[\w-]{43}$/);
-  expect(new Set(Object.values(first)).size).toBe(4);
+  expect(new Set(Object.values(first)).size).toBe(5);
   expect(await loadSecrets(folder.path, {})).toEqual(first);
   expect((await stat(join(folder.path, 'secrets/gateway-secret'))).mode & 0o777).toBe(0o600);
   const given = await loadSecrets(folder.path, { GATEWAY_ADMIN_TOKEN: 'given', GATEWAY_SECRET: '' });

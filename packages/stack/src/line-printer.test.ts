@@ -85,6 +85,22 @@ test('a request is one line when it has ended, and what still waits for others i
   expect(written.slice(1)).toEqual(['--:--:--  POST /v1/responses  200\n']);
 });
 
+test('a webhook is a line of its own, and not taken for the job that it tells of', () => {
+  const { line, open, written } = printer(true);
+  open();
+  const webhook = {
+    level: 30,
+    service: 'image-worker',
+    requestId: 'req_1',
+    jobId: 'job_1',
+    webhookId: 'msg_1',
+  };
+  line('image-worker', JSON.stringify({ ...webhook, msg: 'webhook delivered', host: 'hooks.example.com' }));
+  expect(written).toEqual([
+    '--:--:--  INFO   image-worker  webhook delivered  requestId=req_1  jobId=job_1  webhookId=msg_1  host=hooks.example.com\n',
+  ]);
+});
+
 test.for([
   [undefined, true, true],
   [undefined, false, false],

@@ -35,7 +35,8 @@ export function createLinePrinter({ pretty, color, write, schedule }: LinePrinte
     schedule,
   });
   const printPretty = (record: LogRecord): void => {
-    const isUnitOfWork = record.method !== undefined || record.jobId !== undefined;
+    const isOfJob = record.jobId !== undefined && record.webhookId === undefined;
+    const isUnitOfWork = record.method !== undefined || isOfJob;
     const text = isUnitOfWork ? null : otherLine(record, paint);
     if (isUnitOfWork) merger.add(record);
     else if (text !== null) write(`${text}\n`);

@@ -34,6 +34,7 @@ export const SECRET_VARIABLES = [
   'GATEWAY_BOOTSTRAP_KEY',
   'GATEWAY_ADMIN_TOKEN',
   'ADMIN_INSTANCE_KEY',
+  'WEBHOOK_SECRET',
 ] as const;
 type SecretVariable = (typeof SECRET_VARIABLES)[number];
 
@@ -87,7 +88,7 @@ const EACH = [
     stage: 'service',
     port: null,
     urlVariable: null,
-    secrets: [],
+    secrets: ['WEBHOOK_SECRET'],
   },
   {
     name: 'audio',
@@ -103,7 +104,7 @@ const EACH = [
     stage: 'service',
     port: null,
     urlVariable: null,
-    secrets: [],
+    secrets: ['WEBHOOK_SECRET'],
   },
   {
     name: 'admin',
@@ -111,7 +112,7 @@ const EACH = [
     stage: 'service',
     port: ADMIN_PORT,
     urlVariable: 'ADMIN_URL',
-    secrets: ['GATEWAY_ADMIN_TOKEN', 'GATEWAY_BOOTSTRAP_KEY', 'ADMIN_INSTANCE_KEY'],
+    secrets: ['GATEWAY_ADMIN_TOKEN', 'GATEWAY_BOOTSTRAP_KEY', 'ADMIN_INSTANCE_KEY', 'WEBHOOK_SECRET'],
   },
   {
     name: 'edge',
@@ -148,7 +149,7 @@ const ONE: readonly ProcessRow[] = [
     stage: 'edge',
     port: null,
     urlVariable: null,
-    secrets: [],
+    secrets: ['WEBHOOK_SECRET'],
     parts: ['text-worker', 'image-worker', 'audio-worker'],
     isInternal: true,
   },

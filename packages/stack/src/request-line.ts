@@ -15,6 +15,7 @@ export const LogRecord = z.looseObject({
   requestedPath: text,
   requestId: text,
   jobId: text,
+  webhookId: text,
   kind: text,
   status: number,
   outcome: text,

@@ -11,6 +11,7 @@ const SECRETS = {
   secret: { file: 'gateway-secret', variable: 'GATEWAY_SECRET', make: random },
   bootstrapKey: { file: 'bootstrap-key', variable: 'GATEWAY_BOOTSTRAP_KEY', make: () => `gwb_${random()}` },
   adminToken: { file: 'admin-token', variable: 'GATEWAY_ADMIN_TOKEN', make: () => `gwa_${random()}` },
+  webhookSecret: { file: 'webhook-secret', variable: 'WEBHOOK_SECRET', make: random },
   redisPassword: { file: 'redis-password', variable: null, make: random },
 } as const;
 
@@ -30,6 +31,7 @@ export async function loadSecrets(dataFolder: string, env: Environment): Promise
     secret: await load('secret'),
     bootstrapKey: await load('bootstrapKey'),
     adminToken: await load('adminToken'),
+    webhookSecret: await load('webhookSecret'),
     redisPassword: await load('redisPassword'),
   };
 }

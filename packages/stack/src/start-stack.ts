@@ -147,6 +147,7 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
       GATEWAY_SECRET: secrets.secret,
       GATEWAY_BOOTSTRAP_KEY: secrets.bootstrapKey,
       GATEWAY_ADMIN_TOKEN: secrets.adminToken,
+      WEBHOOK_SECRET: secrets.webhookSecret,
       ADMIN_INSTANCE_KEY: instanceKey,
       // They write for this process; what a person sees is up to it.
       LOG_FORMAT: 'json',

@@ -3,37 +3,50 @@ import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 import { isPublicAddress } from './public-address.ts';
 
-const notPublic = (host: string): Error => new Error(`${host} is not a public address`);
+/** A host that must not be connected to. */
+export class NotPublicError extends Error {
+  override readonly name = 'NotPublicError';
+  constructor(host: string) {
+    super(`${host} is not a public address`);
+  }
+}
 
-/** DNS for public hosts: a name with any other address among its own is refused. */
-const lookupPublic: LookupFunction = (hostname, options, callback) => {
-  lookupHost(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error) return callback(error, []);
-    const [first] = addresses;
-    if (first === undefined || !addresses.every(({ address }) => isPublicAddress(address))) {
-      return callback(notPublic(hostname), []);
-    }
-    return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
-  });
-};
+type IsAllowed = (address: string) => boolean;
+
+/** DNS for allowed hosts: a name with any other address among its own is refused. */
+const lookupAllowed =
+  (isAllowed: IsAllowed): LookupFunction =>
+  (hostname, options, callback) => {
+    lookupHost(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, []);
+      const [first] = addresses;
+      if (first === undefined || !addresses.every(({ address }) => isAllowed(address))) {
+        return callback(new NotPublicError(hostname), []);
+      }
+      return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
+    });
+  };
 
 /**
- * Connects to public addresses only. Literal addresses are checked before, names while they are resolved, and the
+ * Connects to allowed addresses only: those of the public internet, unless it is given others. Literal addresses are checked before, names while they are resolved, and the
  * address that the connection really has once more after.
  */
-export const publicConnector = (timeoutMs: number): buildConnector.connector => {
-  const connect = buildConnector({ allowH2: false, timeout: timeoutMs, lookup: lookupPublic });
+export const publicConnector = (
+  timeoutMs: number,
+  isAllowed: IsAllowed = isPublicAddress,
+): buildConnector.connector => {
+  const connect = buildConnector({ allowH2: false, timeout: timeoutMs, lookup: lookupAllowed(isAllowed) });
   return (options, callback) => {
-    if (isIP(options.hostname) !== 0 && !isPublicAddress(options.hostname)) {
-      callback(notPublic(options.hostname), null);
+    if (isIP(options.hostname) !== 0 && !isAllowed(options.hostname)) {
+      callback(new NotPublicError(options.hostname), null);
       return;
     }
     connect(options, (...[error, socket]) => {
       if (error !== null) callback(error, null);
-      else if (isPublicAddress(socket.remoteAddress ?? '')) callback(null, socket);
+      else if (isAllowed(socket.remoteAddress ?? '')) callback(null, socket);
       else {
         socket.destroy();
-        callback(notPublic(options.hostname), null);
+        callback(new NotPublicError(options.hostname), null);
       }
     });
   };

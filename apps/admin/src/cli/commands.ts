@@ -21,12 +21,14 @@ export interface CommandRow {
 
 const KEYS = '/admin/v1/keys';
 const TEAMS = '/admin/v1/teams';
+const WEBHOOKS = '/admin/v1/webhooks';
 const JOBS = '/admin/v1/jobs';
 const at = (base: string) => (argument: string) => `${base}/${encodeURIComponent(argument)}`;
 
 const USE_OPTIONS = ['limit', 'model-limit', 'budget', 'period', 'allow-unpriced'] as const;
 const KEY_OPTIONS = [
   ...['name', 'team', 'owner', 'models', 'endpoints', 'expires-at', 'label', 'disable', 'enable'],
+  'webhook-url',
   ...USE_OPTIONS,
 ] as const satisfies readonly string[];
 const FILTERS = ['from', 'to', 'key', 'team', 'model', 'channel', 'endpoint', 'outcome'] as const;
@@ -34,6 +36,8 @@ const FILTERS = ['from', 'to', 'key', 'team', 'model', 'channel', 'endpoint', 'o
 const filters = ({ from, to, key, team, model, channel, endpoint, outcome }: Values) => ({
   ...{ from, to, keyId: key, team, model, channel, endpoint, outcome },
 });
+
+const graceBody = ({ grace }: Values) => (grace === undefined ? {} : { graceSeconds: numberOrText(grace) });
 
 /** What can be asked for, by the words of the command line. */
 export const COMMANDS: Readonly<Record<string, CommandRow>> = {
@@ -84,9 +88,18 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     options: ['grace'],
     method: 'POST',
     path: (id) => `${at(KEYS)(id)}/rotate`,
-    body: ({ grace }) => (grace === undefined ? {} : { graceSeconds: numberOrText(grace) }),
+    body: graceBody,
     answer: 'value',
     text: texts.rotatedText,
+  },
+  'keys webhook-secret': {
+    argument: 'ID',
+    options: ['grace'],
+    method: 'POST',
+    path: (id) => `${at(KEYS)(id)}/webhook-secret`,
+    body: graceBody,
+    answer: 'value',
+    text: texts.webhookSecretText,
   },
   'keys revoke': {
     argument: 'ID',
@@ -163,6 +176,31 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     query: (values) => ({ ...filters(values), format: values.format }),
     answer: 'stream',
     text: String,
+  },
+  'webhooks list': {
+    argument: null,
+    options: ['key', 'status', 'count'],
+    method: 'GET',
+    path: () => WEBHOOKS,
+    query: ({ key, status, count }) => ({ keyId: key, status, limit: count }),
+    answer: 'page',
+    text: texts.webhooksText,
+  },
+  'webhooks show': {
+    argument: 'ID',
+    options: [],
+    method: 'GET',
+    path: at(WEBHOOKS),
+    answer: 'value',
+    text: texts.webhookText,
+  },
+  'webhooks replay': {
+    argument: 'ID',
+    options: [],
+    method: 'POST',
+    path: (id) => `${at(WEBHOOKS)(id)}/replay`,
+    answer: 'value',
+    text: texts.replayedText,
   },
   channels: {
     argument: null,

@@ -20,6 +20,7 @@ const options = {
   budget: text,
   period: text,
   'allow-unpriced': flag,
+  'webhook-url': text,
   remove: many,
   grace: text,
   from: text,

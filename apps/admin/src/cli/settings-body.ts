@@ -12,6 +12,7 @@ export function settingsBody(values: Values): Json {
     if (values[name] !== undefined) body[name] = values[name];
   for (const name of ['models', 'endpoints'] as const)
     if (values[name] !== undefined) body[name] = list(values[name]);
+  if (values['webhook-url'] !== undefined) body.webhookUrl = values['webhook-url'];
   if (values['expires-at'] !== undefined) body.expiresAt = values['expires-at'];
   if (values.disable || values.enable) body.disabled = values.disable;
   if (values.label !== undefined)

@@ -12,11 +12,15 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     .join('\n');
 }
 
+const MEMBER_COLUMNS = 14;
+
 /** `name  value` for each member; what is nested is written as `a=1, b=2`. */
-export const memberTable = (members: Readonly<Record<string, unknown>>): string =>
-  Object.entries(members)
-    .map(([name, value]) => `${name.padEnd(14)}  ${cellText(value)}`.trimEnd())
+export function memberTable(members: Readonly<Record<string, unknown>>): string {
+  const columns = Math.max(MEMBER_COLUMNS, ...Object.keys(members).map(({ length }) => length));
+  return Object.entries(members)
+    .map(([name, value]) => `${name.padEnd(columns)}  ${cellText(value)}`.trimEnd())
     .join('\n');
+}
 
 export function cellText(value: unknown): string {
   if (value === null || value === undefined) return '-';

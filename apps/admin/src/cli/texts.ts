@@ -1,3 +1,4 @@
+import { ShownWebhook } from '@gateway/contracts/webhooks';
 import { z } from 'zod';
 import { cellText, memberTable, table } from './table.ts';
 
@@ -32,6 +33,20 @@ export function rotatedText(answer: unknown): string {
   const old =
     oldSecretUntil === null ? 'The old one no longer works.' : `The old one works until ${oldSecretUntil}.`;
   return `Key ${id} (${name}) has another secret. It is shown only now; keep it somewhere safe:\n\n  ${key}\n\n${old}`;
+}
+
+const WithWebhookSecret = ShownKey.extend({
+  webhookSecret: z.string(),
+  oldWebhookSecretUntil: z.string().nullable(),
+});
+
+export function webhookSecretText(answer: unknown): string {
+  const { id, name, webhookSecret, oldWebhookSecretUntil } = WithWebhookSecret.parse(answer);
+  const old =
+    oldWebhookSecretUntil === null
+      ? 'Webhooks are signed with it from now on.'
+      : `Until ${oldWebhookSecretUntil} webhooks are signed with the old one as well.`;
+  return `Key ${id} (${name}) has a webhook secret. It is shown only now; give it to the receiver:\n\n  ${webhookSecret}\n\n${old}`;
 }
 
 export function revokedText(answer: unknown): string {
@@ -122,6 +137,29 @@ export function usageText(answer: unknown): string {
     shown.map((row) => names.map((name) => cell(Reflect.get(row, name)))),
   );
 }
+
+export function webhooksText(answer: unknown): string {
+  const webhooks = z.array(ShownWebhook).parse(answer);
+  if (webhooks.length === 0) return 'There are no such webhooks.';
+  return table(
+    ['ID', 'KEY', 'CREATED', 'STATUS', 'ATTEMPTS', 'NEXT', 'LAST ERROR'],
+    webhooks.map(({ id, keyId, createdAt, status, attempts, nextAttemptAt }) =>
+      [id, keyId, createdAt, status, attempts.length, nextAttemptAt, attempts.at(-1)?.error].map(cellText),
+    ),
+  );
+}
+
+export function webhookText(answer: unknown): string {
+  const { attempts, ...webhook } = ShownWebhook.parse(answer);
+  const rows = attempts.map(({ at, status, durationMs, error }) =>
+    [at, status, `${durationMs} ms`, error].map(cellText),
+  );
+  const made = rows.length === 0 ? 'No attempts yet.' : table(['AT', 'STATUS', 'TIME', 'ERROR'], rows);
+  return `${memberTable(webhook)}\n\n${made}`;
+}
+
+export const replayedText = (answer: unknown): string =>
+  `Webhook ${ShownWebhook.parse(answer).id} is sent again. See how it goes: npm run gateway -- webhooks show ${ShownWebhook.parse(answer).id}`;
 
 export function channelsText(answer: unknown): string {
   const cells = Rows.parse(answer).map(({ name, provider, origin, speaks, models }) =>

@@ -8,6 +8,8 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
   keys update ID         change what the options name; known everywhere within a second
   keys rotate ID         make another secret for a key
       --grace SECONDS    how long the old one works on (default: 0)
+  keys webhook-secret ID make a secret to sign a key's webhooks with, or another one
+      --grace SECONDS    how long they are signed with the old one as well (default: 0)
   keys revoke ID         revoke a key for good; it is refused everywhere within a second
 
     what a key may do (keys create, keys update):
@@ -18,6 +20,7 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
       --expires-at TIME  ISO 8601, such as 2027-01-31T00:00:00Z (default: never)
       --label NAME=VALUE may be repeated
       --disable, --enable
+      --webhook-url URL  where the ends of its jobs are reported that go on without their caller
 
   teams create NAME      make a team; its limits and budget hold for all its keys together
   teams list
@@ -44,6 +47,12 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
       --key ID, --team TEAM, --model MODEL, --channel CHANNEL, --endpoint ENDPOINT, --outcome OUTCOME
   usage records          every single record, as NDJSON
       --format csv       as CSV; --from, --to and the filters as above
+  webhooks list          the latest webhooks, and how sending them went
+      --key ID
+      --status STATUS    pending, delivered or failed
+      --count NUMBER     how many, at most 200 (default: 50)
+  webhooks show ID       one with its attempts
+  webhooks replay ID     send it again
   channels               the channels of the configuration
   queues                 how many jobs of each queue are where
   jobs list              jobs that failed

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { KEY_ID } from '@gateway/metering/keys/key-id';
-import { accountOfKey, shownKey } from '@gateway/metering/keys/key-record';
+import { accountOfKey, type KeyRecord, shownKey } from '@gateway/metering/keys/key-record';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { KeySettings } from '@gateway/metering/keys/settings';
 import { z } from 'zod';
@@ -18,6 +18,7 @@ import {
   NewKeyReply,
   pageQuery,
   RotatedKeyReply,
+  WebhookSecretReply,
 } from './schemas.ts';
 
 const MAX_GRACE_SECONDS = 90 * 86_400;
@@ -52,7 +53,7 @@ export function keyRoutes({ keys, warnings, readBalance, now }: KeyRoutesOptions
         checkExpiry(settings, now());
         const warned = await warnings.of(settings);
         const { record, secret } = await keys.createKey(settings, by);
-        return { ...shownKey(record), key: secret, warnings: warned };
+        return { ...shownKey(record), key: secret, warnings: [...warned, ...webhookWarnings(record)] };
       },
     }),
     adminRoute({
@@ -95,7 +96,9 @@ export function keyRoutes({ keys, warnings, readBalance, now }: KeyRoutesOptions
           },
           by,
         );
-        return { ...shownKey(found(changed, id)), warnings: await warnings.of(settings) };
+        const record = found(changed, id);
+        const warned = await warnings.of(settings);
+        return { ...shownKey(record), warnings: [...warned, ...webhookWarnings(record)] };
       },
     }),
     adminRoute({
@@ -120,6 +123,19 @@ export function keyRoutes({ keys, warnings, readBalance, now }: KeyRoutesOptions
       },
     }),
     adminRoute({
+      method: 'POST',
+      path: '/admin/v1/keys/{id}/webhook-secret',
+      summary:
+        'Give a key another secret to sign its webhooks with; during the grace they are signed with both',
+      query: NO_QUERY,
+      body: Rotation,
+      reply: WebhookSecretReply,
+      handle: async ({ parameter: id, body, by }) => {
+        const { record, secret } = found(await keys.rotateWebhookSecret(id, body.graceSeconds, by), id);
+        return { ...shownKey(record), webhookSecret: secret };
+      },
+    }),
+    adminRoute({
       method: 'GET',
       path: '/admin/v1/keys/{id}/balance',
       summary: "Read what is left of a key's own limits and budget",
@@ -130,6 +146,11 @@ export function keyRoutes({ keys, warnings, readBalance, now }: KeyRoutesOptions
     }),
   ];
 }
+
+const webhookWarnings = ({ webhookUrl, webhookSecrets }: KeyRecord): string[] =>
+  webhookUrl === null || webhookSecrets.length > 0
+    ? []
+    : ['The key has no webhook secret yet: nothing is sent to its webhookUrl until one is made.'];
 
 function found<T>(value: T | undefined, id: string): T {
   if (value !== undefined) return value;

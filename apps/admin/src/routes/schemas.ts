@@ -1,4 +1,5 @@
 import { JobKind, JobStatus } from '@gateway/contracts/jobs';
+import { ShownWebhook } from '@gateway/contracts/webhooks';
 import { AuditEntry } from '@gateway/metering/audit/audit-log';
 import { KeySettings, TeamSettings } from '@gateway/metering/keys/settings';
 import { MEASURES } from '@gateway/metering/usage/sums';
@@ -27,10 +28,15 @@ const shownKey = {
   expiresAt: instant.nullable(),
   disabled: z.boolean(),
   labels: z.record(z.string(), z.string()),
+  webhookUrl: z.string().nullable(),
   createdAt: instant,
   revokedAt: instant.nullable(),
   /** Until when the secret before the last rotation still works. */
   oldSecretUntil: instant.nullable(),
+  /** When the secret was made by which its webhooks are signed. */
+  webhookSecretMadeAt: instant.nullable(),
+  /** Until when they are signed with the one before as well. */
+  oldWebhookSecretUntil: instant.nullable(),
 };
 const warnings = z.array(z.string());
 
@@ -39,6 +45,8 @@ export const ChangedKeyReply = z.strictObject({ ...shownKey, warnings });
 /** `key` is the secret, shown this once. */
 export const NewKeyReply = z.strictObject({ ...shownKey, key: z.string(), warnings });
 export const RotatedKeyReply = z.strictObject({ ...shownKey, key: z.string() });
+/** `webhookSecret` is shown this once. */
+export const WebhookSecretReply = z.strictObject({ ...shownKey, webhookSecret: z.string() });
 export const KeyPage = page(KeyReply);
 
 export const TeamReply = z.strictObject({
@@ -48,6 +56,9 @@ export const TeamReply = z.strictObject({
   createdAt: instant,
 });
 export const TeamPage = page(TeamReply);
+
+export const WebhookReply = ShownWebhook;
+export const WebhookPage = page(WebhookReply);
 
 export const AuditPage = page(AuditEntry.extend({ id: z.string() }));
 

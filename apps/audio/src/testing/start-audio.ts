@@ -1,8 +1,10 @@
 import ffmpeg from '@ffmpeg-installer/ffmpeg';
+import { batchActs } from '@gateway/model-service/batch/open-batch-runner';
 import { startMedia } from '@gateway/model-service/testing/start-media';
 import OpenAI from 'openai';
 import { createAudioService } from '../app.ts';
 import { audioActs } from '../audio-acts.ts';
+import { audioBatches } from '../audio-batches.ts';
 import type { LongAudio } from '../transcriptions/long-audio/transcribe-parts.ts';
 
 /** Two channels to the stand-in provider, under keys of their own. */
@@ -60,13 +62,14 @@ export async function startAudio({
   maxWaiting = 1000,
   longAudio = LONG_AUDIO,
 }: StartOptions = {}) {
+  const settings = { jsonMaxBytes: 1_000_000, maxJsonDepth: 128, fileMaxBytes };
   const media = await startMedia({
     name: 'audio',
-    kinds: ['audio.transcription', 'audio.speech'],
+    kinds: ['audio.transcription', 'audio.speech', 'audio.batch'],
     maxWaiting,
     configuration: CONFIGURATION,
-    service: (parts) =>
-      createAudioService({ ...parts, jsonMaxBytes: 1_000_000, maxJsonDepth: 128, fileMaxBytes }),
+    service: (parts) => createAudioService({ ...parts, ...settings }),
+    batchActs: (parts) => batchActs(audioBatches({ ...parts, ...settings })),
     acts: (parts) => audioActs({ ...parts, longAudio }),
   });
   return {

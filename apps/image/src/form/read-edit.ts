@@ -82,6 +82,15 @@ async function readJsonEdit(
   { uploads, fetching, editJsonMaxBytes: maxBytes, maxJsonDepth: maxDepth }: ReadEditOptions,
 ): Promise<ReceivedEdit> {
   const { value } = await readJsonBody(request, { maxBytes, maxDepth });
+  return jsonEdit(value, { uploads, fetching, signal: contextOf(request).signal });
+}
+
+interface JsonEditOptions extends Pick<ReadEditOptions, 'uploads' | 'fetching'> {
+  readonly signal: AbortSignal;
+}
+
+/** An edit of JSON that has been read. */
+export function jsonEdit(value: unknown, { uploads, fetching, signal }: JsonEditOptions): ReceivedEdit {
   const asked = validate(ImageEditJsonRequest, value);
   const misnamed = Object.keys(asked).find((name) => FORM_IMAGE.test(name));
   if (misnamed !== undefined)
@@ -89,7 +98,6 @@ async function readJsonEdit(
       path: [misnamed],
       message: `Unknown parameter: '${misnamed}'. In JSON, images are named in 'images'.`,
     });
-  const { signal } = contextOf(request);
   const stored: string[] = [];
   return {
     asked,

@@ -1,9 +1,10 @@
+import type { Identity } from '@gateway/contracts/identity';
 import type { ImageEditInput } from '@gateway/contracts/jobs';
 import { isStrict } from '@gateway/model-service/is-strict';
 import { wishesOf } from '@gateway/model-service/jobs/job-wishes';
 import { reservePlace, submitJob } from '@gateway/model-service/jobs/submit-job';
 import { discardRest } from '@gateway/service-kit/discard-rest';
-import { contextOf, identityOf } from '@gateway/service-kit/request-context';
+import { contextOf, identityOf, type LogFields } from '@gateway/service-kit/request-context';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Request, RequestHandler, Response } from 'express';
 import { checkRules } from '../families/check-rules.ts';
@@ -38,7 +39,11 @@ export const editsHandler =
     const received = await readEdit(request, response, service);
     let isQueued = false;
     try {
-      const edit = await checkEdit(service, received, request);
+      const edit = await checkEdit(service, received, {
+        identity: identityOf(request),
+        strict: isStrict(request),
+        line: contextOf(request).line,
+      });
       const { model, input, order, streams } = edit;
       if (streams && !wishes.isDetached) {
         await place?.free();
@@ -69,21 +74,39 @@ export const editsHandler =
 
 type CheckedEdit = Awaited<ReturnType<typeof checkEdit>>;
 
-async function checkEdit({ upstream, uploads }: ImageService, received: ReceivedEdit, request: Request) {
-  const { asked, fields } = received;
-  const { line } = contextOf(request);
-  const model = modelFor(upstream, {
-    name: asked.model,
-    protocols: ['images'],
-    identity: identityOf(request),
-  });
+interface EditAsker {
+  readonly identity: Pick<Identity, 'models'>;
+  readonly strict: boolean;
+  readonly line: LogFields;
+}
+
+/** @throws {GatewayError} for what the model's family does not have; the images themselves come later */
+export function checkEditRules(
+  { upstream }: Pick<ImageService, 'upstream'>,
+  { asked }: Pick<ReceivedEdit, 'asked'>,
+  { identity, line }: Omit<EditAsker, 'strict'>,
+) {
+  const model = modelFor(upstream, { name: asked.model, protocols: ['images'], identity });
   const rules = rulesFor(model);
-  const streams = asked.stream === true;
   Object.assign(line, { model: model.name, size: asked.size ?? undefined });
   checkRules(asked, rules);
+  return { model, rules };
+}
+
+export async function checkEdit(
+  service: Pick<ImageService, 'upstream' | 'uploads'>,
+  received: ReceivedEdit,
+  { identity, strict, line }: EditAsker,
+) {
+  const { asked, fields } = received;
+  const { model, rules } = checkEditRules(service, received, { identity, line });
+  const streams = asked.stream === true;
   const files = await received.files();
   line.inputImages = files.length;
-  const { images, mask } = await inspectFiles(files, { uploads, maxImages: rules.maxInputImages });
+  const { images, mask } = await inspectFiles(files, {
+    uploads: service.uploads,
+    maxImages: rules.maxInputImages,
+  });
   const input: ImageEditInput = {
     model: model.name,
     fields: fields.filter(([name]) => !OWN_FIELDS.has(name)).map(([name, value]) => [name, value]),
@@ -91,7 +114,7 @@ async function checkEdit({ upstream, uploads }: ImageService, received: Received
     mask,
     // A stream has room for bytes only.
     responseFormat: streams ? 'b64_json' : (asked.response_format ?? rules.defaultResponseFormat),
-    strict: isStrict(request),
+    strict,
     ...(streams && { stream: true }),
   };
   return { model, input, order: { ...asked, inputImages: images.length }, streams };

@@ -1,12 +1,14 @@
+import type { Identity } from '@gateway/contracts/identity';
 import { ImageGenerationRequest } from '@gateway/contracts/openai/images';
 import { isStrict } from '@gateway/model-service/is-strict';
 import { fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
 import { wishesOf } from '@gateway/model-service/jobs/job-wishes';
 import { reservePlace, submitJob } from '@gateway/model-service/jobs/submit-job';
 import { readJsonBody } from '@gateway/service-kit/json-body';
-import { contextOf, identityOf } from '@gateway/service-kit/request-context';
+import { contextOf, identityOf, type LogFields } from '@gateway/service-kit/request-context';
 import { validate } from '@gateway/service-kit/validate';
 import { modelFor } from '@gateway/upstream/model-for';
+import type { Upstream } from '@gateway/upstream/upstream';
 import type { RequestHandler } from 'express';
 import { checkRules } from '../families/check-rules.ts';
 import { rulesFor } from '../families/rules-for.ts';
@@ -28,11 +30,7 @@ export const generationsHandler =
     const wishes = wishesOf(request);
     const { upstream, jsonMaxBytes: maxBytes, maxJsonDepth: maxDepth } = service;
     const { value } = await readJsonBody(request, { maxBytes, maxDepth });
-    const asked = validate(ImageGenerationRequest, value);
-    const model = modelFor(upstream, { name: asked.model, protocols: ['images'], identity });
-    const rules = rulesFor(model);
-    Object.assign(context.line, { model: model.name, size: asked.size ?? undefined });
-    checkRules(asked, rules);
+    const { asked, model, rules } = checkGeneration(upstream, value, { identity, line: context.line });
 
     const { model: _name, response_format: format, stream, ...parameters } = asked;
     const strict = isStrict(request);
@@ -69,3 +67,22 @@ export const generationsHandler =
       response,
     });
   };
+
+interface GenerationAsker {
+  readonly identity: Pick<Identity, 'models'>;
+  readonly line: LogFields;
+}
+
+/** @throws {GatewayError} for what the model's family, or the protocol, does not have */
+export function checkGeneration(
+  upstream: Pick<Upstream, 'resolveModel'>,
+  value: unknown,
+  { identity, line }: GenerationAsker,
+) {
+  const asked = validate(ImageGenerationRequest, value);
+  const model = modelFor(upstream, { name: asked.model, protocols: ['images'], identity });
+  const rules = rulesFor(model);
+  Object.assign(line, { model: model.name, size: asked.size ?? undefined });
+  checkRules(asked, rules);
+  return { asked, model, rules };
+}

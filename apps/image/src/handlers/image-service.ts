@@ -1,6 +1,7 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
 import type { JobQueue } from '@gateway/jobs/job-queue';
 import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { Metrics } from '@gateway/service-kit/metrics';
 import type { Upstream } from '@gateway/upstream/upstream';
@@ -11,7 +12,7 @@ export interface ImageService {
   readonly upstream: Upstream;
   readonly meter: Meter;
   readonly metrics: Metrics;
-  readonly queue: JobQueue<'image.generation' | 'image.edit'>;
+  readonly queue: JobQueue<'image.generation' | 'image.edit' | 'image.batch'>;
   readonly assets: AssetStore;
   readonly uploads: UploadStore;
   /** Base of the URLs that are handed out. */
@@ -23,6 +24,8 @@ export interface ImageService {
   readonly editJsonMaxBytes: number;
   readonly fetching: ReferenceFetching;
   readonly maxJsonDepth: number;
+  /** What a key may do when a line of its batch is taken. */
+  readonly readIdentity: ReadKeyIdentity;
   /** Unix milliseconds. */
   readonly now: () => number;
 }

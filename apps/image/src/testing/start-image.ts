@@ -1,7 +1,9 @@
+import { batchActs } from '@gateway/model-service/batch/open-batch-runner';
 import { type StoreLocation, startMedia } from '@gateway/model-service/testing/start-media';
 import OpenAI from 'openai';
 import { createImageService } from '../app.ts';
 import type { ReferenceFetching } from '../form/store-references.ts';
+import { imageBatches } from '../handlers/image-batches.ts';
 import { imageActs } from '../making/make-images.ts';
 
 /** Channels to the stand-in provider, under keys of their own. */
@@ -51,20 +53,15 @@ export async function startImage({
   fetching = NO_FETCHING,
   files = {},
 }: StartOptions = {}) {
+  const settings = { jsonMaxBytes, editJsonMaxBytes: 4_000_000, fetching, maxJsonDepth: 128 };
   const media = await startMedia({
     name: 'image',
-    kinds: ['image.generation', 'image.edit'],
+    kinds: ['image.generation', 'image.edit', 'image.batch'],
     maxWaiting,
     files,
     configuration: configurationText,
-    service: (parts) =>
-      createImageService({
-        ...parts,
-        jsonMaxBytes,
-        editJsonMaxBytes: 4_000_000,
-        fetching,
-        maxJsonDepth: 128,
-      }),
+    service: (parts) => createImageService({ ...parts, ...settings }),
+    batchActs: (parts) => batchActs(imageBatches({ ...parts, ...settings })),
     acts: imageActs,
   });
   const { url, headersFor } = media;

@@ -17,6 +17,7 @@ export const AUDIT_ACTIONS = [
   'key.created',
   'key.changed',
   'key.rotated',
+  'key.webhook_secret_rotated',
   'key.revoked',
   'team.created',
   'team.changed',

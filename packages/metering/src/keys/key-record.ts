@@ -1,4 +1,5 @@
 import { type Account, Budget, type Identity, type JobShare, KeyLimits } from '@gateway/contracts/identity';
+import { WebhookUrl } from '@gateway/contracts/webhooks';
 import { z } from 'zod';
 import {
   endpoints,
@@ -10,6 +11,7 @@ import {
   toBudget,
 } from './settings.ts';
 import { accountOfTeam, type TeamRecord } from './team-record.ts';
+import { WebhookSecret } from './webhook-secret.ts';
 
 /** A secret that a key is known by. */
 const Secret = z.strictObject({
@@ -42,6 +44,10 @@ const KeyRecord = FirstRecord.extend({
   budget: Budget.nullable(),
   /** The current one first, then at most one whose grace is not over. */
   secrets: z.array(Secret).max(2),
+  /** Absent in records from before there were webhooks. */
+  webhookUrl: WebhookUrl.nullable().default(null),
+  /** As `secrets`. */
+  webhookSecrets: z.array(WebhookSecret).max(2).default([]),
 });
 export type KeyRecord = z.infer<typeof KeyRecord>;
 
@@ -51,7 +57,8 @@ export function parseKeyRecord(text: string): KeyRecord {
   const stored = StoredKey.parse(JSON.parse(text));
   if (stored.version === 2) return stored;
   const secrets = [{ hash: null, until: null }];
-  return { ...stored, version: 2, owner: null, limits: {}, budget: null, secrets };
+  const webhooks = { webhookUrl: null, webhookSecrets: [] };
+  return { ...stored, version: 2, owner: null, limits: {}, budget: null, secrets, ...webhooks };
 }
 
 export const newKeyRecord = (
@@ -65,6 +72,7 @@ export const newKeyRecord = (
   createdAt: new Date(nowMs).toISOString(),
   revokedAt: null,
   secrets: [{ hash: secretHash, until: null }],
+  webhookSecrets: [],
   ...decided(settings),
 });
 
@@ -85,14 +93,19 @@ const decided = (settings: KeySettings) => ({
   expiresAt: settings.expiresAt ?? null,
   disabled: settings.disabled ?? false,
   labels: settings.labels ?? {},
+  webhookUrl: settings.webhookUrl ?? null,
 });
 
 /** Everything about a key but how its secrets are stored; null is what is not set. Fit for people, replies and logs. */
-export const shownKey = ({ version: _version, secrets, budget, ...rest }: KeyRecord) => ({
+export const shownKey = ({ version: _version, secrets, webhookSecrets, budget, ...rest }: KeyRecord) => ({
   ...rest,
   budget: budget === null ? null : shownBudget(budget),
   /** Until when the secret before the last rotation still works; null: it does not. */
   oldSecretUntil: secrets[1]?.until ?? null,
+  /** When the secret was made by which its webhooks are signed; null: there is none, and none are sent. */
+  webhookSecretMadeAt: webhookSecrets[0]?.madeAt ?? null,
+  /** Until when webhooks are signed with the one before as well. */
+  oldWebhookSecretUntil: webhookSecrets[1]?.until ?? null,
 });
 export type ShownKey = ReturnType<typeof shownKey>;
 
@@ -120,6 +133,7 @@ export const identityOf = (record: KeyRecord, team: TeamRecord | undefined): Ide
   endpoints: record.endpoints,
   // None where nothing is limited, so that such a key needs no question to Redis.
   accounts: [accountOfKey(record), ...(team === undefined ? [] : [accountOfTeam(team)])].filter(isLimited),
+  ...(record.webhookSecrets.length > 0 && { signsWebhooks: true }),
   ...jobShareOf(record),
 });
 

@@ -21,6 +21,7 @@ import { listRecords, type PageRequest } from './record-list.ts';
 import { redisNames } from './redis-names.ts';
 import type { KeySettings } from './settings.ts';
 import { parseTeamRecord, type TeamRecord } from './team-record.ts';
+import { newWebhookSecret, webhookSecretText } from './webhook-secret.ts';
 
 /** A valid key's owner, and until when it stays valid by itself, in Unix milliseconds (Infinity for ever). */
 export interface FoundKey {
@@ -67,6 +68,12 @@ export interface KeyStore {
    * @throws {GatewayError} `conflict` for a revoked key
    */
   rotateKey(id: string, graceSeconds: number, by: Actor): Promise<KeyWithSecret | undefined>;
+  /**
+   * Gives a key another secret to sign its webhooks with, or its first. With the one before they are signed as well for `graceSeconds`.
+   *
+   * @throws {GatewayError} `conflict` for a revoked key, or without a `webhookSecret`
+   */
+  rotateWebhookSecret(id: string, graceSeconds: number, by: Actor): Promise<KeyWithSecret | undefined>;
   /** Revokes for good; a second time changes nothing. */
   revokeKey(id: string, by?: Actor): Promise<KeyRecord | undefined>;
   /** Makes sure that this secret is a key. Changes nothing if it is one already, also if that was revoked. */
@@ -79,6 +86,8 @@ interface KeyStoreOptions {
   readonly redis: Redis;
   /** GATEWAY_SECRET: with the database alone nobody can try secrets against it. */
   readonly gatewaySecret: string;
+  /** WEBHOOK_SECRET: from it webhooks' secrets are derived. */
+  readonly webhookSecret?: string | undefined;
   readonly now: () => number;
   readonly onBroken?: ReportBroken;
 }
@@ -105,7 +114,7 @@ interface NextRecord {
 }
 
 export function createKeyStore(options: KeyStoreOptions): KeyStore {
-  const { redis, gatewaySecret, now, onBroken = () => undefined } = options;
+  const { redis, gatewaySecret, webhookSecret, now, onBroken = () => undefined } = options;
   redis.defineCommand('gatewayFindKey', { lua: FIND_KEY });
   const hash = (secret: string) => hashOf(secret, gatewaySecret);
   const changeRecord = createRecordChanger({ redis, now });
@@ -193,6 +202,24 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
       return record === undefined ? undefined : { record, secret };
     },
 
+    rotateWebhookSecret: async (id, graceSeconds, by) => {
+      if (webhookSecret === undefined) throw webhooksOff();
+      const made = newWebhookSecret(now());
+      const until = new Date(now() + graceSeconds * 1000).toISOString();
+      const record = await change(
+        id,
+        (before) => {
+          checkNotRevoked(before);
+          const [current] = before.webhookSecrets;
+          const staying = current !== undefined && graceSeconds > 0 ? [{ ...current, until }] : [];
+          const webhookSecrets = [made, ...staying];
+          return { action: 'key.webhook_secret_rotated', record: { ...before, webhookSecrets } };
+        },
+        by,
+      );
+      return record && { record, secret: webhookSecretText(id, made, webhookSecret) };
+    },
+
     revokeKey: (id, by = GATEWAY_ITSELF) =>
       change(
         id,
@@ -229,6 +256,12 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     },
   };
 }
+
+const webhooksOff = (): GatewayError =>
+  new GatewayError('conflict', {
+    message: 'Webhooks are off. Set WEBHOOK_SECRET for the admin service and the workers.',
+    retry: false,
+  });
 
 function checkNotRevoked({ id, revokedAt }: KeyRecord): void {
   if (revokedAt === null) return;

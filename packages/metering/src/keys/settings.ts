@@ -1,4 +1,5 @@
 import { type Budget, BudgetPeriod, EndpointScope, KeyLimits, Limits } from '@gateway/contracts/identity';
+import { WebhookUrl } from '@gateway/contracts/webhooks';
 import { DECIMAL, problem } from '@gateway/contracts/wire-types';
 import { z } from 'zod';
 
@@ -60,6 +61,8 @@ export const KeySettings = z.strictObject({
   expiresAt: instant.optional(),
   disabled: z.boolean().optional(),
   labels: labels.optional(),
+  /** Where the ends of its detached jobs are reported. */
+  webhookUrl: WebhookUrl.optional(),
 });
 export type KeySettings = z.infer<typeof KeySettings>;
 

@@ -77,7 +77,20 @@ async function resultWithin<Output>(
   }
 }
 
-async function accept<Output>({ queue, submitted, request, response }: AnswerOptions<Output>): Promise<void> {
+/** Answers with the job, and waits no longer. */
+export async function acceptJob<Output>(options: Omit<AnswerOptions<Output>, 'write'>): Promise<void> {
+  const { submitted, request, response } = options;
+  showJob(submitted, contextOf(request), response);
+  submitted.handle.leave();
+  await accept(options);
+}
+
+async function accept<Output>({
+  queue,
+  submitted,
+  request,
+  response,
+}: Omit<AnswerOptions<Output>, 'write'>): Promise<void> {
   const { id } = submitted.handle;
   const record = await queue.find(id, identityOf(request).keyId);
   if (record === undefined)

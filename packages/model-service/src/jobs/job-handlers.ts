@@ -1,5 +1,12 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { type JobArea, type JobKind, JobListQuery, type PublicJobList } from '@gateway/contracts/jobs';
+import {
+  type BatchKind,
+  isBatch,
+  type JobArea,
+  type JobKind,
+  JobListQuery,
+  type PublicJobList,
+} from '@gateway/contracts/jobs';
 import type { JobOutput } from '@gateway/jobs/catalog';
 import type { FoundJob } from '@gateway/jobs/find-job';
 import type { JobQueue } from '@gateway/jobs/job-queue';
@@ -20,10 +27,18 @@ export type ResultWriters<Kinds extends JobKind> = {
   ) => Promise<Delivery>;
 };
 
+/** What there is of a batch that has ended, whole or not. */
+export interface BatchResults {
+  /** Writes what became of its lines; undefined where none was begun, or that has gone. */
+  open(record: FoundJob): Promise<((request: Request, response: Response) => Promise<void>) | undefined>;
+  remove(record: FoundJob): Promise<void>;
+}
+
 interface JobHandlerOptions<Kinds extends JobKind> {
   readonly area: JobArea;
   readonly queue: JobQueue<Kinds>;
-  readonly writers: ResultWriters<Kinds>;
+  readonly writers: ResultWriters<Exclude<Kinds, BatchKind>>;
+  readonly batches: BatchResults;
   /** What stands in the place of an event that a job has emitted, where that only refers to it. */
   readonly expandEvent?: ExpandEvent;
   /** Unix milliseconds. */
@@ -41,7 +56,7 @@ const LOOK_THROUGH_AT_ONCE = 100;
 export function jobHandlers<Kinds extends JobKind>(
   options: JobHandlerOptions<Kinds>,
 ): Readonly<Record<string, RequestHandler>> {
-  const { area, queue, writers, now } = options;
+  const { area, queue, writers, batches, now } = options;
   const jobs = `/v1/${area}/jobs`;
   const find = async (request: Request): Promise<FoundJob> => {
     const { line } = contextOf(request);
@@ -60,12 +75,13 @@ export function jobHandlers<Kinds extends JobKind>(
     [`DELETE ${jobs}/{id}`]: async (request, response) => {
       const record = await find(request);
       if (hasEnded(record)) await queue.removeResult(record);
-      else await queue.cancel(record);
+      if (hasEnded(record) && isBatch(record.kind)) await batches.remove(record);
+      if (!hasEnded(record)) await queue.cancel(record);
       sendJson(response, request, await publicJob(queue, await find(request)));
     },
     [`GET ${jobs}/{id}/result`]: async (request, response) => {
       const record = await find(request);
-      const write = await resultOf({ queue, writers, now }, record);
+      const write = await resultOf({ queue, writers, batches, now }, record);
       await write(request, response);
     },
     [`GET ${jobs}/{id}/events`]: jobEventsHandler({ ...options, find }),
@@ -74,17 +90,20 @@ export function jobHandlers<Kinds extends JobKind>(
 
 /** @throws {GatewayError} the job's own failure; `job_not_finished`, `job_cancelled`, `result_expired` */
 async function resultOf<Kinds extends JobKind>(
-  { queue, writers, now }: Pick<JobHandlerOptions<Kinds>, 'queue' | 'writers' | 'now'>,
+  { queue, writers, batches, now }: Pick<JobHandlerOptions<Kinds>, 'queue' | 'writers' | 'batches' | 'now'>,
   record: FoundJob,
 ): Promise<(request: Request, response: Response) => Promise<void>> {
   const { status, error, expiresAtMs } = record;
+  const isThere = hasEnded(record) && (expiresAtMs === null || expiresAtMs > now());
+  const lines = isThere && isBatch(record.kind) ? await batches.open(record) : undefined;
+  if (lines !== undefined) return lines;
   if (status === 'cancelled')
     throw new GatewayError('job_cancelled', 'The job was cancelled, so it has no result.');
   if (error !== null) throw GatewayError.deserialize(error);
   if (!hasEnded(record)) throw await notFinished(queue, record);
   if (expiresAtMs === null || expiresAtMs <= now()) throw expired();
-  const kind = queue.kinds.find((known) => known === record.kind);
-  if (kind === undefined) throw notFound();
+  const kind = queue.kinds.filter(isSingle).find((known) => known === record.kind);
+  if (kind === undefined) throw expired();
   return async (request, response) => {
     const output = await queue.outputOf(kind, record.id).catch((cause: unknown) => {
       throw expired(cause);
@@ -94,6 +113,8 @@ async function resultOf<Kinds extends JobKind>(
     queue.delivered(record.id, await writers[kind](output, request, response));
   };
 }
+
+const isSingle = <Kind extends JobKind>(kind: Kind): kind is Exclude<Kind, BatchKind> => !isBatch(kind);
 
 async function listOf<Kinds extends JobKind>(
   { area, queue }: JobHandlerOptions<Kinds>,

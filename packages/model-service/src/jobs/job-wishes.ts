@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { JOB_WAIT_LIMIT_MS } from '@gateway/contracts/time-limits';
+import { WEBHOOK_HEADER, WebhookUrl } from '@gateway/contracts/webhooks';
 
 /** How a caller wants a job to be done and answered. */
 export interface JobWishes {
@@ -11,15 +12,17 @@ export interface JobWishes {
   /** What `Preference-Applied` says. */
   readonly applied: string | null;
   readonly idempotencyKey: string | null;
+  /** Where the job's end is to be reported, beside what the key's own settings say. */
+  readonly webhook: string | null;
 }
 
 /** Visible characters of ASCII: others mean different things to different programs on the way. */
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
 /**
- * Reads `Prefer` (RFC 7240) and `Idempotency-Key`. Preferences that we do not know count for nothing.
+ * Reads `Prefer` (RFC 7240), `Idempotency-Key` and `x-gateway-webhook`. Preferences that we do not know count for nothing.
  *
- * @throws {GatewayError} `invalid_value` for an idempotency key that is none
+ * @throws {GatewayError} `invalid_value` for an idempotency key or a webhook's URL that is none
  */
 export function wishesOf({ headers }: Pick<IncomingMessage, 'headers'>): JobWishes {
   const preferences = preferencesIn([headers.prefer ?? ''].flat().join(','));
@@ -27,12 +30,14 @@ export function wishesOf({ headers }: Pick<IncomingMessage, 'headers'>): JobWish
   const isAsync = preferences.has('respond-async');
   const applied = [...(isAsync ? ['respond-async'] : []), ...(wait === null ? [] : [`wait=${wait}`])];
   const idempotencyKey = idempotencyKeyIn(headers['idempotency-key']);
+  const webhook = webhookIn(headers[WEBHOOK_HEADER]);
   const waitMs = wait === null ? null : Math.min(wait * 1000, JOB_WAIT_LIMIT_MS);
   return {
-    isDetached: applied.length > 0 || idempotencyKey !== null,
+    isDetached: applied.length > 0 || idempotencyKey !== null || webhook !== null,
     waitMs: isAsync ? (waitMs ?? 0) : waitMs,
     applied: applied.length > 0 ? applied.join(', ') : null,
     idempotencyKey,
+    webhook,
   };
 }
 
@@ -56,5 +61,15 @@ function idempotencyKeyIn(header: string | string[] | undefined): string | null 
   throw new GatewayError('invalid_value', {
     path: ['Idempotency-Key'],
     message: 'Invalid Idempotency-Key header. Send 1 to 255 visible ASCII characters, such as a UUID.',
+  });
+}
+
+function webhookIn(header: string | string[] | undefined): string | null {
+  if (header === undefined) return null;
+  const url = WebhookUrl.safeParse([header].flat().join(', '));
+  if (url.success) return url.data;
+  throw new GatewayError('invalid_value', {
+    path: [WEBHOOK_HEADER],
+    message: `Invalid ${WEBHOOK_HEADER} header. Send one http or https URL without a user name, a password or a fragment.`,
   });
 }

@@ -5,6 +5,7 @@ import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { ModelAccess } from '../open-model-access.ts';
 import type { JobQueueSettings, ModelSettings } from '../settings.ts';
+import { openAnnouncer } from '../webhooks/open-announcer.ts';
 import { openFileStores } from './open-file-stores.ts';
 
 /** The queue of a service's kinds of jobs, and where their files lie; the process's life closes it. */
@@ -24,6 +25,7 @@ export async function openJobQueue<Kind extends JobKind>(
       uploads,
       assets,
       settle: (subject, result) => meter.resume(subject).settle(result),
+      announce: await openAnnouncer(started, { uploads, assets }),
       now: Date.now,
       onError: (error) => logger.warn({ err: error }, 'the queue'),
     }),

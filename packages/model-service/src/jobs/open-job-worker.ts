@@ -8,6 +8,8 @@ import type { LogFields } from '@gateway/service-kit/request-context';
 import type { Started } from '@gateway/service-kit/start-service';
 import { type ModelAccess, openModelAccess } from '../open-model-access.ts';
 import type { JobWorkerSettings } from '../settings.ts';
+import { openAnnouncer } from '../webhooks/open-announcer.ts';
+import { openWebhookWorker } from '../webhooks/open-webhook-worker.ts';
 import { openFileStores } from './open-file-stores.ts';
 
 interface WorkerOptions {
@@ -24,7 +26,7 @@ interface WorkerAccess extends ModelAccess {
   readonly uploads: UploadStore;
 }
 
-/** Opens a worker for each queue of a service: they work as long as the process lives, and each job ends with one log line. */
+/** Opens a worker for each queue of a service, and one for webhooks: they work as long as the process lives, and each job ends with one log line. */
 export async function openJobWorker(
   started: Started<JobWorkerSettings>,
   { acts, outputFields, concurrency = started.config.WORKER_CONCURRENCY }: WorkerOptions,
@@ -33,6 +35,7 @@ export async function openJobWorker(
   const access = await openModelAccess(started);
   const { uploads, assets } = await openFileStores(started);
   const onError = (error: unknown) => logger.warn({ err: error }, 'the queue');
+  const announce = await openAnnouncer(started, { uploads, assets });
   const open = async (own: JobActs) => {
     const worker = life.own(
       await createJobWorker({
@@ -43,6 +46,7 @@ export async function openJobWorker(
         uploads,
         assets,
         settle: (subject, result) => access.meter.resume(subject).settle(result),
+        announce,
         onFinished: (job) => {
           const { level, labels, fields } = jobLine(job);
           metrics.request(labels, job.durationMs);
@@ -56,6 +60,7 @@ export async function openJobWorker(
     return worker;
   };
   const workers = await Promise.all(actsByQueue(await acts({ ...access, assets, uploads })).map(open));
+  await openWebhookWorker(started, access.redis);
   life.readiness.check('queue', async () => {
     const ready = await Promise.all(workers.map((worker) => worker.isReady()));
     return ready.every(Boolean);

@@ -17,6 +17,7 @@ export async function publicJob(
   record: FoundJob,
 ): Promise<PublicJob> {
   const { id, kind, status, model, createdAtMs, startedAtMs, finishedAtMs, expiresAtMs, error } = record;
+  const { counts } = record;
   return {
     id,
     object: 'job',
@@ -27,8 +28,9 @@ export async function publicJob(
     started_at: toSecondsOrNull(startedAtMs),
     finished_at: toSecondsOrNull(finishedAtMs),
     expires_at: toSecondsOrNull(expiresAtMs),
-    progress: status === 'completed' ? 1 : 0,
+    progress: status === 'completed' ? 1 : counts ? (counts.completed + counts.failed) / counts.total : 0,
     position: status === 'queued' ? ((await queue.positionOf(id, record.keyId))?.position ?? null) : null,
     error: error && openaiError(GatewayError.deserialize(error)),
+    ...(counts && { counts }),
   };
 }

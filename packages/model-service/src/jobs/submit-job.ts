@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
+import { WEBHOOK_HEADER } from '@gateway/contracts/webhooks';
 import type { JobInput, JobOutput } from '@gateway/jobs/catalog';
 import type { JobHandle } from '@gateway/jobs/job-handle';
 import { newJobId } from '@gateway/jobs/job-keys';
@@ -8,7 +9,7 @@ import type { JobQueue } from '@gateway/jobs/job-queue';
 import type { QueuePlace } from '@gateway/jobs/queue-places';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { Metrics } from '@gateway/service-kit/metrics';
-import { identityOf } from '@gateway/service-kit/request-context';
+import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import { type CostlyRequest, reserveJob, turnTakerOf } from '../metered-request.ts';
 import type { JobWishes } from './job-wishes.ts';
 
@@ -21,7 +22,10 @@ export interface JobService<Kinds extends JobKind> {
   readonly now: () => number;
 }
 
-interface Submission<Kind extends JobKind> extends Omit<CostlyRequest, 'request' | 'response' | 'model'> {
+interface Submission<Kind extends JobKind>
+  extends Omit<CostlyRequest, 'request' | 'response' | 'model' | 'estimate'> {
+  /** Null for a job that costs nothing by itself. */
+  readonly estimate: CostlyRequest['estimate'] | null;
   readonly kind: Kind;
   readonly input: JobInput<Kind>;
   /** What `reservePlace` gave. */
@@ -66,8 +70,9 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
 ): Promise<SubmittedJob<JobOutput<Kind>>> {
   const { kind, input, place, wishes, fingerprint, request, response, endpoint, estimate } = submission;
   const { queue } = service;
-  const { isDetached, idempotencyKey } = wishes;
-  const { keyId } = identityOf(request);
+  const { isDetached, idempotencyKey, webhook } = wishes;
+  const { keyId, signsWebhooks = false } = identityOf(request);
+  if (webhook !== null && !signsWebhooks) throw noWebhookSecret();
   const jobId = newJobId();
   let claim: string | undefined;
   if (idempotencyKey !== null) {
@@ -85,12 +90,20 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
     claim = claimed.claim;
   }
   try {
-    const costly = { endpoint, model: input.model, estimate, request, response };
-    const owner = await reserveJob(service, kind, costly, { jobId, isDetached });
+    const owner =
+      estimate === null
+        ? { id: jobId, keyId, requestId: contextOf(request).requestId }
+        : await reserveJob(
+            service,
+            kind,
+            { endpoint, model: input.model, estimate, request, response },
+            { jobId, isDetached },
+          );
     const handle = await queue.enqueue(kind, input, {
       ...owner,
       isDetached,
       ...(claim && { claim }),
+      ...(webhook !== null && { webhook }),
       ...(place && { place }),
     });
     service.metrics.jobRequest({ kind, mode: isDetached ? 'detached' : 'waiting', job: 'new' });
@@ -102,3 +115,9 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
     throw error;
   }
 }
+
+const noWebhookSecret = (): GatewayError =>
+  new GatewayError('invalid_value', {
+    path: [WEBHOOK_HEADER],
+    message: `Your key has no secret to sign webhooks with. Ask the person who gave you the key to make one, or leave ${WEBHOOK_HEADER} away.`,
+  });

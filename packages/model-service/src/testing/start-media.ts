@@ -13,6 +13,7 @@ import { createJobQueue, type JobQueue } from '@gateway/jobs/job-queue';
 import { type JobStoresOptions, openJobStores } from '@gateway/jobs/job-stores';
 import { createJobWorker, type JobWorkerOptions } from '@gateway/jobs/job-worker';
 import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { Meter } from '@gateway/metering/meter/meter';
 import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createRequestRedis } from '@gateway/metering/request-redis';
@@ -55,6 +56,7 @@ interface MediaParts<Kind extends JobKind> extends Omit<ServiceAppOptions, 'serv
   /** Where the service listens. */
   readonly publicUrl: string;
   readonly secret: string;
+  readonly readIdentity: ReadKeyIdentity;
   readonly now: () => number;
 }
 
@@ -77,6 +79,8 @@ interface MediaOptions<Kind extends JobKind> {
   readonly service: (parts: MediaParts<Kind>) => Service;
   readonly acts: (parts: WorkerParts) => JobActs;
   readonly files?: StoreLocation;
+  /** What the service itself does for its batches. */
+  readonly batchActs: (parts: MediaParts<Kind>) => JobActs;
 }
 
 /** A media service and, if wanted, its worker, in this process, before a stand-in provider and a real Redis. */
@@ -96,6 +100,12 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
   const { uploads, assets } = own(await openJobStores({ ...options.files, dataDir: folder.path }));
   const clock = { offsetMs: 0 };
   const now = () => Date.now() + clock.offsetMs;
+  const identities = new Map<string, Partial<Identity> | null>();
+  /** Every key that is not said to be gone works. */
+  const readIdentity: ReadKeyIdentity = async (keyId) => {
+    const own = identities.get(keyId);
+    return own === null ? undefined : { ...IDENTITY, keyId, ...own };
+  };
   const troubles: unknown[] = [];
   const onError = (error: unknown) => void troubles.push(error);
   const metrics = createMetrics(name);
@@ -198,7 +208,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
     const address = server.address();
     if (typeof address !== 'object' || address === null) throw new Error('not listening');
     const url = `http://127.0.0.1:${address.port}`;
-    app = options.service({
+    const parts: MediaParts<Kind> = {
       readiness: createReadiness(),
       metrics,
       requestLog,
@@ -211,8 +221,22 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
       uploads,
       publicUrl: url,
       secret: SECRET,
+      readIdentity,
       now,
-    }).app;
+    };
+    app = options.service(parts).app;
+    resources.adopt(
+      await createJobWorker({
+        redisUrl: redis.url,
+        acts: options.batchActs(parts),
+        concurrency: 4,
+        uploads,
+        assets,
+        onFinished: (job) => void jobs.push(job),
+        onError,
+      }),
+      (owned) => owned.close({ drainTimeoutMs: 0 }),
+    );
     return { url, server };
   };
   const { url, server } = await startReplica(queue);
@@ -233,6 +257,8 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
     lines,
     clock,
     troubles,
+    /** What keys may do when lines of their batches are taken; null for one that is gone. */
+    identities,
     deadline,
     meterRedis,
     /** A second replica, with a queue of its own; resolves to its URL. */

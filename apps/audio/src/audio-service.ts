@@ -1,0 +1,25 @@
+import type { AssetStore } from '@gateway/assets/asset-store';
+import type { JobQueue } from '@gateway/jobs/job-queue';
+import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
+import type { Meter } from '@gateway/metering/meter/meter';
+import type { Metrics } from '@gateway/service-kit/metrics';
+import type { Upstream } from '@gateway/upstream/upstream';
+import type { AudioJobKind } from './audio-acts.ts';
+
+/** What the audio endpoints work with. */
+export interface AudioService {
+  readonly upstream: Upstream;
+  readonly queue: JobQueue<AudioJobKind>;
+  readonly assets: AssetStore;
+  readonly uploads: UploadStore;
+  readonly meter: Meter;
+  readonly metrics: Metrics;
+  readonly jsonMaxBytes: number;
+  readonly maxJsonDepth: number;
+  readonly fileMaxBytes: number;
+  /** What a key may do when a line of its batch is taken. */
+  readonly readIdentity: ReadKeyIdentity;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}

@@ -1,0 +1,103 @@
+import { BatchLine } from '@gateway/contracts/batch';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { EndpointScope, Identity } from '@gateway/contracts/identity';
+import type { JobKind } from '@gateway/contracts/jobs';
+import type { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
+import type { JobInput } from '@gateway/jobs/catalog';
+import { parseJson } from '@gateway/service-kit/json-body';
+import { listed, validate } from '@gateway/service-kit/validate';
+
+/** Who asks for a line, and how. */
+export interface LineAsker {
+  readonly identity: Pick<Identity, 'models' | 'endpoints'>;
+  /** An error rather than have a member left out. */
+  readonly strict: boolean;
+}
+
+/** A line that has been checked. */
+export interface PreparedLine<Kind extends JobKind> {
+  readonly estimate: UsageResult;
+  /** The job's input; what it takes to make it, such as fetching images, happens now. */
+  input(signal: AbortSignal): Promise<JobInput<Kind>>;
+}
+
+/** An endpoint that the lines of a batch may name. */
+export interface LineEndpoint<Kind extends JobKind> {
+  readonly kind: Kind;
+  readonly scope: EndpointScope;
+  /** What its usage is put down under. */
+  readonly usage: UsageSubject['endpoint'];
+  /** @throws {GatewayError} for what the endpoint itself would refuse */
+  prepare(body: unknown, asker: LineAsker): PreparedLine<Kind>;
+}
+
+/** The endpoints by their URL. */
+export type LineEndpoints<Kind extends JobKind> = ReadonlyMap<string, LineEndpoint<Kind>>;
+
+export interface CheckedLine<Kind extends JobKind> extends PreparedLine<Kind> {
+  readonly line: BatchLine;
+  readonly endpoint: LineEndpoint<Kind>;
+}
+
+interface ReadOptions<Kind extends JobKind> {
+  readonly endpoints: LineEndpoints<Kind>;
+  readonly maxJsonDepth: number;
+}
+
+/** @throws {GatewayError} for what is no line, or names an endpoint that takes none */
+export function readLine<Kind extends JobKind>(
+  bytes: Buffer,
+  { endpoints, maxJsonDepth }: ReadOptions<Kind>,
+): { readonly line: BatchLine; readonly endpoint: LineEndpoint<Kind> } {
+  const line = validate(BatchLine, parseJson(bytes, maxJsonDepth));
+  const endpoint = endpoints.get(line.url);
+  if (endpoint === undefined) throw notInBatches(line.url, [...endpoints.keys()]);
+  return { line, endpoint };
+}
+
+/** @throws {GatewayError} for what its endpoint would refuse of this caller */
+export function checkLine<Kind extends JobKind>(
+  { line, endpoint }: { readonly line: BatchLine; readonly endpoint: LineEndpoint<Kind> },
+  asker: LineAsker,
+): CheckedLine<Kind> {
+  const { endpoints } = asker.identity;
+  if (endpoints !== null && !endpoints.includes(endpoint.scope))
+    throw new GatewayError('endpoint_not_allowed', {
+      path: ['url'],
+      message: `Your key may not call ${line.url}. Ask the person who gave you the key.`,
+    });
+  try {
+    return { line, endpoint, ...endpoint.prepare(line.body, asker) };
+  } catch (error) {
+    throw error instanceof GatewayError ? below(['body'], error) : error;
+  }
+}
+
+/** A streamed line has nobody to stream to. */
+export const noStream = (member: string): GatewayError =>
+  new GatewayError('unsupported_value', {
+    path: [member],
+    message: `The lines of a batch are not streamed. Leave '${member}' out.`,
+  });
+
+/** The same error, about something further inside. */
+export const below = (place: readonly (string | number)[], error: GatewayError): GatewayError =>
+  new GatewayError(error.code, { ...error.options, path: [...place, ...(error.options.path ?? [])] });
+
+const MAX_SHOWN = 64;
+
+function notInBatches(url: string, known: readonly string[]): GatewayError {
+  const urls = listed(
+    known.map((one) => `'${one}'`),
+    'and',
+    ',',
+  );
+  const why =
+    url === '/v1/audio/transcriptions'
+      ? ' Recordings are sent as forms, which a line cannot hold: send them one by one, with Prefer: respond-async.'
+      : '';
+  return new GatewayError('invalid_value', {
+    path: ['url'],
+    message: `Invalid value: '${url.slice(0, MAX_SHOWN)}'. The lines of this batch may name ${urls}.${why}`,
+  });
+}

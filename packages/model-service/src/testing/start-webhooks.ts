@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { AnnounceEnd } from '@gateway/jobs/announce-end';
+import { createJobFinder } from '@gateway/jobs/find-job';
+import { images } from '@gateway/jobs/fixtures/job-stage';
+import { createJobQueue } from '@gateway/jobs/job-queue';
+import { openJobStores } from '@gateway/jobs/job-stores';
+import { createJobWorker } from '@gateway/jobs/job-worker';
+import { createKeptResults } from '@gateway/jobs/results/kept-results';
+import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
+import { createWebhookWorker, type FinishedAttempt } from '@gateway/jobs/webhooks/webhook-worker';
+import { createKeyStore } from '@gateway/metering/keys/key-store';
+import { createKeyWebhookReader } from '@gateway/metering/keys/key-webhook';
+import { startRedis } from '@gateway/testkit/start-redis';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { parseNetworks } from '@gateway/upstream/public-address';
+import { Redis } from 'ioredis';
+import { webhookBody } from '../webhooks/webhook-body.ts';
+import { createWebhookSender } from '../webhooks/webhook-sender.ts';
+
+export interface ReceivedWebhook {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+export type Answer = (response: ServerResponse) => void;
+
+/** A receiver of webhooks that answers as it is told: each request by the next answer, later ones by the last. */
+export async function startReceiver(...answers: Answer[]) {
+  const received: ReceivedWebhook[] = [];
+  const server = createServer((request, response) => {
+    text(request).then(
+      (body) => {
+        received.push({ headers: request.headers, body });
+        answers[Math.min(received.length, answers.length) - 1]?.(response);
+      },
+      () => undefined,
+    );
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) throw new Error('not listening');
+  return {
+    url: `http://127.0.0.1:${address.port}/hook`,
+    port: address.port,
+    received,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+interface SendingOptions {
+  /** Networks besides public addresses; this machine if left out. */
+  readonly networks?: string | null;
+  readonly retryDelaysMs?: readonly number[];
+  readonly timeLimitMs?: number;
+}
+
+/** Keys, a queue with a worker, and what sends their webhooks, on a Redis of their own. */
+export async function startWebhooks() {
+  const resources = new AsyncDisposableStack();
+  const redisServer = resources.adopt(await startRedis(), (owned) => owned.close());
+  const folder = resources.adopt(await temporaryFolder(), (owned) => owned.close());
+  const redis = resources.adopt(new Redis(redisServer.url), (owned) => owned.disconnect());
+  const { uploads, assets } = await openJobStores({ dataDir: folder.path });
+  const results = createKeptResults({ redis, assets, now: Date.now });
+  const masterSecret = 'a webhook secret of more than 32 characters';
+  const keys = createKeyStore({
+    redis,
+    gatewaySecret: 'a gateway secret of more than 32 characters',
+    webhookSecret: masterSecret,
+    now: Date.now,
+  });
+  const readWebhook = createKeyWebhookReader({ redis, onBroken: () => undefined });
+  const onError = () => undefined;
+  const log = createWebhookLog(redis, onError);
+  const find = createJobFinder({ redis, queues: [], files: { uploads, assets }, results });
+  const announce: AnnounceEnd = async (notice) => {
+    const record = await find(notice.jobId);
+    if (record !== undefined) await log.add(notice, await webhookBody(record));
+  };
+  const common = { redisUrl: redisServer.url, uploads, assets, announce, onError };
+  const queue = resources.adopt(
+    await createJobQueue({
+      ...common,
+      kinds: ['image.generation'] as const,
+      maxWaiting: 1000,
+      maxResultBytes: Number.POSITIVE_INFINITY,
+      now: Date.now,
+    }),
+    (owned) => owned.close(),
+  );
+  const by = { who: 'test', requestId: null };
+  const attempts: FinishedAttempt[] = [];
+  return {
+    redis,
+    keys,
+    log,
+    queue,
+    attempts,
+    /** A key with a webhook's secret, and a URL if there is one. */
+    makeKey: async (webhookUrl?: string) => {
+      const { record } = await keys.createKey({ name: 'hooked', ...(webhookUrl && { webhookUrl }) }, by);
+      const rotated = await keys.rotateWebhookSecret(record.id, 0, by);
+      if (rotated === undefined) throw new Error('no such key');
+      return { keyId: record.id, secret: rotated.secret };
+    },
+    rotate: (keyId: string, graceSeconds: number) => keys.rotateWebhookSecret(keyId, graceSeconds, by),
+    /** @param run what the jobs do */
+    startJobs: async (run: () => Promise<typeof images> = async () => images) => {
+      const worker = await createJobWorker({
+        ...common,
+        acts: { 'image.generation': { run }, 'image.edit': { run } },
+        concurrency: 4,
+        onFinished: () => undefined,
+      });
+      resources.defer(() => worker.close({ drainTimeoutMs: 0 }));
+    },
+    startSending: async ({
+      networks = '127.0.0.0/8',
+      retryDelaysMs = [5],
+      timeLimitMs,
+    }: SendingOptions = {}) => {
+      const sender = resources.adopt(
+        createWebhookSender({
+          readWebhook,
+          masterSecret,
+          isPrivateAllowed: networks === null ? undefined : parseNetworks(networks),
+          now: Date.now,
+          ...(timeLimitMs && { timeLimitMs }),
+        }),
+        (owned) => owned.close(),
+      );
+      const worker = await createWebhookWorker({
+        redisUrl: redisServer.url,
+        onError,
+        send: sender.send,
+        onAttempt: (attempt) => attempts.push(attempt),
+        retryDelaysMs,
+      });
+      resources.defer(() => worker.close({ drainTimeoutMs: 0 }));
+    },
+    close: () => resources.disposeAsync(),
+  };
+}

@@ -1,0 +1,40 @@
+import type { AnnounceEnd } from '@gateway/jobs/announce-end';
+import { createJobFinder } from '@gateway/jobs/find-job';
+import { connectPatiently } from '@gateway/jobs/job-connections';
+import type { JobFiles } from '@gateway/jobs/job-files';
+import { oncePerOutage } from '@gateway/jobs/once-per-outage';
+import { createKeptResults } from '@gateway/jobs/results/kept-results';
+import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
+import { reportOnce } from '@gateway/metering/broken-records';
+import { createKeyWebhookReader } from '@gateway/metering/keys/key-webhook';
+import type { Started } from '@gateway/service-kit/start-service';
+import type { ModelSettings } from '../settings.ts';
+import { webhookBody } from './webhook-body.ts';
+
+/**
+ * Queues the webhooks of ended jobs, where their request or their key names a receiver. Waits for a Redis that is away.
+ *
+ * @param files where long errors of these jobs lie; the process that sends the webhook may not have them
+ */
+export async function openAnnouncer(
+  { config, life, logger, metrics }: Started<ModelSettings>,
+  files: JobFiles,
+): Promise<AnnounceEnd> {
+  const onError = oncePerOutage((error) => logger.warn({ err: error }, 'webhooks'));
+  const redis = life.own(await connectPatiently(config.REDIS_URL, onError), (opened) => opened.disconnect());
+  const log = createWebhookLog(redis, onError);
+  const results = createKeptResults({ redis, assets: files.assets, now: Date.now });
+  const find = createJobFinder({ redis, queues: [], files, results });
+  const readWebhook = createKeyWebhookReader({
+    redis,
+    onBroken: reportOnce((broken) => {
+      logger.warn(broken, 'a stored record cannot be read and is left out');
+      metrics.brokenRecord(broken.kind);
+    }),
+  });
+  return async (notice) => {
+    const url = notice.url ?? (await readWebhook(notice.keyId))?.url;
+    const record = typeof url === 'string' ? await find(notice.jobId) : undefined;
+    if (record !== undefined) await log.add(notice, await webhookBody(record));
+  };
+}

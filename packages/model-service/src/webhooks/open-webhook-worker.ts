@@ -1,0 +1,59 @@
+import { createWebhookWorker, type FinishedAttempt } from '@gateway/jobs/webhooks/webhook-worker';
+import { reportOnce } from '@gateway/metering/broken-records';
+import { createKeyWebhookReader } from '@gateway/metering/keys/key-webhook';
+import type { Started } from '@gateway/service-kit/start-service';
+import type { Redis } from 'ioredis';
+import type { JobWorkerSettings } from '../settings.ts';
+import { createWebhookSender } from './webhook-sender.ts';
+
+/** Opens the sending of webhooks in a worker's process: each attempt ends with one log line. */
+export async function openWebhookWorker(
+  { config, life, logger, metrics }: Started<JobWorkerSettings>,
+  redis: Redis,
+): Promise<void> {
+  const onBroken = reportOnce((broken) => {
+    logger.warn(broken, 'a stored record cannot be read and is left out');
+    metrics.brokenRecord(broken.kind);
+  });
+  const sender = life.own(
+    createWebhookSender({
+      readWebhook: createKeyWebhookReader({ redis, onBroken }),
+      masterSecret: config.WEBHOOK_SECRET,
+      isPrivateAllowed: config.WEBHOOK_PRIVATE_NETWORKS,
+      now: Date.now,
+    }),
+    (opened) => opened.close(),
+  );
+  const onAttempt = (attempt: FinishedAttempt) => {
+    metrics.webhookAttempt(resultOf(attempt));
+    const line = attemptLine(attempt);
+    if (attempt.outcome.error === null) logger.info(line, 'webhook delivered');
+    else logger.warn(line, 'webhook not delivered');
+  };
+  life.own(
+    await createWebhookWorker({
+      redisUrl: config.REDIS_URL,
+      send: sender.send,
+      onAttempt,
+      onError: (error) => logger.warn({ err: error }, 'webhooks'),
+    }),
+    (opened) => opened.close({ drainTimeoutMs: config.DRAIN_TIMEOUT_MS }),
+  );
+}
+
+function resultOf({ outcome }: FinishedAttempt): 'delivered' | 'failed' | 'refused' {
+  if (outcome.error === null) return 'delivered';
+  return outcome.isFinal ? 'refused' : 'failed';
+}
+
+/** Of where it went, only the host: a path or a query may hold a secret. */
+const attemptLine = (attempt: FinishedAttempt) => {
+  const { outcome, ...line } = attempt;
+  return {
+    ...line,
+    outcome: resultOf(attempt),
+    host: outcome.url === null ? undefined : new URL(outcome.url).host,
+    status: outcome.status ?? undefined,
+    'error.cause': outcome.error ?? undefined,
+  };
+};

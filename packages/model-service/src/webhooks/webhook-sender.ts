@@ -1,0 +1,123 @@
+import type { WebhookOutcome, WebhookWorkerOptions } from '@gateway/jobs/webhooks/webhook-worker';
+import type { ReadKeyWebhook } from '@gateway/metering/keys/key-webhook';
+import { type InNetworks, isPublicAddress } from '@gateway/upstream/public-address';
+import { NotPublicError, publicConnector } from '@gateway/upstream/public-connector';
+import { Webhook } from 'standardwebhooks';
+import { Agent, request } from 'undici';
+
+interface SenderOptions {
+  readonly readWebhook: ReadKeyWebhook;
+  /** `WEBHOOK_SECRET`. */
+  readonly masterSecret: string | undefined;
+  /** Networks that are sent to besides public addresses; only there over plain http. */
+  readonly isPrivateAllowed: InNetworks | undefined;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly timeLimitMs?: number;
+}
+
+export interface WebhookSender {
+  readonly send: WebhookWorkerOptions['send'];
+  close(): Promise<void>;
+}
+
+const TIME_LIMIT_MS = 15_000;
+const CONNECT_MS = 5000;
+/** Of an answer, which nobody reads: more ends the connection. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+/** The receiver wants no more of it. */
+const GONE = 410;
+
+/**
+ * Sends single webhooks, signed as Standard Webhooks has it. Redirects are not followed; addresses are checked where the connection
+ * is made, so that a name cannot lead elsewhere a moment later.
+ */
+export function createWebhookSender(options: SenderOptions): WebhookSender {
+  const { readWebhook, masterSecret, now, timeLimitMs = TIME_LIMIT_MS } = options;
+  const { isPrivateAllowed = () => false } = options;
+  const agentFor = (isAllowed: (address: string) => boolean) =>
+    new Agent({ allowH2: false, pipelining: 0, connect: publicConnector(CONNECT_MS, isAllowed) });
+  const agents = {
+    'https:': agentFor((address) => isPublicAddress(address) || isPrivateAllowed(address)),
+    'http:': agentFor(isPrivateAllowed),
+  };
+
+  const post = async (
+    url: string,
+    headers: Record<string, string>,
+    body: string,
+  ): Promise<WebhookOutcome> => {
+    const dispatcher = new URL(url).protocol === 'https:' ? agents['https:'] : agents['http:'];
+    const signal = AbortSignal.timeout(timeLimitMs);
+    try {
+      const reply = await request(url, { method: 'POST', dispatcher, headers, body, signal });
+      await reply.body.dump({ limit: MAX_ANSWER_BYTES, signal }).catch(() => undefined);
+      return { url, status: reply.statusCode, ...verdictOn(reply.statusCode) };
+    } catch (error) {
+      const isFinal = error instanceof NotPublicError;
+      return {
+        url,
+        status: null,
+        error: reasonOf(error, { url, isLate: signal.aborted, timeLimitMs }),
+        isFinal,
+      };
+    }
+  };
+
+  return {
+    send: async ({ id, keyId, url: own, body }) => {
+      const webhook = await readWebhook(keyId);
+      const url = own ?? webhook?.url ?? null;
+      if (url === null) return refused(null, 'the key has no webhook URL any more');
+      if (masterSecret === undefined) return refused(url, 'WEBHOOK_SECRET is not set');
+      const secrets = webhook?.secrets(masterSecret, now()) ?? [];
+      if (secrets.length === 0) return refused(url, 'the key has no webhook secret');
+      const timestamp = new Date(now());
+      const signatures = secrets.map((secret) => new Webhook(secret).sign(id, timestamp, body));
+      const headers = {
+        'content-type': 'application/json',
+        'user-agent': 'model-gateway-webhooks/1',
+        'webhook-id': id,
+        'webhook-timestamp': String(Math.floor(timestamp.getTime() / 1000)),
+        'webhook-signature': signatures.join(' '),
+      };
+      return post(url, headers, body);
+    },
+    close: async () => {
+      await Promise.all(Object.values(agents).map((agent) => agent.destroy()));
+    },
+  };
+}
+
+const refused = (url: string | null, error: string): WebhookOutcome => ({
+  url,
+  status: null,
+  error,
+  isFinal: true,
+});
+
+function verdictOn(status: number): Pick<WebhookOutcome, 'error' | 'isFinal'> {
+  if (status >= 200 && status < 300) return { error: null, isFinal: false };
+  if (status >= 300 && status < 400)
+    return { error: `answered ${status}; redirects are not followed`, isFinal: false };
+  return { error: `answered ${status}`, isFinal: status === GONE };
+}
+
+interface Failing {
+  readonly url: string;
+  readonly isLate: boolean;
+  readonly timeLimitMs: number;
+}
+
+/** What the log may say: neither the URL's query nor addresses behind a name. */
+function reasonOf(error: unknown, { url, isLate, timeLimitMs }: Failing): string {
+  if (error instanceof NotPublicError) {
+    const { protocol } = new URL(url);
+    const where = 'an address that webhooks may not be sent to';
+    return protocol === 'https:' ? where : `${where} over plain http`;
+  }
+  if (isLate) return `no whole answer within ${timeLimitMs} ms`;
+  const code =
+    error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+  return code === null ? 'the connection failed' : `the connection failed: ${code}`;
+}
