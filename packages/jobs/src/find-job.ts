@@ -10,7 +10,7 @@ import { hasEnded, recordOf } from './job-record.ts';
 
 interface FinderOptions {
   readonly redis: Redis;
-  readonly queues: readonly Queue[];
+  readonly queues: readonly Pick<Queue, 'getJob'>[];
   readonly files: JobFiles;
 }
 
@@ -44,7 +44,8 @@ export function createJobFinder({ redis, queues, files }: FinderOptions): FindJo
       const again = await queue.getJob(jobId);
       return again && recordOf(JobKind.parse(again.name), jobId, again, files);
     }
-    return undefined;
+    // One that a queue does not keep may have ended since it was looked for first.
+    return findStored(jobId);
   };
 
   return async (jobId) => {
