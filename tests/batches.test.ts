@@ -54,40 +54,45 @@ async function resultsOf(path: string) {
     .map((line) => BatchResultLine.parse(JSON.parse(line)));
 }
 
-async function kill(...names: string[]): Promise<void> {
+/** They are started again. */
+async function end(signal: 'SIGKILL' | 'SIGTERM', ...names: string[]): Promise<void> {
   const processes = names.map((name) => gateway.stack.process(name));
   const ended = processes.map((process) => process.ended);
-  for (const process of processes) process.kill('SIGKILL');
+  for (const process of processes) process.kill(signal);
   await Promise.all(ended);
 }
 
 const promptsAsked = () =>
   gateway.simulator.requests.map(({ body: asked }) => /cat \d+/.exec(asked.toString())?.[0]);
 
-test('both services are killed in the middle of a batch: it is gone on with, and each line is done once', async () => {
-  const { gate, path } = await begunBatch();
-  await kill('image', 'image-2');
-  gate.open();
-  const done = await waitFor(
-    async () => {
-      const job = await jobAt(path);
-      return job && job.status === 'completed' && job;
-    },
-    { timeoutMs: 60_000 },
-  );
-  expect(done.counts).toEqual({ total: LINES, completed: LINES, failed: 0 });
-  const results = await resultsOf(path);
-  expect(results.map(({ custom_id }) => custom_id)).toEqual(
-    Array.from({ length: LINES }, (_, n) => `cat ${n}`),
-  );
-  expect(results.every(({ response }) => response?.status_code === 200)).toBe(true);
-  expect(promptsAsked()).toHaveLength(LINES);
-  expect(new Set(promptsAsked()).size).toBe(LINES);
-});
+const ENDINGS = ['SIGKILL', 'SIGTERM'] as const;
+test.each(ENDINGS)(
+  'both services get %s in the middle of a batch: it is gone on with, and each line is done once',
+  async (signal) => {
+    const { gate, path } = await begunBatch();
+    await end(signal, 'image', 'image-2');
+    gate.open();
+    const done = await waitFor(
+      async () => {
+        const job = await jobAt(path);
+        return job && job.status === 'completed' && job;
+      },
+      { timeoutMs: 60_000 },
+    );
+    expect(done.counts).toEqual({ total: LINES, completed: LINES, failed: 0 });
+    const results = await resultsOf(path);
+    expect(results.map(({ custom_id }) => custom_id)).toEqual(
+      Array.from({ length: LINES }, (_, n) => `cat ${n}`),
+    );
+    expect(results.every(({ response }) => response?.status_code === 200)).toBe(true);
+    expect(promptsAsked()).toHaveLength(LINES);
+    expect(new Set(promptsAsked()).size).toBe(LINES);
+  },
+);
 
 test('the worker is killed in the middle of a batch: lines that may have been paid are not repeated, the others done', async () => {
   const { gate, path } = await begunBatch();
-  await kill('image-worker');
+  await end('SIGKILL', 'image-worker');
   gate.open();
   const done = await waitFor(
     async () => {

@@ -158,7 +158,9 @@ test('a batch is reported once, and its lines are not', async () => {
   const result = await fetch(`${gateway.url}/v1/images/jobs/${id}/result`, {
     headers: { authorization: `Bearer ${key.key}` },
   });
-  const ofLines = [...(await result.text()).matchAll(/job_[0-9a-f]{32}/g)].map(([lineId]) => lineId);
+  const ofLines = [...(await result.text()).matchAll(/"id":"(job_[0-9a-f]{32})"/g)].map(
+    ([, lineId]) => lineId,
+  );
   expect(ofLines).toHaveLength(3);
   const log = await (await askAdmin(gateway.stack, 'GET', '/admin/v1/webhooks')).text();
   expect(log).toContain(id);

@@ -4,6 +4,7 @@ import { ImagesReply } from '@gateway/contracts/openai/images';
 import { createGate } from '@gateway/simulator/gate';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { pngBytes } from './testing/image-files.ts';
 import { startImage, type TestImage } from './testing/start-image.ts';
 
 /** Many requests at once, as lines of JSON under one job. */
@@ -85,6 +86,21 @@ test('one request makes many jobs under one, whose result has a line for each in
   expect(image.simulator.requests).toHaveLength(30);
   const records = await image.accounted(keyId, 30);
   expect(records.filter(({ outcome }) => outcome === 'ok')).toHaveLength(29);
+  await image.nothingLeft();
+});
+
+test('a line may edit an image that it names, and one that names none that can be had fails alone', async () => {
+  const edit = (image_url: string) => ({ model: 'gpt-image-1.5', prompt: 'a hat', images: [{ image_url }] });
+  const lines = [
+    lineOf('data', edit(`data:image/png;base64,${pngBytes().toString('base64')}`), '/v1/images/edits'),
+    lineOf('private', edit('http://127.0.0.1:1/a.png'), '/v1/images/edits'),
+  ];
+  const path = await madeBy(await post(textOf(lines)));
+  expect(await ended(path)).toMatchObject({ counts: { total: 2, completed: 1, failed: 1 } });
+  const [edited, refused] = await resultsOf(path);
+  expect(ImagesReply.parse(edited?.response?.body).data[0]?.b64_json).toMatch(/^iVBOR/);
+  expect(refused?.response?.status_code).toBe(400);
+  expect(image.simulator.requests).toHaveLength(1);
   await image.nothingLeft();
 });
 

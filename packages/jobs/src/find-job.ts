@@ -11,7 +11,7 @@ import type { KeptResults } from './results/kept-results.ts';
 
 interface FinderOptions {
   readonly redis: Redis;
-  readonly queues: readonly Queue[];
+  readonly queues: readonly Pick<Queue, 'getJob'>[];
   readonly files: JobFiles;
   readonly results: Pick<KeptResults, 'expiryOf'>;
 }
@@ -51,7 +51,8 @@ export function createJobFinder({ redis, queues, files, results }: FinderOptions
       const again = await queue.getJob(jobId);
       return again && recordOf(JobKind.parse(again.name), jobId, again, files);
     }
-    return undefined;
+    // One that a queue does not keep may have ended since it was looked for first.
+    return findStored(jobId);
   };
 
   return async (jobId) => {

@@ -1,0 +1,33 @@
+import { startRedis } from '@gateway/testkit/start-redis';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { expect, test } from 'vitest';
+import { openAssetStore } from './asset-store.ts';
+import { keepRecord } from './ended-jobs.ts';
+import { createJobFinder } from './find-job.ts';
+import { connectPromptly } from './job-connections.ts';
+import { newJobId } from './job-keys.ts';
+import { openUploadStore } from './upload-store.ts';
+
+test('a job that ends and leaves its queue while it is looked for is found', async () => {
+  await using resources = new AsyncDisposableStack();
+  const server = resources.adopt(await startRedis(), (owned) => owned.close());
+  const folder = resources.adopt(await temporaryFolder(), (owned) => owned.close());
+  const redis = resources.adopt(await connectPromptly(server.url, () => undefined), (opened) =>
+    opened.disconnect(),
+  );
+  const files = {
+    uploads: await openUploadStore(folder.path),
+    assets: await openAssetStore(folder.path),
+  };
+  const id = newJobId();
+  const times = { createdAtMs: 1, startedAtMs: 2, finishedAtMs: 3, expiresAtMs: 4 };
+  const about = { id, kind: 'image.generation', keyId: 'key_1', model: 'dall-e-3' } as const;
+  const endsNow = {
+    getJob: async () => {
+      await keepRecord(redis, { ...about, ...times, status: 'completed', error: null }, null);
+      return undefined;
+    },
+  };
+  const find = createJobFinder({ redis, queues: [endsNow], files });
+  expect(await find(id)).toMatchObject({ id, status: 'completed' });
+});
