@@ -1,3 +1,4 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import { validate } from '@gateway/service-kit/validate';
 import { z } from 'zod';
 
@@ -10,15 +11,19 @@ const PageQuery = z.object({
 });
 
 /**
- * The page of a list of items that a query wants, newest first where it says nothing. An id that is not there is no bound.
+ * The page of a list of items that a query wants, newest first where it says nothing.
  *
  * @param items in the order in which they were added
- * @throws {GatewayError} for a limit out of range, and for an order that there is not
+ * @throws {GatewayError} for a limit out of range, an order that there is not, and a page after an item that is not there
  */
 export function itemPage<Item extends { readonly id: string }>(items: readonly Item[], query: unknown) {
   const { limit = DEFAULT_LIMIT, order = 'desc', after } = validate(PageQuery, query);
   const ordered = order === 'asc' ? items : items.toReversed();
   const start = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
+  if (after !== undefined && start === 0) {
+    const message = `Item with id '${after}' not found.`;
+    throw new GatewayError('object_not_found', { path: ['after'], message });
+  }
   const page = ordered.slice(start, start + limit);
   return {
     page,

@@ -18,6 +18,7 @@ import {
 } from '../stored/kept-response.ts';
 import type { PendingResponse } from '../stored/pending-responses.ts';
 import type { JsonObject } from '../wire/json-object.ts';
+import { itemPage } from './item-page.ts';
 
 /** A response of which the gateway has a record. */
 export interface KeptResponse {
@@ -145,52 +146,12 @@ export function streamKept(
   response.end(shown.map((frame) => `${frame}\n\n`).join(''));
 }
 
-const [DEFAULT_LIMIT, MAX_LIMIT] = [20, 100];
-
 /** The page of a response's own input items that a query names. */
 export async function listInput(
   services: TextServices,
   kept: KeptResponse,
-  query: URLSearchParams,
+  query: unknown,
 ): Promise<JsonObject> {
-  const limit = limitIn(query);
-  const order = query.get('order') ?? 'desc';
-  if (order !== 'asc' && order !== 'desc') {
-    throw new GatewayError('invalid_value', {
-      path: ['order'],
-      message: `Invalid value: '${order}'. Supported values are: 'asc' and 'desc'.`,
-    });
-  }
-  const items = (await itemsOf(services, kept, 'input')).map(shownItem);
-  const ordered = order === 'asc' ? items : items.reverse();
-  const after = query.get('after');
-  const start = after === null ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
-  if (after !== null && start === 0) {
-    throw new GatewayError('object_not_found', {
-      path: ['after'],
-      message: `Item with id '${after}' not found.`,
-    });
-  }
-  const data = ordered.slice(start, start + limit);
-  return {
-    object: 'list',
-    data,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-    has_more: start + data.length < ordered.length,
-  };
-}
-
-function limitIn(query: URLSearchParams): number {
-  const text = query.get('limit') ?? String(DEFAULT_LIMIT);
-  const limit = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (limit >= 1 && limit <= MAX_LIMIT) return limit;
-  if (Number.isNaN(limit)) {
-    const message = `Invalid type for 'limit': expected an integer, but got '${text}' instead.`;
-    throw new GatewayError('invalid_type', { path: ['limit'], message });
-  }
-  throw new GatewayError(limit < 1 ? 'integer_below_min_value' : 'integer_above_max_value', {
-    path: ['limit'],
-    message: `Invalid 'limit': expected a value from 1 to ${MAX_LIMIT}, but got ${limit} instead.`,
-  });
+  const { page, members } = itemPage(await itemsOf(services, kept, 'input'), query);
+  return { object: 'list', data: page.map(shownItem), ...members };
 }

@@ -107,7 +107,7 @@ async function answerKept(request: StoredRequest, kept: KeptResponse): Promise<v
       return writeJson(response, context, await readKept(services, kept));
     throw new GatewayError('invalid_value', { message: 'Cannot cancel a synchronous response.' });
   } else if (subpath === '/input_items') {
-    writeJson(response, context, await listInput(services, kept, query));
+    writeJson(response, context, await listInput(services, kept, message.query));
   } else {
     const shown = await readKept(services, kept);
     if (query.get('stream') !== 'true') writeJson(response, context, shown);

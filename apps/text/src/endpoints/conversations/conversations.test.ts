@@ -104,6 +104,10 @@ test('items are listed in pages, newest first unless asked otherwise', async () 
     expect(refused.status).toBe(400);
     expect(await refused.json()).toMatchObject({ error: { code } });
   }
+  // From the beginning it would be read without end.
+  const lost = await stack.text.fetch(`/v1/conversations/${id}/items?after=msg_deleted`);
+  expect(lost.status).toBe(404);
+  expect(await lost.json()).toMatchObject({ error: { param: 'after' } });
 });
 
 test('a deleted item is gone, and those behind it keep their ids', async () => {

@@ -57,13 +57,14 @@ export function windowNodes(
 }
 
 /** How the ids of items begin, by their type. */
-const ID_PREFIXES: ReadonlyMap<string, string> = new Map([
+export const ID_PREFIXES: ReadonlyMap<string, string> = new Map([
   ['function_call', 'fc_'],
   ['function_call_output', 'fco_'],
   ['custom_tool_call', 'ctc_'],
   ['custom_tool_call_output', 'ctco_'],
   ['reasoning', 'rs_'],
   ['message', 'msg_'],
+  ['compaction', 'cmp_'],
 ]);
 const TYPE = /"type":"([a-z_]+)"/;
 const GIVEN_ID = /^[a-z]+_([0-9a-f]{32})$/;
