@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { askRedis } from '@gateway/metering/keys/ask-redis';
+import { awaitRedis } from '@gateway/metering/keys/await-redis';
 
 interface StreamReply {
   readonly status: number;
@@ -18,7 +18,7 @@ export async function sendStream(
   { status, contentType, stream }: StreamReply,
 ): Promise<void> {
   const pieces = stream[Symbol.asyncIterator]();
-  const first = await askRedis(pieces.next());
+  const first = await awaitRedis(pieces.next());
   response.writeHead(status, { 'content-type': contentType });
   const rest = async function* () {
     for (let piece = first; !piece.done; piece = await pieces.next()) yield piece.value;

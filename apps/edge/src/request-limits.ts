@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Endpoint } from '@gateway/contracts/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
-import { askRedis } from '@gateway/metering/keys/ask-redis';
+import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import { checksOf } from '@gateway/metering/limits/account-checks';
 import type { Admission, Admitted, Check } from '@gateway/metering/limits/admission';
 import { type Rate, rateLimitHeaders } from '@gateway/metering/limits/rate-limit-headers';
@@ -55,7 +55,7 @@ export function createRequestLimits({ admission, refusals, now }: RequestLimitsO
     entered += 1;
     const place = `${replica}:${entered}`;
     const release = () => admission.release(place, checks);
-    const answer = await askRedis(admission.admit(place, checks)).catch((error: unknown) => {
+    const answer = await awaitRedis(admission.admit(place, checks)).catch((error: unknown) => {
       // It may have been let in all the same, and only the answer was lost.
       release();
       throw error;
