@@ -39,7 +39,7 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
-  mountHealth(app, options.readiness, { tellMissing: true });
+  mountHealth(app, options.readiness, { showMissing: true });
   mountMetrics(app, options.page);
   mountInstanceProof(app, options.instanceKey);
   for (const route of options.routes) mountRoute(app, route, options);

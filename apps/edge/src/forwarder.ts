@@ -101,7 +101,7 @@ export function createForwarder(
         waitingSinceMs: performance.now(),
         followBody: undefined,
         tried: [],
-        place: -1,
+        index: -1,
         serviceRequest: undefined,
         repeats: 0,
         replied: false,

@@ -58,7 +58,7 @@ export function createMountedForwarder(
         endpoint,
         waitingSinceMs: performance.now(),
         followBody: undefined,
-        place: -1,
+        index: -1,
         failed: false,
       };
       watched.add(mounted);

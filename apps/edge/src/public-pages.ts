@@ -15,5 +15,5 @@ export function mountPublicPages(router: Router, readiness: Readiness): void {
   router.get('/openapi.json', (_request, response) => {
     response.type('json').send(document);
   });
-  mountHealth(router, readiness, { tellMissing: false });
+  mountHealth(router, readiness, { showMissing: false });
 }

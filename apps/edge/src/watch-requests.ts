@@ -16,7 +16,7 @@ export interface Watched {
   /** Follows the body from the first look at which it was not complete. */
   followBody: ReturnType<typeof followBody> | undefined;
   /** Kept by the list of those under way. */
-  place: number;
+  index: number;
 }
 
 export interface WatchLimits {
