@@ -6,7 +6,7 @@ import { publicConnector } from './public-connector.ts';
 export interface AssetOptions {
   /** From a provider's result. */
   readonly url: string;
-  /** The channel that gave it. Its own address was configured and is trusted; no other private one is. */
+  /** The channel of the result. Its own address was configured and is trusted; no other private one is. */
   readonly channel: Channel;
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
@@ -14,7 +14,7 @@ export interface AssetOptions {
 
 export interface Asset {
   readonly bytes: Buffer;
-  /** As the server says; null if it does not. */
+  /** The server's content type; null if it sends none. */
   readonly contentType: string | null;
 }
 
@@ -92,7 +92,7 @@ const follow = async (
 };
 
 /**
- * Fetches what a provider's result links to, over http(s), without any of the channel's credentials. Only public
+ * Fetches the file that a provider's result links to, over http(s), without any of the channel's credentials. Only public
  * addresses and the channel's own origin are connected to, redirects included; size and time are bounded.
  * Throws `upstream_failed`, `upstream_timeout`, or `client_closed_request` when the signal fires.
  */

@@ -5,7 +5,7 @@ import { isPublicAddress } from './public-address.ts';
 
 const notPublic = (host: string): Error => new Error(`${host} is not a public address`);
 
-/** DNS for public hosts: a name with any other address among its own is refused. */
+/** DNS for public hosts: a name with any non-public address is refused. */
 const lookupPublic: LookupFunction = (hostname, options, callback) => {
   lookupHost(hostname, { ...options, all: true }, (error, addresses) => {
     if (error) return callback(error, []);
@@ -19,7 +19,7 @@ const lookupPublic: LookupFunction = (hostname, options, callback) => {
 
 /**
  * Connects to public addresses only. Literal addresses are checked before, names while they are resolved, and the
- * address that the connection really has once more after.
+ * address of the open connection once more.
  */
 export const publicConnector = (timeoutMs: number): buildConnector.connector => {
   const connect = buildConnector({ allowH2: false, timeout: timeoutMs, lookup: lookupPublic });
