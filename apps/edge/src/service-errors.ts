@@ -4,7 +4,7 @@ import type { BodyLimits, Slowness } from './body-pace.ts';
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** No address of the service took the request; it has gone nowhere. */
+/** No address of the service took the request; it was not sent. */
 export const serviceDown = (cause?: unknown): GatewayError =>
   new GatewayError('service_unavailable', {
     message: 'The gateway cannot serve this endpoint at the moment. Please try again shortly.',
@@ -12,10 +12,10 @@ export const serviceDown = (cause?: unknown): GatewayError =>
     cause,
   });
 
-/** Calls that cost money once they have begun, so that nobody may repeat them blindly. */
+/** Calls that cost money once they have begun, so clients must not repeat them blindly. */
 const PAID = new Set<Endpoint['scope']>(['images', 'speech']);
 
-/** The service took the request and was gone before it answered. */
+/** The service took the request and ended before it answered. */
 export const serviceLost = ({ method, scope }: Endpoint, cause: unknown): GatewayError =>
   method === 'POST' && PAID.has(scope)
     ? new GatewayError('outcome_unknown', {
@@ -29,7 +29,7 @@ export const serviceLost = ({ method, scope }: Endpoint, cause: unknown): Gatewa
         cause,
       });
 
-/** For the log alone: the reply had begun, and is broken off. */
+/** For the log alone: the reply had begun, and is aborted. */
 export const serviceBrokeOff = (cause: unknown): GatewayError =>
   new GatewayError('service_unavailable', {
     message: 'The service ended in the middle of its reply.',
