@@ -12,7 +12,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     .join('\n');
 }
 
-/** `name  value` for each member; what is nested is written as `a=1, b=2`. */
+/** `name  value` for each member; a nested object is written as `a=1, b=2`. */
 export const memberTable = (members: Readonly<Record<string, unknown>>): string =>
   Object.entries(members)
     .map(([name, value]) => `${name.padEnd(14)}  ${cellText(value)}`.trimEnd())
