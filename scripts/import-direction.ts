@@ -21,10 +21,10 @@ const MIDDLE = [
   'packages/forms',
 ];
 
-/** What model services do alike. It stands above the middle, and only apps may use it. */
+/** The layer above the middle packages, for model services; only apps may use it. */
 const MODEL_SERVICE = 'packages/model-service';
 
-/** What each folder may use when it runs. A folder that is not named here may use no workspace package at all. */
+/** The workspace packages that each folder may use when it runs. A folder that is not named here may use no workspace package at all. */
 const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   'packages/service-kit': ['packages/contracts'],
   'packages/upstream': ['packages/contracts'],
@@ -58,15 +58,15 @@ function usableBy(folder: string): readonly string[] {
   return folder.startsWith('apps/') ? APPS_MAY_USE : (MAY_USE[folder] ?? []);
 }
 
-/** What anybody may use in tests only. */
+/** Packages that every folder may use in tests only. */
 const TESTS_MAY_USE = [...MIDDLE, 'simulator', 'testkit', 'stack', 'redis-server', 'contracts'].map((name) =>
   name.includes('/') ? name : `packages/${name}`,
 );
 
-/** Folders that may use nothing but these packages from outside. */
+/** Folders that may use only these packages from outside. */
 const OUTSIDE: Readonly<Record<string, readonly string[]>> = { 'packages/contracts': ['zod'] };
 
-/** Every breach, in words. Empty when all is well. */
+/** A sentence for each breach. */
 export function findBreaches(manifests: readonly Manifest[]): string[] {
   const folderOf = new Map(manifests.map(({ name, folder }) => [name, folder]));
   return manifests.flatMap(({ folder, dependencies, devDependencies }) => {
