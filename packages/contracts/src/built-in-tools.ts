@@ -40,7 +40,7 @@ const familyOf = (type: string): string => {
   return lookUp(OTHER_NAMES, name) ?? name;
 };
 
-/** The built-in tool that a `tools` entry of this type asks for; null if the caller runs the calls. */
+/** The built-in tool for a `tools` entry of this type; null if the caller runs the calls. */
 export function builtInToolOf(protocol: 'responses' | 'messages', type: string): string | null {
   const family = familyOf(type);
   return RUN_BY_CALLER[protocol].has(family) ? null : family;

@@ -10,7 +10,7 @@ const ADVICE =
 /**
  * The server program of this machine; if there is none and this user may, apt-get installs it first.
  * @param report gets a sentence for the person before an action that takes a while.
- * @throws RedisServerError saying what to install.
+ * @throws RedisServerError with what to install.
  */
 export async function ensureRedisServer(report: (line: string) => void): Promise<RedisProgram> {
   const { found, tooOld } = await findRedisServer();

@@ -192,7 +192,7 @@ test('what costs nothing is settled on a budget like anything else', async () =>
   expect(await records()).toMatchObject([{ costMicroUsd: null }]);
 });
 
-test('a request is settled and recorded once, however often and from whichever process', async () => {
+test('a request is settled and recorded once, any number of times and from any process', async () => {
   const about = subject();
   await ledger.reserve({ subject: about, estimate: result(100), charges: [budget(1000)], leaseMs: LEASE_MS });
   const tries = await Promise.all(
