@@ -1,6 +1,6 @@
 #!/bin/sh
-# Whether a Redis can be started here: a server that is new enough, or the right to install one. Before anything is installed, so
-# without Node; packages/redis-server finds and installs it.
+# Whether a Redis can be started here: a server that is new enough, or the right to install one. Runs before anything is
+# installed, so without Node; packages/redis-server finds and installs it.
 set -eu
 
 for command in redis-server valkey-server; do

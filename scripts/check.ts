@@ -1,4 +1,4 @@
-/** `npm test`: everything that must hold, in the order in which it is quickest to learn that something does not. */
+/** `npm test`: all checks, the fastest first. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

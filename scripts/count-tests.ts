@@ -3,7 +3,7 @@ export interface Counts {
   readonly failed: number;
 }
 
-/** The part of vitest's JSON report that we read. */
+/** The part of vitest's JSON report that is used here. */
 interface Report {
   readonly numPassedTests?: number;
   readonly testResults?: readonly {

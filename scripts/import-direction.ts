@@ -24,10 +24,10 @@ const MIDDLE = [
   'packages/forms',
 ];
 
-/** What model services do alike. It stands above the middle, and only apps may use it. */
+/** The layer above the middle packages, for model services; only apps may use it. */
 const MODEL_SERVICE = 'packages/model-service';
 
-/** What each folder may use when it runs. A folder that is not named here may use no workspace package at all. */
+/** The workspace packages that each folder may use when it runs. A folder that is not named here may use no workspace package at all. */
 const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   'packages/service-kit': ['packages/contracts'],
   'packages/upstream': ['packages/contracts'],
@@ -69,10 +69,10 @@ const TESTS_MAY_USE = [...MIDDLE, ASSETS, 'simulator', 'testkit', 'stack', 'redi
   (name) => (name.includes('/') ? name : `packages/${name}`),
 );
 
-/** Folders that may use nothing but these packages from outside. */
+/** Folders that may use only these packages from outside. */
 const OUTSIDE: Readonly<Record<string, readonly string[]>> = { 'packages/contracts': ['zod'] };
 
-/** Every breach, in words. Empty when all is well. */
+/** A sentence for each breach. */
 export function findBreaches(manifests: readonly Manifest[]): string[] {
   const folderOf = new Map(manifests.map(({ name, folder }) => [name, folder]));
   return manifests.flatMap(({ folder, dependencies, devDependencies }) => {

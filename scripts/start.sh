@@ -1,5 +1,5 @@
 #!/bin/sh
-# `npm start`: says what can be known without installing anything, then runs the gateway.
+# `npm start`: checks arguments and Redis before it installs anything, then runs the gateway.
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-/** A copy of the scripts whose installation only says that it was reached, with a PATH of its own. */
+/** A copy of the scripts whose installation only prints a line, with its own PATH. */
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'start-'));
@@ -47,7 +47,7 @@ async function start(args: readonly string[] = [], env: Record<string, string> =
 const ADVICE =
   /Install redis-server or valkey-server 6\.2 or newer .* or set REDIS_URL to a Redis that runs already\.\n$/;
 
-test('a person who may not install Redis is told that it is missing, before anything is installed', async () => {
+test('a person who may not install Redis gets an error about it, before anything is installed', async () => {
   const { code, out, error } = await start();
   expect({ code, out }).toEqual({ code: 1, out: '' });
   expect(error).toMatch(/^Redis is not installed here\.\n/);
@@ -86,17 +86,17 @@ test.for([
     },
     {},
   ],
-] as const)('%s is enough to go on', async ([, prepare, env]) => {
+] as const)('%s is enough to continue', async ([, prepare, env]) => {
   await prepare();
   expect(await start([], env)).toEqual({ code: 0, out: 'installing\n', error: '' });
 });
 
-test('an empty REDIS_URL is none', async () => {
+test('an empty REDIS_URL counts as unset', async () => {
   await writeFile(join(folder, '.env'), '#REDIS_URL=redis://127.0.0.1\nREDIS_URL=\n');
   expect(await start([], { REDIS_URL: '' })).toMatchObject({ code: 1 });
 });
 
-test('--help helps, and what is no argument is refused, without installing anything', async () => {
+test('--help helps, and an unknown argument is refused, without installing anything', async () => {
   expect(await start(['--help'])).toMatchObject({
     code: 0,
     error: '',

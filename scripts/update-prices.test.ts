@@ -9,12 +9,12 @@ const known = createKnownModels(() => made);
 const priceOf = (provider: Parameters<typeof known.find>[0], name: string) =>
   known.find(provider, name)?.price ?? null;
 
-test('the catalogue is what the package and prices.yaml say: node scripts/update-prices.ts makes it anew', () => {
+test('the catalogue matches the package and prices.yaml: node scripts/update-prices.ts makes it again', () => {
   const file = join(import.meta.dirname, '../packages/upstream/src/prices/catalogue.json');
   expect(readFileSync(file, 'utf8')).toBe(catalogueText(made));
 });
 
-test('prices.yaml has no price that the package knows itself', () => {
+test('prices.yaml has no price that the package has', () => {
   const withoutOurs = createKnownModels(() => makeCatalogue(bundledVersion(), {}, PRICES_DAY));
   for (const [name, { provider }] of Object.entries(ownPrices()))
     expect({
@@ -26,7 +26,7 @@ test('prices.yaml has no price that the package knows itself', () => {
     });
 });
 
-test('every kind of price becomes one of ours', () => {
+test('every kind of price is converted', () => {
   expect(priceOf('openai', 'gpt-5.2')).toEqual({
     inputPerMTok: 1.75,
     cachedInputPerMTok: 0.175,
@@ -49,12 +49,12 @@ test('every kind of price becomes one of ours', () => {
   expect(priceOf('openai', 'tts-1-hd')).toEqual({ perMillionChars: 30 });
 });
 
-test('where usage cannot tell kinds of tokens, days or hours apart, the dearest price holds', () => {
+test('if usage cannot distinguish kinds of tokens, days or hours, the highest price counts', () => {
   // Text and images in, images out.
   expect(priceOf('openai', 'gpt-image-1.5')).toEqual({ inputPerMTok: 8, outputPerMTok: 32 });
   // A rise that is announced for the first of January 2027.
   expect(priceOf('gemini', 'gemini-3.6-flash')).toMatchObject({ inputPerMTok: 1.5, outputPerMTok: 7.5 });
-  // Dearer by day.
+  // More expensive by day.
   expect(priceOf('deepseek', 'deepseek-v4-pro')).toMatchObject({ inputPerMTok: 1.32, outputPerMTok: 3.96 });
   // A price of the past.
   expect(priceOf('openai', 'o3')).toMatchObject({ inputPerMTok: 2, outputPerMTok: 8 });

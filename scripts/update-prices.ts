@@ -25,7 +25,7 @@ const PACKAGE = '@pydantic/genai-prices';
 const PROVIDERS = [
   ...['openai', 'anthropic', 'azure', 'google', 'mistral', 'groq', 'deepseek', 'openrouter', 'x-ai'],
 ] as const;
-/** What is not listed: names that a team chooses itself, the hundreds of who sells the models of all others, and what another API serves. */
+/** Not listed: names that a team chooses itself, the hundreds of names of a reseller, and models of other APIs. */
 const NOT_LISTED: Readonly<Record<string, RegExp>> = {
   azure: /^/,
   openrouter: /^/,
@@ -33,7 +33,7 @@ const NOT_LISTED: Readonly<Record<string, RegExp>> = {
   openai: /^gpt-oss/,
 };
 
-/** One of our own entries, in prices.yaml. */
+/** One entry of prices.yaml. */
 const OwnEntry = z.strictObject({
   provider: z.enum(PROVIDERS),
   source: z.url({ protocol: /^https$/ }),
@@ -48,7 +48,7 @@ const KINDS: readonly (readonly [RegExp, ModelKind])[] = [
   [/tts/, 'speech'],
   [/image|dall-e/, 'image'],
 ];
-/** For other endpoints than ours, deprecated, or for a single snapshot. */
+/** Models for other endpoints, deprecated ones, and single snapshots. */
 const NOT_FOR_CALLERS =
   /embed|moderation|realtime|live|audio|computer-use|instruct|guard|ocr|video|voice|omni|vision|-beta$|-chat(-latest)?$|-high$|^ft:|\.ft-|:|@|ada$|babbage|curie|davinci/;
 const RETIRED =
@@ -59,7 +59,7 @@ const kindOf = (id: string): ModelKind => KINDS.find(([pattern]) => pattern.test
 const isForCallers = (name: string): boolean =>
   !NOT_FOR_CALLERS.test(name) && !RETIRED.test(name) && !SNAPSHOT.test(name);
 
-/** The catalogue as it should be on that day. */
+/** The catalogue for that day. */
 export function makeCatalogue(
   version: string,
   ownPrices: z.infer<typeof OwnPrices>,
@@ -138,7 +138,7 @@ function regexOf(match: MatchLogic): string {
   return match.regex;
 }
 
-/** Of prices that depend on the day or the hour, the dearest that holds on that day or later: a `price` cannot change by itself. */
+/** Of prices by day or hour, the highest one on that day or later: a `price` cannot change by itself. */
 function dearestFrom(prices: ConditionalPrice[] | ModelPrice, day: string, kind: ModelKind): Price | null {
   const all = Array.isArray(prices) ? prices : [{ prices }];
   const startOf = ({ constraint }: ConditionalPrice): string =>
@@ -152,7 +152,7 @@ function dearestFrom(prices: ConditionalPrice[] | ModelPrice, day: string, kind:
   return candidates.toSorted((one, other) => sum(other) - sum(one))[0] ?? null;
 }
 
-/** Members of a price that count tokens. For media, whichever of text, image and sound is dearest: usage does not tell them apart. */
+/** Members of a price that count tokens. For media, the highest price of text, image and sound: usage does not distinguish them. */
 function tokenKeys(kind: ModelKind) {
   const isMedia = kind !== 'text';
   return {
@@ -164,7 +164,7 @@ function tokenKeys(kind: ModelKind) {
   };
 }
 
-/** The package's own class for tiers is not what its data is made of. */
+/** The package's data does not use its own class for tiers. */
 const Amount = z.union([
   z.number(),
   z.object({ base: z.number(), tiers: z.array(z.object({ start: z.int(), price: z.number() })) }),
@@ -172,11 +172,11 @@ const Amount = z.union([
 type Amount = z.infer<typeof Amount>;
 type Read = (value: Amount | undefined) => number | undefined;
 const base: Read = (value) => (typeof value === 'object' ? value.base : value);
-/** Few have more than one bound; then everything above the first costs what is dearest. */
+/** Few have more than one bound; then everything above the first has the highest price. */
 const above: Read = (value) =>
   typeof value === 'object' ? Math.max(value.base, ...value.tiers.map(({ price }) => price)) : value;
 
-/** Null where nothing of it can be charged by what a usage record holds. */
+/** Null if a usage record has no count for any of its prices. */
 function toPrice(modelPrice: ModelPrice, kind: ModelKind): Price | null {
   const prices = z.record(z.string(), Amount).parse(modelPrice);
   const read = (by: Read): Record<string, number> =>
@@ -208,7 +208,7 @@ export const bundledVersion = (): string =>
     .version;
 export const ownPrices = (): z.infer<typeof OwnPrices> =>
   OwnPrices.parse(parse(readFileSync(join(ROOT, 'prices.yaml'), 'utf8')));
-/** The day of the newest source: what was known then is what the catalogue says. */
+/** The day of the newest source, which is the catalogue's date. */
 export const PRICES_DAY = '2026-11-22';
 
 /** One model in a line, so that a change is read as one. */

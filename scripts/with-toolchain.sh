@@ -1,9 +1,9 @@
 #!/bin/sh
-# Runs a command with Node 24, pnpm and the workspace's dependencies in place:  sh scripts/with-toolchain.sh COMMAND…
+# Runs a command with Node 24, pnpm and the workspace's dependencies installed:  sh scripts/with-toolchain.sh COMMAND…
 #
-# Needs a Node of any age that npm runs on. Where Node 24 or pnpm is missing, both come once from the npm registry into
+# Needs any Node that npm runs on. If Node 24 or pnpm is missing, both come once from the npm registry into
 # .toolchain/. Dependencies are installed when a lock file or manifest changed since the last complete installation.
-# With everything in place it only compares a checksum and needs no network. The command replaces this shell, so
+# With everything installed it only compares a checksum and needs no network. The command replaces this shell, so
 # that signals reach it.
 set -eu
 
@@ -21,7 +21,7 @@ clean_up() {
     kill "$child" 2>/dev/null || :
     wait "$child" || :
   fi
-  # What a child of the child still writes there is removed by the next installation.
+  # The next installation removes files that a child of the child still writes there.
   [ -z "$scratch" ] || rm -rf "$scratch" 2>/dev/null || :
   [ -z "$locked" ] || rm -f "$lock"
   child='' scratch='' locked=''
@@ -32,7 +32,7 @@ trap 'clean_up; exit 143' TERM HUP
 
 say() { printf '%s\n' "$*" >&2; }
 
-# quietly WHAT COMMAND…: shows the command's output only if it fails. It runs beside the shell, so that a signal ends it at once.
+# quietly WHAT COMMAND…: shows the command's output only if it fails. It runs as a background job, so that a signal ends it at once.
 quietly() {
   what=$1
   shift
@@ -54,20 +54,20 @@ machine_is_enough() { at_least "$(major_of node)" "$node_major" && [ "$(major_of
 # The lock is a symbolic link whose target is the holder's process id: made in one step, never half written.
 take_lock() {
   mkdir -p "$root/.toolchain"
-  told=''
+  reported=''
   until ln -s "$$" "$lock" 2>/dev/null; do
     holder=$(readlink "$lock" || :)
     if [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; then
       mv "$lock" "$lock.$$" 2>/dev/null && rm -f "$lock.$$"
       continue
     fi
-    [ -n "$told" ] || [ -z "$holder" ] ||
+    [ -n "$reported" ] || [ -z "$holder" ] ||
       say "Waiting for the installation that process $holder is doing (if it is not one, delete $lock)."
-    [ -z "$holder" ] || told=yes
+    [ -z "$holder" ] || reported=yes
     sleep 1
   done
   locked=yes
-  # What an installation that was killed has left behind.
+  # Removes the remains of an installation that was killed.
   rm -rf "$root"/.toolchain/scratch.* 2>/dev/null || :
   scratch="$root/.toolchain/scratch.$$"
   mkdir "$scratch"
@@ -96,7 +96,7 @@ else
     take_lock
     if [ ! -d "$toolchain" ]; then
       say "Installing Node $node_major and pnpm $pnpm_version into .toolchain/ (first start only, about 10 s) …"
-      # The packages `node` and `pnpm` put their binaries in place with install scripts.
+      # The packages `node` and `pnpm` install their binaries with install scripts.
       quietly 'Installing Node and pnpm from the npm registry' npm install --prefix "$scratch" --no-save --no-package-lock \
         --no-audit --no-fund --global=false --ignore-scripts=false "node@$node_major" "pnpm@$pnpm_version"
       rm -f "$scratch/log"

@@ -5,7 +5,7 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import { checkPlain } from './check-plain.ts';
 
-/** One call of the admin API. What `handle` throws becomes the error reply. */
+/** One call of the admin API. An error of `handle` becomes the reply. */
 export interface AdminRoute {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** With `{id}` for a segment of any value. */
@@ -18,7 +18,7 @@ export interface BodyBounds {
   readonly maxJsonDepth: number;
 }
 
-/** What the API's description says of a call. */
+/** A call in the API's description. */
 export interface RouteDescription {
   readonly summary: string;
   readonly query: z.ZodType;
@@ -47,7 +47,7 @@ interface RouteShape<Query extends z.ZodType, Body extends z.ZodType> {
   readonly summary: string;
   readonly query: Query;
   readonly body: Body;
-  /** What the body is described as, where `handle` checks it itself. */
+  /** The description of the body, if `handle` checks it itself. */
   readonly describedAs?: z.ZodType;
   readonly status?: number;
   readonly reply: RouteDescription['reply'];
@@ -81,7 +81,7 @@ export function adminRoute<Query extends z.ZodType, Body extends z.ZodType>(
   return { ...described, handle };
 }
 
-/** The same, answering with a stream of text. */
+/** The same, for an answer that is a stream of text. */
 export function streamRoute<Query extends z.ZodType, Body extends z.ZodType>(
   spec: StreamSpec<Query, Body>,
 ): AdminRoute {
@@ -127,10 +127,10 @@ async function readCall<Query extends z.ZodType, Body extends z.ZodType>(
 }
 
 const ACTOR_HEADER = 'x-gateway-actor';
-/** What may stand in the audit log as a name: printable, bounded. */
+/** A name for the audit log: printable, bounded. */
 const ACTOR_NAME = /^[\x20-\x7e]{1,100}$/;
 
-/** There is one admin token; who holds it says by name who they are. */
+/** All clients share one admin token, so each sends its user's name. */
 function actorOf(request: Request): Actor {
   const sent = request.headers[ACTOR_HEADER];
   const who = typeof sent === 'string' && ACTOR_NAME.test(sent) ? sent : 'admin';

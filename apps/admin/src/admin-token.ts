@@ -3,7 +3,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 
 const BEARER = /^bearer +(\S+) *$/i;
 
-/** Equal lengths for the comparison in constant time, whatever was sent. */
+/** A digest, so that any tokens have equal lengths for the comparison in constant time. */
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /**

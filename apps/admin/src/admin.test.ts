@@ -102,13 +102,13 @@ test.for([
     'labels',
     'at most 50 labels',
   ],
-] as const)('a wrong key is refused with its place: %j', async ([wish, code, path, words]) => {
+] as const)('a wrong key is refused with the path of the mistake: %j', async ([wish, code, path, words]) => {
   const refused = await call('POST', '/keys', wish);
   expect(refused.status).toBe(400);
   expect(refused.body).toEqual({ error: { code, path, message: expect.stringContaining(words) } });
 });
 
-test('wrong queries, ids, methods and paths are told apart', async () => {
+test('wrong queries, ids, methods and paths have different errors', async () => {
   expect(await call('GET', '/keys?limit=0')).toMatchObject({
     status: 400,
     body: { error: { path: 'limit' } },

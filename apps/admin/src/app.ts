@@ -30,19 +30,19 @@ interface AdminAppOptions extends BodyBounds {
   readonly page: MetricsPage;
   readonly requestLog: RequestLog;
   readonly deadline: AbortSignal;
-  /** By which it proves to the command line which instance it is. */
+  /** The key that proves to the command line which instance this is. */
   readonly instanceKey: string | undefined;
 }
 
 /**
- * The admin API: every path below `/admin` wants the admin token first; health and metrics are open, on a private port.
- * Express sees only requests that are well-formed: it would answer others itself.
+ * The admin API: every path below `/admin` needs the admin token; health and metrics are open, on a private port.
+ * Malformed requests are refused before Express, which would answer them itself.
  */
 export function createAdminApp(options: AdminAppOptions): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
-  mountHealth(app, options.readiness, { tellMissing: true });
+  mountHealth(app, options.readiness, { showMissing: true });
   mountMetrics(app, options.page);
   mountInstanceProof(app, options.instanceKey);
   for (const route of options.routes) mountRoute(app, route, options);
@@ -100,7 +100,7 @@ function openRequest(
   return context;
 }
 
-/** Opens the request, and lets only the token's owner go on. */
+/** Opens the request, and refuses it without the token. */
 const begin =
   (options: AdminAppOptions, endpoint: string): RequestHandler =>
   (request, response, next) => {

@@ -10,7 +10,7 @@ export type ReadBalance = (account: Account) => Promise<unknown>;
 interface BalanceOptions {
   readonly redis: Redis;
   readonly now: () => number;
-  /** The zone in whose midnight budgets begin anew. */
+  /** The time zone of budget periods. */
   readonly timeZone: string;
 }
 

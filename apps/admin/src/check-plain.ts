@@ -4,16 +4,16 @@ import { openaiPath } from '@gateway/service-kit/error-response';
 type Path = readonly (string | number)[];
 
 /**
- * Characters that steer a terminal (C0, DEL and C1), and those that turn the direction of the text around them. Names and
+ * Characters that steer a terminal (C0, DEL and C1), and those that change the direction of the text around them. Names and
  * labels are printed by the command line and by others' tools.
  */
 const CONTROL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
 
 /**
- * Checks what holds for every member of a request, whatever it means: texts and names without control characters, and no
- * member `__proto__`, which schemas leave out without a word.
+ * Checks every member of a request, of any meaning: texts and names without control characters, and no member
+ * `__proto__`, which schemas drop without an error.
  *
- * @throws {GatewayError} for the first one, with its place
+ * @throws {GatewayError} for the first mistake, with its path
  */
 export function checkPlain(value: unknown, path: Path = []): void {
   if (typeof value === 'string' && CONTROL.test(value)) throw hasControl(path);

@@ -4,19 +4,19 @@ import { validate } from '@gateway/service-kit/validate';
 
 const BUDGET_MEMBERS = ['usd', 'period', 'allowUnpriced'];
 
-/** @throws {GatewayError} for the first thing that is wrong, with its place */
+/** @throws {GatewayError} for the first mistake, with its path */
 export function checkKeySettings(value: unknown): KeySettings {
   checkCurrency(value);
   return validate(KeySettings, value);
 }
 
-/** @throws {GatewayError} for the first thing that is wrong, with its place */
+/** @throws {GatewayError} for the first mistake, with its path */
 export function checkTeamSettings(value: unknown): TeamSettings {
   checkCurrency(value);
   return validate(TeamSettings, value);
 }
 
-/** @throws {GatewayError} for a key that would be born expired */
+/** @throws {GatewayError} for a key that would expire in the past */
 export function checkExpiry({ expiresAt }: KeySettings, nowMs: number): void {
   if (expiresAt === undefined || Date.parse(expiresAt) > nowMs) return;
   throw new GatewayError('invalid_value', {
@@ -25,7 +25,7 @@ export function checkExpiry({ expiresAt }: KeySettings, nowMs: number): void {
   });
 }
 
-/** A budget in another currency shall hear of the currency, not of a member that is missing. */
+/** The error for a budget in another currency names the currency, not the missing member. */
 function checkCurrency(value: unknown): void {
   const budget = typeof value === 'object' && value !== null && 'budget' in value ? value.budget : undefined;
   if (typeof budget !== 'object' || budget === null) return;

@@ -33,7 +33,7 @@ interface Ended {
   readonly error: string;
 }
 
-/** The command with the data folder of a running gateway, unless told otherwise. What only a process shows: tests/cli.test.ts. */
+/** The command, by default with the data folder of a running gateway. tests/cli.test.ts runs it as a process. */
 async function gateway(
   argv: string[],
   { USER = 'cli', ...env }: Record<string, string> = {},
@@ -108,7 +108,7 @@ test('programs get JSON', async () => {
   });
 });
 
-test('what the service refuses is said in its words', async () => {
+test('a refusal of the service is printed in its words', async () => {
   const refused = await gateway(['keys', 'create', '--endpoints', 'video']);
   expect(refused).toMatchObject({
     code: 1,
@@ -118,7 +118,7 @@ test('what the service refuses is said in its words', async () => {
   expect((await gateway(['keys', 'revoke', 'key_nobody'])).error).toBe("There is no key 'key_nobody'.\n");
 });
 
-test('a service that is not running, a wrong token and a missing one each say what to do', async () => {
+test('a service that is not running, a wrong token and a missing one each have an error with the next step', async () => {
   const url = `http://127.0.0.1:${await freePort()}`;
   expect(await gateway(['keys', 'list'], { ADMIN_URL: url })).toMatchObject({
     code: 1,

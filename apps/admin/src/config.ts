@@ -8,7 +8,7 @@ export const AdminConfig = ProcessSettings.extend({
   GATEWAY_SECRET: setting.secret(),
   /** The configuration of channels and models, to show it and to check patterns against it. */
   GATEWAY_CONFIG: z.string().default('gateway.yaml'),
-  /** In whose midnight budgets begin anew. */
+  /** The time zone of budget periods. */
   GATEWAY_TIME_ZONE: setting.timeZone(),
   /** From which keys' webhook secrets are derived. Absent: there are none. */
   WEBHOOK_SECRET: setting.secret().optional(),
@@ -17,7 +17,7 @@ export const AdminConfig = ProcessSettings.extend({
   USAGE_SUMS_DAYS: setting.keepSumsDays(),
   /** The bearer token of this service. It lets its owner make keys. */
   GATEWAY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters'),
-  /** Set by `npm start`: by it the command line knows this service from another one on its port. */
+  /** Set by `npm start`: the command line recognises this service by it. */
   ADMIN_INSTANCE_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
 });
 export type AdminConfig = z.infer<typeof AdminConfig>;

@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 beforeEach(() => redis.flushall());
 
-/** A request whose body, if it has one, is JSON as it stands here. */
+/** A request; its body, if any, is this JSON text. */
 const send = (method: string, path: string, body?: string) =>
   fetch(`${admin.url}/admin/v1${path}`, {
     method,

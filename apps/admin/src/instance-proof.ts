@@ -2,8 +2,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Express } from 'express';
 
 /**
- * How the command line knows that it speaks with the admin service of its own data folder before it sends the token: `npm start` gives a key to the
- * service and puts it, beside the service's address, into a file that only its owner can read. An answer with this proof comes from a process that has it.
+ * The command line verifies the admin service of its own data folder before it sends the token: `npm start` gives a key to
+ * the service and writes it, with the service's address, into a file that only its owner can read. Only a process with
+ * that key can answer with this proof.
  */
 const PATH = '/instance';
 const MAX_CHALLENGE_CHARS = 100;

@@ -69,7 +69,7 @@ const send = (method: string, path: string, body?: unknown) =>
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
 
-/** The answer, which has to be of the shape that the API's description promises. */
+/** The answer, after a check against the API's description. */
 async function call<Schema extends z.ZodType>(
   schema: Schema,
   method: string,
@@ -103,7 +103,7 @@ const full = {
   labels: { costCentre: '42' },
 };
 
-test('limits are merged, null removes, and everything that a patch does not name stays', async () => {
+test('limits are merged, null removes, and members that a patch does not name stay', async () => {
   await call(TeamReply, 'POST', '/teams', { name: 'platform' });
   const { key: _key, warnings, ...made } = await call(NewKeyReply, 'POST', '/keys', full);
   expect(warnings).toEqual([]);
@@ -202,7 +202,7 @@ test.for([
   [{ id: 'key_other' }, 'unknown_parameter', 'id'],
   [[], 'invalid_type', ''],
 ] as const)(
-  'a wrong patch is refused with its place and changes nothing: %j',
+  'a wrong patch is refused with the path of the mistake and changes nothing: %j',
   async ([patch, code, path]) => {
     const made = await keys.createKey({ name: 'search', budget: { usd: 5, period: 'day' } });
     const name = `gateway:key:${made.record.id}`;
@@ -218,7 +218,7 @@ test.for([
   },
 );
 
-test('what is allowed but hardly meant is warned of', async () => {
+test('settings that are allowed but unlikely to be intended get a warning', async () => {
   const wish = { name: 'x', models: ['gpt-5', 'gpt-*', 'claude-3*', '*', 'llama-*'], team: 'nobody' };
   const { warnings, id } = await call(NewKeyReply, 'POST', '/keys', wish);
   expect(warnings).toEqual([
@@ -312,7 +312,7 @@ async function use(id: string, keyId: string, model: string, outcome: UsageOutco
   });
 }
 
-test('usage is summed up as asked, refused requests beside it', async () => {
+test('usage is summed up by the query, with refused requests', async () => {
   await use('req_1', 'key_a', 'gpt-5');
   await use('req_2', 'key_a', 'gpt-5', 'cut');
   await use('req_3', 'key_b', 'claude');
@@ -352,7 +352,7 @@ test.for([
   ['from=2026-11-20&to=2026-11-19', 'from'],
   ['from=2000-01-01&to=2026-11-19', 'from'],
   ['user=me', 'user'],
-])('a wrong question about usage is refused: %s', async ([query, path]) => {
+])('a wrong query of usage is refused: %s', async ([query, path]) => {
   expect(await refused('GET', `/usage?${query}`)).toMatchObject({ status: 400, path });
 });
 
@@ -395,7 +395,7 @@ test('a long export arrives whole, page after page', async () => {
   expect(new Set(lines.map((line) => JSON.parse(line).id)).size).toBe(1203);
 });
 
-test('every change stands in the audit log under the name that the client gave, page after page', async () => {
+test('every change is in the audit log under the name that the client gave, page after page', async () => {
   const made = await call(NewKeyReply, 'POST', '/keys', { name: 'search' });
   await call(ChangedKeyReply, 'PATCH', `/keys/${made.id}`, { limits: { tokensPerMinute: 7 } });
   await call(TeamReply, 'POST', '/teams', { name: 'platform' });
@@ -416,7 +416,7 @@ test('every change stands in the audit log under the name that the client gave, 
   expect(JSON.stringify([first, second])).not.toContain(made.key.slice(4, 20));
 });
 
-test('channels are shown as configured, without needing or telling a provider key', async () => {
+test('channels are shown as configured, without needing or revealing a provider key', async () => {
   expect(await call(ChannelPage, 'GET', '/channels')).toEqual({
     next: null,
     data: [
@@ -438,7 +438,7 @@ const Document = z.looseObject({
   paths: z.record(z.string(), z.record(z.string(), z.looseObject({ responses: z.looseObject({}) }))),
 });
 
-test('the description names every call that there is, and none that there is not', async () => {
+test('the description names every call that there is, and no other', async () => {
   const { paths } = await call(Document, 'GET', '/openapi.json');
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),

@@ -25,7 +25,7 @@ import { usageRoutes } from './routes/usage-routes.ts';
 import { webhookRoutes } from './routes/webhook-routes.ts';
 import { createWarnings } from './warnings.ts';
 
-/** Its bodies are small, and no edge stands before it. */
+/** Its bodies are small, and no edge checks them before. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
 /** Opens the admin service, and listens. */

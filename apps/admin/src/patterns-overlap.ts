@@ -1,6 +1,6 @@
-/** Whether some name fits both patterns, in each of which `*` stands for any text, also none. */
+/** Whether some name fits both patterns; `*` matches any text, also an empty one. */
 export function patternsOverlap(one: string, other: string): boolean {
-  // reachable[j]: what was read of `one` so far and the first j characters of `other` can stand for the same text.
+  // reachable[j]: what was read of `one` so far and the first j characters of `other` can match the same text.
   let reachable = prefixes(other);
   for (const character of one) {
     const next: boolean[] = [];

@@ -6,15 +6,15 @@ import {
   readConfigurationText,
 } from '@gateway/upstream/configuration/load-configuration';
 
-/** The channels and models as they are configured now; undefined if that cannot be read. */
+/** The channels and models of the current configuration; undefined if it cannot be read. */
 export type ReadConfiguration = () => Promise<Configuration | undefined>;
 
-/** Stands for what the environment of this process does not hold, which is as it should be with providers' keys. */
-const ELSEWHERE = 'known-to-the-services';
+/** Replaces variables that this process does not have, such as providers' keys. */
+const PLACEHOLDER = 'known-to-the-services';
 
 /**
  * The admin service shows the configuration and calls no provider, so it can do without the providers' keys.
- * Where there is no file and it knows of no provider, the services may know more: then it says nothing.
+ * Without a file and a provider key the services may have other settings: then the answer is undefined.
  */
 export function createConfigurationReader({
   path,
@@ -38,5 +38,5 @@ export function createConfigurationReader({
 
 function withPlaceholders(env: Readonly<Record<string, string | undefined>>, text: string) {
   const named = [...text.matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g)].map(([, name = '']) => name);
-  return Object.fromEntries(named.map((name) => [name, lookUp(env, name) || ELSEWHERE]));
+  return Object.fromEntries(named.map((name) => [name, lookUp(env, name) || PLACEHOLDER]));
 }

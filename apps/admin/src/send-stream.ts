@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { askRedis } from '@gateway/metering/keys/ask-redis';
+import { awaitRedis } from '@gateway/metering/keys/await-redis';
 
 interface StreamReply {
   readonly status: number;
@@ -10,19 +10,19 @@ interface StreamReply {
 }
 
 /**
- * Sends text at the reader's pace. What fails before the first piece is thrown and becomes an error reply; after that
- * the connection is broken off, so that nobody takes a part for the whole.
+ * Sends text at the reader's pace. An error before the first piece is thrown and becomes an error reply; after it the
+ * connection is cut, so that no client takes a part for the whole.
  */
 export async function sendStream(
   response: ServerResponse,
   { status, contentType, stream }: StreamReply,
 ): Promise<void> {
   const pieces = stream[Symbol.asyncIterator]();
-  const first = await askRedis(pieces.next());
+  const first = await awaitRedis(pieces.next());
   response.writeHead(status, { 'content-type': contentType });
   const rest = async function* () {
     for (let piece = first; !piece.done; piece = await pieces.next()) yield piece.value;
   };
-  // A reader that leaves needs no answer; what Redis did not give is in the log.
+  // A reader that leaves needs no answer; a failure of Redis is in the log.
   await pipeline(Readable.from(rest()), response);
 }

@@ -1,7 +1,7 @@
 import type { ShownKey } from '@gateway/metering/keys/key-record';
 import type { ShownTeam } from '@gateway/metering/keys/team-record';
 
-/** The members that are set, as they would be sent to make the same key or team. */
+/** The members that are set, in the form of a request for the same key or team. */
 const present = (members: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 

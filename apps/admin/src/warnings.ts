@@ -4,7 +4,7 @@ import { patternsOverlap } from './patterns-overlap.ts';
 import type { ReadConfiguration } from './read-configuration.ts';
 
 export interface Warnings {
-  /** What is allowed but hardly meant, in sentences. */
+  /** Sentences about settings that are allowed but unlikely to be intended. */
   of(settings: KeySettings): Promise<readonly string[]>;
 }
 

@@ -16,8 +16,8 @@ interface EdgeAppOptions {
 }
 
 /**
- * The public app: the API first, since nearly every request is one, and without Express; then the public pages;
- * everything else is a 404. Express sees only requests that are well-formed: it would answer others itself.
+ * The public app: first the API, without Express, since nearly every request is one; then the public pages; everything
+ * else is a 404. Malformed requests are refused before Express, which would answer them itself.
  */
 export function createEdgeApp({ contexts, gateway, readiness }: EdgeAppOptions): RequestListener {
   const app = express();

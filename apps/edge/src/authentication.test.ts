@@ -32,7 +32,7 @@ afterAll(async () => {
 const post = (path: string, headers: Record<string, string>) =>
   fetch(edge.url + path, { method: 'POST', body: '{}', headers });
 
-test('without a key each protocol is told so in its own words', async () => {
+test('without a key each protocol gets its own error', async () => {
   const openai = await post('/v1/responses', {});
   expect(openai.status).toBe(401);
   expect(openai.headers.get('www-authenticate')).toBe('Bearer');
@@ -54,7 +54,7 @@ test('without a key each protocol is told so in its own words', async () => {
   });
 });
 
-test('a key that is no key is refused, whatever it looks like, and never repeated in the answer', async () => {
+test('an invalid key of any form is refused, and never quoted in the answer', async () => {
   for (const authorization of [
     'Bearer gwk_mistyped',
     `Bearer ${'x'.repeat(40)}`,
@@ -79,12 +79,12 @@ test('the scheme may be written in any case', async () => {
     expect((await post('/v1/responses', { authorization: `${scheme} ${KEY}` })).status).toBe(200);
 });
 
-test('x-api-key counts on the message paths alone, and there before a bearer token', async () => {
+test('x-api-key is read on the message paths only, and there before a bearer token', async () => {
   const version = { 'anthropic-version': '2023-06-01' };
   expect((await post('/v1/messages', { 'x-api-key': KEY, ...version })).status).toBe(200);
   expect((await post('/v1/messages/count_tokens', { 'x-api-key': KEY, ...version })).status).toBe(200);
   expect((await post('/v1/responses', { 'x-api-key': KEY })).status).toBe(401);
-  const both = { 'x-api-key': KEY, authorization: 'Bearer an-oauth-token-of-somebody', ...version };
+  const both = { 'x-api-key': KEY, authorization: 'Bearer an-oauth-token-of-a-user', ...version };
   expect((await post('/v1/messages', both)).status).toBe(200);
   const reversed = { 'x-api-key': 'wrong', authorization: `Bearer ${KEY}`, ...version };
   expect((await post('/v1/messages', reversed)).status).toBe(401);
@@ -111,7 +111,7 @@ test('a key with scopes may call these endpoints and no others', async () => {
   expect(await anthropic.json()).toMatchObject({ error: { type: 'permission_error' } });
 });
 
-test('a revoked key is refused with the words for an unknown one', async () => {
+test('a revoked key is refused with the message for an unknown one', async () => {
   const { record, secret } = await keys.createKey({ name: 'leaving' });
   const headers = { authorization: `Bearer ${secret}` };
   expect((await post('/v1/responses', headers)).status).toBe(200);

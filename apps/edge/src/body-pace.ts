@@ -1,29 +1,29 @@
-/** What is seen of a request that has not arrived completely. */
+/** A reading of a request that has not arrived completely. */
 export interface BodyReading {
   /** Of `performance.now()`. */
   readonly nowMs: number;
-  /** How much has come over the connection. */
+  /** The bytes that have arrived over the connection. */
   readonly bytes: number;
-  /** Whether it is we who do not read, because the service takes no more. */
+  /** Whether the edge has paused reading, because the service takes no more. */
   readonly held: boolean;
 }
 
 export interface BodyLimits {
-  /** How long nothing may come. */
+  /** How long no byte may arrive. */
   readonly idleMs: number;
-  /** What must come on average over `RATE_WINDOW_MS`; 0 for any rate. */
+  /** The least average rate over `RATE_WINDOW_MS`; 0 for any rate. */
   readonly minBytesPerSecond: number;
 }
 
-/** `idle`: nothing came for too long; `slow`: less than the rate came. */
+/** `idle`: no byte arrived for too long; `slow`: fewer bytes than the rate arrived. */
 export type Slowness = 'idle' | 'slow';
 
 /** Long enough for a mobile connection to be lost for some seconds. */
 export const RATE_WINDOW_MS = 30_000;
 
 /**
- * Follows how a body arrives, by readings taken now and then. Time in which we do not read is no slowness of the
- * caller: it starts both measurements anew.
+ * Follows how a body arrives, by readings taken now and then. Time in which the edge pauses reading does not count
+ * against the caller: it restarts both measurements.
  */
 export function followBody(
   first: BodyReading,

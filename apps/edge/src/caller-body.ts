@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 /**
  * A request's body for the connection to a service: read only as fast as the service takes it. Unlike the request
- * itself, which undici would destroy with a connection, it can be given up while the caller is still sending.
+ * itself, which undici would destroy with a connection, it can be abandoned while the caller is still sending.
  */
 export class CallerBody implements AsyncIterable<Buffer> {
   readonly #request: IncomingMessage;
@@ -13,15 +13,15 @@ export class CallerBody implements AsyncIterable<Buffer> {
     this.#request = request;
   }
 
-  /** Whether nothing is read at the moment, because the service takes no more. */
+  /** Whether reading is paused, because the service takes no more. */
   get held(): boolean {
     return this.#wake === undefined;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, undefined> {
     for (;;) {
-      // An end would have the service take a part for the whole.
-      if (this.#stopped) throw new Error('the rest of the request body is not wanted');
+      // After a normal end the service would take a part for the whole.
+      if (this.#stopped) throw new Error('the rest of the request body is not read');
       const chunk: Buffer | null = this.#request.read();
       if (chunk !== null) yield chunk;
       else if (this.#isRead()) return;
@@ -29,7 +29,7 @@ export class CallerBody implements AsyncIterable<Buffer> {
     }
   }
 
-  /** Reads no further: what still comes is the caller of this method's business. */
+  /** Stops reading; the caller of this method handles the rest of the body. */
   stop(): void {
     this.#stopped = true;
     this.#wake?.();
@@ -39,7 +39,7 @@ export class CallerBody implements AsyncIterable<Buffer> {
     return this.#request.complete && this.#request.readableLength === 0;
   }
 
-  /** Resolves when there is something to read, when nothing more comes, or when nobody wants it any more. */
+  /** Resolves when there is a chunk to read, when the body has ended, or when reading has stopped. */
   #more(): Promise<void> {
     const request = this.#request;
     return new Promise((resolve) => {

@@ -8,7 +8,7 @@ export interface CallerSecret {
 
 const BEARER = /^bearer +(\S+) *$/i;
 
-/** The paths where Anthropic's clients send their key in a header of its own. */
+/** The paths where Anthropic's clients send their key in `x-api-key`. */
 const takesApiKeyHeader = (path: string): boolean =>
   path === '/v1/messages' ||
   path.startsWith('/v1/messages/') ||
@@ -16,8 +16,8 @@ const takesApiKeyHeader = (path: string): boolean =>
   path.startsWith('/v1/models/');
 
 /**
- * The key that a request carries: from `Authorization: Bearer`, or from `x-api-key` where that is customary, which
- * then counts before the other (some clients send both).
+ * The key of a request: from `Authorization: Bearer`, or on Anthropic's paths from `x-api-key`, which there counts before
+ * the other (some clients send both).
  *
  * @throws {GatewayError} `missing_key` without either, `invalid_key` for another kind of authorization
  */
@@ -32,7 +32,7 @@ export function callerSecretOf(request: IncomingMessage, path: string): CallerSe
   return { secret, sentAs: 'bearer' };
 }
 
-/** RFC 9110 §15.5.2: a 401 says how to authenticate. */
+/** RFC 9110 §15.5.2: a 401 names the way to authenticate. */
 const headers = { 'www-authenticate': 'Bearer' };
 
 const missingKey = (): GatewayError =>
@@ -45,7 +45,7 @@ const missingKey = (): GatewayError =>
     headers,
   });
 
-/** The same for an unknown, a revoked, an expired and a disabled key: which of them it is, is nobody's business. */
+/** The same for an unknown, a revoked, an expired and a disabled key: the error does not reveal which. */
 export const invalidKey = (sentAs: CallerSecret['sentAs']): GatewayError =>
   new GatewayError('invalid_key', {
     message: {

@@ -15,7 +15,7 @@ test('a bootstrap key is any string of 24 characters, or a key that the gateway 
     expect(withKey(key).GATEWAY_BOOTSTRAP_KEY).toBe(key);
 });
 
-test('a bootstrap key that no request could use is refused at the start', () => {
+test('a bootstrap key that no request can use is refused at the start', () => {
   expect(() => withKey('x'.repeat(23))).toThrow('GATEWAY_BOOTSTRAP_KEY: must be 24 to 256');
   expect(() => withKey(`gwk_${'x'.repeat(40)}`)).toThrow('GATEWAY_BOOTSTRAP_KEY: must not begin with gwk_');
 });

@@ -30,7 +30,7 @@ function isHttpOrigin(text: string): boolean {
   );
 }
 
-/** What the edge reads wherever the services are. */
+/** The edge's settings that do not depend on where the services run. */
 export const EdgeSettings = ProcessSettings.extend({
   PORT: setting.port(8080),
   EDGE_METRICS_PORT: setting.port(9080),
@@ -47,24 +47,24 @@ export const EdgeSettings = ProcessSettings.extend({
   GATEWAY_TIME_ZONE: setting.timeZone(),
   USAGE_SUMS_DAYS: setting.keepSumsDays(),
   /**
-   * How long a service may take to begin its reply, from the end of the request. Where a job may be waited for, a
+   * How long a service may take to begin its reply, from the end of the request. For requests that wait for a job, a
    * shorter time counts as `JOB_REPLY_TIMEOUT_MS`.
    */
   EDGE_SERVICE_TIMEOUT_MS: setting.integer(JOB_REPLY_TIMEOUT_MS, { min: 1 }),
   /** How long a whole request may take to arrive, upload included. */
   EDGE_REQUEST_TIMEOUT_MS: setting.integer(600_000, { min: 1 }),
-  /** How long nothing of a request's body may arrive. */
+  /** How long no byte of a request's body may arrive. */
   EDGE_BODY_IDLE_TIMEOUT_MS: setting.integer(30_000, { min: 1 }),
-  /** What must arrive of a body on average, so that many slow ones cannot hold connections; 0 for any rate. */
+  /** The least average rate of a body, so that many slow ones cannot hold connections; 0 for any rate. */
   EDGE_BODY_MIN_BYTES_PER_SECOND: setting.integer(500),
-  /** Whether `x-forwarded-*` headers come from a proxy of ours in front of the edge. Otherwise they are replaced. */
+  /** Whether `x-forwarded-*` headers come from a trusted proxy in front of the edge. Otherwise they are replaced. */
   EDGE_TRUST_PROXY: z.stringbool().default(false),
   /** Web origins whose pages may call the gateway, separated by commas; `*` for all. Default: none. */
   EDGE_CORS_ORIGINS: z.string().default('').transform(list),
 });
 export type EdgeSettings = z.infer<typeof EdgeSettings>;
 
-/** What an edge reads that has its services in other processes. */
+/** The settings of an edge with services in other processes. */
 export const EdgeConfig = EdgeSettings.extend({
   TEXT_URL: serviceUrls('http://127.0.0.1:8081'),
   IMAGE_URL: serviceUrls('http://127.0.0.1:8082'),

@@ -3,11 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 export interface CrossOrigin {
   /** Lets a page of an allowed origin read the reply. */
   allow(request: IncomingMessage, response: ServerResponse): void;
-  /** Answers a browser's preflight, or says what the path can do. Needs no key: browsers send none. */
+  /** Answers a browser's preflight, or an OPTIONS request. Needs no key: browsers send none. */
   answerOptions(request: IncomingMessage, response: ServerResponse, allow: string): void;
 }
 
-/** Client libraries send many headers of their own; a browser asks again after this time. */
+/** Client libraries send many headers of their own; a browser sends another preflight after this time. */
 const PREFLIGHT_SECONDS = 3600;
 const ANY = '*';
 

@@ -6,7 +6,7 @@ import type { LogFields, RequestContext } from '@gateway/service-kit/request-con
 import { requestIdOf } from '@gateway/service-kit/request-id';
 import { type RequestLog, UNKNOWN_PATH } from '@gateway/service-kit/request-log';
 
-/** What the edge knows of the request at hand. Unlike a service's context it learns who is calling only on the way. */
+/** The edge's context of a request. Unlike a service's context, it gets the identity only during the request. */
 export interface EdgeContext extends RequestContext {
   readonly requestId: string;
   readonly dialect: Dialect;
@@ -15,7 +15,7 @@ export interface EdgeContext extends RequestContext {
   failure: GatewayError | undefined;
 }
 
-/** Where a request keeps its context: nearer, also for the garbage collector, than an entry in a `WeakMap`. */
+/** The property of a request with its context: faster, also for the garbage collector, than a `WeakMap`. */
 const contextOfRequest: unique symbol = Symbol('edge context');
 declare module 'node:http' {
   interface IncomingMessage {
@@ -24,9 +24,9 @@ declare module 'node:http' {
 }
 
 export interface EdgeContexts {
-  /** Gives the request its id and its line in the log. `endpoint` is what log and metrics call its path. */
+  /** Gives the request its id and its line in the log. `endpoint` is its path's name in log and metrics. */
   open(request: IncomingMessage, response: ServerResponse, endpoint: string): EdgeContext;
-  /** The request's context, opened as an unknown path's where that has not happened. */
+  /** The request's context, opened as an unknown path's if it has none. */
   of(request: IncomingMessage, response: ServerResponse): EdgeContext;
 }
 
@@ -42,7 +42,7 @@ export function createEdgeContexts({
       requestId: requestIdOf(request.headers['x-request-id']),
       dialect: dialectOf(request.url ?? '/'),
       identity: null,
-      // A caller who leaves is the proxy's business, so that the deadline is all there is to signal here.
+      // The proxy handles a caller who leaves, so only the deadline is signalled here.
       signal: deadline,
       line: {},
       failure: undefined,

@@ -10,10 +10,10 @@ import { dialectOfPacket, failureText, type ParserError, parserFailure } from '.
 const MAX_HEADER_BYTES = 32 * 1024;
 const HEADERS_TIMEOUT_MS = 30_000;
 const TIMEOUT_CHECK_MS = 5000;
-/** Longer than the load balancers' usual 60 s, so that it is they who close, and never in the middle of a request. */
+/** Longer than the load balancers' usual 60 s, so that they close, and never in the middle of a request. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
-/** How long a refused connection stays open for its reply to be read. */
+/** How long a refused connection stays open so that its reply can be read. */
 const CLOSE_GRACE_MS = 5000;
 
 export const edgeServerOptions = ({ requestTimeoutMs }: { requestTimeoutMs: number }): ServerOptions => ({
@@ -32,8 +32,8 @@ interface ConfigureOptions {
 }
 
 /**
- * What only the server itself can be told. A caller that waits for `100 Continue` gets it when its key has been
- * accepted, and what Node's parser refuses is answered in the caller's dialect as far as that can be seen.
+ * The server's own events. A caller that waits for `100 Continue` gets it when its key has been accepted, and a request
+ * that Node's parser refuses is answered in the caller's dialect if it can be recognised.
  */
 export function configureEdgeServer(
   server: Server,

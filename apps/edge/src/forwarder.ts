@@ -14,14 +14,14 @@ import type { ServicePool } from './service-pool.ts';
 import { type WatchLimits, watchRequests } from './watch-requests.ts';
 
 export interface Forwarder {
-  /** Sends a request, whose headers are by now those for the service, on its way; all that can happen there is dealt with. */
+  /** Forwards a request whose headers are already those for the service, and handles every failure. */
   forward(
     request: IncomingMessage,
     response: ServerResponse,
     context: EdgeContext,
     endpoint: ForwardedEndpoint,
   ): void;
-  /** Fails the request that is under way on a connection, for errors that only the connection hears of; false where there is none. */
+  /** Fails the request in flight on a connection, for errors that only the connection reports; false if there is none. */
   failOn(socket: unknown, error: GatewayError): boolean;
   close(): void;
 }
@@ -84,7 +84,7 @@ export function createForwarder(
       if (address === undefined) throw new Error('a request without an address');
       return { protocol: 'http:', host: address.host, port: address.port };
     },
-    // Of the proxy's own plugins only `on` is wanted: the others log, and answer in plain text.
+    // Only the proxy's plugin for `on` is used: the others log, and answer in plain text.
     ejectPlugins: true,
     plugins: [proxyEventsPlugin, sendByUndici(connections)],
     on: { error: onError },
@@ -101,7 +101,7 @@ export function createForwarder(
         waitingSinceMs: performance.now(),
         followBody: undefined,
         tried: [],
-        place: -1,
+        index: -1,
         serviceRequest: undefined,
         repeats: 0,
         replied: false,

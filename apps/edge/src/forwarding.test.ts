@@ -35,13 +35,13 @@ const post = (path: string, init: RequestInit = {}) =>
 
 const lastRequest = (): IncomingMessage => {
   const last = service.requests.at(-1);
-  if (last === undefined) throw new Error('the service was not asked');
+  if (last === undefined) throw new Error('the service got no request');
   return last;
 };
 
 const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-test('an upload of 5 MB reaches the service byte for byte, with its length or without', async () => {
+test('an upload of 5 MB reaches the service byte for byte, with or without its length', async () => {
   const upload = randomBytes(5 * 1024 * 1024);
   const received: string[] = [];
   service.reply((request, response) => {
@@ -98,14 +98,14 @@ test('an event stream arrives chunk by chunk, its headers before its first event
   expect((await reader?.read())?.done).toBe(true);
 });
 
-test('path and query travel on as they are', async () => {
+test('path and query are passed on unchanged', async () => {
   await post('/v1/messages?beta=true&x=%2F+y');
   expect(lastRequest().url).toBe('/v1/messages?beta=true&x=%2F+y');
   await fetch(`${edge.url}/v1/responses/resp_%41/input_items?after=1`, { headers: bearer });
   expect(lastRequest().url).toBe('/v1/responses/resp_%41/input_items?after=1');
 });
 
-test("the caller's credentials, connection headers and claims of identity end at the edge; all else travels on", async () => {
+test("the caller's credentials, connection headers and claims of identity are removed; all else is passed on", async () => {
   await rawExchange(
     edge.port,
     [
@@ -150,7 +150,7 @@ test("the caller's credentials, connection headers and claims of identity end at
   });
 });
 
-test('a service learns who is calling from an identity that only the edge can sign', async () => {
+test('a service gets the caller as an identity that only the edge can sign', async () => {
   await post('/v1/responses');
   const verify = createIdentityVerifier({ secret: GATEWAY_SECRET, now: Date.now });
   expect(verify(String(lastRequest().headers['x-gateway-identity']))).toMatchObject({
@@ -163,7 +163,7 @@ test('a service learns who is calling from an identity that only the edge can si
   });
 });
 
-test('a signed URL needs no key and carries no identity', async () => {
+test('a signed URL needs no key and has no identity', async () => {
   const response = await fetch(`${edge.url}/v1/images/assets/asset_1?signature=x`, {
     headers: { 'x-gateway-identity': 'forged' },
   });
@@ -171,7 +171,7 @@ test('a signed URL needs no key and carries no identity', async () => {
   expect(lastRequest().headers['x-gateway-identity']).toBeUndefined();
 });
 
-test("both request id headers carry the caller's id if it is sane, else ours, and nothing names a server", async () => {
+test("both request id headers have the caller's id if it is valid, else a new one, and nothing names a server", async () => {
   service.reply((_request, response) => {
     response.writeHead(200, {
       'x-request-id': "the service's",
@@ -193,7 +193,7 @@ test("both request id headers carry the caller's id if it is sane, else ours, an
   expect(lastRequest().headers['x-request-id']).toBe(odd.headers.get('request-id'));
 });
 
-test('a caller who waits for 100 Continue is asked to go on only with a good key', async () => {
+test('a caller who waits for 100 Continue gets it only with a valid key', async () => {
   const head = (key: string) =>
     `POST /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nExpect: 100-continue\r\nContent-Length: 4\r\nConnection: close\r\n\r\n`;
   const socket = connect(edge.port, '127.0.0.1');

@@ -10,24 +10,24 @@ export type ForwardedEndpoint = Endpoint<ServiceName>;
 
 export const isForwarded = (endpoint: Endpoint): endpoint is ForwardedEndpoint => endpoint.service !== 'edge';
 
-/** One request on its way through the edge. */
+/** One request that the edge forwards. */
 export interface Forwarding extends Watched {
   readonly response: ServerResponse;
   readonly context: EdgeContext;
   readonly body: CallerBody;
-  /** The addresses asked so far; the last one is the current one. */
+  /** The addresses tried so far; the last one is the current one. */
   readonly tried: ServiceAddress[];
-  /** Known from the moment that a connection to the service is established. */
+  /** Set when a connection to the service is established. */
   serviceRequest: ServiceExchange | undefined;
   /** How often it was sent again to the same address. */
   repeats: number;
   /** The service's reply has begun. */
   replied: boolean;
-  /** We have answered instead, or broken the reply off. */
+  /** The edge has answered instead, or aborted the reply. */
   failed: boolean;
 }
 
-/** Where a request keeps what is known of its way. */
+/** The property of a request with its forwarding state. */
 export const forwardingOf: unique symbol = Symbol('forwarding');
 declare module 'node:http' {
   interface IncomingMessage {
@@ -35,15 +35,15 @@ declare module 'node:http' {
   }
 }
 
-/** What a second sending does not do twice. */
+/** Work that a second sending does not repeat. */
 const SAFE_METHODS = new Set(['GET', 'HEAD']);
 
 /** Each of them may meet one more connection that is about to be closed. */
 const MAX_REPEATS = 3;
 
 /**
- * Whether a lost request may be sent again without anybody noticing: it went over a kept connection, which the service
- * may have closed in the same moment, and asks only for something to be read (RFC 9110 §9.2.2, RFC 9112 §9.3.1).
+ * Whether a lost request may be sent again unnoticed: it was sent on a kept connection, which the service may have closed
+ * in the same moment, and it only reads (RFC 9110 §9.2.2, RFC 9112 §9.3.1).
  */
 export const mayRepeat = ({ request, serviceRequest, repeats }: Forwarding): boolean =>
   serviceRequest?.reusedConnection === true &&

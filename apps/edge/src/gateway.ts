@@ -18,7 +18,7 @@ import type { RequestLimits } from './request-limits.ts';
 interface GatewayOptions {
   readonly contexts: EdgeContexts;
   readonly identify: KeyCache['identify'];
-  /** By what services in other processes know that a request comes from here; null where they are in this one. */
+  /** The mark by which services in other processes recognise this edge's requests; null if they are in this one. */
   readonly seal: Seal | null;
   readonly limits: RequestLimits;
   readonly refusals: Refusals;
@@ -28,10 +28,10 @@ interface GatewayOptions {
   readonly trustProxy: boolean;
 }
 
-/** Proves to a service whose request it gets, and from whom. */
+/** Proves to a service who sent the request, and that it came through the edge. */
 export interface Seal {
   readonly sign: (identity: Identity) => string;
-  /** What tells a service that a request begins here. */
+  /** The mark at the beginning of a request to a service. */
   readonly mark: string;
 }
 
@@ -41,15 +41,15 @@ const API_PREFIX = '/v1/';
 const OPTIONS_ANYWHERE = 'GET, HEAD, POST, DELETE, OPTIONS';
 
 /**
- * The way of every API request through the edge: request id, whose key, may it do this, is there such a path, is it
- * within its limits, sign, forward.
- * A key is asked for before a path is looked up, as the real APIs do: strangers learn nothing about what there is.
+ * The steps of every API request through the edge: request id, key, endpoint, scope, limits, signature, forwarding.
+ *
+ * The key is checked before the path, as the real APIs do: callers without a key cannot find out which paths exist.
  */
 export function createGateway(options: GatewayOptions) {
   const { contexts, identify, limits, refusals, ownKey, forwarder, crossOrigin } = options;
   const findPath = createPathTable(ENDPOINTS);
 
-  /** Everything that follows once it is known who is calling; `identity` is null on public paths. */
+  /** The steps after the key's check; `identity` is null on public paths. */
   const admit = (
     request: IncomingMessage,
     response: ServerResponse,
@@ -125,7 +125,7 @@ function endpointOf(request: IncomingMessage, row: PathRow | undefined): Endpoin
 const isWebSocketHandshake = ({ method, headers }: IncomingMessage): boolean =>
   headers.upgrade !== undefined && method === 'GET' && /\bwebsocket\b/i.test(headers.upgrade);
 
-/** Clients that prefer a WebSocket go on over HTTP at this status. RFC 9110 §15.5.22: a 426 names what to use. */
+/** Clients that prefer a WebSocket continue over HTTP at this status. RFC 9110 §15.5.22: a 426 names what to use. */
 const upgradeRefused = (): GatewayError =>
   new GatewayError('upgrade_refused', {
     message: `WebSockets are not offered. Send POST ${WEBSOCKET_PATH} over HTTP, with "stream": true for events.`,
@@ -143,8 +143,8 @@ function checkScope(endpoint: Endpoint, identity: Identity | null, refusals: Ref
 }
 
 /**
- * Anthropic's API wants a version wherever a key comes in `x-api-key`. Only the edge sees how the key was sent; with
- * a bearer token the version may be absent, and the text service takes 2023-06-01.
+ * Anthropic's API requires a version if the key is in `x-api-key`. Only the edge sees how the key was sent; with a
+ * bearer token the version may be absent, and the text service takes 2023-06-01.
  */
 function checkVersion(request: IncomingMessage, context: EdgeContext, { sentAs }: CallerSecret): void {
   if (sentAs !== 'x-api-key' || context.dialect !== 'anthropic') return;

@@ -19,7 +19,7 @@ import { createOwnKey } from './own-key.ts';
 import { createRefusals } from './refusals.ts';
 import { createRequestLimits } from './request-limits.ts';
 
-/** What is watched of every request, wherever its service is. */
+/** The watches of every request, for services in any process. */
 export const limitsOf = ({ config, life }: Started<EdgeSettings>) => ({
   timeoutMs: config.EDGE_SERVICE_TIMEOUT_MS,
   body: {
@@ -29,7 +29,7 @@ export const limitsOf = ({ config, life }: Started<EdgeSettings>) => ({
   deadline: life.deadline,
 });
 
-/** Makes the edge with one of the ways to its services, and listens. */
+/** Makes the edge with one kind of connection to its services, and listens. */
 export async function listenEdge(
   { config, life, logger, metrics, page }: Started<EdgeSettings>,
   opened: Forwarder,

@@ -35,24 +35,21 @@ test.for([
   ['GET', 'http://h/v1/models'],
   ['GET', 'http://[x'],
   ['OPTIONS', '*'],
-] as const)(
-  '%s %s is a 400 in the protocol, with or without a key, and no service hears of it',
-  async (row) => {
-    const [method, target] = row;
-    const before = service.requests.length;
-    for (const headers of ['', `Authorization: Bearer ${KEY}\r\n`]) {
-      const reply = await rawRequest(edge.port, `${method} ${target} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
-      expect(reply.status).toBe(400);
-      expect(JSON.parse(reply.body)).toMatchObject(
-        target.startsWith('/v1/messages')
-          ? { type: 'error', error: { type: 'invalid_request_error' } }
-          : { error: { type: 'invalid_request_error', code: null } },
-      );
-    }
-    expect(service.requests).toHaveLength(before);
-    expect(edge.output.join('\n')).not.toMatch(/URIError| at \w+ \(/);
-  },
-);
+] as const)('%s %s is a 400 in the protocol, with or without a key, and reaches no service', async (row) => {
+  const [method, target] = row;
+  const before = service.requests.length;
+  for (const headers of ['', `Authorization: Bearer ${KEY}\r\n`]) {
+    const reply = await rawRequest(edge.port, `${method} ${target} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
+    expect(reply.status).toBe(400);
+    expect(JSON.parse(reply.body)).toMatchObject(
+      target.startsWith('/v1/messages')
+        ? { type: 'error', error: { type: 'invalid_request_error' } }
+        : { error: { type: 'invalid_request_error', code: null } },
+    );
+  }
+  expect(service.requests).toHaveLength(before);
+  expect(edge.output.join('\n')).not.toMatch(/URIError| at \w+ \(/);
+});
 
 test.for([
   '//v1/models',
@@ -61,7 +58,7 @@ test.for([
   '/v1/models/%2e%2e',
   '/v1/models#x',
   '/V1/models',
-])('%s is no other path than what it says', async (path) => {
+])('%s means no other path than its text', async (path) => {
   const before = service.requests.length;
   const reply = await rawRequest(
     edge.port,
@@ -84,7 +81,7 @@ test.for([
   'GET /v1/models HTTP/1.1\r\nX-A: \0',
   'GET /v1/models HTTP/1.1\r\nX A: 1',
   'POST /v1/responses HTTP/1.0\r\nTransfer-Encoding: chunked',
-])('%j is a 400 before a service hears of it', async (head) => {
+])('%j is a 400 before it reaches a service', async (head) => {
   const before = service.requests.length;
   const reply = await rawRequest(
     edge.port,

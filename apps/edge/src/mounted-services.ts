@@ -15,15 +15,15 @@ interface Mounted extends Watched {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly context: EdgeContext;
-  /** We have answered in the service's stead, or broken its reply off. */
+  /** The edge has answered instead of the service, or aborted its reply. */
   failed: boolean;
 }
 
-/** The edge's listeners on a response and its service's stand side by side; Node would warn from the eleventh on. */
+/** A response has the edge's and its service's listeners; by default Node warns at the eleventh. */
 const MAX_LISTENERS = 30;
 
 /**
- * Hands requests to services in the same process. Callers notice no difference from services behind HTTP: the same
+ * Passes requests to services in the same process. Callers notice no difference from services over HTTP: the same
  * headers, the same time limits, the same errors.
  */
 export function createMountedForwarder(
@@ -58,7 +58,7 @@ export function createMountedForwarder(
         endpoint,
         waitingSinceMs: performance.now(),
         followBody: undefined,
-        place: -1,
+        index: -1,
         failed: false,
       };
       watched.add(mounted);
@@ -79,7 +79,7 @@ export function createMountedForwarder(
   };
 }
 
-/** The request is answered: its handler's reading ends with an error, and what it still writes goes nowhere. */
+/** The request is answered: its handler's reads fail, and its later writes are discarded. */
 function takeFromHandler(request: IncomingMessage, response: ServerResponse, error: GatewayError): void {
   response.setHeader = () => response;
   response.writeHead = () => response;

@@ -7,7 +7,7 @@ import { createForwarder } from './forwarder.ts';
 import { limitsOf, listenEdge } from './listen-edge.ts';
 import { createServicePools } from './service-pools.ts';
 
-/** Opens an edge before services in other processes, and listens. */
+/** Opens an edge for services in other processes, and listens. */
 export async function openEdge(started: Started<EdgeConfig>): Promise<void> {
   const { config, life, logger } = started;
   const urls = { text: config.TEXT_URL, image: config.IMAGE_URL, audio: config.AUDIO_URL };

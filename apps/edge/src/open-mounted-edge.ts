@@ -5,7 +5,7 @@ import type { EdgeSettings } from './config.ts';
 import { limitsOf, listenEdge } from './listen-edge.ts';
 import { createMountedForwarder } from './mounted-services.ts';
 
-/** Opens an edge before services in its own process, and listens. Without HTTP between them no identity is signed. */
+/** Opens an edge for services in its own process, and listens. Without HTTP between them no identity is signed. */
 export const openMountedEdge = (
   services: Readonly<Record<ServiceName, Dispatch>>,
   started: Started<EdgeSettings>,

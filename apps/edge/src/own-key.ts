@@ -4,7 +4,7 @@ import { type AccountBalance, readBalances } from '@gateway/metering/limits/bala
 import type { Redis } from 'ioredis';
 import type { EdgeContext } from './edge-context.ts';
 
-/** `GET /v1/key`: what a caller may know of its own key, and what is left of its and its team's limits and budget. */
+/** `GET /v1/key`: a caller's own key, and what is left of its and its team's limits and budget. */
 export interface OwnKey {
   /** @throws {GatewayError} `service_unavailable` when Redis is away */
   answer(response: ServerResponse, context: EdgeContext): Promise<void>;
@@ -13,7 +13,7 @@ export interface OwnKey {
 interface OwnKeyOptions {
   readonly redis: Redis;
   readonly now: () => number;
-  /** The zone in whose midnight budgets begin anew. */
+  /** The time zone of budget periods. */
   readonly timeZone: string;
 }
 
@@ -37,7 +37,7 @@ export function createOwnKey({ redis, now, timeZone }: OwnKeyOptions): OwnKey {
 
 const MICRO_PER_USD = 1e6;
 
-/** Snake case and Unix seconds, as everything below `/v1` has it. */
+/** Snake case and Unix seconds, like everything below `/v1`. */
 const ownKey = (
   { keyId, keyName, team, models, endpoints }: Identity,
   balances: readonly AccountBalance[],

@@ -12,11 +12,11 @@ test.for([
   expect(dialectOfPacket(Buffer.from(packet))).toBe(dialect);
 });
 
-test('without a packet the dialect is the usual one', () => {
+test('without a packet the dialect is the default one', () => {
   expect(dialectOfPacket(undefined)).toBe('openai');
 });
 
-test('what the parser refuses becomes a whole response in the dialect', () => {
+test("a parser's refusal becomes a whole response in the dialect", () => {
   const text = failureText(parserFailure(error('HPE_HEADER_OVERFLOW')), 'anthropic', 'req_1');
   const [head = '', body = ''] = text.split('\r\n\r\n');
   expect(head.split('\r\n')).toEqual(

@@ -3,10 +3,10 @@ import { dialectOf } from '@gateway/contracts/endpoints';
 import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
 import { errorResponse } from '@gateway/service-kit/error-response';
 
-/** What Node's HTTP parser says about bytes that are no request. */
+/** An error of Node's HTTP parser about bytes that are not a request. */
 export interface ParserError extends Error {
   readonly code?: string;
-  /** The packet that could not be understood. */
+  /** The packet that could not be parsed. */
   readonly rawPacket?: Buffer;
 }
 
@@ -27,7 +27,7 @@ export const parserFailure = (error: ParserError): GatewayError =>
 const REQUEST_LINE = /^[A-Z]+ (\S+)/;
 const MAX_READ_BYTES = 2048;
 
-/** The dialect of the path that the packet begins with, if it does. */
+/** The dialect of the path at the packet's beginning, if there is one. */
 export const dialectOfPacket = (packet: Buffer | undefined): Dialect =>
   dialectOf(REQUEST_LINE.exec(packet?.subarray(0, MAX_READ_BYTES).toString('latin1') ?? '')?.[1] ?? '/');
 

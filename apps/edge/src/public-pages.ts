@@ -4,8 +4,8 @@ import type { Readiness } from '@gateway/service-kit/readiness';
 import type { Router } from 'express';
 
 /**
- * What anybody may fetch without a key; none of it says anything about this installation. `/` and `/api/hello` are
- * probed by clients before their first call. Express answers HEAD wherever GET is answered.
+ * The pages that need no key; none reveals anything about this installation. Clients probe `/` and `/api/hello` before
+ * their first call. Express answers HEAD wherever GET is answered.
  */
 export function mountPublicPages(router: Router, readiness: Readiness): void {
   router.get(['/', '/api/hello'], (_request, response) => {
@@ -15,5 +15,5 @@ export function mountPublicPages(router: Router, readiness: Readiness): void {
   router.get('/openapi.json', (_request, response) => {
     response.type('json').send(document);
   });
-  mountHealth(router, readiness, { tellMissing: false });
+  mountHealth(router, readiness, { showMissing: false });
 }

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { bearer, GATEWAY_SECRET, runEdge } from './testing/run-edge.ts';
 import { startStandInService } from './testing/stand-in-service.ts';
 
-test('with Redis away or frozen a key in use goes on, any other gets a prompt 503, and all is well once it is back', async () => {
+test('with Redis away or frozen a key in use still works, any other gets a prompt 503, and all work once it is back', async () => {
   let redis = await startRedis();
   const client = createRequestRedis(redis.url);
   client.on('error', () => undefined);
@@ -45,7 +45,7 @@ test('with Redis away or frozen a key in use goes on, any other gets a prompt 50
   await redis.close();
   redis = await startRedis({ port: redis.port });
   await waitFor(isReady);
-  // This Redis has lost everything: the bootstrap key is made again, the other one is unknown.
+  // This Redis has lost its data: the bootstrap key is made again, the other one is unknown.
   await waitFor(async () => (await post(bearer)).status === 200);
   expect((await post(idle)).status).toBe(401);
 
@@ -54,7 +54,7 @@ test('with Redis away or frozen a key in use goes on, any other gets a prompt 50
   await redis.close();
 });
 
-test('without Redis at the start the process ends and says what to do', async () => {
+test('without Redis at the start the process ends with an error that names the next step', async () => {
   const port = await freePort();
   await expect(runEdge({ REDIS_URL: `redis://127.0.0.1:${port}` })).rejects.toThrow(
     /Redis does not answer at REDIS_URL \(connect ECONNREFUSED .*\)\. Start it, or correct the URL\./,

@@ -93,7 +93,7 @@ test('the readiness check changes nothing in Redis', async () => {
   expect([await redis.keys('*'), await writes()]).toEqual([keys, changes]);
 });
 
-test('a start at a Redis that refuses writes ends, and says why', async () => {
+test('a start with a Redis that refuses writes ends with the reason', async () => {
   await redis.config('SET', 'maxmemory', '1');
   await expect(
     runEdge({ REDIS_URL: server.url, GATEWAY_BOOTSTRAP_KEY: 'another-bootstrap-key-not-seen' }),

@@ -3,12 +3,12 @@ import type { Identity } from '@gateway/contracts/identity';
 import type { RefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import type { Metrics, RefusalReason } from '@gateway/service-kit/metrics';
 
-/** Counts refused requests: in usage, for those who pay, and as a metric, for those who watch. */
+/** Counts refused requests: in usage, for the key's owner, and as a metric, for the operator. */
 export interface Refusals {
   add(reason: RefusalReason, identity: Identity, endpoint: Endpoint): void;
 }
 
-/** What usage calls an endpoint that needs no scope. */
+/** The name in usage for an endpoint without a scope. */
 const OTHER = 'other';
 
 export function createRefusals({

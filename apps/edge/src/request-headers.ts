@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import { WEBHOOK_HEADER } from '@gateway/contracts/webhooks';
 
-/** What does not travel on to a service. */
+/** Headers that are not passed on to a service. */
 const REMOVED = new Set([
-  // RFC 9110 §7.6.1: these concern the connection to us alone. (`proxy-connection` and `keep-alive` are older habits.)
+  // RFC 9110 §7.6.1: these concern the connection to the edge alone. (`proxy-connection` and `keep-alive` are older habits.)
   'connection',
   'keep-alive',
   'proxy-authenticate',
@@ -12,16 +12,16 @@ const REMOVED = new Set([
   'proxy-connection',
   'te',
   'trailer',
-  // Node frames a body without a length by itself, as chunks: nothing else gets here (`checkRequest`).
+  // Node frames a body without a length by itself, as chunks: nothing else passes `checkRequest`.
   'transfer-encoding',
   'upgrade',
-  // §10.1.1: we have answered it ourselves.
+  // §10.1.1: the edge has answered it itself.
   'expect',
-  // The caller's credentials end here.
+  // The caller's credentials are not passed on.
   'authorization',
   'cookie',
   'x-api-key',
-  // Set anew below.
+  // Set again below.
   'forwarded',
   'x-forwarded-for',
   'x-forwarded-host',
@@ -35,22 +35,22 @@ const INTERNAL_PREFIX = 'x-gateway-';
 const CALLERS_OWN = new Set(['x-gateway-strict', WEBHOOK_HEADER]);
 
 /**
- * What `Connection` cannot remove (RFC 9110 §7.6.1: never what is meant for all recipients): the framing and the
- * description of the body, and what the gateway or its protocols act on.
+ * What `Connection` cannot remove (RFC 9110 §7.6.1: never headers for all recipients): the framing and the description
+ * of the body, and the headers that the gateway or its protocols use.
  */
 const END_TO_END =
   /^(accept|anthropic|content|if|openai|x-gateway)-|^(accept|host|idempotency-key|prefer|range)$/;
 
-/** These two words are no headers. */
+/** These two words are not headers. */
 const PLAIN_CONNECTION = /^(keep-alive|close)$/i;
 
 interface Added {
-  /** Stands first: a service knows by it where a request begins. Undefined for a service in this process. */
+  /** The first header: it marks the beginning of a request for a service. Undefined for a service in this process. */
   readonly mark: string | undefined;
   readonly requestId: string;
   /** The signed identity; undefined on public paths, and for a service in this process. */
   readonly token: string | undefined;
-  /** Whether the caller's `x-forwarded-*` are a trusted proxy's, and continued. */
+  /** Whether the caller's `x-forwarded-*` come from a trusted proxy and are extended. */
   readonly trustProxy: boolean;
 }
 
@@ -74,7 +74,7 @@ export function requestHeaders(request: IncomingMessage, added: Added): Incoming
   return headers;
 }
 
-/** The further headers that end here because `Connection` names them. */
+/** The further headers that are removed because `Connection` names them. */
 function namedByConnection(connection: string | undefined): Set<string> | undefined {
   if (connection === undefined || PLAIN_CONNECTION.test(connection)) return undefined;
   const names = connection.split(',').map((name) => name.trim().toLowerCase());

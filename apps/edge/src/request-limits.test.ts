@@ -39,7 +39,7 @@ const makeKey = (settings: Omit<KeySettings, 'name'>) => keys.createKey({ name: 
 
 interface Call {
   readonly secret: string;
-  /** Which of the two edges; they take turns by even and odd. */
+  /** Which of the two edges; even numbers go to one, odd ones to the other. */
   readonly turn?: number;
   readonly path?: string;
   readonly method?: string;
@@ -61,7 +61,7 @@ const callMany = (count: number, options: Omit<Call, 'turn'>) =>
 const statuses = (replies: readonly Response[]) =>
   Object.fromEntries([...Map.groupBy(replies, ({ status }) => status)].map(([of, all]) => [of, all.length]));
 
-/** Replies are held back until the returned function is called. */
+/** Delays replies until the returned function is called. */
 function holdReplies(): () => void {
   const held: (() => void)[] = [];
   service.reply((request, response) => {
@@ -74,7 +74,7 @@ function holdReplies(): () => void {
   };
 }
 
-const places = (owner: string) => redis.zcard(`gateway:{meter}:places:${owner}`);
+const slots = (owner: string) => redis.zcard(`gateway:{meter}:places:${owner}`);
 
 async function refusedInUsage(keyId: string): Promise<number> {
   const range = { fromMs: Date.now() - 3_600_000, toMs: Date.now() + 3_600_000 };
@@ -82,7 +82,7 @@ async function refusedInUsage(keyId: string): Promise<number> {
   return rows.reduce((sum, { sums }) => sum + sums.refused, 0);
 }
 
-/** Starts a watch on the clock that the limits go by, Redis' own: says how many seconds have passed, rounded up. */
+/** Starts a stopwatch on Redis' clock, by which limits count; returns the seconds that have passed, rounded up. */
 async function startWatch(): Promise<() => Promise<number>> {
   const microseconds = async () => {
     const [seconds, rest] = await redis.time();
@@ -115,7 +115,7 @@ const secondsOf = (duration: string | null): number => {
   return Number(minutes) * 60 + Number(seconds);
 };
 
-test('a refused caller is told the limit and an honest time to wait, in the words of its protocol', async () => {
+test("a refused caller gets the limit and the real time to wait, in its protocol's form", async () => {
   const { secret } = await makeKey({ limits: { requestsPerMinute: 2 } });
   const passedSeconds = await startWatch();
   const first = await call({ secret });
@@ -157,7 +157,7 @@ test('a refused caller is told the limit and an honest time to wait, in the word
   expect(anthropic.headers.has('x-ratelimit-limit-requests')).toBe(false);
 });
 
-test("a provider's own limits are not taken for the caller's", async () => {
+test("a provider's own limits do not replace the caller's", async () => {
   service.reply((_request, response) =>
     response.writeHead(200, { 'X-RateLimit-Limit-Requests': '9999', 'x-other': 'kept' }).end('{}'),
   );
@@ -167,7 +167,7 @@ test("a provider's own limits are not taken for the caller's", async () => {
   expect(reply.headers.get('x-other')).toBe('kept');
 });
 
-test('as many requests run at once as there are places, and one that ends makes room on the other edge', async () => {
+test('as many requests run at once as there are slots, and one that ends frees its slot for the other edge', async () => {
   const { secret, record } = await makeKey({ limits: { concurrentRequests: 3 } });
   const answerAll = holdReplies();
   const before = service.requests.length;
@@ -186,11 +186,11 @@ test('as many requests run at once as there are places, and one that ends makes 
   expect(await refused?.json()).toMatchObject({
     error: { message: expect.stringMatching(/at the same time: Limit 3\. Please try again in 1s\.$/) },
   });
-  await waitFor(async () => (await places(record.id)) === 0);
+  await waitFor(async () => (await slots(record.id)) === 0);
   expect(statuses(await callMany(2, { secret }))).toEqual({ 200: 2 });
 });
 
-test('a caller who leaves frees its place at once', async () => {
+test('a caller who leaves frees its slot at once', async () => {
   const { secret, record } = await makeKey({ limits: { concurrentRequests: 1 } });
   const answerAll = holdReplies();
   const before = service.requests.length;
@@ -200,12 +200,12 @@ test('a caller who leaves frees its place at once', async () => {
   expect((await call({ secret, turn: 1 })).status).toBe(429);
   leaving.abort();
   expect(await left).toBe('left');
-  await waitFor(async () => (await places(record.id)) === 0);
+  await waitFor(async () => (await slots(record.id)) === 0);
   answerAll();
   expect((await call({ secret, turn: 1 })).status).toBe(200);
 });
 
-test('requests that share a request id do not share a place', async () => {
+test('requests that share a request id do not share a slot', async () => {
   const { secret, record } = await makeKey({ limits: { concurrentRequests: 2 } });
   const answerAll = holdReplies();
   const headers = { 'x-request-id': 'the-same-for-all' };
@@ -215,7 +215,7 @@ test('requests that share a request id do not share a place', async () => {
   expect(statuses(await Promise.all(replies))).toEqual({ 200: 2, 429: 4 });
 });
 
-test("a team's limit holds for all its keys together, above their own", async () => {
+test("a team's limit holds for all its keys together, in addition to their own", async () => {
   const teams = createTeamStore({ redis, now: Date.now });
   await teams.createTeam({ name: 'platform', limits: { requestsPerMinute: 6 } }, by);
   const members = await Promise.all(
@@ -254,7 +254,7 @@ test('no request that begins a second after a revocation gets in, on either edge
   expect(latest).toEqual({ 401: 4 });
 });
 
-test('reading what there is counts on no limit', async () => {
+test('reads count on no limit', async () => {
   const { secret } = await makeKey({ limits: { requestsPerMinute: 1, concurrentRequests: 1 } });
   expect((await call({ secret })).status).toBe(200);
   const polls = await callMany(5, { secret, method: 'GET', path: '/v1/responses/resp_1' });
@@ -264,7 +264,7 @@ test('reading what there is counts on no limit', async () => {
   expect((await call({ secret })).status).toBe(429);
 });
 
-test('a key without limits costs no question to Redis', async () => {
+test('a key without limits causes no call to Redis', async () => {
   const { secret } = await makeKey({});
   await callMany(2, { secret });
   const before = await redis.info('commandstats');
@@ -352,7 +352,7 @@ test('a caller reads what is left of its own limits and budgets', async () => {
   expect((await call({ secret, path: '/v1/key' })).status).toBe(405);
 });
 
-test('no key stands in Redis or in a log in clear', async () => {
+test('no key is in Redis or in a log in clear', async () => {
   const { secret, record } = await makeKey({ limits: { requestsPerMinute: 2, concurrentRequests: 1 } });
   const next = (await keys.rotateKey(record.id, 60, by))?.secret ?? '';
   await callMany(6, { secret });
@@ -370,7 +370,7 @@ test('no key stands in Redis or in a log in clear', async () => {
   }
 });
 
-test('with Redis frozen a key with limits gets a prompt 503 that says when to come back', async () => {
+test('with Redis frozen a key with limits gets a prompt 503 with the time to wait', async () => {
   const { secret } = await makeKey({ limits: { requestsPerMinute: 100 } });
   expect((await call({ secret })).status).toBe(200);
   redisServer.kill('SIGSTOP');

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Endpoint } from '@gateway/contracts/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
-import { askRedis } from '@gateway/metering/keys/ask-redis';
+import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import { checksOf } from '@gateway/metering/limits/account-checks';
 import type { Admission, Admitted, Check } from '@gateway/metering/limits/admission';
 import { type Rate, rateLimitHeaders } from '@gateway/metering/limits/rate-limit-headers';
@@ -12,8 +12,8 @@ import type { Refusals } from './refusals.ts';
 
 export interface RequestLimits {
   /**
-   * Counts a request on its key's and its team's limits; undefined where there are none. Its places are free again
-   * when its response has ended, also because the caller left.
+   * Counts a request on its key's and its team's limits; undefined if there are none. Its slots are free again when its
+   * response has ended, also because the caller left.
    *
    * @throws {GatewayError} `rate_limited` (by the promise); `service_unavailable` when Redis is away
    */
@@ -32,13 +32,13 @@ interface RequestLimitsOptions {
 }
 
 /**
- * What counts is a request for work. Reading, deleting and cancelling what there is (`GET`, `DELETE`, paths with an id)
- * counts on no limit: who polls a job does not use up what its making needs, and cancelling frees a place.
+ * Only requests for new work count. Reading, deleting and cancelling (`GET`, `DELETE`, paths with an id) count on no
+ * limit: polling a job does not use up its caller's requests, and cancelling frees a slot.
  */
-const asksForWork = ({ method, path }: Endpoint): boolean => method === 'POST' && !path.includes('{');
+const isForWork = ({ method, path }: Endpoint): boolean => method === 'POST' && !path.includes('{');
 
-/** Nobody knows when another request ends; this is how long a caller should at least wait. */
-const PLACE_WAIT_MS = 1000;
+/** The end of another request cannot be predicted; this is the least time to wait. */
+const SLOT_WAIT_MS = 1000;
 
 export function createRequestLimits({ admission, refusals, now }: RequestLimitsOptions): RequestLimits {
   const replica = randomUUID();
@@ -51,12 +51,12 @@ export function createRequestLimits({ admission, refusals, now }: RequestLimitsO
     endpoint: Endpoint,
     checks: readonly Check[],
   ): Promise<void> => {
-    // Not the request's id: callers may choose that, and would share one place among many requests.
+    // Not the request's id: callers may choose that, and could share one slot among many requests.
     entered += 1;
-    const place = `${replica}:${entered}`;
-    const release = () => admission.release(place, checks);
-    const answer = await askRedis(admission.admit(place, checks)).catch((error: unknown) => {
-      // It may have been let in all the same, and only the answer was lost.
+    const slot = `${replica}:${entered}`;
+    const release = () => admission.release(slot, checks);
+    const answer = await awaitRedis(admission.admit(slot, checks)).catch((error: unknown) => {
+      // It may have been let in, and only the answer was lost.
       release();
       throw error;
     });
@@ -75,14 +75,14 @@ export function createRequestLimits({ admission, refusals, now }: RequestLimitsO
 
   return {
     enter: (response, context, identity, endpoint) => {
-      if (identity.accounts.length === 0 || !asksForWork(endpoint)) return undefined;
+      if (identity.accounts.length === 0 || !isForWork(endpoint)) return undefined;
       const checks = checksOf(identity.accounts);
       return checks.length === 0 ? undefined : enter(response, context, identity, endpoint, checks);
     },
   };
 }
 
-/** The rate to show: of a refusal the one that refused, else the one of which the least is left. */
+/** The rate to show: of a refusal the one that refused, else the one with the least left. */
 function rateOf(answer: Admitted, checks: readonly Check[]): Rate | undefined {
   if (!answer.ok)
     return answer.check.kind === 'rate'
@@ -99,7 +99,7 @@ function rateOf(answer: Admitted, checks: readonly Check[]): Rate | undefined {
 
 function refusalOf({ check, waitMs }: Extract<Admitted, { ok: false }>, { keyId }: Identity): GatewayError {
   const whose = check.owner === keyId ? 'of your key' : 'of your team';
-  const afterMs = Math.max(1, waitMs ?? PLACE_WAIT_MS);
+  const afterMs = Math.max(1, waitMs ?? SLOT_WAIT_MS);
   const what =
     check.kind === 'rate'
       ? `Rate limit ${whose} reached on requests per minute: Limit ${check.limit}, Requested 1.`

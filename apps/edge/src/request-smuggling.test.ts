@@ -7,9 +7,9 @@ import { GATEWAY_SECRET, KEY, type RunningEdge, runEdge } from './testing/run-ed
 import { type StandInService, startStandInService } from './testing/stand-in-service.ts';
 
 /**
- * Callers share the connections to a service. Whatever one of them sends, the next one gets the reply to its own
- * request, and the service sees no request that nobody sent. The service here is a plain HTTP server with no defence of
- * its own.
+ * Callers share the connections to a service. For any bytes of one caller, the next one gets the reply to its own
+ * request, and the service sees no request that was not sent. The service here is a plain HTTP server without its own
+ * defence.
  */
 
 let redis: TestRedis;
@@ -55,7 +55,7 @@ const SMUGGLED = ['GET /metrics HTTP/1.1\r\nHost: h\r\nX-A: ', 'GET /metrics HTT
 
 const chunked = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
 
-/** Header lines that say how long a body is, rightly or not, and the bytes that follow. */
+/** Header lines with a right or wrong length of a body, and the bytes that follow. */
 const FRAMINGS: Record<string, (body: string) => { lines: readonly string[]; bytes: string }> = {
   none: (body) => ({ lines: [], bytes: body }),
   length: (body) => ({ lines: [`Content-Length: ${body.length}`], bytes: body }),
@@ -126,7 +126,7 @@ interface Attack {
   readonly text: string;
 }
 
-/** Of three cases one, but every method with every framing, and each of these with every token. */
+/** One case of three, but every method with every framing, and each of these with every token. */
 const PART = 3;
 
 function* attacks(smuggled: string): Generator<Attack> {
@@ -155,14 +155,14 @@ const VICTIMS = [
   ['GET', '/v1/models', undefined],
 ] as const;
 
-const askAsVictim = async ([method, path, body]: (typeof VICTIMS)[number]): Promise<boolean> => {
+const sendAsVictim = async ([method, path, body]: (typeof VICTIMS)[number]): Promise<boolean> => {
   const headers = { authorization: `Bearer ${KEY}`, 'x-sender': 'victim' };
   const reply = await fetch(edge.url + path, { method, headers, ...(body === undefined ? {} : { body }) });
   return (await reply.text()) === `${method} ${path} victim`;
 };
 
 test.for(SMUGGLED)(
-  'whatever frames %j, the next caller gets its own reply and the service no request that nobody sent',
+  'with any framing of %j, the next caller gets its own reply and the service only requests that were sent',
   { timeout: 300_000 },
   async (smuggled) => {
     const broken: string[] = [];
@@ -170,7 +170,7 @@ test.for(SMUGGLED)(
     for (const { name, text } of attacks(smuggled)) {
       const { socket } = await rawRequest(edge.port, text);
       victim += 1;
-      const isOwn = await askAsVictim(VICTIMS[victim % VICTIMS.length] ?? VICTIMS[0]);
+      const isOwn = await sendAsVictim(VICTIMS[victim % VICTIMS.length] ?? VICTIMS[0]);
       const foreign = service.requests.filter(({ headers }) => headers['x-sender'] === undefined);
       if (!isOwn || foreign.length > 0) broken.push(name);
       service.requests.length = 0;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** What does not travel back to a caller: headers of the inner connection (RFC 9110 §7.6.1), and what names the server. */
+/** Headers that a caller does not get: those of the inner connection (RFC 9110 §7.6.1), and what names the server. */
 const REMOVED = new Set([
   'connection',
   'keep-alive',
@@ -12,14 +12,14 @@ const REMOVED = new Set([
   'upgrade',
   'server',
   'x-powered-by',
-  // Set anew below.
+  // Set again below.
   'x-request-id',
   'request-id',
 ]);
 
 /**
  * The headers that a caller gets for a service's reply: flat, names and values in turn, spelled as the service did.
- * The limits that the edge has put down on the response are the caller's own and stand above a provider's.
+ * The limits that the edge has set on the response are the caller's own and replace a provider's.
  */
 export function responseHeaders(
   rawHeaders: readonly string[],

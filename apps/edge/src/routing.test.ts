@@ -45,13 +45,13 @@ test.for([
   expect(services[service].requests.at(-1)).toMatchObject({ method, url: path });
 });
 
-test('HEAD goes where GET may go', async () => {
+test('HEAD is routed like GET', async () => {
   const response = await call('HEAD', '/v1/responses/resp_1');
   expect(response.status).toBe(200);
   expect(services.text.requests.at(-1)).toMatchObject({ method: 'HEAD' });
 });
 
-test('an unknown path is a 404 in the right dialect, for callers with a key; others are asked for one first', async () => {
+test('an unknown path is a 404 in the right dialect, for callers with a key; others get a 401 first', async () => {
   const openai = await call('POST', '/v1/no-such-thing?x=1');
   expect(openai.status).toBe(404);
   expect(await openai.json()).toEqual({
@@ -85,7 +85,7 @@ test.for([
   ['HEAD', '/api/hello'],
   ['GET', '/healthz'],
   ['GET', '/readyz'],
-])('%s %s answers anybody, and tells nothing', async ([method = '', path = '']) => {
+])('%s %s answers without a key, and reveals nothing', async ([method = '', path = '']) => {
   const response = await call(method, path, {});
   expect(response.status).toBe(200);
   expect(await response.text()).toBe(method === 'HEAD' ? '' : '{"status":"ok"}');
@@ -97,7 +97,7 @@ test("metrics are on a port of their own, not on the callers'", async () => {
   expect(await (await fetch(edge.metricsUrl)).text()).toContain('gateway_requests_total');
 });
 
-test('a page of an allowed origin may call the gateway with whatever headers its client library sends', async () => {
+test('a page of an allowed origin may call the gateway with any headers of its client library', async () => {
   const origin = 'https://app.example';
   const preflight = await call('OPTIONS', '/v1/responses', {
     origin,
@@ -140,7 +140,7 @@ test('headers just below 32 KB pass', async () => {
   expect(response.status).toBe(200);
 });
 
-test('bytes that are no HTTP are a 400 with a body', async () => {
+test('bytes that are not HTTP are a 400 with a body', async () => {
   const response = await rawExchange(edge.port, 'this is not http\r\n\r\n');
   expect(response).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
   expect(response).toContain('\r\nconnection: close\r\n');
@@ -157,7 +157,7 @@ test('a request whose framing is ambiguous is refused before a service sees it',
   expect(services.text.requests).toHaveLength(before);
 });
 
-test('headers that do not come, and bodies that do not end, are a 408', async () => {
+test('headers that do not arrive, and bodies that do not end, are a 408', async () => {
   const { port, stop } = await runEdge({
     REDIS_URL: redis.url,
     TEXT_URL: services.text.url,
@@ -197,7 +197,7 @@ test('a body whose framing breaks while its key is being looked up is a 400 that
   await stop();
 });
 
-test('a path of the protocol that is not offered is a 404, though an id could stand there', async () => {
+test('a path of the protocol that is not offered is a 404, though an id would fit there', async () => {
   const response = await call('POST', '/v1/responses/compact');
   expect(response.status).toBe(404);
   expect(await response.json()).toMatchObject({

@@ -5,13 +5,13 @@ import type { ServiceAddress } from './service-pool.ts';
 /** A service in the same network answers at once or is not there. */
 const CONNECT_TIMEOUT_MS = 2000;
 /**
- * How long an idle connection is kept. A service that closes earlier says so (`Keep-Alive: timeout=5`), and undici then
- * lets go a second before, so that no request is written to a connection that is being closed.
+ * How long an idle connection is kept. A service that closes earlier announces it (`Keep-Alive: timeout=5`), and undici
+ * then closes a second before, so that no request is written to a connection that is being closed.
  */
 const IDLE_MS = 30_000;
 const MAX_IDLE_PER_ADDRESS = 1024;
 
-/** undici sends what an iterable yields, too; only its types do not say so. */
+/** undici also sends the chunks of an iterable; only its types lack that. */
 type Sending = Omit<Dispatcher.DispatchOptions, 'body'> & { readonly body: AsyncIterable<Buffer> | null };
 
 /** One connection to a service, for one request at a time. undici opens it, also again, when a request needs it. */
@@ -20,7 +20,7 @@ export interface ServiceConnection {
   dispatch(sending: Sending, handler: Dispatcher.DispatchHandler): void;
   /** To be called when a request starts: whether the connection carried another request before this one. */
   begin(): boolean;
-  /** To be called when a request is over. What failed is not used again. */
+  /** To be called when a request is over. A connection whose request failed is not used again. */
   release(state: 'kept' | 'failed'): void;
 }
 
@@ -41,7 +41,7 @@ export function createServiceConnections(): ServiceConnections {
   const open = (address: ServiceAddress, waiting: Connection[]): Connection => {
     const client = new Client(originOf(address), {
       allowH2: false,
-      // Time limits are the forwarder's own, one check for all requests.
+      // The forwarder has its own time limits, one check for all requests.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: IDLE_MS,
@@ -50,7 +50,7 @@ export function createServiceConnections(): ServiceConnections {
     });
     all.add(client);
     let begun = 0;
-    const forget = () => {
+    const remove = () => {
       if (!all.delete(client)) return;
       // Not destroyed: undici may be in the middle of ending the request that failed.
       void client.close();
@@ -63,7 +63,7 @@ export function createServiceConnections(): ServiceConnections {
         return begun > 1;
       },
       release: (state) => {
-        if (state === 'failed' || waiting.length >= MAX_IDLE_PER_ADDRESS) forget();
+        if (state === 'failed' || waiting.length >= MAX_IDLE_PER_ADDRESS) remove();
         else waiting.push(connection);
       },
     };
@@ -72,7 +72,7 @@ export function createServiceConnections(): ServiceConnections {
       const at = waiting.indexOf(connection);
       if (at === -1) return;
       waiting.splice(at, 1);
-      forget();
+      remove();
     });
     return connection;
   };

@@ -5,7 +5,7 @@ import type { BodyLimits, Slowness } from './body-pace.ts';
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** No address of the service took the request; it has gone nowhere. */
+/** No address of the service took the request; it was not sent. */
 export const serviceDown = (cause?: unknown): GatewayError =>
   new GatewayError('service_unavailable', {
     message: 'The gateway cannot serve this endpoint at the moment. Please try again shortly.',
@@ -13,7 +13,7 @@ export const serviceDown = (cause?: unknown): GatewayError =>
     cause,
   });
 
-/** Calls that cost money once they have begun, so that nobody may repeat them blindly. */
+/** Calls that cost money once they have begun, so clients must not repeat them blindly. */
 const PAID = new Set<Endpoint['scope']>(['images', 'speech']);
 
 /** The service took the request and was gone before it answered. */
@@ -41,7 +41,7 @@ const lost = (cause: unknown): GatewayError =>
     cause,
   });
 
-/** For the log alone: the reply had begun, and is broken off. */
+/** For the log alone: the reply had begun, and is aborted. */
 export const serviceBrokeOff = (cause: unknown): GatewayError =>
   new GatewayError('service_unavailable', {
     message: 'The service ended in the middle of its reply.',

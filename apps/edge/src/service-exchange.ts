@@ -11,8 +11,8 @@ import type { ServiceConnection, ServiceConnections } from './service-connection
 const SENDING_STEP = '';
 
 /**
- * Has http-proxy-middleware send requests by undici instead of `node:http`'s client, which takes half as much processor
- * time again for a small request, edge and all.
+ * Makes http-proxy-middleware send requests by undici instead of `node:http`'s client, with which a small request takes
+ * half as much processor time again, edge and all.
  */
 export const sendByUndici =
   (connections: ServiceConnections): Plugin =>
@@ -45,9 +45,9 @@ export class ServiceExchange implements Dispatcher.DispatchHandler {
     this.#fail = fail;
   }
 
-  /** Ends it, and with it the request to the service. */
+  /** Aborts the exchange, and with it the request to the service. */
   destroy(): void {
-    this.#controller?.abort(new Error('no longer wanted'));
+    this.#controller?.abort(new Error('the exchange is over'));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -96,7 +96,7 @@ export class ServiceExchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Names and values in turn. As Node's own parser has them: each byte is a character. */
+/** Names and values in turn. Like Node's own parser: each byte is a character. */
 function textOf(rawHeaders: Dispatcher.DispatchController['rawHeaders']): string[] {
   if (!Array.isArray(rawHeaders)) return [];
   return rawHeaders.map((part) => (typeof part === 'string' ? part : part.toString('latin1')));

@@ -101,7 +101,7 @@ test('a service that is lost before it answers is reported, and paid work is not
 });
 
 test.for(['with a length', 'as a stream'])(
-  'a reply %s that breaks off is broken off for the caller, and logged as failed',
+  'a reply %s that breaks is cut for the caller, and logged as failed',
   async (how) => {
     const edge = await edgeTo(one.url);
     const headers =
@@ -146,7 +146,7 @@ test('a service that does not begin to answer in time is a 504, while a stream t
   expect(await stream.text()).toBe('data: 1\n\ndata: 2\n\n');
 });
 
-test('a caller who waits for a job is not hung up on, however short the time limit is', async () => {
+test('a caller who waits for a job is not cut off, however short the time limit is', async () => {
   const edge = await edgeTo(one.url, { EDGE_SERVICE_TIMEOUT_MS: '100' });
   const finish = Promise.withResolvers<void>();
   one.reply((request, response) => {
@@ -156,14 +156,14 @@ test('a caller who waits for a job is not hung up on, however short the time lim
   const paths = ['/v1/images/generations', '/v1/images/edits', '/v1/audio/transcriptions'];
   const waiting = paths.map((path) => post(edge, path));
   await waitFor(() => one.requests.length === paths.length);
-  // Two that begin after them, one after the other: the time is over for all.
+  // Two requests that begin after them, one after the other: then the time is over for all.
   for (let n = 0; n < 2; n += 1) expect((await post(edge, '/v1/responses')).status).toBe(504);
   finish.resolve();
   const statuses = (await Promise.all(waiting)).map(({ status }) => status);
   expect(statuses).toEqual([200, 200, 200]);
 });
 
-test('a kept connection that the service closes at the wrong moment costs a reader nothing, and a writer no second call', async () => {
+test('a kept connection that the service closes at the wrong moment causes no error for a read, and no second call for a write', async () => {
   const edge = await edgeTo(one.url);
   const read = () => fetch(`${edge.url}/v1/responses/resp_1`, { headers: bearer });
   await (await read()).text();
@@ -208,7 +208,7 @@ test('SIGTERM lets running streams finish and takes no new connections', async (
   edges.length = 0;
 });
 
-test("what has no answer at the drain deadline gets its protocol's error", async () => {
+test("a request without an answer at the drain deadline gets its protocol's error", async () => {
   const edge = await edgeTo(one.url, { DRAIN_TIMEOUT_MS: '100' });
   one.reply(() => undefined);
   const answer = post(edge, '/v1/messages');

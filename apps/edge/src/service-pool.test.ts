@@ -22,7 +22,7 @@ async function pool(...urls: string[]) {
   return created;
 }
 
-/** Picks as many times as asked, each request staying where it is. */
+/** Picks this many times, and ends no request. */
 function pickMany(from: Awaited<ReturnType<typeof pool>>, count: number): string[] {
   return Array.from({ length: count }, () => {
     const address = from.pick([]);
@@ -69,7 +69,7 @@ test('with every address refused they are all tried, each once', async () => {
   expect(tried.map(({ host }) => host).toSorted()).toEqual(names.text);
 });
 
-test('addresses that come and go with a name are followed, and requests on their way stay counted', async () => {
+test('addresses that come and go with a name are followed, and requests in flight stay counted', async () => {
   const text = await pool('http://text:8081');
   const first = text.pick([]);
   if (first !== undefined) first.inFlight = 7;

@@ -1,22 +1,22 @@
 import { isIP } from 'node:net';
 
-/** One place where a service listens. */
+/** One address of a service. */
 export interface ServiceAddress {
   readonly host: string;
   readonly port: number;
-  /** Requests on their way there. */
+  /** Requests in flight to it. */
   inFlight: number;
-  /** Not asked before this time (Unix milliseconds) if there is another one. */
+  /** Not used before this time (Unix milliseconds) if there is another one. */
   avoidedUntilMs: number;
 }
 
-/** All addresses of one service, whichever way they were named. */
+/** All addresses of one service, from its URLs and their names. */
 export interface ServicePool {
-  /** The address with the fewest requests on their way, of those not tried yet; undefined when none is left. */
+  /** The address with the fewest requests in flight, of those not tried yet; undefined if all were tried. */
   pick(tried: readonly ServiceAddress[]): ServiceAddress | undefined;
-  /** Reports that nothing listens there at the moment. */
+  /** Reports an address that refuses connections. */
   refused(address: ServiceAddress): void;
-  /** Asks for the addresses anew. */
+  /** Resolves the names again. */
   refresh(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ interface ServicePoolOptions {
   /** All addresses of a host name. */
   readonly lookup: (host: string) => Promise<readonly string[]>;
   readonly now: () => number;
-  /** Told when a name could not be resolved; its last known addresses stay in use. */
+  /** Called when a name cannot be resolved; its last addresses stay in use. */
   readonly onLookupFailure: (host: string, error: unknown) => void;
 }
 

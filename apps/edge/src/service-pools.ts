@@ -17,7 +17,7 @@ interface ServicePoolsOptions {
 /** Replicas that are added or moved are found within this time. */
 const REFRESH_MS = 3000;
 
-/** The pools of all services, their names resolved anew every few seconds. A name that does not resolve yet is no error. */
+/** The pools of all services, their names resolved again every few seconds. A name that does not resolve yet is no error. */
 export async function createServicePools({
   urls,
   lookup,
@@ -25,7 +25,7 @@ export async function createServicePools({
   logger,
 }: ServicePoolsOptions): Promise<ServicePools> {
   const unresolved = new Set<string>();
-  const tellOnce = (host: string, error: unknown) => {
+  const warnOnce = (host: string, error: unknown) => {
     if (!unresolved.has(host)) logger.warn({ host, err: error }, 'a service name does not resolve');
     unresolved.add(host);
   };
@@ -35,7 +35,7 @@ export async function createServicePools({
     return addresses;
   };
   const poolOf = (service: ServiceName): ServicePool =>
-    createServicePool({ urls: urls[service], lookup: resolve, now, onLookupFailure: tellOnce });
+    createServicePool({ urls: urls[service], lookup: resolve, now, onLookupFailure: warnOnce });
   const pools = { text: poolOf('text'), image: poolOf('image'), audio: poolOf('audio') };
   const refresh = () => Promise.all(Object.values(pools).map((pool) => pool.refresh()));
   await refresh();

@@ -37,22 +37,19 @@ const unfinished = (path: string, requestId: string) =>
 test.for([
   ['/v1/responses', { error: { code: 'request_timeout', message: expect.stringContaining('150 ms') } }],
   ['/v1/messages', { type: 'error', error: { type: 'invalid_request_error' } }],
-] as const)(
-  'a body to %s of which nothing more comes is a 408, and the service is let go',
-  async ([path, body]) => {
-    const requestId = `request-without-an-end-${path.length}`;
-    const reply = await rawRequest(edge.port, unfinished(path, requestId));
-    expect([reply.status, JSON.parse(reply.body)]).toMatchObject([408, body]);
-    expect(await edge.logLine(requestId)).toMatchObject({
-      outcome: 'refused',
-      'error.code': 'request_timeout',
-    });
-    await waitFor(() => text.requests.at(-1)?.destroyed === true);
-    reply.socket.destroy();
-  },
-);
+] as const)('a body to %s that stops is a 408, and the request to the service ends', async ([path, body]) => {
+  const requestId = `request-without-an-end-${path.length}`;
+  const reply = await rawRequest(edge.port, unfinished(path, requestId));
+  expect([reply.status, JSON.parse(reply.body)]).toMatchObject([408, body]);
+  expect(await edge.logLine(requestId)).toMatchObject({
+    outcome: 'refused',
+    'error.code': 'request_timeout',
+  });
+  await waitFor(() => text.requests.at(-1)?.destroyed === true);
+  reply.socket.destroy();
+});
 
-test('a chunked body of which nothing comes at all is a 408', async () => {
+test('a chunked body without any byte is a 408', async () => {
   const head = `POST /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nTransfer-Encoding: chunked\r\n\r\n`;
   const { status, socket } = await rawRequest(edge.port, head);
   expect(status).toBe(408);
@@ -78,7 +75,7 @@ test('a body that waits because the service does not read is not slow', async ()
   });
   upload.end(Buffer.alloc(sizeBytes));
   const request = await held.promise;
-  // Two requests that begin after it and pause as long as is allowed, one after the other: the time is over for both.
+  // Two requests that begin after it and pause as long as allowed, one after the other: then the time is over for both.
   for (const requestId of ['request-as-a-clock-1', 'request-as-a-clock-2']) {
     const { status, socket } = await rawRequest(edge.port, unfinished('/v1/responses', requestId));
     expect(status).toBe(408);
@@ -92,17 +89,17 @@ test('a body that waits because the service does not read is not slow', async ()
   expect([reply.statusCode, (await reply.toArray()).join('')]).toEqual([200, String(sizeBytes)]);
 });
 
-test('a service may think longer about a body that has arrived than the body may pause', async () => {
+test('a service may work longer on a body that has arrived than the body may pause', async () => {
   const answer = Promise.withResolvers<void>();
   audio.reply((request, response) => {
     request.resume();
     void answer.promise.then(() => response.end('{}'));
   });
-  const asked = fetch(`${edge.url}/v1/audio/speech`, { method: 'POST', headers: bearer, body: '{}' });
+  const reply = fetch(`${edge.url}/v1/audio/speech`, { method: 'POST', headers: bearer, body: '{}' });
   await waitFor(() => audio.requests.at(-1)?.complete === true);
   const { status, socket } = await rawRequest(edge.port, unfinished('/v1/responses', 'request-as-a-clock-3'));
   expect(status).toBe(408);
   socket.destroy();
   answer.resolve();
-  expect((await asked).status).toBe(200);
+  expect((await reply).status).toBe(200);
 });

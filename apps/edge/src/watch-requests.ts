@@ -7,16 +7,16 @@ import { type BodyLimits, followBody } from './body-pace.ts';
 import type { ForwardedEndpoint } from './forwarding.ts';
 import { bodyTooSlow, serviceTooSlow, shuttingDown } from './service-errors.ts';
 
-/** What is watched of a request that a service has to answer. */
+/** The watched state of a request to a service. */
 export interface Watched {
   readonly request: IncomingMessage;
   readonly endpoint: ForwardedEndpoint;
-  /** Since when the service has the whole request, as far as the last look at it saw. */
+  /** Since when the service has the whole request, by the last check. */
   waitingSinceMs: number;
-  /** Follows the body from the first look at which it was not complete. */
+  /** Follows the body from the first check at which it was not complete. */
   followBody: ReturnType<typeof followBody> | undefined;
-  /** Kept by the list of those under way. */
-  place: number;
+  /** Set by the list of requests in flight. */
+  index: number;
 }
 
 export interface WatchLimits {
@@ -27,25 +27,25 @@ export interface WatchLimits {
 }
 
 interface WatchOptions<Request extends Watched> extends WatchLimits {
-  /** Whether the service's reply has begun: what comes then is the reply's own affair. */
+  /** Whether the service's reply has begun: the watch ends then. */
   readonly isReplied: (watched: Request) => boolean;
-  /** Whether it is we who do not read the body, because the service takes no more. */
+  /** Whether the edge has paused reading the body, because the service takes no more. */
   readonly isHeld: (watched: Request) => boolean;
-  /** Answers in the service's stead. */
+  /** Answers instead of the service. */
   readonly fail: (watched: Request, error: GatewayError) => void;
 }
 
 export interface WatchedRequests<Request extends Watched>
   extends Pick<Underway<Request>, 'add' | 'remove' | 'has'> {
-  /** Fails the request that is under way on a connection, for errors that only the connection hears of; false where there is none. */
+  /** Fails the request in flight on a connection, for errors that only the connection reports; false if there is none. */
   failOn(socket: unknown, error: GatewayError): boolean;
   close(): void;
 }
 
-/** Slow services and slow bodies are looked for this often at most, all requests at once: a timer each would cost every fast one. */
+/** The interval of the check for slow services and bodies, one for all requests: a timer each would slow every fast one. */
 const MAX_CHECK_INTERVAL_MS = 1000;
 
-/** The requests under way, each of which fails when its service or its body is too slow, or when the drain deadline passes before its reply. */
+/** The requests in flight. Each fails when its service or its body is too slow, or when the drain deadline passes before its reply. */
 export function watchRequests<Request extends Watched>({
   timeoutMs,
   body,
@@ -63,7 +63,7 @@ export function watchRequests<Request extends Watched>({
       return nowMs - watched.waitingSinceMs >= limitMs ? serviceTooSlow(limitMs) : undefined;
     }
     watched.waitingSinceMs = nowMs;
-    // The bytes are the connection's, which counts them anyhow. Reading from it stops while the service takes no more.
+    // The connection counts its bytes anyway. Reading from it stops while the service takes no more.
     const reading = { nowMs, bytes: request.socket.bytesRead, held: isHeld(watched) };
     watched.followBody ??= followBody(reading, body);
     const slowness = watched.followBody(reading);

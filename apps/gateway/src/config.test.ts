@@ -28,6 +28,6 @@ test('a setting is the same for every part of the process, by default and where 
   }
 });
 
-test('admin listens on this machine alone, wherever the edge does', () => {
+test('admin listens on this machine alone, on any address of the edge', () => {
   expect(parseConfig(GatewayConfig, { ...REQUIRED, HOST: '0.0.0.0' }).ADMIN_HOST).toBe('127.0.0.1');
 });

@@ -6,18 +6,18 @@ import { setting } from '@gateway/service-kit/config';
 import { TextSettings, TextWorkerSettings } from '@gateway/text/config';
 import { z } from 'zod';
 
-/** What the edge, the services and admin read, in one process. Settings of the same name mean the same to all of them. */
+/** The settings of the edge, the services and admin in one process. A setting has the same meaning for all of them. */
 export const GatewayConfig = z.object({
   ...EdgeSettings.shape,
   ...TextSettings.shape,
   ...ImageSettings.shape,
   ...AudioSettings.shape,
   ...AdminConfig.shape,
-  /** The address that admin listens on. `HOST` is the edge's, which others may reach. */
+  /** The address that admin listens on. `HOST` is the edge's, which other machines may reach. */
   ADMIN_HOST: z.string().default('127.0.0.1'),
 });
 
-/** What the workers read, in one process. */
+/** The settings of the workers in one process. */
 export const WorkersConfig = TextWorkerSettings.extend({
   ...AudioWorkerSettings.shape,
   /** For `/healthz`, `/readyz` and `/metrics`; 0 lets the system choose. */

@@ -12,7 +12,7 @@ await startParts({ service: 'gateway', settings: GatewayConfig, process }, async
     openImageService(part('image')),
     openAudioService(part('audio')),
   ]);
-  // The first to listen: its port is the one that the process says it serves on.
+  // The first to listen: the process reports its port.
   await openMountedEdge({ text: text.dispatch, image: image.dispatch, audio: audio.dispatch }, part('edge'));
   const admin = part('admin');
   await openAdmin({ ...admin, config: { ...admin.config, HOST: admin.config.ADMIN_HOST } });

@@ -8,13 +8,13 @@ test.for([
   ['web_search', 'web_search_2025_08_26'],
   ['web_search_20250305', 'web_search_20260318'],
   ['file_search', 'file_search'],
-])('a route that lists %s offers %s', ([listed, asked]) => {
-  const family = builtInToolOf('responses', asked ?? '');
+])('a route that lists %s offers %s', ([listed, type]) => {
+  const family = builtInToolOf('responses', type ?? '');
   expect(family === null || offersTool([listed ?? ''], family)).toBe(true);
   expect(family).not.toBeNull();
 });
 
-test('a route offers no built-in tool that it does not list, and all of them when it says any', () => {
+test('a route offers no built-in tool that it does not list, and all of them when it lists `any`', () => {
   expect(offersTool(['web_search'], 'file_search')).toBe(false);
   expect(offersTool([], 'file_search')).toBe(false);
   expect(offersTool('any', 'file_search')).toBe(true);
@@ -26,6 +26,6 @@ test.for([
   ['messages', 'custom'],
   ['messages', 'bash_20250124'],
   ['messages', 'text_editor_20250728'],
-] as const)('on %s the caller carries out %s, so every route takes it', ([protocol, type]) => {
+] as const)('on %s the caller runs %s, so every route takes it', ([protocol, type]) => {
   expect(builtInToolOf(protocol, type)).toBeNull();
 });

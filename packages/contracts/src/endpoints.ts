@@ -4,17 +4,17 @@ import type { JobArea } from './jobs.ts';
 
 export type ServiceName = 'text' | 'image' | 'audio';
 
-/** Who answers an endpoint: a service behind the edge, or the edge itself. */
+/** Who answers an endpoint: a service, or the edge itself. */
 export type Responder = ServiceName | 'edge';
 
-/** One row of the public surface. A path segment `{id}` stands for one segment of any value. */
+/** One row of the public surface. A path segment `{id}` matches one segment of any value. */
 export interface Endpoint<By extends Responder = Responder> {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
   readonly service: By;
-  /** The scope that a key needs for it; null where every valid key may call it. */
+  /** The scope that a key needs for it; null if every valid key may call it. */
   readonly scope: EndpointScope | null;
-  /** `public` rows carry their own proof (a signed URL) and need no key. */
+  /** `public` endpoints have their own proof (a signed URL) and need no key. */
   readonly auth: 'key' | 'public';
   readonly summary: string;
 }
@@ -87,10 +87,10 @@ export const ENDPOINTS: readonly Endpoint[] = [
 export const mayWaitForJob = ({ method, scope }: Endpoint): boolean =>
   method === 'POST' && (scope === 'images' || scope === 'speech' || scope === 'transcriptions');
 
-/** Paths of the protocols that are not offered, though a path with `{id}` fits them: no name of an object. */
+/** Paths of the protocols that are not offered, though a path with `{id}` fits them: they are not ids. */
 export const PATHS_NOT_OFFERED: ReadonlySet<string> = new Set(['/v1/responses/compact']);
 
-/** Where the protocols offer a WebSocket besides HTTP; the gateway does not. */
+/** The path where the protocols offer a WebSocket besides HTTP; the gateway does not. */
 export const WEBSOCKET_PATH = '/v1/responses';
 
 /** The body shape of a path: Anthropic's below `/v1/messages`, OpenAI's everywhere else. */

@@ -1,13 +1,13 @@
 /**
- * The closed list of everything that can go wrong, with what each protocol's clients are told.
+ * The closed list of errors, with what each protocol's clients get.
  *
- * `openai` and `anthropic` hold the status and the words of the two body shapes; `retry` is what `x-should-retry`
- * says, so that client libraries repeat what may succeed and nothing else. A validation code carries OpenAI's own
- * name for it, because clients read that name.
+ * `openai` and `anthropic` hold the status and the words of the two body shapes; `retry` is the value of
+ * `x-should-retry`, so that client libraries repeat only requests that may succeed. A validation code has OpenAI's own
+ * name, because clients read that name.
  */
 export interface ErrorSpec {
   readonly openai: { readonly status: number; readonly type: string; readonly code: string | null };
-  /** `errorCode` stands in the error's `details`. */
+  /** `errorCode` is in the error's `details`. */
   readonly anthropic: { readonly status: number; readonly type: string; readonly errorCode?: string };
   readonly retry: boolean;
 }
@@ -51,7 +51,7 @@ export const ERRORS = {
   invalid_key: refused(401, 'invalid_api_key', 'authentication_error'),
   endpoint_not_allowed: refused(403, 'insufficient_permissions', 'permission_error'),
 
-  // What was asked for
+  // What the request names
   path_not_found: refused(404, null, 'not_found_error'),
   method_not_allowed: refused(405, 'method_not_supported', 'invalid_request_error'),
   upgrade_refused: refused(426, 'upgrade_refused', 'invalid_request_error'),
@@ -159,7 +159,7 @@ export const ERRORS = {
   },
   no_available_channel: upstream(503, 'no_available_channel', overloaded, true),
 
-  // Ourselves
+  // The gateway
   client_closed_request: refused(499, 'client_closed_request', 'invalid_request_error'),
   service_unavailable: upstream(503, 'service_unavailable', overloaded, true),
   service_timeout: upstream(504, 'service_timeout', { status: 504, type: 'timeout_error' }, true),

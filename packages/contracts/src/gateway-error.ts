@@ -7,13 +7,13 @@ export type Dialect = 'openai' | 'anthropic';
 const codes = Object.keys(ERRORS);
 const ErrorCodeSchema = z.custom<ErrorCode>((value) => typeof value === 'string' && codes.includes(value));
 
-/** Who said no: we, or the provider behind us. Sent as `x-gateway-refused-by`. */
+/** Who refused the request: the gateway, or the provider. Sent as `x-gateway-refused-by`. */
 const ErrorSource = z.enum(['gateway', 'upstream']);
 
 const ErrorOptions = z.object({
-  /** For the caller: what happened and what to do. One text, or one per dialect where their customs differ. */
+  /** For the caller: what happened and what to do. One text, or one per dialect if they differ. */
   message: z.union([z.string(), z.object({ openai: z.string(), anthropic: z.string() })]),
-  /** Where in the request: `['input', 0, 'content']`. OpenAI's `param`; Anthropic's message prefix. */
+  /** The path in the request: `['input', 0, 'content']`. OpenAI's `param`; Anthropic's message prefix. */
   path: z.array(z.union([z.string(), z.number()])).optional(),
   source: ErrorSource.optional(),
   retryAfterSeconds: z.number().optional(),
@@ -25,15 +25,15 @@ const ErrorOptions = z.object({
   relay: z.object({ status: z.number(), body: z.string() }).optional(),
 });
 export type GatewayErrorOptions = z.infer<typeof ErrorOptions> & {
-  /** For our log only. */
+  /** For the log only. */
   cause?: unknown;
 };
 
-/** A `GatewayError` as it crosses a process: a failed job's reason, an error event. The cause stays behind. */
+/** A `GatewayError` as it crosses a process: a failed job's reason, an error event. The cause is left out. */
 export const SerializedError = ErrorOptions.extend({ code: ErrorCodeSchema });
 export type SerializedError = z.infer<typeof SerializedError>;
 
-/** The one error that our code throws at callers. Everything else that is thrown is a bug, shown as `internal`. */
+/** The only error for callers. Any other thrown value is a bug, shown as `internal`. */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: ErrorCode;
@@ -54,7 +54,7 @@ export class GatewayError extends Error {
     return this.options.retry ?? ERRORS[this.code].retry;
   }
 
-  /** The HTTP status that callers of this dialect see. */
+  /** The HTTP status for callers of this dialect. */
   status(dialect: Dialect): number {
     return this.options.relay?.status ?? ERRORS[this.code][dialect].status;
   }

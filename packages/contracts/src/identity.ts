@@ -16,7 +16,7 @@ const perMinute = {
 export const ModelLimits = z.strictObject(perMinute);
 export type ModelLimits = z.infer<typeof ModelLimits>;
 
-/** Both are bounded because the identity that carries them is a header of every request to a service. */
+/** Both are bounded because the identity that contains them is a header of every request to a service. */
 const MAX_MODEL_LIMITS = 16;
 const MAX_PATTERN_CHARACTERS = 100;
 
@@ -30,7 +30,7 @@ const LimitsByModel = z
       context.addIssue(problem([], { code: 'invalid_value', openai: tooMany, anthropic: tooMany }));
   });
 
-/** Units per minute, requests at once, and units per minute for some models beside those for all. Absent: not limited. */
+/** Units per minute, requests at once, and units per minute for some models besides those for all. Absent: not limited. */
 export const Limits = z.strictObject({
   ...perMinute,
   concurrentRequests: z.int().min(1).optional(),
@@ -67,7 +67,7 @@ export const Budget = z.strictObject({
 });
 export type Budget = z.infer<typeof Budget>;
 
-/** Someone on whose limits and budget a request counts: the key itself, and its team. */
+/** An account that a request counts on: the key itself, or its team. */
 export const Account = z.object({
   /** A key's id, or `team:NAME`. */
   owner: z.string().min(1),
@@ -77,8 +77,8 @@ export const Account = z.object({
 export type Account = z.infer<typeof Account>;
 
 /**
- * What the edge tells a service about the caller. Signed by the edge, valid for 60 s, sent as `x-gateway-identity`.
- * A service ignores members it does not know.
+ * The caller's identity, from the edge to a service. Signed by the edge, valid for 60 s, sent as `x-gateway-identity`.
+ * A service ignores members that it does not know.
  */
 export const Identity = z.object({
   keyId: z.string().min(1),
@@ -88,7 +88,7 @@ export const Identity = z.object({
   models: z.array(z.string()).nullable(),
   /** Endpoint families that the key may call; null means all. */
   endpoints: z.array(EndpointScope).nullable(),
-  /** The key's own account and its team's, as far as they have any limit or a budget. */
+  /** The key's own account and its team's, if they have a limit or a budget. */
   accounts: z.array(Account),
   /** There is a secret by which its webhooks are signed. */
   signsWebhooks: z.boolean().optional(),
@@ -97,9 +97,9 @@ export const Identity = z.object({
 });
 export type Identity = z.infer<typeof Identity>;
 
-/** Headers between the edge and the services. The edge removes them from what a caller sends. */
+/** Headers between the edge and the services. The edge removes them from a caller's request. */
 export const INTERNAL_HEADERS = {
-  /** Begins every request of the edge, after `host` and `connection`; a service knows by it where a request begins. */
+  /** The first header of every request of the edge, after `host` and `connection`; it marks where a request begins. */
   edge: 'x-gateway-edge',
   identity: 'x-gateway-identity',
   requestId: 'x-request-id',

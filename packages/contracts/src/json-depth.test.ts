@@ -14,19 +14,19 @@ test.for<[string, string, string]>([
   ['a string that ends in a backslash', lists(4, String.raw`"[[\\","[["`), lists(4, String.raw`"\\",[]`)],
   ['three backslashes and a quote', lists(4, String.raw`"\\\"[[[["`), lists(5, String.raw`"\\\"]]]"`)],
   ['characters beyond ASCII', lists(4, '"ä𝄞[["'), lists(5, '"ä𝄞]]"')],
-])('%s count as what they are', ([, shallow, deep]) => {
+])('%s count correctly', ([, shallow, deep]) => {
   expect([JSON.parse(shallow), JSON.parse(deep)]).toHaveLength(2);
   expect([isDeeperThan(shallow, MAX_DEPTH), isDeeperThan(deep, MAX_DEPTH)]).toEqual([false, true]);
 });
 
 test.for(['"'.repeat(9), '\\'.repeat(9), '"[[\\', ']'.repeat(20), '"'.padEnd(20, '\\"')])(
-  'what is no JSON ends the scan as well: %s',
+  'the scan also ends for text that is not JSON: %s',
   (text) => {
     expect(isDeeperThan(text, MAX_DEPTH)).toBe(false);
   },
 );
 
-test('JSON that would overflow a stack is refused like text that is no JSON', () => {
+test('JSON that would overflow a stack is refused like text that is not JSON', () => {
   expect(parseJson(lists(1000))).toBeInstanceOf(Array);
   expect(() => parseJson(lists(1001))).toThrow(SyntaxError);
   expect(() => parseJson(lists(100_000))).toThrow(SyntaxError);

@@ -7,8 +7,8 @@ const [OPEN_LIST, OPEN_OBJECT] = [0x5b, 0x7b];
 const [CLOSE_LIST, CLOSE_OBJECT] = [0x5d, 0x7d];
 
 /**
- * How deep JSON from an upstream, or inside a text of a caller's, may be nested. Far above what a request may have, since
- * replies repeat parts of it; far below what our recursive functions have stack for.
+ * How deep JSON from an upstream, or inside a text of a caller, may be nested. Far above the bound for a request, since
+ * replies repeat parts of it; far below the depth that overflows the stack of recursive functions.
  */
 const MAX_DEPTH = 1_000;
 
@@ -19,9 +19,9 @@ interface JsonOutline {
 }
 
 /**
- * Whether JSON opens more than `maxDepth` lists and objects inside one another, and how many members it has. Text that is
- * no JSON gets an answer too, which means nothing: the parser refuses it. Deep JSON costs its parser seconds and recursive
- * functions their stack, so this comes before both; it jumps over strings, and 115 KB take some 45 µs.
+ * Whether JSON opens more than `maxDepth` lists and objects inside one another, and how many members it has. The answer
+ * for text that is not JSON has no meaning: the parser refuses it. Deep JSON costs its parser seconds and recursive
+ * functions their stack, so this runs before both; it jumps over strings, and 115 KB take some 45 µs.
  */
 export function outlineOf(text: string, maxDepth: number): JsonOutline {
   let depth = 0;
@@ -42,10 +42,10 @@ export function outlineOf(text: string, maxDepth: number): JsonOutline {
 
 /** Whether JSON opens more than `maxDepth` lists and objects inside one another. */
 export const isDeeperThan = (text: string, maxDepth: number): boolean =>
-  // What opens must close again.
+  // Each bracket needs a closing one.
   text.length > 2 * maxDepth && outlineOf(text, maxDepth).isTooDeep;
 
-/** Where the string that begins at `start` has its closing quote; -1 where it has none. */
+/** The index of the closing quote of the string that begins at `start`; -1 if it has none. */
 export function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let first = end;
@@ -55,7 +55,7 @@ export function endOfString(text: string, start: number): number {
   return -1;
 }
 
-/** The error for a request whose JSON is nested more deeply than the gateway takes. */
+/** The error for a request whose JSON is nested too deeply for the gateway. */
 export const nestedTooDeeply = (cause?: unknown): GatewayError =>
   new GatewayError('invalid_json', {
     message: 'The JSON of the request is nested too deeply. Send it with fewer levels of lists and objects.',
@@ -63,14 +63,14 @@ export const nestedTooDeeply = (cause?: unknown): GatewayError =>
   });
 
 /**
- * The text of JSON that was not bounded as part of a request: an upstream's, or a text inside a request.
+ * Checks JSON that was not checked as part of a request: an upstream's, or a text inside a request.
  *
- * @throws {SyntaxError} for JSON that is nested too deeply for us
+ * @throws {SyntaxError} for JSON that is nested too deeply
  */
 export function boundedJson(text: string): string {
   if (isDeeperThan(text, MAX_DEPTH)) throw new SyntaxError('JSON is nested too deeply');
   return text;
 }
 
-/** Parses such JSON. @throws {SyntaxError} for text that is no JSON, or that is nested too deeply for us */
+/** Parses such JSON. @throws {SyntaxError} for text that is not JSON, or is nested too deeply */
 export const parseJson = (text: string): unknown => JSON.parse(boundedJson(text));

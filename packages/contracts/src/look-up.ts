@@ -1,4 +1,4 @@
-/** What a table says about a word that came from outside: only its own rows count, whatever the word is. */
+/** A table's value for a key from outside: only the table's own members count, for any key. */
 export const lookUp = <Row>(
   table: { readonly [word: string]: Row },
   word: string | null | undefined,

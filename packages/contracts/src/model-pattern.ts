@@ -1,4 +1,4 @@
-/** Whether a name fits a pattern, in which each `*` stands for any text, also none. Takes linear time. */
+/** Whether a name fits a pattern, in which each `*` matches any text, also an empty one. Takes linear time. */
 export const fitsPattern = (pattern: string, name: string): boolean => {
   const [first = '', ...rest] = pattern.split('*');
   const last = rest.pop();

@@ -24,7 +24,7 @@ test.for<[choice: object, isFound: boolean]>([
   [{ type: 'function', name: 'nested' }, true],
   [{ type: 'function', name: 'nested', namespace: 'crm' }, true],
   [{ type: 'function', name: 'nested', namespace: 'erp' }, false],
-  // A choice of another kind is the provider's to decide.
+  // The provider decides a choice of another kind.
   [{ type: 'web_search' }, true],
   [{ type: 'mcp', server_label: 'x', name: 'lacking' }, true],
 ])('on responses the choice %j finds its tool: %s', ([choice, isFound]) => {

@@ -2,13 +2,13 @@ import type { z } from 'zod';
 import { problem } from './wire-types.ts';
 
 /**
- * A `tool_choice` that names a tool must find it in the request. Providers answer 400 otherwise, each in its own words,
- * and some servers ignore such a choice: so it is checked before any of them is asked.
+ * A `tool_choice` that names a tool must find it in the request. Otherwise providers answer 400, each in its own words,
+ * and some servers ignore such a choice: so the gateway checks it before it sends the request.
  */
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A tool as a definition or a choice names it. */
+/** The name of a tool in a definition or a choice. */
 interface Named {
   readonly name: string;
   readonly namespace: string | null;
@@ -27,7 +27,7 @@ const named = ({ name, namespace }: Members): Named[] =>
 
 const isCallersOwn = ({ type }: Members): boolean => type === 'function' || type === 'custom';
 
-/** A name is shown back only as far as a person needs it. */
+/** An error quotes at most this much of a name. */
 const MAX_SHOWN = 64;
 
 function report(wanted: readonly Named[], offered: readonly Named[], context: z.RefinementCtx): void {
@@ -45,10 +45,10 @@ function report(wanted: readonly Named[], offered: readonly Named[], context: z.
   );
 }
 
-/** Members of a Responses request that may bring tools which the request does not show. */
+/** Members of a Responses request that may add tools that are not in the request. */
 const RESPONSES_CONTEXT = ['prompt', 'previous_response_id', 'conversation'] as const;
 
-/** Tools also come within namespaces, and with items such as `additional_tools`. */
+/** Tools are also in namespaces, and in items such as `additional_tools`. */
 export function checkResponsesToolChoice(request: Members, context: z.RefinementCtx): void {
   const { tool_choice: choice, tools, input } = request;
   if (!isObject(choice) || RESPONSES_CONTEXT.some((name) => isGiven(request[name]))) return;
@@ -61,7 +61,7 @@ export function checkResponsesToolChoice(request: Members, context: z.Refinement
   report(wanted.filter(isCallersOwn).flatMap(named), offered, context);
 }
 
-/** In chat the name stands one level down, in the member that the type names. */
+/** In chat the name is one level deeper, in the member that the type names. */
 const chatMember = (tool: Members): readonly Members[] => {
   const inner = isCallersOwn(tool) ? tool[String(tool.type)] : null;
   return isObject(inner) ? [inner] : [];
@@ -77,7 +77,7 @@ export function checkChatToolChoice({ tool_choice: choice, tools }: Members, con
   );
 }
 
-/** A thread keeps its tools, MCP servers and toolsets bring tools of other names, and a system message may add some. */
+/** A thread stores its tools, MCP servers and toolsets add tools of other names, and a system message may add some. */
 function mayBringMore({ thread, mcp_servers: servers, messages, tools }: Members): boolean {
   const isContinued = isObject(thread) && thread.type === 'continue';
   const isAdded = objectsIn(messages).some(

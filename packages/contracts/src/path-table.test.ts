@@ -12,7 +12,7 @@ test('every endpoint is found by its path and method', () => {
   }
 });
 
-test('HEAD is allowed where GET is, and nowhere else', () => {
+test('HEAD is allowed exactly where GET is', () => {
   expect(find('/v1/responses/resp_1')?.endpoints.get('HEAD')?.method).toBe('GET');
   expect(find('/v1/responses/resp_1')?.allow).toBe('GET, DELETE, HEAD, OPTIONS');
   expect(find('/v1/responses')?.endpoints.has('HEAD')).toBe(false);
@@ -26,16 +26,16 @@ test.for([
   '/v1/responses/..',
   '/v1/responses/%2E%2e/cancel',
   '/v1/messages/x/y',
-])('%s is no path of ours', (path) => {
+])('%s is not a path of the gateway', (path) => {
   expect(find(path)).toBeUndefined();
 });
 
-test('a path of the protocol that is not offered is no id', () => {
+test('a path of the protocol that is not offered is not an id', () => {
   expect(find('/v1/responses/compact')).toBeUndefined();
   expect(find('/v1/responses/compact_1')?.path).toBe('/v1/responses/{id}');
 });
 
-test('what stands for {id} is unescaped once, whatever it holds', () => {
+test('the value of {id} is unescaped once, with any content', () => {
   const path = pathOf('/v1/models/org%2Fmodel%2520a?after=%2F');
   const endpoint = find(path)?.endpoints.get('GET');
   if (endpoint === undefined) throw new Error('no such path');

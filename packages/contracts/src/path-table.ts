@@ -1,15 +1,15 @@
 import { type Endpoint, PATHS_NOT_OFFERED } from './endpoints.ts';
 
-/** One path of the public surface with everything that can be done there. */
+/** One path of the public API with its methods. */
 export interface PathRow {
-  /** `/v1/responses/{id}`: what logs and metrics call it. */
+  /** `/v1/responses/{id}`: its name in logs and metrics. */
   readonly path: string;
   readonly endpoints: ReadonlyMap<string, Endpoint>;
-  /** The methods there are, as the `Allow` header wants them. */
+  /** The allowed methods, in the form of the `Allow` header. */
   readonly allow: string;
 }
 
-/** Finds the row of a request's path, which is without its query string. A lookup, no search, for paths without `{id}`. */
+/** Finds the row of a request's path, which is without its query string. Paths without `{id}` need only one lookup. */
 export function createPathTable(endpoints: readonly Endpoint[]): (path: string) => PathRow | undefined {
   const rows = [...Map.groupBy(endpoints, ({ path }) => path)].map(([path, all]) => rowOf(path, all));
   const fixed = new Map(rows.filter(({ path }) => !path.includes('{')).map((row) => [row.path, row]));
@@ -42,12 +42,12 @@ function findPattern(patterns: readonly Pattern[], path: string): PathRow | unde
   )?.row;
 }
 
-/** `.` and `..` name no object; behind us somebody might resolve them into another path. */
+/** `.` and `..` are not ids; a server after the gateway could resolve them into another path. */
 const isName = (segment: string): boolean => segment !== '' && !/^(\.|%2e){1,2}$/i.test(segment);
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
-/** What stands for the `{…}` of an endpoint's path in a request's path that its row was found for, unescaped. */
+/** The unescaped values of the `{…}` of an endpoint's path, from a request's path that matches it. */
 export function paramsOf({ path: pattern }: Endpoint, path: string): Readonly<Record<string, string>> {
   if (!pattern.includes('{')) return NO_PARAMS;
   const found = path.split('/');

@@ -22,7 +22,7 @@ export const Price = z.strictObject({
   ...tokenPrices,
   /** Other token prices for requests whose input is larger than this many tokens. */
   longContext: TokenPrices.extend({ aboveInputTokens: z.int().min(1) }).optional(),
-  /** Other token prices by the service tier that the provider says it used, such as `flex` or `priority`. */
+  /** Other token prices by the service tier that the provider reports, such as `flex` or `priority`. */
   serviceTiers: z.record(z.string().min(1), TokenPrices).optional(),
   perImage: z
     .union([usd, ImagePrices], {

@@ -5,12 +5,12 @@ export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'ma
 export type Effort = (typeof EFFORTS)[number];
 
 /**
- * How one channel (or one of its models) departs from its protocol's published form. Data only: the converters ask,
- * presets and the configuration answer. Every member has a default, so `{}` is a well-behaved server.
+ * How one channel (or one of its models) departs from its protocol's published form. Data only: the converters read it,
+ * presets and the configuration set it. Every member has a default, so `{}` is a server without departures.
  */
 export const Quirks = z.strictObject({
   // Request members
-  /** Chat: the member that bounds the output. OpenAI itself wants `max_completion_tokens`, most others only know the old name. */
+  /** Chat: the member that bounds the output. OpenAI itself requires `max_completion_tokens`, most others only accept the old name. */
   maxTokensMember: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
   /** Chat: whether `stream_options: {include_usage: true}` is understood. Without it usage may be missing in streams. */
   streamOptions: z.boolean().default(true),
@@ -18,9 +18,9 @@ export const Quirks = z.strictObject({
   parallelToolCalls: z.boolean().default(true),
   /** Request members that this server refuses, by their wire name at the top level. They are left out and reported. */
   refusedMembers: z.array(z.string()).default([]),
-  /** `drop` where temperature, top_p and top_k are refused (reasoning models, Claude under version 2026-10-21). */
+  /** `drop` if temperature, top_p and top_k are refused (reasoning models, Claude under version 2026-10-21). */
   sampling: z.enum(['keep', 'drop']).default('keep'),
-  /** Chat: how many stop sequences are taken; the gateway cuts the text itself where there are more. 0: none are taken. */
+  /** Chat: how many stop sequences are taken; the gateway cuts the text itself if there are more. 0: none. */
   maxStopSequences: z.int().min(0).default(4),
   /** Chat: whether `presence_penalty` and `frequency_penalty` are understood. */
   penalties: z.boolean().default(true),
@@ -28,7 +28,7 @@ export const Quirks = z.strictObject({
   // Roles and messages
   /** Chat: role of instructions. `developer` exists on OpenAI's reasoning models only. */
   instructionRole: z.enum(['system', 'developer']).default('system'),
-  /** `anywhere`: system messages may stand in the middle; `first`: they may not, and are wrapped as user text there. Messages servers default to `first`. */
+  /** `anywhere`: system messages may be in the middle; `first`: they may not, and are wrapped as user text there. Messages servers default to `first`. */
   systemMessages: z.enum(['anywhere', 'first']).optional(),
   /** Chat: whether neighbouring messages of one role must be merged. */
   mergeMessages: z.boolean().default(false),
@@ -51,52 +51,52 @@ export const Quirks = z.strictObject({
   // Tools
   /** Whether `strict` on a function is understood. */
   strictTools: z.boolean().default(true),
-  /** Whether a choice that names one tool is heeded. Elsewhere only that tool is offered, and a call is required. */
+  /** Whether a choice that names one tool is obeyed. Elsewhere only that tool is offered, and a call is required. */
   namedToolChoice: z.boolean().default(true),
   /** Chat: whether `type: custom` tools exist. Elsewhere they are shown to the model as functions with one text input. */
   customTools: z.boolean().default(false),
   /** Longest tool name taken. Default: 64 on chat, 128 elsewhere. */
   toolNameLength: z.int().min(16).max(128).optional(),
-  /** `nine-alphanumeric` where a call id must be exactly nine letters or digits (Mistral). */
+  /** `nine-alphanumeric` if a call id must be exactly nine letters or digits (Mistral). */
   toolCallIds: z.enum(['any', 'nine-alphanumeric']).default('any'),
-  /** The tool type that asks this server for web search; null where it has none. Default: the protocol's own on Responses and Messages, none on chat. */
+  /** This server's tool type for web search; null if it has none. Default: the protocol's own on Responses and Messages, none on chat. */
   webSearch: z.string().nullable().optional(),
 
   // Output form
-  /** What the server can promise about JSON: a schema, any object, or nothing (then one forced tool stands in). */
+  /** The JSON output that the server supports: a schema, any object, or none (then one forced tool replaces it). */
   structuredOutput: z.enum(['schema', 'object', 'none']).default('schema'),
 
   // Reasoning
-  /** Efforts that the model takes. An unknown one falls to the next weaker; an empty list means that it cannot be steered. */
+  /** Efforts that the model takes. An unknown one becomes the next weaker; an empty list means that the model has no effort setting. */
   efforts: z.array(z.enum(EFFORTS)).default([...EFFORTS]),
   /** Messages: how thinking is switched on. Claude up to 4.5 takes `manual` only, from 4.7 on `adaptive` only. */
   thinking: z.enum(['adaptive', 'manual', 'none']).default('adaptive'),
   /** Messages: whether `thinking: {type: "disabled"}` is taken. */
   thinkingCanBeDisabled: z.boolean().default(true),
-  /** Responses: whether a reasoning summary may be asked for. OpenAI refuses it to unverified organisations. */
+  /** Responses: whether a reasoning summary may be requested. OpenAI refuses it to unverified organisations. */
   reasoningSummary: z.boolean().default(true),
   /** Responses: whether `include: ["reasoning.encrypted_content"]` is understood. */
   encryptedReasoning: z.boolean().default(true),
-  /** Chat: members in which reasoning text may come, the first present one counts. */
+  /** Chat: members that may have reasoning text; the first present one counts. */
   reasoningMembers: z.array(z.string()).default(['reasoning_content', 'reasoning']),
-  /** Chat: whether earlier reasoning goes back to the server, in the first of `reasoningMembers`. `required`: a space where it is unknown. */
+  /** Chat: whether earlier reasoning is sent back to the server, in the first of `reasoningMembers`. `required`: a space if it is unknown. */
   reasoningBack: z.enum(['never', 'known', 'required']).default('never'),
-  /** Chat: whether reasoning comes inside `<think>…</think>` at the head of the text. */
+  /** Chat: whether reasoning is inside `<think>…</think>` at the head of the text. */
   thinkTags: z.boolean().default(false),
 });
 export type Quirks = z.infer<typeof Quirks>;
 export type QuirksInput = z.input<typeof Quirks>;
 
-/** What a setting says itself, checked, and nothing of the defaults: so that it changes single values of another. */
+/** Checks a setting and leaves the defaults out, so that it can change single values of another. */
 export const QuirkSettings = z.unknown().transform((value, context): QuirksInput => {
   const result = Quirks.safeParse(value);
   if (!result.success) {
-    // Without their texts: the check of the whole request has words of its own.
+    // Without their texts: the check of the whole request has its own messages.
     for (const { message: _, ...issue } of result.error.issues) context.addIssue({ ...issue, inst: Quirks });
     return z.NEVER;
   }
-  const said: QuirksInput = { ...result.data };
+  const set: QuirksInput = { ...result.data };
   const names = new Set(Object.keys(Object(value)));
-  for (const name of Object.keys(said)) if (!names.has(name)) Reflect.deleteProperty(said, name);
-  return said;
+  for (const name of Object.keys(set)) if (!names.has(name)) Reflect.deleteProperty(set, name);
+  return set;
 });

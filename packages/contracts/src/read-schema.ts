@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
 /**
- * Reads JSON by a zod schema as `safeParse` does, without a copy of what needs none. `safeParse` makes every list and
- * object anew, which costs as much as parsing the JSON did; here a value that satisfies its schema is the result itself,
- * and an object is copied only where members are left out or replaced.
+ * Reads JSON by a zod schema like `safeParse`, but copies only what changes. `safeParse` builds every list and object
+ * again, which costs as much as parsing the JSON; here a value that satisfies its schema is the result itself, and an
+ * object is copied only if members are left out or replaced.
  *
  * The readers are made from the schemas' own definitions, and the rules (lengths, ranges, `superRefine`) are zod's. A
- * kind of schema that is not known here is read by zod.
+ * kind of schema without a reader here is read by zod.
  *
- * @returns undefined where the value does not satisfy the schema: `safeParse` says why
+ * @returns undefined if the value does not satisfy the schema: `safeParse` gives the reason
  */
 export function readSchema<Schema extends z.ZodType>(
   schema: Schema,
@@ -18,7 +18,7 @@ export function readSchema<Schema extends z.ZodType>(
   return isOutputOf(schema, data) ? { data } : undefined;
 }
 
-/** What a reader gives for a value that does not satisfy its schema. */
+/** A reader's result for a value that does not satisfy its schema. */
 const UNFIT = Symbol('unfit');
 
 type Reader = (value: unknown) => unknown;
@@ -32,7 +32,7 @@ const readers = new WeakMap<Schema, Reader>();
 function readerOf(schema: Schema): Reader {
   const known = readers.get(schema);
   if (known !== undefined) return known;
-  // A schema that contains itself meets this reader inside.
+  // A schema that contains itself uses this reader for its inner values.
   readers.set(schema, byZod(schema));
   const reader = withRules(schema, kindReader(schema));
   readers.set(schema, reader);
@@ -75,7 +75,7 @@ function withRules(schema: Schema, read: Reader | null): Reader {
   return rules.length === 0 ? read : (value) => followed(rules, read(value));
 }
 
-/** A schema's rules take what its kind has read; which type that is cannot be said here. */
+/** A schema's rules take what its kind has read; its type is not known here. */
 const isOfKind = (data: unknown): data is never => data !== UNFIT;
 
 function followed(rules: readonly z.core.$ZodCheck<never>[], data: unknown): unknown {
@@ -146,7 +146,7 @@ function list(read: Reader): Reader {
   };
 }
 
-/** zod leaves this member out everywhere: an object that has it is read by zod. */
+/** zod leaves this member out everywhere, so zod reads an object with it. */
 const hasProto = (value: Members): boolean => Object.hasOwn(value, '__proto__');
 
 interface Member {
@@ -155,7 +155,7 @@ interface Member {
   readonly mayBeAbsent: boolean;
 }
 
-/** What becomes of the members that an object's schema does not name. */
+/** The handling of members that an object's schema does not name. */
 const EXTRAS = new Map<unknown, 'left out' | 'kept' | 'refused'>([
   [undefined, 'left out'],
   ['unknown', 'kept'],

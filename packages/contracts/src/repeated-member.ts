@@ -17,11 +17,11 @@ export function countMembers(value: unknown): number {
 interface Level {
   /** The names so far; null for a list. */
   readonly names: Set<string> | null;
-  /** Where the scan is in it. */
+  /** The scan's position in it. */
   at: string | number;
 }
 
-/** The place of the first member whose name its object has before it, however it is escaped; null where there is none. */
+/** The path of the first member whose name occurs before in its object, in any escaping; null if there is none. */
 export function findRepeatedMember(json: string): Path | null {
   const levels: Level[] = [];
   let isName = false;

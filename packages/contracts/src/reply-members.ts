@@ -2,19 +2,19 @@ import { z } from 'zod';
 import { readSchema } from './read-schema.ts';
 
 /**
- * Members of what an upstream sends. Of a server that departs from its protocol only what is used is demanded: a member
- * of another type counts as absent, and an entry of a list that does not fit is skipped.
+ * Readers of an upstream's members. A server that departs from its protocol must only send the used members correctly: a
+ * member of another type counts as absent, and an entry of a list that does not fit is skipped.
  */
 export const maybe = <Schema extends z.ZodType>(schema: Schema) => schema.optional().catch(undefined);
 
 export const maybeText = maybe(z.string());
 export const maybeNumber = maybe(z.number());
 
-/** A list without the entries that do not fit; absent where it is no list. */
+/** A list without the entries that do not fit; absent if it is not a list. */
 export const maybeList = <Schema extends z.ZodType>(entry: Schema) =>
   maybe(z.array(z.unknown()).transform((entries) => fitting(entries, entry)));
 
-/** A list that must be there, without the entries that do not fit. */
+/** A required list, without the entries that do not fit. */
 export const listOf = <Schema extends z.ZodType>(entry: Schema) =>
   z.array(z.unknown()).transform((entries) => fitting(entries, entry));
 

@@ -43,13 +43,13 @@ test.for([12.5, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60])(
   },
 );
 
-test('a cost that is no whole number is replaced together with the consumption that it came of', () => {
+test('a cost that is no whole number is replaced together with its consumption', () => {
   const { usage, wrong } = soundUsage({ ...reported, costMicroUsd: 0.5 }, estimate);
   expect(wrong).toEqual(['costMicroUsd']);
   expect(usage).toMatchObject({ consumption: estimate.consumption, costMicroUsd: 900, estimated: true });
 });
 
-test('what else is wrong leaves nothing but the estimate and the outcome', () => {
+test('any other mistake leaves only the estimate and the outcome', () => {
   const { usage } = soundUsage({ ...reported, outcome: 'cut', durationMs: Number.NaN }, estimate);
   expect(usage).toEqual({ ...estimate, outcome: 'cut' });
   expect(UsageResult.safeParse(usage).success).toBe(true);

@@ -1,8 +1,8 @@
 import { UsageResult } from './usage-record.ts';
 
 /**
- * How a request went, in numbers that the books can hold: counts and costs are whole numbers from 0 on. Where one is not,
- * the estimate stands for all that was consumed, so that no reply of a provider costs us the record.
+ * A request's outcome in numbers that the ledger can hold: counts and costs are whole numbers from 0 on. If one is not,
+ * the estimate replaces the whole consumption, so that no reply of a provider prevents the record.
  *
  * @returns the usage, and the members that were wrong
  */

@@ -28,11 +28,11 @@ export const NOTHING_CONSUMED: Consumption = {
   audioMs: 0,
 };
 
-/** How a request ended, for those who read usage. `abandoned`: the process that had it is gone; charged as estimated. */
+/** How a request ended, for readers of usage. `abandoned`: its process ended before it; charged as estimated. */
 export const UsageOutcome = z.enum(['ok', 'failed', 'cut', 'left', 'cancelled', 'abandoned']);
 export type UsageOutcome = z.infer<typeof UsageOutcome>;
 
-/** Who asked for what: known before the upstream is called. */
+/** The request and its account: known before the upstream is called. */
 export const UsageSubject = z.object({
   /** The request's or the job's id; a record with this id is appended once. */
   id: z.string().min(1),
@@ -46,7 +46,7 @@ export const UsageSubject = z.object({
 });
 export type UsageSubject = z.infer<typeof UsageSubject>;
 
-/** How it went: known when it has ended. */
+/** The outcome: known when the request has ended. */
 export const UsageResult = z.object({
   outcome: UsageOutcome,
   /** Null when no channel was reached. */
@@ -55,7 +55,7 @@ export const UsageResult = z.object({
   durationMs: z.number().min(0),
   firstByteMs: z.number().min(0).nullable(),
   consumption: Consumption,
-  /** The consumption is our estimate, because the upstream did not say. */
+  /** The consumption is the gateway's estimate, because the upstream reported none. */
   estimated: z.boolean(),
   /** Null: the model has no price. */
   costMicroUsd: count.nullable(),

@@ -1,10 +1,10 @@
 import type { ErrorCode } from './error-codes.ts';
 import { NOTHING_CONSUMED, type UsageResult } from './usage-record.ts';
 
-/** What was consumed, apart from how and how fast the request ended. */
+/** A request's consumption, without its outcome and timing. */
 export type ConsumedUsage = Omit<UsageResult, 'outcome' | 'durationMs' | 'firstByteMs'>;
 
-/** After these a provider may have done the work, and bill it, although nobody has seen the result. */
+/** After these errors a provider may have done the work, and bill it, although no result arrived. */
 const MAY_BE_BILLED: ReadonlySet<ErrorCode> = new Set([
   'outcome_unknown',
   'upstream_timeout',
@@ -13,14 +13,13 @@ const MAY_BE_BILLED: ReadonlySet<ErrorCode> = new Set([
   'shutting_down',
 ]);
 
-/** Whether a provider that was asked may have done the work although it ended like this. */
+/** Whether a provider that got the request may have done the work despite this error. */
 export const mayBeBilled = (code: ErrorCode): boolean => MAY_BE_BILLED.has(code);
 
 /**
- * What is charged for work of which no reply was seen: nothing where the provider certainly did not begin, else what was
- * estimated.
+ * The charge for work without a reply: nothing if the provider certainly did not begin, else the estimate.
  *
- * @param hasBegun whether a provider may have been asked at all
+ * @param hasBegun whether a provider may have got the request at all
  */
 export function usageWithoutReply(
   estimate: UsageResult,
@@ -39,16 +38,16 @@ export function usageWithoutReply(
   };
 }
 
-/** The same for a request that asked these channels, none of which has begun to answer. */
+/** The same for a request with these attempts, if none has begun to answer. */
 export function usageOfFailure(
   estimate: UsageResult,
   code: ErrorCode,
   attempts: readonly { readonly channel: string; readonly outcome: string }[],
 ): ConsumedUsage {
-  const asked = attempts.filter(({ outcome }) => outcome !== 'busy');
+  const sent = attempts.filter(({ outcome }) => outcome !== 'busy');
   return {
-    ...usageWithoutReply(estimate, code, asked.length > 0),
-    channel: asked.at(-1)?.channel ?? null,
-    attempts: asked.length,
+    ...usageWithoutReply(estimate, code, sent.length > 0),
+    channel: sent.at(-1)?.channel ?? null,
+    attempts: sent.length,
   };
 }

@@ -2,24 +2,24 @@ import { z } from 'zod';
 import type { ErrorCode } from './error-codes.ts';
 import { readSchema } from './read-schema.ts';
 
-/** The mark that a range check on a decimal leaves in its issue, since clients are told "decimal" or "integer". */
+/** The mark of a range check on a decimal in its issue, since messages name "decimal" or "integer". */
 export const DECIMAL = 'decimal';
 
-/** `z.int({ error: INTEGER })`: the mark by which callers are told "integer" also where the value is no number at all. */
+/** `z.int({ error: INTEGER })`: the mark for messages to name "integer" also for a value that is not a number. */
 export const INTEGER = 'integer';
 
-/** A number in a closed range, told to callers as a decimal. Use `z.int()` for whole numbers. */
+/** A number in a closed range, called a decimal in messages. Use `z.int()` for whole numbers. */
 export const decimal = (min: number, max: number) =>
   z.number().min(min, { error: DECIMAL }).max(max, { error: DECIMAL });
 
-/** What a rule of our own says when it is broken, beyond what zod's built-in checks can say. */
+/** The error of a custom rule, beyond zod's built-in checks. */
 export interface Problem {
   readonly code: ErrorCode;
   readonly openai: string;
   readonly anthropic: string;
 }
 
-/** A zod issue that carries a `Problem` to the caller. */
+/** A zod issue with a `Problem` for the caller. */
 export const problem = (path: readonly (string | number)[], params: Problem) => ({
   code: 'custom' as const,
   path: [...path],
@@ -51,7 +51,7 @@ export const characters = (min: number, max: number) =>
       );
     });
 
-/** Checks a part of a request against a schema of its own, and tells what is wrong at that part's place. */
+/** Checks a part of a request against its own schema, and reports mistakes under that part's path. */
 export function nested(
   schema: z.ZodType,
   path: readonly (string | number)[],

@@ -3,14 +3,14 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { refusalError } from './form-error.ts';
 import type { FormRules } from './form-rules.ts';
 
-/** What boundaries and the heads of parts may add. */
+/** Space for boundaries and the heads of parts. */
 const FRAMING_BYTES = 128 * 1024;
 
 /** The largest body that can hold a form of these rules. */
 export const largestBody = ({ parts, fieldsTotalBytes }: FormRules): number =>
   parts.reduce((sum, { most, maxBytes }) => sum + most * maxBytes, fieldsTotalBytes + FRAMING_BYTES);
 
-/** Refuses by the headers alone what is no form, or larger than one may be. @throws {GatewayError} */
+/** Refuses by the headers alone a body that is not a form, or is too large. @throws {GatewayError} */
 export function checkHead({ headers }: IncomingMessage, rules: FormRules): void {
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase();
   if (type !== 'multipart/form-data') {

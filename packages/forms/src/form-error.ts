@@ -22,7 +22,7 @@ export const notUtf8 = (name: string): FormRefusal => ({
   message: `The text part '${name.slice(0, 64)}' is not UTF-8. Send the form in UTF-8.`,
 });
 
-const noRoom: FormRefusal = {
+const noSpace: FormRefusal = {
   code: 'storage_full',
   message: 'The gateway has no room for the file at the moment. Try again later.',
 };
@@ -42,18 +42,18 @@ const PROBLEMS: Readonly<Record<string, (rules: FormRules) => FormRefusal>> = {
   LIMIT_FIELD_VALUE: tooMuchText,
   MISSING_FIELD_NAME: () => ({ code: 'malformed_request', message: 'A part of the form has no name.' }),
   INVALID_FIELD_NAME: () => ({ code: 'malformed_request', message: "A part's name cannot be read." }),
-  ENOSPC: () => noRoom,
-  EDQUOT: () => noRoom,
+  ENOSPC: () => noSpace,
+  EDQUOT: () => noSpace,
   ECONNRESET: () => brokenOff,
 };
 
-/** What went wrong with a form, as the caller is told. `thrown` is what multer, its parser or the disk said. */
+/** The caller's error for a form. `thrown` is an error of multer, its parser or the disk. */
 export function formError(thrown: unknown, rules: FormRules): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   const code = memberOf(thrown, 'code');
   const problem = lookUp(PROBLEMS, code);
   if (problem !== undefined) return refusalError(problem(rules), thrown);
-  // Without a code it was the parser, whose sentences are about the form; file system errors always have one.
+  // An error without a code is the parser's, about the form; file system errors always have one.
   if (code !== undefined)
     return new GatewayError('internal', { message: 'The gateway could not store the file.', cause: thrown });
   if (/^Request (?:aborted|closed|error)$/.test(memberOf(thrown, 'message') ?? ''))

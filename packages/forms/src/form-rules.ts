@@ -1,9 +1,9 @@
 import type { ErrorCode } from '@gateway/contracts/error-codes';
 
-/** Charsets that a text may name: UTF-8, and ASCII, which is a part of it. */
+/** Charsets that a text may name: UTF-8, and its subset ASCII. */
 export const UTF8_NAMES: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii']);
 
-/** What a caller is told whose form does not fit. */
+/** The error for a form that breaks a rule. */
 export interface FormRefusal {
   readonly code: ErrorCode;
   readonly message: string;
@@ -12,18 +12,18 @@ export interface FormRefusal {
 
 /** One file part that a form may have. */
 export interface FilePart {
-  /** Under which the file is handed on. */
+  /** The name of the file for the reader of the form. */
   readonly name: string;
-  /** Names under which it really arrives, where they are more than `name`. */
+  /** Names in the request, if there are more than `name`. */
   readonly names?: RegExp;
-  /** Files under these names. */
+  /** The most files under these names. */
   readonly most: number;
   readonly maxBytes: number;
   readonly tooMany: FormRefusal;
   readonly tooLarge: FormRefusal;
 }
 
-/** What one endpoint's form may hold, as data. */
+/** The rules of one endpoint's form. */
 export interface FormRules {
   readonly parts: readonly FilePart[];
   /** Text parts. */
@@ -32,9 +32,9 @@ export interface FormRules {
   readonly fieldBytes: number;
   /** All text parts together. */
   readonly fieldsTotalBytes: number;
-  /** For a body that is larger than all of the above together. */
+  /** The error for a body that is larger than all bounds together. */
   readonly tooLarge: FormRefusal;
-  /** Where files belong, for callers who send one elsewhere. */
+  /** The parts for files, for callers who use another one. */
   readonly whereFilesGo: string;
   /** Another content type that the endpoint takes, read by somebody else. */
   readonly alsoTakes?: string;

@@ -2,12 +2,12 @@ import { Transform, type TransformCallback } from 'node:stream';
 import { type FormRefusal, UTF8_NAMES } from './form-rules.ts';
 
 const [LINE, HEAD_END] = ['\r\n', '\r\n\r\n'];
-/** The parser behind refuses a longer one. */
+/** The parser refuses a longer one. */
 const MAX_HEAD_BYTES = 16 * 1024;
-/** Charsets of names of files (RFC 8187, 3.2.1), beside those of texts. */
+/** Charsets of names of files (RFC 8187, 3.2.1), besides those of texts. */
 const FILE_NAME_CHARSETS = new Set([...UTF8_NAMES, 'iso-8859-1']);
 
-/** To the end where the quote is not closed, so that no text is searched twice. */
+/** To the end if the quote is not closed, so that no text is searched twice. */
 const QUOTED = /"(?:[^"\\]|\\[\s\S]?)*(?:"|$)/g;
 const CONTENT_TYPE = /^content-type:.*$/gim;
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
@@ -15,9 +15,9 @@ const EXTENDED_NAME = /;\s*(?:file)?name\*\s*=\s*([^';]*)/i;
 const FILE_NAME = /;\s*filename\*?\s*=/i;
 
 /**
- * Stands before the parser of a form and reads the head of each part. The parser decodes a text part by the charset that
- * the part names, gives nothing where it does not know one, and replaces what is no valid text. So a part that names
- * another charset than UTF-8 is refused, and the name is hidden from the parser: every part reaches us as bytes.
+ * Reads the head of each part before the parser of the form. The parser decodes a text part by the charset that the part
+ * names, gives nothing for a charset that it does not have, and replaces invalid text. So a part that names another
+ * charset than UTF-8 is refused, and the name is hidden from the parser: every part is passed on as bytes.
  */
 export class PartHeads extends Transform {
   readonly #delimiter: Buffer;
@@ -44,7 +44,7 @@ export class PartHeads extends Transform {
     done();
   }
 
-  /** Passes on what can be passed on. Returns the bytes behind it; null where more must come first. */
+  /** Passes on the complete parts of the bytes. Returns the rest; null if more bytes are needed first. */
   #step(bytes: Buffer): Buffer | null {
     switch (this.#state) {
       case 'begin': {

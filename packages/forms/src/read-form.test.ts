@@ -84,7 +84,7 @@ async function post(parts: readonly (readonly [string, string | File])[]) {
   return outcomes[0];
 }
 
-test('parts come in any order, files count in the order in which they came', async () => {
+test('parts come in any order, files are in the order of their arrival', async () => {
   const form = await post([
     ['image[]', file(900, 'first.png')],
     ['prompt', 'a hat'],
@@ -146,22 +146,22 @@ test.for<[string, Parameters<typeof post>[0], object]>([
     ],
     { code: 'request_too_large' },
   ],
-])('%s is refused, and no file stays', async ([, parts, refusal]) => {
+])('%s is refused, and no file remains', async ([, parts, refusal]) => {
   expect(await post(parts)).toMatchObject(refusal);
   await nothingLeft();
 });
 
 test.for<[string, Record<string, string>, object]>([
-  ['a declared length beyond all bounds', { 'content-length': '1000000' }, { code: 'request_too_large' }],
+  ['a declared length above all bounds', { 'content-length': '1000000' }, { code: 'request_too_large' }],
   [
-    'a body that is no form',
+    'a body that is not a form',
     { 'content-type': 'application/json' },
     {
       code: 'unsupported_content_type',
       message: expect.stringMatching(/takes .multipart\/form-data. or .application\/json.\.$/),
     },
   ],
-])('%s is refused before the body comes', async ([, headers, refusal]) => {
+])('%s is refused before the body arrives', async ([, headers, refusal]) => {
   const sending = httpRequest(url, {
     method: 'POST',
     headers: { 'content-type': 'multipart/form-data; boundary=b', ...headers },
@@ -207,7 +207,7 @@ test('a form that ends too early is refused, and no file stays', async () => {
   await nothingLeft();
 });
 
-/** A form with one part whose head and body are given byte by byte. */
+/** A form with one part whose head and body are written byte by byte. */
 async function postRaw(head: string, body: Uint8Array | string = 'a hat', boundary = 'b', around = '') {
   const bytes = Buffer.concat([
     Buffer.from(`${around}--${boundary}\r\n${head}\r\n\r\n`, 'latin1'),
@@ -252,7 +252,7 @@ test.for<[string, string]>([
   ['no type', PROMPT],
   ['UTF-8 for its charset', `${PROMPT}\r\nContent-Type: text/plain; charset=utf-8`],
   ['ASCII for its charset', `${PROMPT}\r\nContent-Type: text/plain; charset=ascii`],
-])('bytes that are no UTF-8 are refused in a text part with %s', async ([, head]) => {
+])('bytes that are not UTF-8 are refused in a text part with %s', async ([, head]) => {
   for (const body of [Buffer.from([0x61, 0xff]), Buffer.from([0xc3]), Buffer.from([0xed, 0xa0, 0x80])])
     expect((await postRaw(head, body)).outcome).toMatchObject({
       code: 'malformed_request',
@@ -261,7 +261,7 @@ test.for<[string, string]>([
     });
 });
 
-test('a form may say that it is UTF-8, and nothing else', async () => {
+test('a form may declare UTF-8, and no other charset', async () => {
   const fields = (charset: string) =>
     post([
       ['_charset_', charset],

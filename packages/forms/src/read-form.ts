@@ -16,12 +16,12 @@ export interface ReceivedFile {
   readonly part: string;
   /** Names it in the upload area. */
   readonly uploadId: string;
-  /** As the caller named it. */
+  /** The caller's name for it. */
   readonly fileName: string;
   readonly sizeBytes: number;
 }
 
-/** One text part, by the name that it came under. */
+/** One text part, by its name. */
 export type FormField = readonly [name: string, value: string];
 
 export interface ReceivedForm {
@@ -45,7 +45,7 @@ interface ReadFormOptions {
 
 /**
  * Reads a multipart form whose parts may come in any order: text into memory, bounded; files to disk as they arrive.
- * What is too large is refused as soon as it shows, whether or not the rest of the body ever comes, and a form that is
+ * A form that is too large is refused at once, without waiting for the rest of the body, and a form that is
  * refused leaves no file.
  *
  * @throws {GatewayError} for another content type, too large a file or form, files under other names, text that is not
@@ -65,7 +65,7 @@ export async function readForm(
   const fields: FormField[] = [];
   const files = new Map<string, ReceivedFile>();
   const begun: { uploadId: string; part: FilePart }[] = [];
-  // multer says what is wrong only when the whole request has been read, whose end need not come.
+  // multer reports an error only when the whole request has been read, which may never happen.
   const refused = Promise.withResolvers<never>();
   const refuse = (refusal: FormRefusal): GatewayError => {
     const error = refusalError(refusal);
@@ -94,7 +94,7 @@ export async function readForm(
   const options = {
     storage,
     defParamCharset: 'utf8',
-    // As bytes, a character each: only then can be seen whether they are UTF-8.
+    // As bytes, a character each, so that the UTF-8 check sees them.
     defCharset: 'latin1',
     limits: {
       fields: rules.fields,
@@ -128,14 +128,14 @@ export async function readForm(
   try {
     await Promise.race([read, refused.promise]);
   } catch (error) {
-    // A parser that breaks off ends the files that are still being written.
+    // A parser that is destroyed ends the files that are still being written.
     if (parsers) request.unpipe(parsers.heads);
     parsers?.heads.destroy();
     parsers?.form.destroy(new Error('the form is refused'));
     if (!request.readableEnded) discardRest(request);
     const deleteAll = () => uploads.delete(...begun.map(({ uploadId }) => uploadId));
     await deleteAll();
-    // One whose writing had just begun may appear only now.
+    // A file whose writing had just begun may appear only now.
     void read.then(deleteAll, deleteAll);
     throw error;
   }
@@ -153,10 +153,10 @@ function countBytes(incoming: IncomingMessage, most: number, tooMuch: () => void
   });
 }
 
-/** By which a form may say in what charset its texts are (RFC 7578, 4.6). Not for providers. */
+/** The part that declares the charset of a form's texts (RFC 7578, 4.6). Not for providers. */
 const CHARSET_FIELD = '_charset_';
 
-/** Hears of text parts from the parser; multer's own `body` loses the names' spelling and the order. */
+/** Collects text parts from the parser; multer's own `body` loses the names' spelling and the order. */
 function collectFields(
   form: Writable,
   fields: FormField[],

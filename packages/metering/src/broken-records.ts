@@ -1,4 +1,4 @@
-/** Something stored that cannot be read. Its reader leaves it out and goes on. */
+/** A stored record that cannot be read. Its reader leaves it out and goes on. */
 export interface BrokenRecord {
   readonly kind:
     | 'usage_record'
@@ -8,7 +8,7 @@ export interface BrokenRecord {
     | 'key'
     | 'team'
     | 'audit_entry';
-  /** By which it can be found; never what it holds. */
+  /** Where it can be found; never its content. */
   readonly id: string;
 }
 
@@ -27,7 +27,7 @@ export function reportOnce(report: ReportBroken): ReportBroken {
   };
 }
 
-/** What a stored text holds; undefined, and reported, where it cannot be read. */
+/** The value of a stored text; undefined, and reported, if it cannot be read. */
 export function readStored<T>(
   text: string,
   parse: (text: string) => T,

@@ -1,10 +1,10 @@
--- Stands before every script of this package. A script checks all that it is given and all that it finds with these
--- functions before its first write: Redis takes nothing back when a script fails in the middle.
+-- Loaded before every script of this package. A script checks all its arguments and all that it reads with these
+-- functions before its first write: Redis does not roll back a script that fails.
 
 -- The largest whole number that JavaScript holds exactly.
 local MAX_AMOUNT = 9007199254740991
 
--- A whole number from 0 on, as a number; else the script ends. Never the text itself: what is wrong may be anything.
+-- A whole number from 0 on, as a number; else the script ends. The error never quotes the text: it may be anything.
 local function amount(value, what)
   local number = tonumber(value)
   if not number or number < 0 or number > MAX_AMOUNT or number ~= math.floor(number) then
@@ -21,14 +21,14 @@ local function counter(value, what)
   return number
 end
 
--- Microseconds since 1970. All replicas count by Redis' own clock, which an empty argument stands for; tests give a time.
+-- Microseconds since 1970. An empty argument means Redis' clock, which all replicas use; tests give a time.
 local function clock(argument)
   if argument ~= '' then return amount(argument, 'time') end
   local time = redis.call('TIME')
   return tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
 
--- When a bucket will be full again, in microseconds; 0 where nothing has been taken from it.
+-- When a bucket will be full again, in microseconds; 0 if nothing has been taken from it.
 local function full_at(key)
   local time = tonumber(redis.call('GET', key) or 0)
   if not time or time ~= time then error('invalid time of a bucket') end

@@ -1,19 +1,19 @@
 /**
- * Every name that metering uses in Redis. What one script touches shares the hash tag `{meter}`, so that it would
- * also lie together in a cluster.
+ * Every name that metering uses in Redis. The keys of one script share the hash tag `{meter}`, so that a cluster would
+ * keep them together.
  */
 const METER = 'gateway:{meter}';
 
 export const redisNames = {
   reservation: (id: string) => `${METER}:reservation:${id}`,
   openReservations: `${METER}:open-reservations`,
-  /** Ids of the requests that have their record, by the day (UTC) on which they began: the same however late one is settled. */
+  /** Ids of the requests that have their record, by the day (UTC) on which they began: the same at any time of settling. */
   settledIds: (day: string) => `${METER}:settled-ids:${day}`,
   /** When a rate's bucket will be full again. `owner` is a key's or a team's id. */
   rate: (owner: string, dimension: string, model: string | null) =>
     `${METER}:rate:${owner}:${dimension}${model === null ? '' : `:${model}`}`,
   /** An owner's running requests. */
-  places: (owner: string) => `${METER}:places:${owner}`,
+  slots: (owner: string) => `${METER}:places:${owner}`,
   /** What an owner has spent and reserved in a period. */
   account: (owner: string, period: string) => `${METER}:account:${owner}:${period}`,
   /** One day's usage records, in UTC. */

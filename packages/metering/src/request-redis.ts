@@ -1,15 +1,15 @@
 import { Redis } from 'ioredis';
 
-/** Redis answers within a millisecond; after this time a request that needs the answer is told to come back. */
+/** Redis answers within a millisecond; after this time a request that needs the answer fails with a wait. */
 const COMMAND_TIMEOUT_MS = 2000;
 const CONNECT_TIMEOUT_MS = 2000;
-/** A connection that owes an answer for this long is given up and made anew. */
+/** A connection without an answer for this long is closed and opened again. */
 const SILENCE_MS = 5000;
 const MAX_RECONNECT_DELAY_MS = 1000;
 
 /**
- * A connection for commands that a request waits for: with Redis away or frozen they fail within two seconds instead of
- * waiting for better times. Not connected yet: call `connect()`.
+ * A connection for commands that a request waits for: with Redis away or frozen they fail within two seconds. Not
+ * connected yet: call `connect()`.
  */
 export const createRequestRedis = (url: string): Redis =>
   new Redis(url, {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { type Operation, RUN_OPERATIONS } from './batch/operation-batch.ts';
 import { loadScript } from './load-script.ts';
 
-/** Every script carries out all of its writes or none, whatever it is given and whatever it finds. */
+/** Every script makes all of its writes or none, for any arguments and any stored values. */
 
 let server: TestRedis;
 let redis: Redis;
@@ -19,22 +19,22 @@ afterAll(async () => {
 });
 beforeEach(() => redis.flushall());
 
-/** `any`: what is there is replaced, whatever it is. */
+/** `any`: a stored value of any type is replaced. */
 type Type = 'any' | 'string' | 'hash' | 'sorted set' | 'set' | 'stream';
 
 interface Script {
-  /** Of the script, or of an operation of the batch's. */
+  /** Of the script, or of an operation of the batch. */
   readonly source: URL | Operation['name'];
-  /** With what each holds. */
+  /** With the type of each. */
   readonly keys: Readonly<Record<string, Type>>;
   readonly args: readonly string[];
-  /** Places in `args` that hold a number. */
+  /** Indexes in `args` of numbers. */
   readonly numbers: readonly number[];
-  /** Places in `args` that hold JSON. */
+  /** Indexes in `args` of JSON texts. */
   readonly json?: readonly number[];
-  /** What stands in Redis before. */
+  /** Fills Redis before the script runs. */
   readonly before?: () => Promise<unknown>;
-  /** What could stand there and be wrong: a field of a hash, or a string. */
+  /** A counter that could be broken: a field of a hash, or a string. */
   readonly counters?: readonly (readonly [key: string, field?: string])[];
 }
 
@@ -78,25 +78,25 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   },
   admit: {
     source: 'admit',
-    keys: { places: 'sorted set', rate: 'string' },
-    args: [NOW, 'req_1', '60000', 'places', '3', 'rate', '10'],
+    keys: { slots: 'sorted set', rate: 'string' },
+    args: [NOW, 'req_1', '60000', 'slots', '3', 'rate', '10'],
     numbers: [0, 2, 4, 6],
-    before: () => redis.zadd('places', 5, 'req_0'),
+    before: () => redis.zadd('slots', 5, 'req_0'),
     counters: [['rate']],
   },
   free: {
     source: 'free',
-    keys: { places: 'sorted set' },
+    keys: { slots: 'sorted set' },
     args: [NOW, 'req_1'],
     numbers: [0],
-    before: () => redis.zadd('places', 5, 'req_1', 6, 'req_2'),
+    before: () => redis.zadd('slots', 5, 'req_1', 6, 'req_2'),
   },
   renew: {
     source: new URL('./limits/renew.lua', import.meta.url),
-    keys: { places: 'sorted set' },
+    keys: { slots: 'sorted set' },
     args: [NOW, '60000', 'req_1'],
     numbers: [0, 1],
-    before: () => redis.zadd('places', 5, 'req_1'),
+    before: () => redis.zadd('slots', 5, 'req_1'),
   },
   'change-record': {
     source: new URL('./keys/change-record.lua', import.meta.url),
@@ -107,7 +107,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   },
 };
 
-/** An operation's arguments begin with the batch's, the time. */
+/** An operation's arguments come after the batch's, the time. */
 const inBatch = (name: string, keyCount: number, [time = '', ...args]: readonly string[]) => [
   ...[time, name, keyCount, args.length],
   ...args,
@@ -127,7 +127,7 @@ async function run({ source, keys }: Script, args: readonly string[]): Promise<v
 }
 const withArgument = (args: readonly string[], at: number, value: string) => args.with(at, value);
 
-/** Everything that Redis holds. */
+/** The whole content of Redis. */
 async function contents(): Promise<Record<string, string | undefined>> {
   const names = (await redis.keys('*')).toSorted();
   const dumps = await Promise.all(names.map((name) => redis.dumpBuffer(name)));
@@ -143,20 +143,20 @@ async function expectNothingChanged(script: Script, args: readonly string[]): Pr
 const GARBAGE = ['12.5', '-1', 'nan', '1e300', 'x', '-0.5'];
 const each = Object.entries(SCRIPTS);
 
-test.for(each)('%s writes what it is given when all of it is right', async ([, script]) => {
+test.for(each)('%s writes its arguments when all of them are right', async ([, script]) => {
   await script.before?.();
   const before = await contents();
   await run(script, script.args);
   expect(await contents()).not.toEqual(before);
 });
 
-test.for(each)('%s writes nothing when a number among its arguments is none', async ([, script]) => {
+test.for(each)('%s writes nothing when one of its numbers is not a number', async ([, script]) => {
   await script.before?.();
   for (const at of script.numbers)
     for (const garbage of GARBAGE) await expectNothingChanged(script, withArgument(script.args, at, garbage));
 });
 
-test.for(each)('%s writes nothing when what it is to store cannot be read', async ([, script]) => {
+test.for(each)('%s writes nothing when the record to store cannot be read', async ([, script]) => {
   await script.before?.();
   for (const at of script.json ?? [])
     await expectNothingChanged(script, withArgument(script.args, at, '{"a'));
@@ -171,7 +171,7 @@ test.for(each)('%s writes nothing when a key holds something else', async ([, sc
     if (type === 'string') await redis.hset(name, 'a', 'b');
     else await redis.set(name, 'x');
     const before = await contents();
-    // A reservation of another type is taken for one that is there, and left as it is.
+    // A reservation of another type counts as one that exists, and stays as it is.
     await run(script, script.args).catch(() => undefined);
     expect(await contents()).toEqual(before);
   }
@@ -188,12 +188,12 @@ test.for(each)('%s writes nothing when a counter that it would add to is broken'
     }
 });
 
-test('a script that is given no time counts by the clock of Redis', async () => {
+test('a script without a time argument uses the clock of Redis', async () => {
   const { admit } = SCRIPTS;
   if (admit === undefined) throw new Error('no script');
   await run(admit, withArgument(admit.args, 0, ''));
   const [seconds] = await redis.time();
-  const until = Number(await redis.zscore('places', 'req_1'));
+  const until = Number(await redis.zscore('slots', 'req_1'));
   expect(until).toBeGreaterThan((Number(seconds) - 60) * 1000 + 60_000);
   expect(until).toBeLessThanOrEqual((Number(seconds) + 1) * 1000 + 60_000);
 });

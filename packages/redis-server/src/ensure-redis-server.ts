@@ -8,18 +8,18 @@ const ADVICE =
   'Install redis-server or valkey-server 6.2 or newer (Debian and Ubuntu: apt-get install redis-server; macOS: brew install redis), or set REDIS_URL to a Redis that runs already.';
 
 /**
- * The server program of this machine; where there is none and we may, it is installed with apt-get first.
- * @param say tells the person what is being done when it takes a while.
- * @throws RedisServerError saying what to install.
+ * The server program of this machine; if there is none and this user may, apt-get installs it first.
+ * @param report gets a sentence for the person before an action that takes a while.
+ * @throws RedisServerError with what to install.
  */
-export async function ensureRedisServer(say: (line: string) => void): Promise<RedisProgram> {
+export async function ensureRedisServer(report: (line: string) => void): Promise<RedisProgram> {
   const { found, tooOld } = await findRedisServer();
   if (found) return found;
   const old = tooOld.map(({ command, version }) => `${command} ${version}`).join(', ');
   const missing = old ? `Redis is too old here (${old}).` : 'Redis is not installed here.';
   if (!(await mayInstall())) throw new RedisServerError(`${missing} ${ADVICE}`);
 
-  say('Installing redis-server with apt-get (this time only) …');
+  report('Installing redis-server with apt-get (this time only) …');
   // A package list that cannot be refreshed may still be good enough.
   await runProgram('apt-get', ['update', '-qq'], INSTALL_TIMEOUT_MS);
   const packageName = 'redis-server';

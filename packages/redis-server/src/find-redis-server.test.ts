@@ -10,9 +10,9 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-async function program(name: string, says: string): Promise<string> {
+async function program(name: string, output: string): Promise<string> {
   const path = join(folder, name);
-  await writeFile(path, `#!/bin/sh\necho '${says}'\n`);
+  await writeFile(path, `#!/bin/sh\necho '${output}'\n`);
   await chmod(path, 0o755);
   return path;
 }

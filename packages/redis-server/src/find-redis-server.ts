@@ -1,9 +1,9 @@
 import { runProgram } from './run-program.ts';
 
-/** A server program on the PATH that is new enough for us. */
+/** A server program on the PATH that is new enough. */
 export interface RedisProgram {
   readonly command: string;
-  /** As it names itself: `7.0.15`. */
+  /** The version that it prints: `7.0.15`. */
   readonly version: string;
 }
 
@@ -15,7 +15,7 @@ export interface RedisSearch {
 
 const COMMANDS = ['redis-server', 'valkey-server'];
 
-/** BullMQ and our Lua scripts want 6.2 or newer. Valkey's own numbers begin at 7.2. */
+/** BullMQ and the Lua scripts need 6.2 or newer. Valkey's own numbers begin at 7.2. */
 export const isNewEnough = (version: string): boolean => {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major > 6 || (major === 6 && minor >= 2);

@@ -6,8 +6,8 @@ const LAST_PORT = 32_000;
 const ATTEMPTS = 200;
 
 /**
- * A port on 127.0.0.1 that nothing listens on, for what must know its port beforehand. It is chosen at random from a range
- * that the system gives to nobody by itself, so that it is still free a moment later. Prefer port 0 where that is possible.
+ * A port on 127.0.0.1 that nothing listens on, for a process that needs its port beforehand. It is random, from a range
+ * that the system never assigns by itself, so that it is still free a moment later. Prefer port 0 if that is possible.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

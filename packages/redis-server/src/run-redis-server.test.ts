@@ -30,7 +30,7 @@ const run = async (options: Partial<Parameters<typeof runRedisServer>[0]> = {}) 
 };
 
 /** One inline command; the first line of the answer. */
-async function ask(port: number, ...commands: string[]): Promise<string> {
+async function send(port: number, ...commands: string[]): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   socket.end(`${commands.join('\r\n')}\r\nQUIT\r\n`);
   let answer = '';
@@ -46,28 +46,28 @@ const isAlive = (pid: number) => {
   }
 };
 
-test('a server answers on its own port, and is gone after stop', async () => {
+test('a server answers on its own port, and has ended after stop', async () => {
   const server = await run();
-  expect(await ask(server.port, 'PING')).toContain('+PONG');
+  expect(await send(server.port, 'PING')).toContain('+PONG');
   await server.stop();
   expect(isAlive(server.pid)).toBe(false);
 });
 
-test('the password is asked for and lies in a file that only we can read', async () => {
+test('the password is required and is in a file that only this user can read', async () => {
   const server = await run({ password: 'a "quoted" secret' });
-  expect(await ask(server.port, 'PING')).toContain('NOAUTH');
-  expect(await ask(server.port, String.raw`AUTH "a \"quoted\" secret"`, 'PING')).toContain('+PONG');
+  expect(await send(server.port, 'PING')).toContain('NOAUTH');
+  expect(await send(server.port, String.raw`AUTH "a \"quoted\" secret"`, 'PING')).toContain('+PONG');
   expect((await stat(join(folder, 'redis.conf'))).mode & 0o777).toBe(0o600);
   expect(await readFile(`/proc/${server.pid}/cmdline`, 'utf8').catch(() => '')).not.toContain('secret');
 });
 
 test('append-only data survives a restart in the same folder', async () => {
   const first = await run({ durability: 'append-only' });
-  await ask(first.port, 'SET kept yes');
+  await send(first.port, 'SET kept yes');
   await first.stop();
   const second = await run({ durability: 'append-only' });
-  expect(await ask(second.port, 'GET kept')).toContain('yes');
-  expect(await ask(second.port, 'CONFIG GET maxmemory-policy')).toContain('noeviction');
+  expect(await send(second.port, 'GET kept')).toContain('yes');
+  expect(await send(second.port, 'CONFIG GET maxmemory-policy')).toContain('noeviction');
 });
 
 test('a frozen server is stopped too', async () => {
@@ -77,7 +77,7 @@ test('a frozen server is stopped too', async () => {
   expect(isAlive(server.pid)).toBe(false);
 });
 
-test('a server that cannot start says why', async () => {
+test('a server that cannot start is an error with the reason', async () => {
   const first = await run();
   await expect(run({ port: first.port, folder: join(folder, 'second') })).rejects.toThrow(
     /did not start.*in use/is,

@@ -8,9 +8,9 @@ import { RedisServerError } from './redis-server-error.ts';
 export interface RedisServerOptions {
   /** The program, from `ensureRedisServer`. */
   readonly command: string;
-  /** Where its files go; made if missing. */
+  /** The folder for its files; made if missing. */
   readonly folder: string;
-  /** Asked for by clients; written to a file that only we can read, never to the command line. */
+  /** Required from clients; written to a file that only this user can read, never to the command line. */
   readonly password?: string;
   /** On 127.0.0.1; a free one if left out. */
   readonly port?: number;
@@ -23,11 +23,11 @@ export interface RedisServer {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** Resolves with how it ended, in words, when the process is gone. */
+  /** Resolves with how it ended, in words, when the process has ended. */
   readonly ended: Promise<string>;
   /** Sends a signal: SIGSTOP and SIGCONT to freeze it, SIGKILL to crash it. */
   kill(signal: NodeJS.Signals): void;
-  /** Ends it in order (append-only: with everything on disk) and waits until it is gone. */
+  /** Ends it in order (append-only: with everything on disk) and waits until it has ended. */
   stop(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ const START_TIMEOUT_MS = 120_000;
 
 /**
  * Starts a server on 127.0.0.1 and waits until it answers. It runs in a process group of its own, and ends with this process.
- * @throws RedisServerError with the server's own last words.
+ * @throws RedisServerError with the server's last output.
  */
 export async function runRedisServer(options: RedisServerOptions): Promise<RedisServer> {
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
@@ -101,7 +101,7 @@ function configText({ folder, password, durability }: RedisServerOptions, port: 
   return `${lines.join('\n')}\n`;
 }
 
-/** `ready`, or what the server said before it ended. Its output is read on, so that the pipe never fills. */
+/** `ready`, or the server's output before it ended. Its output is read on, so that the pipe never fills. */
 async function readiness(child: ChildProcess): Promise<string> {
   let output = '';
   return await new Promise<string>((resolve) => {

@@ -42,7 +42,7 @@ export const setting = {
   port: (fallback: number) => wholeNumber(0, 65_535).default(fallback),
   integer: (fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}) =>
     wholeNumber(min, max).default(fallback),
-  /** How deep JSON of a request may be nested. Beyond the upper bound our recursive functions may lack stack. */
+  /** How deep a request's JSON may be nested. Beyond the upper bound recursive functions may overflow the stack. */
   jsonDepth: () => wholeNumber(16, 500).default(128),
   url: () => z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }),
   /** Origins, separated by commas. */
@@ -56,7 +56,7 @@ export const setting = {
         'must be origins such as http://10.0.0.5:9000, separated by commas',
       ),
   redisUrl: () => z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' }),
-  /** The zone in whose midnight budgets begin anew; the same for all processes. */
+  /** The time zone of budget periods, which begin at its midnight; the same for all processes. */
   timeZone: () =>
     z
       .string()
@@ -70,7 +70,7 @@ export const setting = {
   secret: () => z.string().min(32, 'must have at least 32 characters'),
 };
 
-/** What every process reads. */
+/** The settings of every process. */
 export const ProcessSettings = z.object({
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   /** Absent: `pretty` on a terminal, else `json`. */
@@ -81,11 +81,11 @@ export const ProcessSettings = z.object({
 });
 export type ProcessSettings = z.infer<typeof ProcessSettings>;
 
-/** What every process reads that meters requests. */
+/** The settings of every process that meters requests. */
 export const MeterSettings = z.object({
-  /** Where usage waits that could not be accounted. */
+  /** The folder for usage that could not be settled. */
   GATEWAY_DATA_DIR: z.string().default('.data'),
-  /** In whose midnight budgets begin anew. */
+  /** The time zone of budget periods. */
   GATEWAY_TIME_ZONE: setting.timeZone(),
   USAGE_RECORDS_DAYS: setting.keepRecordsDays(),
   USAGE_SUMS_DAYS: setting.keepSumsDays(),

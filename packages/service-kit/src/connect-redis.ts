@@ -14,7 +14,7 @@ interface RedisConnection {
 interface ConnectOptions {
   readonly logger: Logger;
   readonly readiness: Readiness;
-  /** Done now and after every reconnection, since that may be to a Redis that has lost its data. */
+  /** Runs now and after every reconnection, since Redis may have lost its data. */
   readonly prepare?: (() => Promise<void>) | undefined;
 }
 
@@ -23,8 +23,8 @@ const NO_KEY = 'gateway:takes-writes';
 
 /**
  * Connects to the Redis without which the process cannot work, makes the process's readiness depend on it, and logs
- * once when it goes away and once when it is back; the same when it answers but refuses writes (out of memory, a
- * replica, a full disk, too few replicas).
+ * Connects to the Redis that the process needs, makes the process's readiness depend on it, and logs once when it goes
+ * away and once when it is back; the same when it answers but refuses writes (out of memory, a
  *
  * @throws {ConfigError} when it cannot be reached now, or refuses what is to be prepared
  */
@@ -81,7 +81,7 @@ async function refusalOf(redis: RedisConnection): Promise<Error | undefined> {
   }
 }
 
-/** Redis' own answer behind an error, as opposed to no answer. */
+/** The error reply of Redis itself, as opposed to no answer. */
 function refusalIn(error: unknown): Error | undefined {
   if (!(error instanceof Error)) return undefined;
   return error.name === 'ReplyError' ? error : refusalIn(error.cause);

@@ -51,7 +51,7 @@ test.for([
     const { url, lines } = await serveAudio({
       speech: (request, response) => {
         seen.push(request.headers['x-sender']?.toString());
-        response.end('spoken');
+        response.end('audio');
       },
     });
     const first = fromEdge('POST /v1/audio/speech', 'content-length: 0', 'x-sender: first');

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
 
-/** What every request of the edge begins with: the same for all edges of an installation, and unknown to callers. */
+/** The mark with which every request of the edge begins: the same for all edges of an installation, secret from callers. */
 export const edgeMark = (secret: string): string =>
   createHmac('sha256', secret).update('edge').digest('base64url');
 
@@ -15,12 +15,11 @@ declare module 'node:net' {
 }
 
 /**
- * Whether the edge did not send this request, though the connection is the edge's. Then bytes of a caller were taken
- * for the beginning of a request: what follows on the connection belongs to nobody.
+ * Whether the edge did not send this request, though the connection is the edge's. Then bytes of a caller were parsed as
+ * the beginning of a request, and no later bytes on the connection can be trusted.
  *
- * Every request of the edge begins with the mark; only the two lines that undici writes by itself stand before it. A
- * caller's bytes cannot begin so, and where they swallow the request that follows them, at least its first line stands
- * before its mark as well.
+ * Every request of the edge begins with the mark, after the two lines that undici writes by itself. A caller's bytes
+ * cannot contain the mark; if they swallow the request that follows them, at least its first line precedes its mark.
  */
 export function isStray({ socket, rawHeaders }: IncomingMessage): boolean {
   const mark = markOf(rawHeaders);

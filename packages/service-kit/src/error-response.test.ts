@@ -36,7 +36,7 @@ test.for(codes)('%s has a whole body in both dialects', (code) => {
   }
 });
 
-test('a spent budget is told as the spend limit that Claude Code shows at once', () => {
+test('a spent budget is reported as the spend limit that Claude Code shows at once', () => {
   const error = new GatewayError('budget_exhausted', 'Spent.');
   const { body, headers } = errorResponse(error, 'anthropic', 'req_1');
   expect(JSON.parse(body).error.details).toEqual({ error_code: 'enforced_spend_limit_reached' });
@@ -44,7 +44,7 @@ test('a spent budget is told as the spend limit that Claude Code shows at once',
   expect(headers).not.toHaveProperty('retry-after');
 });
 
-test('what was not thrown for callers shows nothing of itself', () => {
+test('an error that is not meant for callers reveals nothing', () => {
   const { status, body } = errorResponse(new Error('redis://:password@host is down'), 'openai', 'req_1');
   expect(status).toBe(500);
   expect(body).not.toContain('password');
@@ -64,18 +64,18 @@ test("an upstream's own body is relayed byte for byte with its status", () => {
   });
 });
 
-test('a wait is told in whole seconds, never too few', () => {
+test('a wait is given in whole seconds, never too few', () => {
   const error = new GatewayError('rate_limited', { message: 'Slow down.', retryAfterSeconds: 1.2 });
   expect(errorResponse(error, 'openai', 'req_1').headers['retry-after']).toBe('2');
 });
 
-test('an error means the same after it has crossed a process', () => {
+test('an error is the same after it has crossed a process', () => {
   const error = new GatewayError('upstream_rate_limited', {
     message: { openai: 'a', anthropic: 'b' },
     path: ['model'],
     source: 'upstream',
     retryAfterSeconds: 3,
-    cause: new Error('stays behind'),
+    cause: new Error('stays here'),
   });
   const again = GatewayError.deserialize(JSON.parse(JSON.stringify(error.serialize())));
   expect(errorResponse(again, 'openai', 'r')).toEqual(errorResponse(error, 'openai', 'r'));

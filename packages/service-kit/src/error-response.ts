@@ -9,7 +9,7 @@ export interface ErrorResponse {
   readonly body: string;
 }
 
-/** Anything thrown, as something a caller may see: what is not ours is `internal`, without a word of its cause. */
+/** Anything thrown, as an error that a caller may see: all but a `GatewayError` is `internal`, without its cause. */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (isStackOverflow(error)) return nestedTooDeeply(error);
@@ -22,11 +22,11 @@ export function toGatewayError(error: unknown): GatewayError {
   });
 }
 
-/** Our recursive functions follow the levels of a request, and of nothing else that can be so deep. */
+/** Only a request can be nested deeply enough to overflow the recursive functions. */
 const isStackOverflow = (error: unknown): boolean =>
   error instanceof RangeError && error.message.includes('call stack');
 
-/** An internal error after work that may have been paid for, so that nobody repeats it unseen; any other error as it is. */
+/** Marks an internal error after work that may have been paid for as not to be retried; other errors stay as they are. */
 export function withoutRetry(error: GatewayError): GatewayError {
   if (error.code !== 'internal' || !error.retry) return error;
   return new GatewayError('internal', {
@@ -47,7 +47,7 @@ export const openaiPath = (path: readonly (string | number)[]): string =>
     '',
   );
 
-/** The OpenAI error object, which also stands inside events and jobs. */
+/** The OpenAI error object, also used inside events and jobs. */
 export function openaiError(error: GatewayError) {
   const { type, code } = ERRORS[error.code].openai;
   const { path } = error.options;
@@ -72,7 +72,7 @@ function messageFor(error: GatewayError, dialect: Dialect): string {
   return typeof message === 'string' ? message : message[dialect];
 }
 
-/** The whole reply for an error, in the caller's dialect. The one place that writes error bodies. */
+/** The whole reply for an error, in the caller's dialect. Only this function writes error bodies. */
 export function errorResponse(thrown: unknown, dialect: Dialect, requestId: string): ErrorResponse {
   const error = toGatewayError(thrown);
   const { relay, retryAfterSeconds } = error.options;

@@ -58,7 +58,7 @@ test.for([
   expect(createIdentityVerifier({ secret: SECRET, now: () => 0 })(token)).toBeUndefined();
 });
 
-test('a token changed in any one place is refused', () => {
+test('a token with any one character changed is refused', () => {
   const token = createIdentitySigner({ secret: SECRET, now: () => 0 })(identity);
   const verify = createIdentityVerifier({ secret: SECRET, now: () => 0 });
   const [payload = '', mac = ''] = token.split('.');

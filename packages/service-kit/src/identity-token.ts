@@ -4,9 +4,9 @@ import { z } from 'zod';
 
 /** How long a signed identity is accepted, in milliseconds. */
 const LIFETIME_MS = 60_000;
-/** An identity in use is signed anew after this time, so that no token travels near its end. */
+/** An identity in use is signed anew after this time, so that no token is sent shortly before it expires. */
 const RESIGN_MS = 15_000;
-/** Bounds both memories below; when full they start over. */
+/** Bounds both caches below; a full one is cleared. */
 const MAX_REMEMBERED = 10_000;
 
 const SignedIdentity = z.object({ identity: Identity, expiresAtMs: z.number() });

@@ -76,7 +76,7 @@ test.for([
   ['{"input":[{"id":"a","\\u0069d":"b"}]}', 'input[0].id'],
   ['{"ä𝄞":{"a":1,"a":1}}', 'ä𝄞.a'],
   [`{"${'x'.repeat(300)}":1,"${'x'.repeat(300)}":1}`, null],
-])('a member that stands twice in its object is refused by its name: %s', async ([body, param]) => {
+])('a member that occurs twice in its object is refused by its name: %s', async ([body, param]) => {
   expect(await post(body ?? '')).toMatchObject({
     status: 400,
     body: { error: { param, message: expect.stringContaining('occurs more than once') } },

@@ -6,7 +6,7 @@ import { countMembers, findRepeatedMember } from '@gateway/contracts/repeated-me
 import { discardRest } from './discard-rest.ts';
 import { openaiPath } from './error-response.ts';
 
-/** A JSON request body: the bytes as they came, which may travel on unchanged, and what they say. */
+/** A JSON request body: its bytes, which may be passed on unchanged, and its parsed value. */
 export interface JsonBody {
   readonly bytes: Buffer;
   readonly value: unknown;
@@ -14,7 +14,7 @@ export interface JsonBody {
 
 interface JsonBounds {
   readonly maxBytes: number;
-  /** Lists and objects inside one another. */
+  /** The deepest nesting of arrays and objects. */
   readonly maxDepth: number;
 }
 
@@ -115,20 +115,20 @@ function tooLarge(request: IncomingMessage, maxBytes: number): GatewayError {
   );
 }
 
-/** Finding the place costs more than parsing did, and the place is only a help. */
+/** Finding the path costs more than parsing, and only helps the caller. */
 const MAX_SEARCHED_LENGTH = 1_000_000;
 const MAX_PATH_LENGTH = 200;
 
 /**
- * Readers differ in which of them they take (RFC 8259 §4), so that a provider could get an id, or a model, that nobody has
- * checked.
+ * Parsers differ in which of the two they take (RFC 8259 §4), so a provider could get an id, or a model, that no check
+ * has seen.
  */
 function repeated(text: string): GatewayError {
   const path = text.length <= MAX_SEARCHED_LENGTH ? findRepeatedMember(text) : null;
-  const place = openaiPath(path ?? []);
-  const isShown = path !== null && place.length <= MAX_PATH_LENGTH;
+  const name = openaiPath(path ?? []);
+  const isShown = path !== null && name.length <= MAX_PATH_LENGTH;
   return new GatewayError('invalid_json', {
-    message: `${isShown ? `The member '${place}'` : 'A member'} occurs more than once in its object. Send it once.`,
+    message: `${isShown ? `The member '${name}'` : 'A member'} occurs more than once in its object. Send it once.`,
     ...(isShown && { path: [...path] }),
   });
 }
@@ -142,8 +142,8 @@ function notJson(hint: string): GatewayError {
   });
 }
 
-/** The parser's own message quotes the body; only the place is taken from it. */
+/** The parser's own message quotes the body; only the position is taken from it. */
 function positionOf(error: unknown): string {
-  const place = error instanceof Error ? /position \d+/.exec(error.message)?.[0] : undefined;
-  return place === undefined ? 'It ends too early.' : `Unexpected character at ${place}.`;
+  const position = error instanceof Error ? /position \d+/.exec(error.message)?.[0] : undefined;
+  return position === undefined ? 'It ends too early.' : `Unexpected character at ${position}.`;
 }

@@ -56,7 +56,7 @@ test('SIGTERM lets a running request finish, refuses new ones, closes the last o
   expect(output.indexOf('closed first')).toBeGreaterThan(output.indexOf('closed second'));
 });
 
-test('a connection that was opened in advance and never used does not hold up the end', async () => {
+test('a connection that was opened in advance and never used does not delay the end', async () => {
   const { child, exited, url } = await ready({ DRAIN_TIMEOUT_MS: '3600000' });
   const unused = connect(Number(new URL(url).port), '127.0.0.1');
   await once(unused, 'connect');
@@ -66,7 +66,7 @@ test('a connection that was opened in advance and never used does not hold up th
   unused.destroy();
 });
 
-test('what is still running at the drain deadline is told, and may say its last words', async () => {
+test('a request that still runs at the drain deadline is aborted, and may still write its end', async () => {
   const { child, exited, url } = await ready({ DRAIN_TIMEOUT_MS: '50' });
   const endless = await fetch(`${url}/endless`);
   child.kill('SIGTERM');
@@ -99,7 +99,7 @@ test('a process whose parent is gone stops', async () => {
   expect((await exited).code).toBe(0);
 });
 
-test('a process whose log nobody reads any more ends all the same', async () => {
+test('a process whose log is no longer read ends all the same', async () => {
   const { child } = await ready();
   child.stdout?.destroy();
   child.stderr?.destroy();

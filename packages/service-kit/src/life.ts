@@ -6,8 +6,8 @@ import { createReadiness, type Readiness } from './readiness.ts';
 import { releaseMemory } from './release-memory.ts';
 
 /**
- * How long an idle connection is kept. Longer than any caller of ours keeps one: were the server the first to close,
- * a request could meet a connection that is just going.
+ * How long an idle connection is kept: longer than any of our clients keeps one. If the server closed first, a request
+ * could arrive on a connection that is being closed.
  */
 const KEEP_ALIVE_MS = 75_000;
 
@@ -37,7 +37,7 @@ export interface Life {
   readonly deadline: AbortSignal;
   /** Registers a resource's close beside its opening. The last opened is closed first. */
   own<T>(resource: T, close: (resource: T) => unknown): T;
-  /** Serves until the process is told to stop, then lets running requests finish. Resolves to the port. */
+  /** Serves until the process gets a signal to stop, then lets running requests finish. Resolves to the port. */
   listen(listener: RequestListener, address: ListenAddress): Promise<number>;
 }
 
@@ -47,7 +47,7 @@ export interface ListenAddress {
   /** The setting to name when the port is taken. */
   readonly portSetting: string;
   readonly options?: ServerOptions;
-  /** For what only the server itself can be told, such as its `clientError` handler. */
+  /** Configures the server itself, such as its `clientError` handler. */
   readonly configure?: (server: Server) => void;
 }
 
@@ -59,7 +59,7 @@ export interface RunOptions {
 }
 
 /**
- * A process's life: builds everything, says that it is ready, waits for SIGTERM, SIGINT or the loss of its parent,
+ * A process's life: builds everything, reports that it is ready, waits for SIGTERM, SIGINT or the loss of its parent,
  * turns unready, drains within the deadline, closes what it owns in reverse order and exits. A second signal ends it at once.
  */
 export async function runService(options: RunOptions, build: (life: Life) => Promise<void>): Promise<void> {
@@ -124,8 +124,8 @@ const FLUSH_GRACE_MS = 1000;
 /**
  * Ends the process when its last log lines have left, or cannot.
  *
- * The logger would flush once more from its `exit` listener, and sonic-boom repeats for ever, asleep in between, a write
- * that fails because nobody reads any more (seen in 4.2 with EPIPE: a process whose starter was killed never ended).
+ * The logger would flush once more from its `exit` listener, and sonic-boom repeats for ever, with a pause in between, a write
+ * that fails because its reader is gone (seen in 4.2 with EPIPE: a process whose starter was killed never ended).
  */
 async function endProcess(process: NodeJS.Process, logger: Logger, code: number): Promise<void> {
   await new Promise<void>((resolve) => {
@@ -139,7 +139,7 @@ async function endProcess(process: NodeJS.Process, logger: Logger, code: number)
 /** How long a request may take to end after the drain deadline has aborted it, before its socket is destroyed. */
 const CLOSE_GRACE_MS = 1000;
 
-/** How often connections that have become idle are looked for while draining. */
+/** How often draining looks for connections that have become idle. */
 const IDLE_CHECK_MS = 50;
 
 interface Serving {

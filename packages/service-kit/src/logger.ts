@@ -8,7 +8,7 @@ export interface LoggerOptions {
   readonly pretty: boolean;
 }
 
-/** Just below what sonic-boom hands over in one write. */
+/** Just below sonic-boom's limit for one write. */
 const BATCH_BYTES = 15 * 1024;
 
 /**

@@ -8,7 +8,7 @@ export interface Metrics {
   queued(kind: string, waitedMs: number): void;
   /** A request with a valid key that was refused for what the key may do or use. */
   refused(reason: RefusalReason): void;
-  /** A request let in on a budget of which most is used. */
+  /** A request let in on a budget that is nearly spent. */
   budgetNear(): void;
   /** Something stored that could not be read and was left out. */
   brokenRecord(kind: string): void;
@@ -66,7 +66,7 @@ export function createMetrics(service: string): Metrics {
   return metricsIn(registry);
 }
 
-/** The metrics of one part of a process: its requests and what comes of them. */
+/** The metrics of one part of a process: its requests and their results. */
 export const createPartMetrics = (service: string): Metrics => metricsIn(registryOf(service));
 
 export const pageOf = ({ registry }: Pick<Metrics, 'registry'>): MetricsPage => ({
@@ -80,7 +80,7 @@ export function createSharedPage(process: string, parts: readonly Pick<Metrics, 
   collectDefaultMetrics({ register: own });
   return {
     contentType: own.contentType,
-    // A metric stands once on a page, with the samples of all parts: their label `service` keeps these apart.
+    // A metric occurs once on a page, with the samples of all parts: the label `service` tells them apart.
     text: async () => {
       const samples = await Promise.all(parts.map(({ registry }) => registry.getMetricsAsJSON()));
       return `${await own.metrics()}\n${await AggregatorRegistry.aggregate(samples).metrics()}`;

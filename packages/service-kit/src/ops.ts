@@ -8,7 +8,7 @@ import type { Started } from './start-service.ts';
 export function mountHealth(
   router: Router,
   readiness: Readiness,
-  { tellMissing }: { tellMissing: boolean },
+  { showMissing }: { showMissing: boolean },
 ): void {
   router.get('/healthz', (_request, response) => {
     response.json({ status: 'ok' });
@@ -16,7 +16,7 @@ export function mountHealth(
   router.get('/readyz', async (_request, response) => {
     const missing = await readiness.missing();
     const status = missing.length === 0 ? 'ok' : 'unready';
-    response.status(missing.length === 0 ? 200 : 503).json(tellMissing ? { status, missing } : { status });
+    response.status(missing.length === 0 ? 200 : 503).json(showMissing ? { status, missing } : { status });
   });
 }
 
@@ -33,7 +33,7 @@ export async function listenForOps(
   { port, portSetting }: { readonly port: number; readonly portSetting: string },
 ): Promise<void> {
   const ops = express();
-  mountHealth(ops, life.readiness, { tellMissing: true });
+  mountHealth(ops, life.readiness, { showMissing: true });
   mountMetrics(ops, page);
   await life.listen(ops, { port, host: config.HOST, portSetting });
 }

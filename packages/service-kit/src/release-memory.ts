@@ -5,9 +5,9 @@ import { runInNewContext } from 'node:vm';
 const DELAY_MS = 1000;
 
 /**
- * Gives back what loading a process has left, once. V8 keeps its spaces as large as they have become until much is
- * allocated again, which in an idle process never happens: measured, the gateway's process has 36 MB less afterwards.
- * Only a collection as a last resort makes them smaller, and only the engine's own function asks for one.
+ * Releases the memory that loading a process has used, once. V8 keeps its spaces as large as they became until much is
+ * allocated again, which an idle process never does: measured, the gateway's process has 36 MB less afterwards. Only a
+ * last-resort collection shrinks them, and only the engine's own function starts one.
  */
 export function releaseMemory(): void {
   setTimeout(() => {

@@ -7,7 +7,7 @@ import { createUnderway, type Underway } from './underway.ts';
 /** Fields that a handler adds to the request's one log line. Flat, and never a body, a prompt or a key. */
 export type LogFields = Record<string, string | number | boolean | null | undefined>;
 
-/** What every handler knows of the request at hand. */
+/** The context of a request, for its handler. */
 export interface RequestContext {
   readonly requestId: string;
   readonly dialect: Dialect;
@@ -16,15 +16,15 @@ export interface RequestContext {
   /** Aborted when the caller has left before the reply was complete, or when the drain deadline has passed. */
   readonly signal: AbortSignal;
   readonly line: LogFields;
-  /** What ended the request, where something did: set by the error writer, and by a stream that broke after its start. */
+  /** The error that ended the request, if any: set by the error writer, and by a stream that broke after its start. */
   failure: GatewayError | undefined;
-  /** A provider may have been asked: an internal error from here on must not have the request sent, and paid, again. */
+  /** A provider may have got the request: after an internal error from here on, clients must not send and pay it again. */
   mayBePaid?: boolean;
 }
 
-/** Where a request keeps its context: nearer, also for the garbage collector, than an entry in a `WeakMap`. */
+/** The property of a request with its context: faster, also for the garbage collector, than a `WeakMap`. */
 const contextOfRequest: unique symbol = Symbol('request context');
-/** What aborts the context's signal. */
+/** The controller of the context's signal. */
 const leavingOfRequest: unique symbol = Symbol('leaving');
 declare module 'node:http' {
   interface IncomingMessage {
@@ -46,7 +46,7 @@ export function openContext(
 ): RequestContext {
   const leaving = new AbortController();
   const underway = underwayUntil(deadline);
-  const open: OpenRequest = { place: -1, leaving };
+  const open: OpenRequest = { index: -1, leaving };
   underway.add(open);
   response.once('close', () => {
     underway.remove(open);
@@ -65,19 +65,19 @@ export function openContext(
   return context;
 }
 
-/** Ends a request for its handler as its caller's leaving would: somebody else has answered it. */
+/** Aborts a request's handler as if its caller had left: the request has been answered elsewhere. */
 export const leaveRequest = (request: IncomingMessage): void =>
   request[leavingOfRequest]?.abort(new CallerLeft());
 
 interface OpenRequest {
-  place: number;
+  index: number;
   readonly leaving: AbortController;
 }
 
 /** The open requests that end at a deadline. */
 const openRequests = new WeakMap<AbortSignal, Underway<OpenRequest>>();
 
-/** One listener for all requests: to remove one of its own, a signal looks through those of all others. */
+/** One listener for all requests: a signal removes a listener by searching all of them. */
 function underwayUntil(deadline: AbortSignal): Underway<OpenRequest> {
   const known = openRequests.get(deadline);
   if (known !== undefined) return known;
@@ -98,7 +98,7 @@ export class CallerLeft extends Error {
   }
 }
 
-/** The request's context, if it has been opened: what fails before that has none. */
+/** The request's context; undefined for a request that failed before it was opened. */
 export const findContext = (request: IncomingMessage): RequestContext | undefined =>
   request[contextOfRequest];
 

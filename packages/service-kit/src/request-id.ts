@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 
-/** What a caller may choose: visible, harmless in logs and headers, bounded. */
+/** An id that a caller may choose: printable, harmless in logs and headers, bounded. */
 const SANE = /^[A-Za-z0-9._:-]{8,128}$/;
 
 const ID_BYTES = 16;
@@ -18,6 +18,6 @@ function newRequestId(): string {
   return `req_${id}`;
 }
 
-/** The caller's own request id where it is sane, else a new one. */
+/** The caller's own request id if it is valid, else a new one. */
 export const requestIdOf = (sent: string | string[] | undefined): string =>
   typeof sent === 'string' && SANE.test(sent) ? sent : newRequestId();

@@ -14,7 +14,7 @@ export interface RequestLog {
   ): void;
 }
 
-/** What log and metrics call the path of a request that reached no endpoint. */
+/** The name in log and metrics for the path of a request that reached no endpoint. */
 export const UNKNOWN_PATH = 'unknown';
 
 export function createRequestLog({ logger, metrics }: { logger: Logger; metrics: Metrics }): RequestLog {

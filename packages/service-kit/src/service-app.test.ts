@@ -16,7 +16,7 @@ afterEach(closeServers);
 const post = (url: string, init: RequestInit = {}) =>
   fetch(`${url}/v1/audio/speech?beta=true`, { method: 'POST', headers: signed, ...init });
 
-test("a handler learns who is calling and the edge's request id", async () => {
+test("a handler gets the caller's identity and the edge's request id", async () => {
   const { url } = await serveAudio({
     speech: (request, response) =>
       void response.json({ identity: identityOf(request), requestId: contextOf(request).requestId }),
@@ -32,7 +32,7 @@ test.for([{}, { 'x-gateway-identity': `${token}x` }])(
   },
 );
 
-test('each request leaves one line that says who, what and how it ended, without the query', async () => {
+test('each request logs one line with who, what and how it ended, without the query', async () => {
   const { url, lines } = await serveAudio({
     speech: (request, response) => {
       contextOf(request).line.model = 'tts-1';
@@ -53,7 +53,7 @@ test('each request leaves one line that says who, what and how it ended, without
   expect(JSON.stringify(lines)).not.toContain('beta');
 });
 
-test('what a handler throws becomes the reply, and its cause stays in the log', async () => {
+test("a handler's error becomes the reply, and its cause stays in the log", async () => {
   const { url, lines } = await serveAudio({
     speech: async () => {
       throw new GatewayError('upstream_failed', { message: 'Try again.', cause: new Error('inner cause') });
@@ -122,7 +122,7 @@ test('readiness names what is missing; health and metrics need no identity', asy
   expect(await (await fetch(`${url}/metrics`)).text()).toContain('gateway_requests_total');
 });
 
-test('what fails before an endpoint is known is an error of the protocol and a line in the log', async () => {
+test('a failure before the endpoint is known is an error of the protocol and a line in the log', async () => {
   const { url, lines } = await serveAudio({});
   const reply = await fetch(`${url}/v1/nothing`, { headers: signed });
   expect([reply.status, await reply.json()]).toEqual([
@@ -152,7 +152,7 @@ test.for(['http://[', 'http://', '*'])(
   },
 );
 
-test('a service does not start with an endpoint that nobody handles, or a handler that nobody reaches', () => {
+test('a service does not start with an endpoint without a handler, or a handler without an endpoint', () => {
   const metrics = createMetrics('audio');
   const options = {
     service: 'audio' as const,
@@ -174,7 +174,7 @@ test('a service does not start with an endpoint that nobody handles, or a handle
   ).toThrow('handlers without an endpoint: POST /v1/other');
 });
 
-test('an internal error says retry, unless the work may have been done and paid for', async () => {
+test('an internal error is retryable, unless the work may have been done and paid for', async () => {
   const { url } = await serveAudio({
     speech: (request) => {
       contextOf(request).mayBePaid = true;
@@ -184,8 +184,8 @@ test('an internal error says retry, unless the work may have been done and paid 
       throw new TypeError('x is not a function');
     },
   });
-  const ask = (path: string) => fetch(`${url}/v1/audio/${path}`, { method: 'POST', headers: signed });
-  const [paid, begun] = [await ask('speech'), await ask('transcriptions')];
+  const post = (path: string) => fetch(`${url}/v1/audio/${path}`, { method: 'POST', headers: signed });
+  const [paid, begun] = [await post('speech'), await post('transcriptions')];
   expect([paid.status, begun.status]).toEqual([500, 500]);
   expect(paid.headers.get('x-should-retry')).toBe('false');
   expect(await paid.text()).toMatch(/may have been done and billed/);

@@ -27,18 +27,18 @@ export interface ServiceAppOptions {
   readonly requestLog: RequestLog;
   readonly verifyIdentity: (token: string) => Identity | undefined;
   readonly deadline: AbortSignal;
-  /** One handler for each of the service's rows in the table of endpoints, named `METHOD /path/{id}`. */
+  /** One handler for each endpoint of the service, named `METHOD /path/{id}`. */
   readonly handlers: Readonly<Record<string, RequestHandler>>;
 }
 
-/** Who sends a request, as the edge knows it. */
+/** Who sends a request, from the edge. */
 export interface Arrival {
   /** Null on public paths. */
   readonly identity: Identity | null;
   readonly requestId: string;
 }
 
-/** Has an endpoint's handler answer a request that the edge has let in. Whatever goes wrong becomes the reply. */
+/** Calls an endpoint's handler for a request that the edge has let in. Any error becomes the reply. */
 export type Dispatch = (
   endpoint: Endpoint,
   request: IncomingMessage,
@@ -48,15 +48,15 @@ export type Dispatch = (
 
 type Handle = (endpoint: Endpoint, request: Request, response: Response, arrival: Arrival) => void;
 
-/** A service behind the edge: in the edge's own process, or as a server of its own. */
+/** A service: in the edge's own process, or as a server of its own. */
 export interface Service {
   readonly dispatch: Dispatch;
-  /** Takes only requests whose identity the edge signed; health and metrics besides. */
+  /** Takes only requests whose identity the edge signed; also serves health and metrics. */
   readonly app: RequestListener;
 }
 
 /**
- * A service's rows of the table of endpoints, its one log line per request, and the one place where errors become
+ * A service's endpoints, its one log line per request, and the one function that turns errors into
  * replies.
  *
  * @throws {Error} at start when a row of the table has no handler or a handler has no row
@@ -66,7 +66,7 @@ export function createService(options: ServiceAppOptions): Service {
   return { dispatch: asExpress(handle), app: createServiceApp(options, handle) };
 }
 
-/** Gives a request that has passed no Express app what handlers know of Express. */
+/** Gives a request without an Express app the members of Express that handlers use. */
 function asExpress(handle: Handle): Dispatch {
   const app = bareExpress();
   return (endpoint, plainRequest, plainResponse, arrival) => {
@@ -120,11 +120,11 @@ function bareExpress(): Express {
   return app;
 }
 
-/** Express sees only requests that are well-formed: it would answer others itself. */
+/** Refuses malformed requests before Express, which would answer them itself. */
 function createServiceApp(options: ServiceAppOptions, handle: Handle): RequestListener {
   const app = bareExpress();
   app.use(findEndpoint(options, handle));
-  mountHealth(app, options.readiness, { tellMissing: true });
+  mountHealth(app, options.readiness, { showMissing: true });
   mountMetrics(app, pageOf(options.metrics));
   app.use((request) => {
     throw new GatewayError('path_not_found', `Invalid URL (${request.method} ${request.path})`);
@@ -144,8 +144,8 @@ function createServiceApp(options: ServiceAppOptions, handle: Handle): RequestLi
 }
 
 /**
- * Ends the connection of a request that the edge would not send. A stray one gets no reply: it would be read as the
- * reply to somebody's request.
+ * Ends the connection of a request that the edge would not send. Such a request gets no reply: it would be read as the
+ * reply to another caller's request.
  */
 function refuseForeign(request: IncomingMessage, response: ServerResponse): void {
   const { shouldKeepAlive } = response;

@@ -14,7 +14,7 @@ import {
 import { readinessOf } from './readiness.ts';
 
 interface StartOptions<Schema extends z.ZodType<ProcessSettings>> {
-  /** As it appears in log lines and metrics. */
+  /** The name in log lines and metrics. */
   readonly service: string;
   readonly settings: Schema;
   /** The process itself: its environment, its output, its signals. */
@@ -36,7 +36,7 @@ export interface Started<Config extends ProcessSettings> {
 /** A process that runs several services or workers as its parts. */
 export interface StartedProcess<Config extends ProcessSettings>
   extends Pick<Started<Config>, 'config' | 'life' | 'page'> {
-  /** A part lives as long as the process; its log lines, metrics and conditions of readiness bear its own name. */
+  /** A part runs as long as the process; its log lines, metrics and readiness checks have its own name. */
   part(service: string): Started<Config>;
 }
 
@@ -52,7 +52,7 @@ export async function startService<Schema extends z.ZodType<ProcessSettings>>(
   });
 }
 
-/** The same for a process of several parts. `service` names the process where no part is meant. */
+/** The same for a process of several parts. `service` names the process itself. */
 export async function startParts<Schema extends z.ZodType<ProcessSettings>>(
   options: StartOptions<Schema>,
   open: (started: StartedProcess<z.infer<Schema>>) => Promise<void>,

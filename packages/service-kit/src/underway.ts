@@ -1,38 +1,38 @@
-interface Placed {
-  /** Where in the list; before it is added, -1. */
-  place: number;
+interface Indexed {
+  /** Its index in the list; -1 before it is added. */
+  index: number;
 }
 
-/** The requests on their way at this moment. */
-export interface Underway<Item extends Placed> {
+/** The requests in flight. */
+export interface Underway<Item extends Indexed> {
   add(item: Item): void;
-  /** Does nothing for one that is not there. */
+  /** Does nothing for one that is not in the list. */
   remove(item: Item): void;
   has(item: Item): boolean;
-  /** As they are now; what is done with them may remove them. */
+  /** A copy: a loop over it may remove items. */
   all(): readonly Item[];
 }
 
 /**
- * Every request knows its place in one array, and leaving swaps the last one into it. (A `Set` would be simpler, but
- * V8's sets and maps are chains: each outgrown table points to the next one. Once one of them has become old, every
- * request that a later table held survives young collection; measured, half of all processor time went into that.)
+ * Every request stores its index in one array; removing it moves the last one to its index. (A `Set` would be simpler,
+ * but V8's sets and maps are chains: each outgrown table points to the next one. When one of them has become old, every
+ * request in a later table survives young collection; measured, half of all processor time went into that.)
  */
-export function createUnderway<Item extends Placed>(): Underway<Item> {
+export function createUnderway<Item extends Indexed>(): Underway<Item> {
   const list: Item[] = [];
-  const has = (item: Item) => list[item.place] === item;
+  const has = (item: Item) => list[item.index] === item;
   return {
     has,
     all: () => [...list],
     add: (item) => {
-      item.place = list.push(item) - 1;
+      item.index = list.push(item) - 1;
     },
     remove: (item) => {
       if (!has(item)) return;
       const last = list.pop();
       if (last === undefined || last === item) return;
-      list[item.place] = last;
-      last.place = item.place;
+      list[item.index] = last;
+      last.index = item.index;
     },
   };
 }

@@ -48,7 +48,7 @@ function refusal(value: unknown) {
   throw new Error('was accepted');
 }
 
-test('a part is checked at its place in the request', () => {
+test('a part is checked under its path in the request', () => {
   const Part = z.object({ content: z.array(z.object({ text: z.string() })) });
   const error = (() => {
     try {
@@ -63,7 +63,7 @@ test('a part is checked at its place in the request', () => {
   });
 });
 
-test('a valid request passes with the members that nobody named', () => {
+test('a valid request passes with the members that the schema does not name', () => {
   const value = { model: 'm', temperature: 2, unknown: { nested: true }, prompt: '🐳🐳🐳🐳' };
   expect(validate(Example, value)).toEqual(value);
 });

@@ -8,10 +8,10 @@ type Path = (string | number)[];
 type Issue = z.core.$ZodIssue;
 
 /**
- * Checks a request, or the part of one that stands at a place, against its wire schema, in the words that the official
- * clients' users know.
+ * Checks a request, or its part at a path, against its wire schema. Errors have the words that users of the official
+ * clients know.
  *
- * @throws {GatewayError} for the first thing that is wrong, with its place
+ * @throws {GatewayError} for the first mistake, with its path
  */
 export function validate<Schema extends z.ZodType>(
   schema: Schema,
@@ -27,7 +27,7 @@ export function validate<Schema extends z.ZodType>(
   throw toError(issue, [], { value, at });
 }
 
-/** The value that was checked, and where in the request it stands. */
+/** The value that was checked, and its path in the request. */
 interface Root {
   readonly value: unknown;
   readonly at: readonly (string | number)[];
@@ -48,7 +48,7 @@ function toError(issue: Issue, base: Path, root: Root): GatewayError {
   return new GatewayError(code, { path: at, message: { openai, anthropic } });
 }
 
-/** The types that a union takes, where the value is of none of them; none where something else is wrong with it. */
+/** The types of a union, if the value has another type; empty if something else is wrong with it. */
 function rootTypes(branches: readonly (readonly Issue[])[]): string[] {
   const types = branches.flatMap(([first]) =>
     first?.code === 'invalid_type' && first.path.length === 0 ? [first.expected] : [],
@@ -56,7 +56,7 @@ function rootTypes(branches: readonly (readonly Issue[])[]): string[] {
   return types.length === branches.length ? types : [];
 }
 
-/** Of a union's branches, the one that got furthest into the value is the one that was meant. */
+/** Takes the branch of a union that matched most of the value as the intended one. */
 function nearestBranch(branches: readonly (readonly Issue[])[]): Issue | undefined {
   const firsts = branches.flatMap((issues) => (issues[0] === undefined ? [] : [issues[0]]));
   const depth = (issue: Issue): number =>
@@ -65,7 +65,7 @@ function nearestBranch(branches: readonly (readonly Issue[])[]): Issue | undefin
 }
 
 interface Description extends Problem {
-  /** Where, when it is not the issue's own place. */
+  /** The path, if it is not the issue's own. */
   readonly at?: Path;
 }
 
@@ -104,7 +104,7 @@ const missing = (name: string): Description => ({
   anthropic: 'Field required',
 });
 
-/** zod's type names as each dialect says them. */
+/** Each dialect's words for zod's type names. */
 const TYPE_NAMES: Record<string, readonly [openai: string, anthropic: string]> = {
   string: ['a string', 'Input should be a valid string'],
   number: ['a decimal', 'Input should be a valid number'],
@@ -123,10 +123,10 @@ function wrongType(name: string, expected: readonly string[], found: unknown): D
   const kinds = listed([...new Set(names.map(([kind]) => kind))], 'or', '');
   const openai = expected.length > 1 ? `one of ${kinds}` : kinds;
   const anthropic = names[0]?.[1] ?? 'Input is invalid';
-  const place = name === '' ? 'the request body' : `'${name}'`;
+  const subject = name === '' ? 'the request body' : `'${name}'`;
   return {
     code: 'invalid_type',
-    openai: `Invalid type for ${place}: expected ${openai}, but got ${typeNameOf(found)} instead.`,
+    openai: `Invalid type for ${subject}: expected ${openai}, but got ${typeNameOf(found)} instead.`,
     anthropic,
   };
 }
@@ -138,7 +138,7 @@ function typeNameOf(value: unknown): string {
   return TYPE_NAMES[typeof value]?.[0] ?? typeof value;
 }
 
-/** A value is shown back only as far as a person needs it. */
+/** An error quotes at most this much of a value. */
 const MAX_SHOWN = 64;
 
 function notOneOf(found: unknown, values: readonly string[]): Description {

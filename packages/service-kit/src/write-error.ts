@@ -3,8 +3,8 @@ import { errorResponse, toGatewayError, withoutRetry } from './error-response.ts
 import type { RequestContext } from './request-context.ts';
 
 /**
- * Ends a reply with an error in the caller's dialect. Once a reply has begun nothing can be said any more: its
- * connection is broken off, so that no client takes half a body for a whole one. (Event streams say it themselves.)
+ * Ends a reply with an error in the caller's dialect. After a reply has begun its connection is closed instead, so that
+ * no client takes half a body for a whole one. (Event streams send their own error events.)
  */
 export function writeError(
   response: ServerResponse,

@@ -11,7 +11,7 @@ import type { ScriptedReply } from './script-queue.ts';
 export type Dialect = 'openai' | 'anthropic';
 export type Handler = (call: Call) => Reply | Promise<Reply>;
 
-/** One request on its way through a handler. */
+/** One request, for its handler. */
 export interface Call {
   readonly provider: Provider;
   readonly request: RecordedRequest;
@@ -21,11 +21,11 @@ export interface Call {
   readonly params: readonly string[];
   readonly scripted: ScriptedReply | undefined;
   /**
-   * Reads what a request's text and a test's script ask for, and keeps it for the sender.
-   * @throws ProviderError where they ask for an error
+   * Applies the directives in a request's text and in a test's script, for the answer and its sender.
+   * @throws ProviderError if they name an error
    */
-  ask(text: string, model: string): void;
-  /** What was asked for, once {@link ask} has run, and the text that a script puts in the answer's place. */
+  applyDirectives(text: string, model: string): void;
+  /** The directives, once {@link applyDirectives} has run, and the text that a script replaces the answer by. */
   wish(): AnswerWish;
 }
 
@@ -48,7 +48,7 @@ export class RepeatCounter {
   }
 }
 
-const askedError = (directives: Directives, dialect: Dialect): ProviderError | null => {
+const directedError = (directives: Directives, dialect: Dialect): ProviderError | null => {
   const { fault, status, retryAfterSeconds } = directives;
   const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
   if (fault) {
@@ -62,7 +62,7 @@ const askedError = (directives: Directives, dialect: Dialect): ProviderError | n
   return null;
 };
 
-export interface CallOptions extends Omit<Call, 'ask' | 'wish'> {
+export interface CallOptions extends Omit<Call, 'applyDirectives' | 'wish'> {
   readonly repeats: RepeatCounter;
 }
 
@@ -70,13 +70,13 @@ export const createCall = ({ repeats, ...options }: CallOptions): Call => {
   let wish: AnswerWish = options.scripted ?? NO_DIRECTIVES;
   return {
     ...options,
-    ask: (text, model) => {
-      const asked = parseDirectives(text);
+    applyDirectives: (text, model) => {
+      const directives = parseDirectives(text);
       const meant =
-        (asked.model === undefined || asked.model === model) &&
-        (asked.times === undefined || repeats.count(text) <= asked.times);
-      if (meant && asked !== NO_DIRECTIVES) wish = { ...asked, ...options.scripted };
-      const error = wish === NO_DIRECTIVES ? null : askedError(wish, options.dialect);
+        (directives.model === undefined || directives.model === model) &&
+        (directives.times === undefined || repeats.count(text) <= directives.times);
+      if (meant && directives !== NO_DIRECTIVES) wish = { ...directives, ...options.scripted };
+      const error = wish === NO_DIRECTIVES ? null : directedError(wish, options.dialect);
       if (error) throw error;
     },
     wish: () => wish,

@@ -8,7 +8,7 @@ const BEARER = /^Bearer\s+(\S+)$/i;
 const masked = (key: string): string => `${key.slice(0, 7)}*****${key.slice(-4)}`;
 
 /**
- * Looks for the caller's key where the protocol has it: `Authorization: Bearer`, Anthropic's `x-api-key`, Azure's
+ * Finds the caller's key in the protocol's header: `Authorization: Bearer`, Anthropic's `x-api-key`, Azure's
  * `api-key`.
  * @throws ProviderError 401 without a key, or with one that is not accepted
  */

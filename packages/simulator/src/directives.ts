@@ -1,7 +1,7 @@
 import { isNamedFault, type NamedFaultName } from './fault-table.ts';
 
 /**
- * What a request may ask of the simulator, by `[[simulate …]]` in its text or by a test's script.
+ * The directives that a request may give, by `[[simulate …]]` in its text or by a test's script.
  * Counts of events are counts of writes: an SSE frame, a chunk of audio.
  */
 export interface Directives {
@@ -30,9 +30,9 @@ export interface Directives {
   endAfter?: number;
   /** Sends the protocol's error event after so many events. */
   errorEventAfter?: number;
-  /** Sends what is not of the protocol (broken JSON) after so many events, or instead of a whole body. */
+  /** Sends bytes outside the protocol (broken JSON) after so many events, or instead of a whole body. */
   garbageAfter?: number;
-  /** 502 with an HTML page, as a proxy in front of a provider sends. */
+  /** 502 with an HTML page, as from a proxy in front of a provider. */
   html?: boolean;
   /** 200 with an empty body. */
   empty?: boolean;
@@ -43,7 +43,7 @@ export interface Directives {
   cachedTokens?: number;
   /** Input tokens reported as written to the prompt cache. */
   cacheWriteTokens?: number;
-  /** Tokens of reasoning, where the request asks for reasoning. */
+  /** Tokens of reasoning, if the request enables reasoning. */
   reasoningTokens?: number;
   /** The model refuses. */
   refusal?: boolean;
@@ -53,7 +53,7 @@ export interface Directives {
   redactedThinking?: boolean;
   /** Responses: how long a background response takes. */
   backgroundMs?: number;
-  /** Transcriptions: answers in this format, whatever was asked for. */
+  /** Transcriptions: answers in this format instead of the requested one. */
   transcriptFormat?: string;
   /** Chat: deviations of third-party servers, joined by `+` in the text. */
   quirks?: readonly string[];
@@ -77,7 +77,7 @@ const flag =
     directives[name] = true;
   };
 
-/** Every word that `[[simulate …]]` knows, beside the named faults; README.md explains them. */
+/** Every word of `[[simulate …]]`, besides the named faults; README.md explains them. */
 export const READERS: Readonly<Record<string, Reader>> = {
   status: numeric('status'),
   'retry-after': numeric('retryAfterSeconds'),
@@ -118,7 +118,7 @@ const MAX_TEXT_CHARACTERS = 1_000_000;
 
 export const NO_DIRECTIVES: Directives = Object.freeze({});
 
-/** Reads all `[[simulate …]]` of a text; words that it does not know are ignored. */
+/** Reads all `[[simulate …]]` of a text; unknown words are ignored. */
 export const parseDirectives = (text: string): Directives => {
   if (!text.includes(MARK)) return NO_DIRECTIVES;
   const directives: Directives = {};
@@ -132,6 +132,6 @@ export const parseDirectives = (text: string): Directives => {
   return directives;
 };
 
-/** The text as a model would read it. */
+/** The text without directives. */
 export const withoutDirectives = (text: string): string =>
   text.includes(MARK) ? text.replaceAll(PATTERN, '').trim() : text;

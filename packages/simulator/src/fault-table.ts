@@ -1,4 +1,4 @@
-/** What an error that this provider answers with consists of. */
+/** The parts of an error of this provider. */
 export interface ProviderErrorOptions {
   readonly status: number;
   readonly message: string;
@@ -28,7 +28,7 @@ const fault = (
 
 const INVALID = 'invalid_request_error';
 
-/** What each status says in both body shapes. */
+/** Each status's error in both body shapes. */
 export const STATUS_FAULTS: Readonly<Record<number, FaultSpec>> = {
   400: fault(INVALID, null, INVALID, 'The request was refused by the simulated provider.'),
   401: fault(

@@ -24,7 +24,7 @@ const message = (simulator: Simulator, directive: string) =>
     messages: [{ role: 'user', content: `Hello [[simulate ${directive}]]` }],
   });
 
-/** What was read until the connection ended, and whether it ended as it should. */
+/** The bytes until the connection ended, and whether it ended correctly. */
 const readAll = async (response: Response): Promise<{ text: string; isWhole: boolean }> => {
   const decoder = new TextDecoder();
   let text = '';
@@ -70,7 +70,7 @@ test.for([
   ['content-policy', 400, 'content_policy_violation', 400, 'invalid_request_error'],
   ['no-key', 401, null, 401, 'authentication_error'],
 ] as const)(
-  '%s is the error that either provider words',
+  "%s is an error in either provider's words",
   async ([name, status, code, anthropicStatus, type]) => {
     await using simulator = await startSimulator();
     const response = await respond(simulator, name);
@@ -105,14 +105,14 @@ test('cut-after breaks the connection after so many events, or in the middle of 
   expect(simulator.ledger().m).toMatchObject({ requests: 0, broken: 2, outputTokens: 0 });
 });
 
-test('end-after ends the stream as if nothing were missing', async () => {
+test('end-after ends the stream without an error', async () => {
   await using simulator = await startSimulator();
   const { text, isWhole } = await readAll(await respond(simulator, 'end-after=2', true));
   expect([eventNames(text).length, isWhole]).toEqual([2, true]);
   expect(simulator.ledger().m).toMatchObject({ requests: 0, broken: 1 });
 });
 
-test('stall-after falls silent but keeps the connection', async () => {
+test('stall-after stops sending but keeps the connection', async () => {
   await using simulator = await startSimulator();
   const response = await respond(simulator, 'stall-after=2', true);
   const reader = response.body?.getReader();
@@ -154,7 +154,7 @@ test('error-event-after ends each stream in its own protocol, and is a 500 witho
   expect((await respond(simulator, 'error-event-after=1')).status).toBe(500);
 });
 
-test('garbage, html and empty are not of the protocol', async () => {
+test('garbage, html and empty replies are outside the protocol', async () => {
   await using simulator = await startSimulator();
   const garbage = await respond(simulator, 'garbage');
   expect([garbage.status, garbage.headers.get('content-type')]).toEqual([200, 'application/json']);
@@ -171,7 +171,7 @@ test('garbage, html and empty are not of the protocol', async () => {
   expect([empty.status, await empty.text()]).toEqual([200, '']);
 });
 
-test('slow-first-byte, slow-first-event and pace delay and change nothing', async () => {
+test('slow-first-byte, slow-first-event and pace delay and change no byte', async () => {
   await using simulator = await startSimulator({ idSeed: 'a' });
   const text = async (directive: string) =>
     eventNames((await readAll(await respond(simulator, directive, true))).text);
@@ -186,7 +186,7 @@ test.for([
   ['slow-first-byte=600000', null],
   ['slow-first-event=600000', 0],
   ['pace=600000', 1],
-] as const)('%s holds the reply where it says', async ([directive, events]) => {
+] as const)('%s holds the reply at its point', async ([directive, events]) => {
   await using simulator = await startSimulator();
   const stop = new AbortController();
   const pending = fetch(`${simulator.baseUrl}/responses`, {
@@ -221,7 +221,7 @@ test('a caller who leaves during a delay is noticed at once', async () => {
   expect(await pending).toBeInstanceOf(OpenAI.APIUserAbortError);
 });
 
-test('times=1 fails once and then answers, model=… means that model only', async () => {
+test('times=1 fails once and then answers, model=… applies to that model only', async () => {
   await using simulator = await startSimulator();
   expect((await respond(simulator, 'status=503 times=1')).status).toBe(503);
   expect((await respond(simulator, 'status=503 times=1')).status).toBe(200);
@@ -229,7 +229,7 @@ test('times=1 fails once and then answers, model=… means that model only', asy
   expect((await respond(simulator, 'status=503 model=m')).status).toBe(503);
 });
 
-test('a directive of an earlier turn is history', async () => {
+test('a directive of an earlier turn is ignored', async () => {
   await using simulator = await startSimulator();
   const response = await openaiOf(simulator).responses.create({
     model: 'm',

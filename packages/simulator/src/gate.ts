@@ -1,4 +1,4 @@
-/** A door that a test opens: what waits for `opened` goes on when `open` is called, not when time has passed. */
+/** A gate that a test opens: waiters for `opened` continue when `open` is called, not after a time. */
 export interface Gate {
   readonly opened: Promise<void>;
   open(): void;

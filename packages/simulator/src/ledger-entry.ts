@@ -1,7 +1,7 @@
 import type { AnswerUsage } from './answer/answer.ts';
 import type { LedgerEntry } from './ledger.ts';
 
-/** A text answer's usage as the ledger keeps it. */
+/** A text answer's usage, for the ledger. */
 export const tokenLedgerEntry = (model: string, usage: AnswerUsage): LedgerEntry => ({
   model,
   inputTokens: usage.inputTokens,

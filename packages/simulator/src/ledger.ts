@@ -1,4 +1,4 @@
-/** What one answered request consumed. */
+/** One answered request's consumption. */
 export interface LedgerEntry {
   readonly model: string;
   readonly inputTokens?: number;
@@ -50,7 +50,7 @@ const emptyRow = (): LedgerRow => ({
 
 const MAX_MODELS = 1000;
 
-/** Running totals per model of what this provider answered: what its invoice would say. */
+/** Running totals per model of this provider's answers, as on its invoice. */
 export const createLedger = (): Ledger => {
   const rows = new Map<string, LedgerRow>();
   const rowOf = (model: string): LedgerRow => {

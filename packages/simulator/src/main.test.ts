@@ -19,7 +19,7 @@ test('the process reports its port, serves, and ends quickly on SIGTERM with a s
   await expect(stalled.text()).rejects.toThrow();
 });
 
-test('a port that is none stops the process with a reason', async () => {
+test('an invalid port stops the process with a reason', async () => {
   const child = fork(new URL('./main.ts', import.meta.url), {
     env: { SIMULATOR_PORT: 'many' },
     silent: true,

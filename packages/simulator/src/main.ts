@@ -23,7 +23,7 @@ const simulator = await startSimulator({
   process.exit(1);
 });
 
-// `disconnect`: the process that started us is gone.
+// `disconnect`: the process that started this one has ended.
 for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) {
   process.once(event, () => {
     void simulator.close().then(() => process.exit(0));

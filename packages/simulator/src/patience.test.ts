@@ -7,7 +7,7 @@ test.for([
   ['for ever', undefined],
   ['for ten minutes', 600_000],
   ['for a promise that stays open', new Promise<void>(() => {})],
-] as const)('a wait %s ends when the client goes', async ([_name, until]) => {
+] as const)('a wait %s ends when the client leaves', async ([_name, until]) => {
   const served = Promise.withResolvers<ServerResponse>();
   const server = createServer((_request, response) => served.resolve(response)).listen(0, '127.0.0.1');
   await once(server, 'listening');

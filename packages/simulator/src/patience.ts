@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 
-/** Waiting that ends at once when the client goes. */
+/** Waits that end at once when the client leaves. */
 export interface Patience {
-  /** Waits for so many milliseconds, for a promise, or for ever. False once the client has gone. */
+  /** Waits for so many milliseconds, for a promise, or for ever. False once the client has left. */
   wait(until: number | Promise<void> | undefined): Promise<boolean>;
   /** Waits until the socket takes more. */
   drained(): Promise<boolean>;

@@ -53,10 +53,10 @@ const UNLISTED_SERVER_ERROR: FaultSpec = {
   message: 'The server had an error while processing your request.',
 };
 
-/** 400 `invalid_request_error` as OpenAI words it. */
+/** 400 `invalid_request_error` in OpenAI's words. */
 export const invalidRequest = (message: string, code: string | null, param: string | null): ProviderError =>
   new ProviderError({ status: 400, message, code, param });
 
-/** 400 `invalid_request_error` as Anthropic words it: dotted path, colon, sentence. */
+/** 400 `invalid_request_error` in Anthropic's words: dotted path, colon, sentence. */
 export const invalidMessages = (message: string): ProviderError =>
   new ProviderError({ status: 400, message });

@@ -5,7 +5,7 @@ import type { ThreadStore } from './messages/thread-store.ts';
 import type { ConversationStore } from './responses/conversation-store.ts';
 import type { ResponseStore } from './responses/response-store.ts';
 
-/** What the endpoints of one simulated provider share. */
+/** The shared state of one simulated provider's endpoints. */
 export interface Provider {
   readonly ids: Ids;
   readonly ledger: Ledger;
@@ -19,7 +19,7 @@ export interface Provider {
   readonly refusesUnknown: boolean;
   /** Two providers with different secrets refuse each other's signatures. */
   readonly signatureSecret: string;
-  /** Root of the URLs that it hands out, without `/v1`. */
+  /** Root of the URLs that it returns, without `/v1`. */
   url(): string;
   nowSeconds(): number;
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** One request as it arrived. Held by `simulator.requests`, so that a test can see what the gateway sent. */
+/** One request as it arrived. Kept in `simulator.requests`, so that a test can check what the gateway sent. */
 export class RecordedRequest {
   readonly method: string;
   /** Path and query as received. */
@@ -12,11 +12,11 @@ export class RecordedRequest {
   readonly rawHeaders: readonly string[];
   /** The whole body; empty until it has been received. */
   body: Buffer = Buffer.alloc(0);
-  /** True once the client has gone before the reply was complete. */
+  /** True once the client has left before the reply was complete. */
   aborted = false;
   /** Resolves when the reply has ended (`complete`) or the connection was lost or cut before that (`aborted`). */
   readonly closed: Promise<'complete' | 'aborted'>;
-  /** Resolves when the body has been received, or never will be. */
+  /** Resolves when the body has been received, or can no longer be. */
   readonly received: Promise<void>;
 
   readonly #close: (how: 'complete' | 'aborted') => void;

@@ -3,16 +3,16 @@ import { isObject } from './json-value.ts';
 import { recordedStream, recordedStreamNames } from './recorded-stream.ts';
 import { startSimulator } from './start-simulator.ts';
 
-/** The members of a value, and of what lies in it; all leaves are alike. */
+/** The members of a value and of its inner values; all leaves are alike. */
 const shapeOf = (value: unknown): unknown => {
   if (Array.isArray(value)) return [...new Set(value.map((entry) => JSON.stringify(shapeOf(entry))))].sort();
   if (!isObject(value)) return '·';
   const names = Object.keys(value).sort();
-  // What is told apart by its type has the shape of its type.
+  // A value with a `type` has the shape of its type.
   return names.map((name) => (name === 'type' ? `type=${value.type}` : [name, shapeOf(value[name])]));
 };
 
-/** Members whose insides are the caller's. */
+/** Members with the caller's own values. */
 const FREE_MEMBERS = new Set(['tools', 'input']);
 
 const eventShapes = (stream: string): string[] =>

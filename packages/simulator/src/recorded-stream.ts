@@ -4,7 +4,7 @@ const FOLDER = new URL('../fixtures/streams/', import.meta.url);
 
 /**
  * The bytes of a recorded event stream, framing included: `responses-text`, `messages-thinking-and-text` and so on.
- * @throws where there is no stream of this name
+ * @throws if there is no stream of this name
  */
 export const recordedStream = (name: string): Buffer => readFileSync(new URL(`${name}.sse`, FOLDER));
 

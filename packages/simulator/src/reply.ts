@@ -2,7 +2,7 @@ import type { LedgerEntry } from './ledger.ts';
 
 export type Chunk = string | Uint8Array;
 
-/** What a handler answers with; the sender writes it, with whatever fault was asked for. */
+/** A handler's answer; the sender writes it, with the fault of the directives. */
 export interface Reply {
   readonly status: number;
   readonly contentType: string;
@@ -12,7 +12,7 @@ export interface Reply {
   readonly isStream: boolean;
   /** The frames of the protocol's error event, given what has been streamed so far. */
   readonly errorFrames?: () => readonly string[];
-  /** Goes to the ledger when the reply has been sent completely. */
+  /** Added to the ledger when the reply has been sent completely. */
   readonly ledger?: LedgerEntry;
   /** Called when the reply is over, completely sent or not. */
   readonly onEnd?: (complete: boolean) => void;

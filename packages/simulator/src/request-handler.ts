@@ -47,7 +47,7 @@ const answer = async (call: Call): Promise<Reply> => {
     if (route.needsKey) checkKey(call);
     const reply = await route.handler({ ...call, params: route.params });
     if (reply.isStream || call.wish().errorEventAfter === undefined) return reply;
-    // A whole body has no room for an error event: the same failure is a status there.
+    // A whole body cannot have an error event: the same failure is a status there.
     throw new ProviderError({ status: 500, message: UPSTREAM_TROUBLE });
   } catch (error) {
     const shown =

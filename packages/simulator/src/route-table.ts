@@ -20,14 +20,14 @@ import {
 
 export interface Route {
   readonly method: string;
-  /** `{id}` stands for one segment. */
+  /** `{id}` matches one segment. */
   readonly path: string;
   readonly handler: Handler;
-  /** False for what answers anybody. */
+  /** False for paths that need no key. */
   readonly needsKey?: false;
 }
 
-/** Everything that the simulator answers. */
+/** All endpoints of the simulator. */
 export const ROUTE_TABLE: readonly Route[] = [
   { method: 'POST', path: '/v1/responses', handler: createResponse },
   { method: 'POST', path: '/v1/responses/input_tokens', handler: countResponseTokens },

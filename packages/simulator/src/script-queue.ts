@@ -6,7 +6,7 @@ import type { RequestPredicate } from './request-log.ts';
 export type Cuts = 'whole' | 'events' | 'bytes' | readonly number[];
 
 /**
- * One reply that a test lays down for one request. With `json`, `body` or `sse` it replaces the reply; without, the
+ * One reply that a test scripts for one request. With `json`, `body` or `sse` it replaces the reply; without, the
  * ordinary answer is given. The directives (faults, pace, tokens) apply to either.
  */
 export interface ScriptedReply extends Directives {

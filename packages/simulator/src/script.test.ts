@@ -16,7 +16,7 @@ const post = (simulator: Simulator, path: string, body: unknown, headers: Record
   });
 
 test.for(recordedStreamNames())(
-  'the recorded stream %s is replayed byte for byte, however it is cut',
+  'the recorded stream %s is replayed byte for byte, with any cuts',
   async (name) => {
     await using simulator = await startSimulator();
     const bytes = recordedStream(name);
@@ -57,7 +57,7 @@ test('scripted replies are used once, in order, by the requests that match', asy
   expect(simulator.scriptsWaiting).toBe(0);
 });
 
-test('a gate holds the first byte, and a stall ends when the test says so', async () => {
+test('a gate holds the first byte, and a stall ends when the test ends it', async () => {
   await using simulator = await startSimulator();
   const gate = createGate();
   const resume = createGate();
@@ -79,7 +79,7 @@ test('a gate holds the first byte, and a stall ends when the test says so', asyn
   expect(types.at(-1)).toBe('response.completed');
 });
 
-test('a request is recorded as it came: headers in their order and spelling, body to the byte', async () => {
+test('a request is recorded unchanged: headers in their order and spelling, body to the byte', async () => {
   await using simulator = await startSimulator();
   await post(simulator, '/responses?x=1', { model: 'm', input: 'Grüße' }, { 'X-Custom': 'One' });
   const request = await simulator.nextRequest(({ path }) => path === '/v1/responses');
@@ -190,7 +190,7 @@ test('models are listed for the clients of both protocols', async () => {
   await expect(clientOf(simulator).models.retrieve('no-such-model')).rejects.toMatchObject({ status: 404 });
 });
 
-test('only the configured keys are accepted where there are any', async () => {
+test('only the configured keys are accepted, if there are any', async () => {
   await using simulator = await startSimulator({ apiKeys: ['good'] });
   const status = async (key: string) =>
     (await post(simulator, '/responses', { model: 'm', input: 'Hi' }, { authorization: `Bearer ${key}` }))

@@ -15,7 +15,7 @@ const eventsOf = (bytes: Buffer): Buffer[] => {
   return events;
 };
 
-/** Cuts bytes into the pieces that are written one by one. */
+/** Cuts bytes into pieces that are written one by one. */
 const cutBytes = (body: Chunk, cuts: Cuts): Buffer[] => {
   const bytes = Buffer.from(body);
   if (cuts === 'whole') return [bytes];
@@ -25,7 +25,7 @@ const cutBytes = (body: Chunk, cuts: Cuts): Buffer[] => {
   return offsets.slice(1).map((end, index) => bytes.subarray(offsets[index], end));
 };
 
-/** The reply that a test has written out; null where only the ordinary one is to be changed. */
+/** The whole reply of a test's script; null if the script only changes the ordinary one. */
 export const scriptedReply = (scripted: ScriptedReply): Reply | null => {
   const { status = DEFAULT_STATUS, headers = {}, json, body, sse, cuts } = scripted;
   const reply = (contentType: string, chunks: Iterable<Chunk>, isStream: boolean): Reply => ({

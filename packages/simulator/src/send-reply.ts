@@ -11,7 +11,7 @@ export interface Sending {
   readonly gate: Promise<void> | undefined;
   /** Ends a stall. */
   readonly resume: Promise<void> | undefined;
-  /** Called just before the end of the reply is handed over, so that who has read it finds the books done. */
+  /** Called just before the end of the reply is written, so that its reader finds the ledger complete. */
   readonly onComplete: () => void;
 }
 
@@ -19,7 +19,7 @@ const GARBAGE_FRAME = 'event: message\ndata: {"broken": \n\n';
 const GARBAGE_BODY = 'this is {not} of the protocol';
 const HTML_BODY = '<html><body><h1>502 Bad Gateway</h1></body></html>';
 
-/** Ends the connection, without ending the reply, when what was written has left this process. */
+/** Ends the connection, without ending the reply, when the written bytes have left this process. */
 const cut = async (response: ServerResponse): Promise<void> => {
   if (!response.headersSent) response.flushHeaders();
   const { socket } = response;
@@ -43,7 +43,7 @@ const sendWhole = ({ response, reply, headers, onComplete }: Sending, body: Chun
   response.end(body);
 };
 
-/** Sends what replaces the reply altogether, if a directive asks for that. */
+/** Sends the replacement of the whole reply, if a directive has one. */
 const sendReplacement = ({ response, reply, directives, headers }: Sending): boolean => {
   const send = (status: number, contentType: string, body: string): true => {
     response.writeHead(status, { ...headers, 'content-type': contentType });
@@ -59,7 +59,7 @@ const sendReplacement = ({ response, reply, directives, headers }: Sending): boo
 
 type Break = 'stall' | 'cut' | 'end' | 'error-event' | 'garbage';
 
-/** Tells what happens after so many events. A whole body breaks at its middle only. */
+/** Finds the break after so many events. A whole body breaks at its middle only. */
 const breakPoints = (directives: Directives, isStream: boolean): ((sent: number) => Break | null) => {
   const { stallAfter, cutAfter, endAfter, errorEventAfter, garbageAfter } = directives;
   const breaks = new Map<number, Break>();
@@ -74,7 +74,7 @@ const breakPoints = (directives: Directives, isStream: boolean): ((sent: number)
   return (sent) => breaks.get(sent) ?? null;
 };
 
-/** Writes the chunks at their pace, up to where they break. */
+/** Writes the chunks at their pace, up to their break. */
 const sendChunks = async (sending: Sending, chunks: Iterable<Chunk>): Promise<void> => {
   const { response, reply, directives } = sending;
   const patience = createPatience(response);
@@ -83,7 +83,7 @@ const sendChunks = async (sending: Sending, chunks: Iterable<Chunk>): Promise<vo
     response.flushHeaders();
     if (!(await patience.wait(directives.slowFirstEventMs))) return;
   }
-  /** False where the reply is over. */
+  /** False if the reply is over. */
   const passes = async (sent: number): Promise<boolean> => {
     const what = breakAt(sent);
     if (what === 'stall') {
@@ -103,7 +103,7 @@ const sendChunks = async (sending: Sending, chunks: Iterable<Chunk>): Promise<vo
   const iterator = chunks[Symbol.iterator]();
   let takesMore = true;
   for (let sent = 0; ; sent += 1) {
-    // Before the next chunk is made: an error event tells what has been sent, not what would have been.
+    // Before the next chunk is made: an error event reports what has been sent, not what would have been.
     if (breakAt(sent) && !(await passes(sent))) return;
     const next = iterator.next();
     if (next.done) break;
@@ -115,7 +115,7 @@ const sendChunks = async (sending: Sending, chunks: Iterable<Chunk>): Promise<vo
   response.end();
 };
 
-/** Sends a reply with the faults and the pace that were asked for. Resolves when nothing more will be written. */
+/** Sends a reply with the faults and the pace of its directives. Resolves when nothing more will be written. */
 export const sendReply = async (sending: Sending): Promise<void> => {
   const { response, reply, directives, headers, gate } = sending;
   if (directives.closeBeforeResponse) {

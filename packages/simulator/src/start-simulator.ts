@@ -18,7 +18,7 @@ export interface SimulatorOptions {
   readonly port?: number;
   /** Default 127.0.0.1. */
   readonly host?: string;
-  /** Keeps the received requests in memory, bounded. Default true; benchmarks say false. */
+  /** Keeps the received requests in memory, bounded. Default true; benchmarks use false. */
   readonly records?: boolean;
   /** Keys that are accepted. Default: every key that is not empty and does not begin with `sk-invalid`. */
   readonly apiKeys?: readonly string[];
@@ -36,26 +36,26 @@ export interface Simulator extends AsyncDisposable {
   /** The same with `/v1`: the base URL of all others. */
   readonly baseUrl: string;
   readonly port: number;
-  /** What was received, oldest first; at most the last thousand. */
+  /** The received requests, oldest first; at most the last thousand. */
   readonly requests: readonly RecordedRequest[];
   /** The first request, not returned before, that matches; waits until it has been received whole. */
   nextRequest(predicate?: RequestPredicate): Promise<RecordedRequest>;
-  /** Lays down one reply for the next request that matches (every request when no matcher is given). */
+  /** Scripts one reply for the next request that matches (every request when no matcher is given). */
   script(matcher: Matcher, reply: ScriptedReply): void;
   script(reply: ScriptedReply): void;
   /** How many scripted replies have not been used. */
   readonly scriptsWaiting: number;
   ledger(): Readonly<Record<string, LedgerRow>>;
-  /** Forgets requests, scripts, ledger, stored responses, conversations, threads and files. */
+  /** Deletes requests, scripts, ledger, stored responses, conversations, threads and files. */
   reset(): void;
-  /** Stops listening and cuts what is open. */
+  /** Stops listening and cuts open connections. */
   close(): Promise<void>;
 }
 
 const DEFAULT_SIGNATURE_SECRET = 'simulated provider';
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
-/** Starts the stand-in provider in this process. Rejects when the port cannot be had. */
+/** Starts the simulated provider in this process. Rejects when the port is taken. */
 export const startSimulator = async (options: SimulatorOptions = {}): Promise<Simulator> => {
   const { port = 0, host = '127.0.0.1', records = true } = options;
   const log = createRequestLog();

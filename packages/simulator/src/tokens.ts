@@ -26,7 +26,7 @@ const MEDIA_TYPES = new Set([
   'file',
 ]);
 
-/** Members that steer a request and are not read by the model. */
+/** Settings of a request, which the model does not read. */
 const SILENT_MEMBERS = new Set([
   'type',
   'role',

@@ -8,7 +8,7 @@ import {
   SIMULATOR_PORT,
 } from './process-table.ts';
 
-/** What other processes must know before its owner runs. */
+/** Addresses that other processes need before their owners run. */
 export interface KnownAddresses {
   /** By the variable that configures them. */
   readonly ports: Readonly<Record<string, number>>;
@@ -16,7 +16,7 @@ export interface KnownAddresses {
   readonly edgeMetricsUrl: string;
   /** Null where admin has a process of its own, which reports its port once it listens. */
   readonly adminUrl: string | null;
-  /** The environment's own, or where ours will be. */
+  /** The environment's, or the address of the stack's own Redis. */
   readonly simulatorUrl: string;
 }
 

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** In the data folder, for the command line: where the admin service of the gateway that runs there is, and how it proves to be that one. */
+/** In the data folder, for the command line: the address of the running gateway's admin service, and the key that proves it. */
 const FILE = 'admin.json';
 
 export const newInstanceKey = (): string => randomBytes(32).toString('base64url');
 
-/** Never half a record: written beside, then moved. Only we can read it. */
+/** Written to another file and moved, so that no reader sees half a record. Only this user can read it. */
 export async function writeAdminRecord(
   dataFolder: string,
   record: { readonly url: string; readonly instanceKey: string },

@@ -1,17 +1,17 @@
 import { isNewEnough } from '@gateway/redis-server/find-redis-server';
 import { Redis } from 'ioredis';
-import { placeOf } from './redis-place.ts';
+import { redisAddress } from './redis-address.ts';
 import { StartError } from './start-error.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
- * Asks the Redis that `REDIS_URL` names who it is.
- * @param warn is told what works but should not stay so.
+ * Checks the Redis that `REDIS_URL` names.
+ * @param warn gets a sentence for a setting that works but should change.
  * @throws StartError if it cannot be reached, refuses us or is too old.
  */
 export async function checkRedis(url: string, warn: (line: string) => void): Promise<void> {
-  const place = placeOf(url);
+  const address = redisAddress(url);
   const redis = new Redis(url, {
     lazyConnect: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
@@ -28,17 +28,17 @@ export async function checkRedis(url: string, warn: (line: string) => void): Pro
     const version = /^(?:redis|valkey)_version:(\S+)/m.exec(await redis.info('server'))?.[1] ?? '0';
     if (!isNewEnough(version))
       throw new StartError(
-        `The Redis at ${place} (REDIS_URL) has version ${version}; 6.2 or newer is needed.`,
+        `The Redis at ${address} (REDIS_URL) has version ${version}; 6.2 or newer is needed.`,
       );
     const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1];
     if (policy && policy !== 'noeviction')
       warn(
-        `The Redis at ${place} may drop keys and jobs when its memory is full: set its maxmemory-policy to noeviction (it is ${policy}).`,
+        `The Redis at ${address} may drop keys and jobs when its memory is full: set its maxmemory-policy to noeviction (it is ${policy}).`,
       );
   } catch (error) {
     if (error instanceof StartError) throw error;
     const reason = lastError || (error instanceof Error ? error.message : String(error));
-    throw new StartError(`The Redis at ${place} (REDIS_URL) does not answer: ${reason}`);
+    throw new StartError(`The Redis at ${address} (REDIS_URL) does not answer: ${reason}`);
   } finally {
     redis.disconnect();
   }

@@ -16,7 +16,7 @@ afterEach(() => folder.close());
 
 const lock = (content: string) => writeFile(join(folder.path, 'running.pid'), content);
 
-test('a folder is held by one process until it lets go', async () => {
+test('one process holds a folder until it releases it', async () => {
   const held = await openDataFolder(folder.path);
   await expect(openDataFolder(folder.path)).rejects.toThrow(
     `already runs in ${folder.path} (process ${process.pid})`,
@@ -38,19 +38,19 @@ test('the lock of an earlier process with the same id does not count', async () 
   await (await openDataFolder(folder.path)).release();
 });
 
-test('a lock that was never written whole does not count', async () => {
+test('a lock that was not written whole does not count', async () => {
   await lock('');
   await (await openDataFolder(folder.path)).release();
 });
 
-test('a folder that cannot be made is one clear sentence', async () => {
+test('an error for a folder that cannot be made is one clear sentence', async () => {
   await writeFile(join(folder.path, 'file'), '');
   await expect(openDataFolder(join(folder.path, 'file/data'))).rejects.toThrow(
     /data folder .* cannot be used .*GATEWAY_DATA_DIR/,
   );
 });
 
-test('secrets are made once, readable by us only, and the environment goes before them', async () => {
+test('secrets are made once, readable by this user only, and the environment overrides them', async () => {
   const first = await loadSecrets(folder.path, {});
   expect(first.bootstrapKey).toMatch(/^gwb_[\w-]{43}$/);
   expect(new Set(Object.values(first)).size).toBe(5);

@@ -6,7 +6,7 @@ import { StartError } from './start-error.ts';
 export interface DataFolder {
   /** Absolute. */
   readonly path: string;
-  /** Leaves it to the next one. */
+  /** Releases it. */
   release(): Promise<void>;
 }
 

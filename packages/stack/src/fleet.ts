@@ -1,13 +1,13 @@
 import type { Running, Supervised } from './supervise.ts';
 
-/** What runs, in the order of its start, so that it can be stopped in the order that it should be. */
+/** The running processes, in the order of their start, and how to stop them in order. */
 export interface Fleet {
   /** Members of a lower wave stop first; those of one wave together. */
   add(wave: number, supervised: Supervised<Running>, timeoutMs: number): void;
-  /** Registers what remains to be done when all are gone. */
+  /** Registers an action for when all have ended. */
   last(action: () => Promise<void>): void;
   stop(): Promise<void>;
-  /** Ends all at once. Resolves when they are gone. */
+  /** Ends all at once. Resolves when they have ended. */
   end(): Promise<void>;
 }
 

@@ -43,7 +43,7 @@ test('a line that is not JSON becomes one, with the name of its process', () => 
   ]);
 });
 
-test('a person sees lines, not JSON, and nothing of what the start message says', () => {
+test('a person sees lines, not JSON, without what the start message contains', () => {
   const { line, open, written } = printer(true);
   open();
   line('text', '{"level":30,"time":"2026-01-01T00:00:00.000Z","service":"text","msg":"ready","port":8081}');
@@ -65,7 +65,7 @@ test('a person sees lines, not JSON, and nothing of what the start message says'
   ]);
 });
 
-test('a request is one line when it has ended, and what still waits for others is printed at the end', () => {
+test('a request is one line when it has ended, and a line that still waits for others is printed at the end', () => {
   const { line, open, close, written } = printer(true);
   open();
   const request = {
@@ -111,6 +111,6 @@ test.for([
   expect(wantsPretty(format, isTerminal)).toBe(expected);
 });
 
-test('another LOG_FORMAT is refused with those that there are', () => {
+test('another LOG_FORMAT is refused with the valid ones', () => {
   expect(() => wantsPretty('xml', true)).toThrow('LOG_FORMAT must be pretty or json.');
 });

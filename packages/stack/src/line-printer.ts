@@ -7,7 +7,7 @@ export interface LinePrinter {
   lines(process: string, texts: readonly string[]): void;
   /** A line of our own. */
   report(text: string): void;
-  /** Prints what has been held back, and holds nothing back from now on. */
+  /** Prints the lines held back so far, and each later one at once. */
   open(): void;
   /** Prints requests whose other lines are still awaited. */
   close(): void;
@@ -41,7 +41,7 @@ export function createLinePrinter({ pretty, color, write, schedule }: LinePrinte
     if (isUnitOfWork) merger.add(record);
     else if (text !== null) write(`${text}\n`);
   };
-  // JSON goes on in one write: a write per line costs more than the line.
+  // JSON is passed on in one write: a write per line costs more than the line.
   const print = (jsonLines: readonly string[]): void => {
     if (pretty) for (const jsonLine of jsonLines) printPretty(recordIn(jsonLine));
     else if (jsonLines.length > 0) write(`${jsonLines.join('\n')}\n`);
@@ -64,7 +64,7 @@ export function createLinePrinter({ pretty, color, write, schedule }: LinePrinte
   };
 }
 
-/** As LOG_FORMAT demands, else whether a person is there to read. @throws StartError for another value */
+/** By LOG_FORMAT, else by whether the output is a terminal. @throws StartError for another value */
 export function wantsPretty(format: string | undefined, isTerminal: boolean): boolean {
   if (!format) return isTerminal;
   if (format === 'pretty' || format === 'json') return format === 'pretty';
@@ -79,9 +79,9 @@ function recordIn(jsonLine: string): LogRecord {
   }
 }
 
-/** Members of a line that its text has already. */
+/** Members of a line that its text contains already. */
 const SHOWN = new Set(['level', 'time', 'service', 'msg', 'err']);
-/** What a person has from the start message and from the prompt. */
+/** Members that the start message and the prompt show. */
 const ROUTINE = new Set(['ready', 'stopping', 'stopped']);
 const MAX_VALUE_CHARS = 300;
 const MAX_STACK_LINES = 6;

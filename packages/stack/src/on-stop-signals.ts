@@ -9,7 +9,7 @@ interface StopActions {
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** A terminal's Ctrl-C may reach us several times: from the terminal itself, and passed on by npm. */
+/** A terminal's Ctrl-C may arrive several times: from the terminal itself, and through npm. */
 const SAME_SIGNAL_MS = 1_000;
 
 /** @param source the process; an argument so that a test can send the signals. */

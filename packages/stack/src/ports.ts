@@ -7,15 +7,15 @@ export interface PortSetting {
   readonly fallback: number;
 }
 
-/** `fixed`: the configured or usual ports, as a person expects; `free`: whatever is free, for stacks side by side. */
+/** `fixed`: the configured or usual ports, as a person expects; `free`: any free ones, for several stacks at once. */
 export type PortChoice = 'fixed' | 'free';
 
 export interface PortChooser {
-  /** For callers: as it is set, or the usual one, even where it is taken; its process then reports that. */
+  /** For callers: the configured or the usual one, even if it is taken; its process then reports that. */
   public(setting: PortSetting): Promise<number>;
-  /** For our own processes, to be known before they run: a free one in the place of a usual one that is taken. */
+  /** For the stack's own processes, before they run: a free one if the usual one is taken. */
   internal(setting: PortSetting): Promise<number>;
-  /** The same for processes that report their port once they listen, by the variable; 0 means any. */
+  /** The same for processes that report their port once they listen; 0 means any. */
   reported(rows: readonly { readonly port: PortSetting | null }[]): Promise<Record<string, number>>;
 }
 

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 
 /**
- * Tells a process from a later one with the same id: when it was started, in clock ticks since the machine's start.
- * Empty where the system does not say (no /proc) or there is no such process.
+ * Distinguishes a process from a later one with the same id by its start, in clock ticks since the machine's start.
+ * Empty where the system does not report it (no /proc) or there is no such process.
  * @see man 5 proc_pid_stat, field 22; the second field may hold spaces and parentheses
  */
 export async function startTimeOf(pid: number): Promise<string> {

@@ -7,7 +7,7 @@ test('npm start runs as few processes as it can unless it is set to run one for 
   expect(processModeOf({ GATEWAY_PROCESSES: 'each' })).toBe('each');
 });
 
-test('another value is refused with the two that there are', () => {
+test('another value is refused with the two valid ones', () => {
   expect(() => processModeOf({ GATEWAY_PROCESSES: 'two' })).toThrow(
     /GATEWAY_PROCESSES must be 'one' .* or 'each'/,
   );

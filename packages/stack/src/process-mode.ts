@@ -2,7 +2,7 @@ import type { Environment } from './environment.ts';
 import { PROCESS_MODES, type ProcessMode } from './process-table.ts';
 import { StartError } from './start-error.ts';
 
-/** As `GATEWAY_PROCESSES` says; `one` where it says nothing. @throws StartError for another value */
+/** The mode in `GATEWAY_PROCESSES`; `one` if it is not set. @throws StartError for another value */
 export function processModeOf({ GATEWAY_PROCESSES: value }: Environment): ProcessMode {
   const mode = PROCESS_MODES.find((known) => known === (value || 'one'));
   if (mode === undefined)

@@ -1,6 +1,6 @@
 import type { PortSetting } from './ports.ts';
 
-/** When a process starts, relative to the others: the simulator's address is known to all, the services' to the edge. */
+/** When a process starts, relative to the others: all get the simulator's address, the edge gets the services'. */
 export type Stage = 'upstream' | 'service' | 'edge';
 
 export const STAGES: readonly Stage[] = ['upstream', 'service', 'edge'];
@@ -12,17 +12,17 @@ export interface ProcessRow {
   readonly stage: Stage;
   /** Null for a worker: it listens nowhere. */
   readonly port: PortSetting | null;
-  /** Further ports of its own. Replicas beside the first get free ones. */
+  /** Further ports of its own. Replicas after the first get free ones. */
   readonly furtherPorts?: readonly PortSetting[];
   /** The variable by which other processes find it. */
   readonly urlVariable: string | null;
-  /** Secrets beside `GATEWAY_SECRET`, which all share. Nobody else gets them. */
+  /** Secrets besides `GATEWAY_SECRET`, which all share. No other process gets them. */
   readonly secrets: readonly SecretVariable[];
-  /** Of a process that does the work of several: their names where each has its own process. */
+  /** The names of the processes that this one replaces. */
   readonly parts?: readonly string[];
   /** Most requests pass through it. */
   readonly isBusy?: boolean;
-  /** Started with the edge, but not for others to reach. */
+  /** Started with the edge; no other process calls it. */
   readonly isInternal?: boolean;
 }
 
@@ -155,5 +155,5 @@ const ONE: readonly ProcessRow[] = [
   },
 ];
 
-/** Every process of the gateway beside Redis. */
+/** Every process of the gateway except Redis. */
 export const PROCESSES: Readonly<Record<ProcessMode, readonly ProcessRow[]>> = { one: ONE, each: EACH };

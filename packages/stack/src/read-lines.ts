@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** Gives the whole lines of a text as they come, all of a piece at once; one that its end cuts off comes last. */
+/** Yields the whole lines of a text as they arrive, all of a chunk at once; a last line without its end comes last. */
 export function readLines(stream: Readable | null, onLines: (lines: readonly string[]) => void): void {
   if (stream === null) return;
   let begun = '';

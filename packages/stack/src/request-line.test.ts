@@ -41,13 +41,13 @@ test.for([
   expect(lineOf(members)).toBe(expected);
 });
 
-test('colors mark how it went, and nothing is colored where there is nothing', () => {
+test('colors mark the outcome, and empty parts have no color', () => {
   const colored = requestLine(LogRecord.parse({ ...REQUEST, status: 503, outcome: 'failed' }), painter(true));
   expect(colored).toContain('\u001b[31m503\u001b[39m');
   expect(colored).not.toContain('\u001b[36m');
 });
 
-test('a failure has below it what is needed to find out why', () => {
+test('below a failure is what is needed to find its cause', () => {
   const failure = {
     ...{ outcome: 'failed', 'error.code': 'upstream_failed', 'error.source': 'upstream' },
     ...{ 'error.cause': 'Error: it broke\n    at somewhere', upstreamStatus: 500 },
@@ -61,14 +61,14 @@ test('a failure has below it what is needed to find out why', () => {
   expect(lineOf(failure)).toContain('200 failed upstream_failed');
 });
 
-test('a job that nobody waits for is a line of its own', () => {
+test('a job without a waiting caller is a line of its own', () => {
   const job = { method: undefined, path: undefined, status: undefined, kind: 'image.edit', jobId: 'job_1' };
   expect(lineOf({ ...job, outcome: 'completed', images: 2, model: 'm', channel: 'c' })).toBe(
     '12:00:01  job image.edit  m → c  completed  2 images  1.2 s',
   );
 });
 
-test('what a caller chose reaches no terminal as a command, and no line is without an end', () => {
+test("a caller's text never reaches a terminal as a command, and every line is bounded", () => {
   const line = lineOf({ model: `x\u001b[2J\n${'y'.repeat(1000)}`, requestedPath: '/\u009b31m' });
   expect(line).toContain('POST /?31m  x?[2J?yyy');
   expect(line.length).toBeLessThan(300);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 const text = z.string().optional().catch(undefined);
 const number = z.number().optional().catch(undefined);
 
-/** What a line of a process may say, as far as a person is shown it. All of it may have come from a caller. */
+/** The members of a log line that a person sees. All of them may come from a caller. */
 export const LogRecord = z.looseObject({
   level: z.number().catch(30),
   time: text,
@@ -50,7 +50,7 @@ const MAX_CAUSE_LINES = 4;
 const MAX_TEXT_CHARS = 200;
 const CONTROL = /\p{Cc}/gu;
 
-/** What somebody else chose, made harmless for a terminal. */
+/** A caller's text, made harmless for a terminal. */
 export const clean = (value: string): string => value.slice(0, MAX_TEXT_CHARS).replaceAll(CONTROL, '?');
 
 export const clockTime = (time: string | undefined): string => {
@@ -102,7 +102,7 @@ const result = (record: LogRecord): string => {
     .join(' ');
 };
 
-/** One line for a request or a job; below it, where it failed, what the operator needs to find out why. */
+/** One line for a request or a job; below a failed one, what the operator needs to find its cause. */
 export function requestLine(record: LogRecord, paint: Paint): string {
   const isJob = record.kind !== undefined && record.method === undefined;
   const what = isJob

@@ -9,7 +9,7 @@ function merger() {
     onRequest: (record) => emitted.push(record),
     schedule: (callback, delayMs) => waiting.push({ callback, delayMs }),
   });
-  /** Lets this much time pass, as far as waiting is concerned. */
+  /** Advances the timers by this time. */
   const pass = (ms: number) => {
     for (const { callback, delayMs } of waiting) if (delayMs <= ms) callback();
   };
@@ -74,7 +74,7 @@ test.for([
   expect(emitted).toHaveLength(1);
 });
 
-test('a line that does not come is not waited for without end', () => {
+test('the wait for a line that does not come ends', () => {
   const { emitted, add, pass } = merger();
   add(edge());
   pass(1_000);
@@ -83,7 +83,7 @@ test('a line that does not come is not waited for without end', () => {
   expect(emitted).toMatchObject([{ requestId: 'req_1' }]);
 });
 
-test('what the edge answers itself is printed at once', () => {
+test('a request that the edge answers itself is printed at once', () => {
   const { emitted, add } = merger();
   add(edge({ status: 401, forwardedTo: undefined }));
   expect(emitted).toMatchObject([{ status: 401 }]);
@@ -115,7 +115,7 @@ test('an id that a caller uses again is another request', () => {
   expect(emitted.map(({ model }) => model)).toEqual(['first', 'second']);
 });
 
-test('a request without a line of the edge is printed in the end, and the admin service is alone', () => {
+test('a request without a line of the edge is printed in the end, and a line of the admin service at once', () => {
   const { emitted, add, pass } = merger();
   add(service());
   pass(3_000);
@@ -125,7 +125,7 @@ test('a request without a line of the edge is printed in the end, and the admin 
   expect(emitted.map((record) => record.service)).toEqual(['image', 'admin']);
 });
 
-test('what is held is bounded', () => {
+test('the lines held back are bounded', () => {
   const { emitted, add } = merger();
   for (let index = 0; index < 2_010; index++) add(service({ requestId: `req_${index}` }));
   expect(emitted).toHaveLength(10);

@@ -1,7 +1,7 @@
 import type { LogRecord } from './request-line.ts';
 
 interface RequestMergerOptions {
-  /** Called once for each request, and for each job that nobody waits for. */
+  /** Called once for each request, and for each job without a waiting caller. */
   readonly onRequest: (record: LogRecord) => void;
   /** Calls back later; an argument so that a test decides when. */
   readonly schedule: (callback: () => void, delayMs: number) => void;
@@ -9,11 +9,11 @@ interface RequestMergerOptions {
 
 export interface RequestMerger {
   add(record: LogRecord): void;
-  /** Hands over everything that is still held. */
+  /** Passes on everything that is still held. */
   flush(): void;
 }
 
-/** What has been written of one request so far. */
+/** The lines of one request so far. */
 interface Parts {
   edge?: LogRecord;
   service?: LogRecord;
@@ -22,13 +22,13 @@ interface Parts {
 
 /** The processes write in batches, every 100 ms and in no order; on a busy machine a line may take longer. */
 const LATE_MS = 3_000;
-/** A caller who reads slowly keeps the edge's line back, long after the service's. */
+/** With a caller who reads slowly the edge's line comes long after the service's. */
 const EDGE_MS = 60_000;
 const MAX_REQUESTS = 2_000;
 
 /**
- * Joins the lines that edge, service and worker write of one request, by its id. The edge's is the last word: it knows what the
- * caller got, and how long it took. A job that goes on after its caller has been answered is handed over by itself.
+ * Joins the lines that edge, service and worker write of one request, by its id. The edge's line has the reply that the
+ * caller got, and its duration. A job that continues after its caller got a reply is passed on separately.
  */
 export function createRequestMerger({ onRequest, schedule }: RequestMergerOptions): RequestMerger {
   const held = new Map<string, Parts>();
@@ -73,7 +73,7 @@ export function createRequestMerger({ onRequest, schedule }: RequestMergerOption
   };
 }
 
-/** Null for the admin service: nothing else writes of its requests. */
+/** Null for the admin service: no other process logs its requests. */
 const partOf = ({ service, jobId, method }: LogRecord): keyof Parts | null => {
   if (service === 'admin') return null;
   if (service === 'edge') return 'edge';
@@ -93,7 +93,7 @@ const isComplete = ({ edge, service, job }: Parts): boolean => {
 const merged = ({ edge, service, job }: Parts): LogRecord => {
   const known = { ...defined(job), ...defined(service), ...defined(edge) };
   const parts = [edge, service, job];
-  // A stream that broke was a 200 of the edge's.
+  // The edge logs a stream that broke as a 200.
   const failed = parts.some((part) => part?.outcome === 'failed') ? { outcome: 'failed' } : {};
   return { ...known, ...failed, level: Math.max(...parts.map((part) => part?.level ?? 0)) };
 };

@@ -6,7 +6,7 @@ import { ConfigurationError } from '@gateway/upstream/configuration/configuratio
 import { createLinePrinter, wantsPretty } from './line-printer.ts';
 import { onStopSignals } from './on-stop-signals.ts';
 import { processModeOf } from './process-mode.ts';
-import { placeOf } from './redis-place.ts';
+import { redisAddress } from './redis-address.ts';
 import { StartError } from './start-error.ts';
 import { startMessage } from './start-message.ts';
 import { type Stack, startStack } from './start-stack.ts';
@@ -20,7 +20,7 @@ export async function runStarter(starter: NodeJS.Process): Promise<void> {
   if (existsSync(envFile)) starter.loadEnvFile(envFile);
 
   const write = (text: string) => void stdout.write(text);
-  // A terminal that is closed takes nothing any more; what runs is stopped in order all the same.
+  // A closed terminal takes no output; the processes are stopped in order all the same.
   stdout.on('error', () => undefined);
   const fail = (error: unknown): never => {
     const isExpected = error instanceof StartError || error instanceof ConfigurationError;
@@ -51,7 +51,7 @@ export async function runStarter(starter: NodeJS.Process): Promise<void> {
       calledOff.abort();
       void stack?.stop().then(() => starter.exit(0));
     },
-    // What is still starting notices that we are gone.
+    // Processes that are still starting notice that this one has ended.
     end: () => void (stack?.end() ?? Promise.resolve()).then(() => starter.exit(1)),
   });
 
@@ -72,7 +72,7 @@ export async function runStarter(starter: NodeJS.Process): Promise<void> {
     write(
       startMessage({
         stack,
-        redisPlace: placeOf(stack.redisUrl),
+        redisAddress: redisAddress(stack.redisUrl),
         configurationPath: env.GATEWAY_CONFIG || join(root, 'gateway.yaml'),
         dataDir: resolve(dataDir),
         examples: join(root, 'examples'),

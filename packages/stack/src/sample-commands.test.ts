@@ -27,7 +27,7 @@ test('there is a command for each endpoint, with a model that the simulator has'
   ]);
 });
 
-test('a shell reads a command as it is meant, whatever the names are', async () => {
+test('a shell reads a command as intended, for any names', async () => {
   const transcription = sampleCommands(environmentConfiguration({}), options).at(-1);
   expect(await words(transcription?.command)).toEqual([
     '-sS',
@@ -42,7 +42,7 @@ test('a shell reads a command as it is meant, whatever the names are', async () 
   ]);
 });
 
-test('names from the file go before usual ones, and what nothing serves has no command', () => {
+test('names from the file come before usual ones, and an endpoint without a model has no command', () => {
   const file = `
 channels:
   local: { provider: openai-compatible, baseUrl: "http://127.0.0.1:8000/v1", speaks: [responses] }

@@ -7,7 +7,7 @@ interface Sample {
   readonly path: string;
   readonly kind: ModelKind;
   readonly protocol: Protocol;
-  /** Names to try where the configuration has only patterns. */
+  /** Names to try if the configuration has only patterns. */
   readonly usualModels: readonly string[];
   /** What follows the URL and the key, for a model and the folder with the example files. */
   readonly rest: (model: string, examples: string) => readonly string[];
@@ -113,7 +113,7 @@ export function sampleCommands(configuration: Configuration, options: SampleOpti
   });
 }
 
-/** A team's own names say more than the usual ones. */
+/** A team's own names come before the usual ones. */
 const exactNames = (catalog: Catalog): string[] =>
   catalog.listModels().flatMap(({ isPattern, pattern }) => (isPattern ? [] : [pattern]));
 

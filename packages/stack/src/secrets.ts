@@ -3,10 +3,10 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Environment } from './environment.ts';
 
-/** Prefixes tell people what they have before them. `gwk_` is not among them: it belongs to keys with a checksum. */
+/** Prefixes show people which secret it is. `gwk_` is not among them: it belongs to keys with a checksum. */
 const random = () => randomBytes(32).toString('base64url');
 
-/** Each in a file of its own below `secrets/` in the data folder, so that it stays the same from start to start. */
+/** Each in a file of its own below `secrets/` in the data folder, so that it stays the same after a restart. */
 const SECRETS = {
   secret: { file: 'gateway-secret', variable: 'GATEWAY_SECRET', make: random },
   bootstrapKey: { file: 'bootstrap-key', variable: 'GATEWAY_BOOTSTRAP_KEY', make: () => `gwb_${random()}` },
@@ -18,7 +18,7 @@ const SECRETS = {
 type SecretName = keyof typeof SECRETS;
 export type Secrets = Readonly<Record<SecretName, string>>;
 
-/** Secrets come from the environment, else from the data folder, else they are made and kept there (mode 600). */
+/** Secrets come from the environment, else from the data folder, else they are made and stored there (mode 600). */
 export async function loadSecrets(dataFolder: string, env: Environment): Promise<Secrets> {
   const folder = join(dataFolder, 'secrets');
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -40,7 +40,7 @@ async function kept(file: string, make: () => string): Promise<string> {
   const old = (await readFile(file, 'utf8').catch(() => '')).trim();
   if (old) return old;
   const value = make();
-  // Never half a secret: written beside, then moved.
+  // Written to another file and moved, so that no reader sees half a secret.
   await writeFile(`${file}.new`, `${value}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
   return value;

@@ -17,20 +17,20 @@ export interface ChildOptions {
 }
 
 export interface RunningChild extends Running {
-  /** Where it listens; null for a process that does not. */
+  /** The port that it listens on; null for a process that does not listen. */
   readonly port: number | null;
 }
 
-/** What a process says over IPC once it serves. */
+/** The message that a process sends over IPC once it serves. */
 const ReadyMessage = z.object({ type: z.literal('ready'), port: z.number().int().optional() });
 
 const READY_TIMEOUT_MS = 60_000;
 const MAX_ERROR_TEXT = 4_000;
 
 /**
- * Starts one Node process and waits until it says that it serves. It has a process group of its own: a terminal's Ctrl-C does
- * not reach it. It notices the loss of its starter by the end of the IPC channel.
- * @throws StartError with its own reason if it ends first, takes longer than a minute, or `signal` is aborted; it is gone then.
+ * Starts one Node process and waits until it reports that it serves. It has a process group of its own: a terminal's
+ * Ctrl-C does not reach it. It notices the end of its starter by the end of the IPC channel.
+ * @throws StartError with its own reason if it ends first, takes longer than a minute, or `signal` is aborted; it has ended then.
  */
 export async function startChild(options: ChildOptions, signal: AbortSignal): Promise<RunningChild> {
   const child = fork(options.entry, [], {
@@ -78,7 +78,7 @@ function readyPort(child: ChildProcess): Promise<number | null> {
   });
 }
 
-/** Resolves when it is gone and all that it wrote has been read. What it started itself goes with it. */
+/** Resolves when it has ended and all its output has been read. Its own children end with it. */
 function endOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     child.once('error', (error) => resolve(error.message));
@@ -105,6 +105,6 @@ function killGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // Nobody is left in the group.
+    // The group has no process left.
   }
 }

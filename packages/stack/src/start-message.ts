@@ -6,7 +6,7 @@ import type { Stack } from './start-stack.ts';
 interface StartMessageOptions {
   readonly stack: Stack;
   /** `host:port` of Redis, without its password. */
-  readonly redisPlace: string;
+  readonly redisAddress: string;
   /** The file that a person would edit. */
   readonly configurationPath: string;
   readonly dataDir: string;
@@ -20,7 +20,7 @@ const SOURCES: Readonly<Record<Configuration['source'], (path: string) => string
   simulator: () => 'the built-in simulator, because no provider is configured',
 };
 
-/** What a person wants to know once the gateway runs. */
+/** The message that `npm start` prints once the gateway runs. */
 export function startMessage(options: StartMessageOptions): string {
   const { stack, configurationPath, dataDir } = options;
   const { configuration, edgeUrl, key, adminUrl, adminToken } = stack;
@@ -62,12 +62,12 @@ export function startMessage(options: StartMessageOptions): string {
   ].join('\n');
 }
 
-function processLines({ stack, redisPlace }: StartMessageOptions): string[] {
+function processLines({ stack, redisAddress }: StartMessageOptions): string[] {
   const rows = stack.processes
     .filter(({ name }) => name !== 'redis')
     .map(({ name, url, pid, parts }) => [name, url ?? '', `process ${pid}`, parts.join(', ')]);
   const redis = stack.processes.find(({ name }) => name === 'redis');
-  return table([...rows, ['redis', redisPlace, redis ? `process ${redis.pid}` : 'REDIS_URL']]);
+  return table([...rows, ['redis', redisAddress, redis ? `process ${redis.pid}` : 'REDIS_URL']]);
 }
 
 const providerHint = (configurationPath: string): string[] => [

@@ -6,17 +6,17 @@ import { type RunningChild, startChild } from './start-child.ts';
 import { type Supervised, supervise } from './supervise.ts';
 
 export interface StackProcess {
-  /** The table's name; of the second replica `text-2`, and so on. */
+  /** The table's name; the second replica is `text-2`, and so on. */
   readonly name: string;
-  /** What it does the work of, by the names that these would have as processes of their own. */
+  /** The parts that it runs, by the names that they have as separate processes. */
   readonly parts: readonly string[];
   /** The variable by which others find it. */
   readonly urlVariable: string | null;
   /** Null for a worker. */
   readonly url: string | null;
-  /** Of the process that runs now, or ran last. */
+  /** The id of the process that runs now, or ran last. */
   readonly pid: number;
-  /** It is started again when that ends it, unless the stack was started without restarts. */
+  /** It is started again after that, unless the stack was started without restarts. */
   kill(signal: NodeJS.Signals): void;
   /** Resolves with how the process that runs now ended. */
   readonly ended: Promise<string>;
@@ -26,9 +26,9 @@ export interface ProcessOptions {
   readonly row: ProcessRow;
   /** From 0. */
   readonly replica: number;
-  /** Where it shall listen; 0: anywhere. */
+  /** The port to listen on; 0: any. */
   readonly port: number;
-  /** All but its port. */
+  /** Its environment without its port. */
   readonly env: Environment;
   /** The folder that entries are named from. */
   readonly root: string;

@@ -7,15 +7,15 @@ import type { Supervised } from './supervise.ts';
 interface ProcessesOptions extends Omit<ProcessOptions, 'row' | 'replica' | 'port'> {
   readonly rows: readonly ProcessRow[];
   readonly replicas: Readonly<Record<string, number | undefined>>;
-  /** Where the first replica of a row shall listen, by the variable of its port; 0: anywhere. */
+  /** The port of a row's first replica, by the variable of its port; 0: any. */
   readonly ports: Readonly<Record<string, number>>;
-  /** Told of each one as soon as it runs. */
+  /** Called for each process as soon as it runs. */
   readonly onStarted: (row: ProcessRow, supervised: Supervised<RunningChild>) => void;
 }
 
 /**
- * Starts the rows stage by stage, those of one stage together; later stages learn the addresses of earlier ones.
- * @throws the first StartError; those still starting are gone then, those already running are the caller's to stop
+ * Starts the rows stage by stage, those of one stage together; later stages get the addresses of earlier ones.
+ * @throws the first StartError; those that were starting have ended then, the caller stops those that run
  */
 export async function startProcesses(options: ProcessesOptions): Promise<StackProcess[]> {
   const failed = new AbortController();
@@ -71,7 +71,7 @@ const freePorts = ({ furtherPorts = [] }: ProcessRow): Environment =>
 const BUSY_MB = 32;
 const QUIET_MB = 4;
 
-/** Only the edge is for others to reach; the rest stays on this machine. */
+/** Only the edge accepts connections from other machines. */
 function envFor({ stage, secrets, isInternal, isBusy = false }: ProcessRow, env: Environment): Environment {
   const granted: readonly string[] = secrets;
   const withheld = SECRET_VARIABLES.filter((secret) => !granted.includes(secret));

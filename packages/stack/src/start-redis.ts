@@ -16,8 +16,8 @@ interface OwnRedisOptions {
 }
 
 /**
- * Runs our own Redis with its data in the data folder; after a crash it comes back on its port.
- * @throws StartError if there is none to run, or it does not start.
+ * Runs our own Redis with its data in the data folder; after a crash it is started again on its port.
+ * @throws StartError if none is installed, or it does not start.
  */
 export async function startRedis(
   options: OwnRedisOptions,

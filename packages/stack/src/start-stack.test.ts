@@ -59,14 +59,14 @@ interface Answer {
   readonly env: Record<string, string | undefined>;
 }
 
-async function ask(url: string | null): Promise<Answer> {
+async function get(url: string | null): Promise<Answer> {
   const response = await fetch(url ?? 'no url');
   return JSON.parse(await response.text());
 }
 
-test('a process gets what all share, and no secret that is not its own', async () => {
+test('a process gets the shared settings, and no secret of another', async () => {
   const stack = await start({ processes: [TEXT], env: { FIXTURE_PORT_VARIABLE: 'TEXT_PORT' } });
-  const { env } = await ask(stack.process('text').url);
+  const { env } = await get(stack.process('text').url);
   expect(env).toMatchObject({ REDIS_URL: stack.redisUrl, PUBLIC_URL: stack.edgeUrl });
   expect(env.GATEWAY_SECRET).toMatch(/^.{43}$/);
   expect(env).not.toHaveProperty('GATEWAY_BOOTSTRAP_KEY');
@@ -74,7 +74,7 @@ test('a process gets what all share, and no secret that is not its own', async (
   expect(env).not.toHaveProperty('ADMIN_INSTANCE_KEY');
 });
 
-test('while it runs, the data folder says where its admin service is and how that proves it', async () => {
+test('while it runs, the data folder has the address of its admin service and the key that proves it', async () => {
   const file = join(folder.path, 'data/admin.json');
   await mkdir(join(folder.path, 'data'));
   await writeFile(file, '{"url":"http://127.0.0.1:1","instanceKey":"of a stack that was killed"}');
@@ -83,7 +83,7 @@ test('while it runs, the data folder says where its admin service is and how tha
   await without.stop();
   const admin = row('admin', { port: null, urlVariable: 'ADMIN_URL', secrets: ['ADMIN_INSTANCE_KEY'] });
   const stack = await start({ processes: [admin, EDGE] });
-  const { env } = await ask(stack.adminUrl);
+  const { env } = await get(stack.adminUrl);
   const record: unknown = JSON.parse(await readFile(file, 'utf8'));
   expect(record).toEqual({ url: stack.adminUrl, instanceKey: env.ADMIN_INSTANCE_KEY });
   expect(env.ADMIN_INSTANCE_KEY).toMatch(/^.{43}$/);
@@ -92,10 +92,10 @@ test('while it runs, the data folder says where its admin service is and how tha
   await expect(readFile(file)).rejects.toThrow('ENOENT');
 });
 
-test('the edge learns where the services are; replicas are several addresses', async () => {
+test('the edge gets the addresses of the services, one for each replica', async () => {
   const text = row('text', { port: null, entry: 'serving.ts', urlVariable: 'TEXT_URL' });
   const stack = await start({ processes: [text, EDGE], replicas: { text: 2 } });
-  const edge = await ask(stack.edgeUrl);
+  const edge = await get(stack.edgeUrl);
   const urls = [stack.process('text').url, stack.process('text-2').url];
   expect(new Set(edge.env.TEXT_URL?.split(','))).toEqual(new Set(urls));
   expect(edge.env.GATEWAY_BOOTSTRAP_KEY).toBe(stack.key);
@@ -104,7 +104,7 @@ test('the edge learns where the services are; replicas are several addresses', a
 test('replicas of a process with several ports do not take them from each other', async () => {
   const FURTHER = { variable: 'EDGE_METRICS_PORT', fallback: 9080 };
   const stack = await start({ processes: [{ ...EDGE, furtherPorts: [FURTHER] }], replicas: { edge: 2 } });
-  const [first, second] = await Promise.all([ask(stack.edgeUrl), ask(stack.process('edge-2').url)]);
+  const [first, second] = await Promise.all([get(stack.edgeUrl), get(stack.process('edge-2').url)]);
   expect(stack.edgeMetricsUrl).toBe(`http://127.0.0.1:${first.env.EDGE_METRICS_PORT}`);
   expect(second.env).toMatchObject({ PORT: '0', EDGE_METRICS_PORT: '0' });
 });
@@ -112,17 +112,17 @@ test('replicas of a process with several ports do not take them from each other'
 test('a process that dies is reported and started again on its port', async () => {
   const reports: string[] = [];
   const stack = await start({ report: (line) => reports.push(line) });
-  const before = await ask(stack.edgeUrl);
+  const before = await get(stack.edgeUrl);
   stack.process('edge').kill('SIGKILL');
   const after = await waitFor(async () => {
-    const answer = await ask(stack.edgeUrl);
+    const answer = await get(stack.edgeUrl);
     return answer.pid !== before.pid && answer;
   });
   expect(after.pid).toBe(stack.process('edge').pid);
   expect(reports).toEqual([expect.stringMatching(/^edge ended \(signal SIGKILL\)/), 'edge runs again']);
 });
 
-test('a Redis that dies comes back where it was, with its data', async () => {
+test('a Redis that dies is started again on its port, with its data', async () => {
   const stack = await start();
   const redis = new Redis(stack.redisUrl);
   redis.on('error', () => undefined);
@@ -134,7 +134,7 @@ test('a Redis that dies comes back where it was, with its data', async () => {
   redis.disconnect();
 });
 
-test('without restarts, what ends stays ended', async () => {
+test('without restarts, an ended process stays ended', async () => {
   const stack = await start({ restarts: false });
   const edge = stack.process('edge');
   edge.kill('SIGTERM');
@@ -142,7 +142,7 @@ test('without restarts, what ends stays ended', async () => {
   expect(lines.at(-1)).toContain('stopping');
 });
 
-test('a process that cannot start ends the start with its reason, and nothing is left running', async () => {
+test('a process that cannot start ends the start with its reason, and leaves no process running', async () => {
   const failing = row('text', { entry: 'failing.ts' });
   const waiting = row('image', { entry: 'waiting.ts' });
   await expect(start({ processes: [failing, waiting] })).rejects.toThrow(
@@ -166,10 +166,10 @@ test('a taken port names its variable', async () => {
   occupant.close();
 });
 
-test('a second stack in the same data folder is refused, and the first goes on', async () => {
+test('a second stack in the same data folder is refused, and the first runs on', async () => {
   const first = await start();
   await expect(start()).rejects.toThrow(/already runs in .*data \(process \d+\)/);
-  expect((await ask(first.edgeUrl)).pid).toBe(first.process('edge').pid);
+  expect((await get(first.edgeUrl)).pid).toBe(first.process('edge').pid);
 });
 
 test('stop ends everything, and the next start has the same key and data', async () => {
@@ -188,7 +188,7 @@ test('stop ends everything, and the next start has the same key and data', async
   again.disconnect();
 });
 
-test('a process that does not listen to SIGTERM is made to end', async () => {
+test('a process that ignores SIGTERM is killed', async () => {
   const stack = await start({ env: { IGNORE_SIGTERM: 'yes' } });
   const { pid } = stack.process('edge');
   const stopping = stack.stop();
@@ -198,7 +198,7 @@ test('a process that does not listen to SIGTERM is made to end', async () => {
   expect(isAlive(pid)).toBe(false);
 });
 
-test('a start that is called off leaves nothing running', async () => {
+test('a start that is aborted leaves no process running', async () => {
   const calledOff = new AbortController();
   const starting = start({
     processes: [row('text', { entry: 'waiting.ts' })],
@@ -209,17 +209,17 @@ test('a start that is called off leaves nothing running', async () => {
   await start();
 });
 
-test('the Redis that REDIS_URL names is used, and left alone at the end', async () => {
+test('the Redis that REDIS_URL names is used, and not stopped at the end', async () => {
   const redis = await startRedis();
   const stack = await start({ env: { REDIS_URL: redis.url } });
   expect(stack.processes.map(({ name }) => name)).toEqual(['edge']);
-  expect((await ask(stack.edgeUrl)).env.REDIS_URL).toBe(redis.url);
+  expect((await get(stack.edgeUrl)).env.REDIS_URL).toBe(redis.url);
   await stack.stop();
   expect(isAlive(redis.pid)).toBe(true);
   await redis.close();
 });
 
-test('a Redis that does not answer is one clear sentence without its password', async () => {
+test('a Redis that does not answer is reported in one clear sentence without its password', async () => {
   const port = await freePort();
   const starting = start({ env: { REDIS_URL: `redis://:hush@127.0.0.1:${port}` } });
   await expect(starting).rejects.toThrow(
@@ -232,7 +232,7 @@ test('a mistake in the configuration ends the start with its own message', async
   await expect(start({ configurationPath })).rejects.toThrow('missing.yaml has one mistake');
 });
 
-test('a starter that is killed outright leaves no process behind, and its folder can be used', async () => {
+test('a starter that is killed outright leaves no process running, and its folder can be used', async () => {
   const dataDir = join(folder.path, 'data');
   const starter = fork(join(FIXTURES, 'start-stack.ts'), [dataDir], { execArgv: [] });
   const [pids] = await once(starter, 'message');

@@ -15,11 +15,11 @@ import { startProcesses } from './start-processes.ts';
 import { startRedis } from './start-redis.ts';
 
 export interface StackOptions {
-  /** Where Redis, secrets, assets and spools are kept; one stack at a time. */
+  /** The folder for Redis, secrets, assets and spools; one stack at a time. */
   readonly dataDir: string;
-  /** The environment that the configuration is read with and the processes get, as a whole: nothing is added from ours. */
+  /** The whole environment for the configuration and the processes: nothing is added from this process. */
   readonly env: Environment;
-  /** `gateway.yaml`; without one, what `env` offers. */
+  /** `gateway.yaml`; without one, the providers in `env`. */
   readonly configurationPath?: string;
   /** The processes' working directory, where a `gateway.yaml` is looked for when none is named. Default: the data folder. */
   readonly workingFolder?: string;
@@ -31,13 +31,13 @@ export interface StackOptions {
   readonly services?: readonly ProcessName[];
   /** How many of each, in the mode `each`. Default: 1. */
   readonly replicas?: Partial<Record<ProcessName, number>>;
-  /** Whether what ends is started again. Default: true. */
+  /** Whether a process that ends is started again. Default: true. */
   readonly restarts?: boolean;
   /** Every line that a process writes. */
   readonly onLines?: (process: string, lines: readonly string[]) => void;
-  /** What happens to the processes, in words. */
+  /** Called with a sentence for each event of a process. */
   readonly report?: (line: string) => void;
-  /** Calls the start off; nothing is left running. */
+  /** Aborts the start; no process stays running. */
   readonly signal?: AbortSignal;
   /** Another set of processes, with entries below `root`, for tests of the stack itself. */
   readonly processes?: readonly ProcessRow[];
@@ -45,18 +45,18 @@ export interface StackOptions {
 }
 
 export interface Stack {
-  /** The base URL of Messages clients; all others take `/v1` behind it. */
+  /** The base URL of Messages clients; all others append `/v1`. */
   readonly edgeUrl: string;
   /** The edge's own `/metrics` is here. */
   readonly edgeMetricsUrl: string;
-  /** Null where it does not run. */
+  /** Null if it does not run. */
   readonly adminUrl: string | null;
   /** The bootstrap key: a caller's key that works. */
   readonly key: string;
   readonly adminToken: string;
   readonly redisUrl: string;
   readonly configuration: Configuration;
-  /** Redis is the first, unless `REDIS_URL` named another one. */
+  /** Redis is the first, unless `REDIS_URL` is set. */
   readonly processes: readonly StackProcess[];
   /** The process of this name; replicas are `text`, `text-2`, … */
   process(name: string): StackProcess;
@@ -68,13 +68,13 @@ export interface Stack {
 
 const ROOT = join(import.meta.dirname, '../../..');
 const DRAIN_TIMEOUT_MS = 30_000;
-/** What a process may take beyond its own deadline before it is made to end. */
+/** How long after its own deadline a process is killed. */
 const GRACE_MS = 3_000;
 const WAVES = { service: 0, edge: 0, upstream: 1, redis: 2 } as const;
 
 /**
  * Runs the gateway's processes and, unless `REDIS_URL` is set, a Redis as children on this machine.
- * Resolves when all of them serve. Where one cannot start, nothing is left running.
+ * Resolves when all of them serve. If one cannot start, none stays running.
  * @throws StartError, or the configuration's ConfigurationError
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
@@ -94,7 +94,7 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
   fleet.last(dataFolder.release);
   const workingFolder = options.workingFolder ?? dataFolder.path;
 
-  // A stack that was killed leaves a record of an address where it no longer listens.
+  // A stack that was killed leaves a record of an old address.
   await removeAdminRecord(dataFolder.path);
   fleet.last(() => removeAdminRecord(dataFolder.path));
 
@@ -111,7 +111,7 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
   const secrets = await loadSecrets(dataFolder.path, env);
   const drainTimeoutMs = Number(env.DRAIN_TIMEOUT_MS || DRAIN_TIMEOUT_MS);
   if (env.REDIS_URL) {
-    // Its client is a third of what this process would load, and for a Redis of our own it is not needed.
+    // Its client is a third of what this process would load, and the stack's own Redis does not need it.
     const { checkRedis } = await import('./check-redis.ts');
     await checkRedis(env.REDIS_URL, report);
   }
@@ -130,7 +130,7 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
   const instanceKey = newInstanceKey();
   const isKnown = (port: ProcessRow['port']) => port !== null && port.variable in addresses.ports;
   const rows = (options.processes ?? PROCESSES[mode]).filter(
-    isWanted(options, configuration, addresses.simulatorUrl),
+    isSelected(options, configuration, addresses.simulatorUrl),
   );
   const processes = await startProcesses({
     rows,
@@ -149,7 +149,7 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
       GATEWAY_ADMIN_TOKEN: secrets.adminToken,
       WEBHOOK_SECRET: secrets.webhookSecret,
       ADMIN_INSTANCE_KEY: instanceKey,
-      // They write for this process; what a person sees is up to it.
+      // They write JSON for this process, which prints it for a person.
       LOG_FORMAT: 'json',
     },
     root: options.root ?? ROOT,
@@ -184,8 +184,8 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
   };
 }
 
-/** Of the simulator: whether a channel leads to where ours would be. Of the others: whether they were asked for. */
-function isWanted({ services, env }: StackOptions, { channels }: Configuration, simulatorUrl: string) {
+/** The simulator runs if a channel leads to its address; the others run if `services` names one of their parts. */
+function isSelected({ services, env }: StackOptions, { channels }: Configuration, simulatorUrl: string) {
   const isSimulated = [...channels.values()].some(
     ({ provider, origin }) => provider === 'simulator' && origin === simulatorUrl,
   );
@@ -194,7 +194,7 @@ function isWanted({ services, env }: StackOptions, { channels }: Configuration, 
     (stage !== 'upstream' || (isSimulated && !env.SIMULATOR_URL));
 }
 
-/** The ports that processes have beside the one that each is told for itself. */
+/** The further ports of processes, besides each one's own. */
 const furtherPorts = (rows: readonly ProcessRow[], ports: KnownAddresses['ports']): Environment =>
   Object.fromEntries(
     rows.flatMap((row) => row.furtherPorts ?? []).map(({ variable }) => [variable, String(ports[variable])]),

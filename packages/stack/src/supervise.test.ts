@@ -2,7 +2,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { afterEach, expect, test } from 'vitest';
 import { type Running, type Supervised, supervise } from './supervise.ts';
 
-/** A process in name only: ends when it is told to. */
+/** A fake process that ends when the test says. */
 function pretend(pid: number): Running {
   const { promise, resolve } = Promise.withResolvers<string>();
   return { pid, ended: promise, kill: (signal) => resolve(`signal ${signal}`) };
@@ -13,7 +13,7 @@ afterEach(() => {
   for (const supervised of running.splice(0)) supervised.end();
 });
 
-test('what cannot be started again is tried with growing delays until it can', async () => {
+test('a restart that fails is tried again with growing delays until it succeeds', async () => {
   const reports: string[] = [];
   let starts = 0;
   const supervised = await supervise({
@@ -39,7 +39,7 @@ test('what cannot be started again is tried with growing delays until it can', a
   ]);
 });
 
-test('what is stopped while it waits to be started again does not start', async () => {
+test('a process that is stopped while it waits for its restart does not start', async () => {
   let starts = 0;
   const supervised = await supervise({
     name: 'it',

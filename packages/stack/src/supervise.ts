@@ -3,18 +3,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** A process that has started. */
 export interface Running {
   readonly pid: number;
-  /** Resolves with how it ended, in words, once it is gone. */
+  /** Resolves with how it ended, in words. */
   readonly ended: Promise<string>;
   kill(signal: NodeJS.Signals): void;
 }
 
 export interface SuperviseOptions<R extends Running> {
   readonly name: string;
-  /** Starts it; `previous` is the one that ended, whose address the next one takes over. Rejects if it cannot start. */
+  /** Starts it on the address of `previous`, which has ended. Rejects if it cannot start. */
   readonly start: (signal: AbortSignal, previous: R | null) => Promise<R>;
-  /** Calls the start off, and the restarts. */
+  /** Aborts the start, and the restarts. */
   readonly signal: AbortSignal;
-  /** False: what ends stays ended. */
+  /** False: it is not started again. */
   readonly restarts: boolean;
   readonly report: (line: string) => void;
   readonly firstDelayMs?: number;
@@ -23,7 +23,7 @@ export interface SuperviseOptions<R extends Running> {
 export interface Supervised<R extends Running> {
   /** The process that runs now, or ran last. */
   current(): R;
-  /** Asks it to end, and makes it end when `timeoutMs` has passed. Resolves when it is gone for good. */
+  /** Sends SIGTERM, and SIGKILL after `timeoutMs`. Resolves when it has ended for good. */
   stop(timeoutMs: number): Promise<void>;
   /** Ends it at once, for good. */
   end(): void;
@@ -31,7 +31,7 @@ export interface Supervised<R extends Running> {
 
 const FIRST_DELAY_MS = 200;
 const MAX_DELAY_MS = 10_000;
-/** Who has run that long is started again without a longer delay. */
+/** A process that has run this long is restarted after the first delay. */
 const GOOD_RUN_MS = 60_000;
 
 /**
@@ -70,7 +70,7 @@ export async function supervise<R extends Running>(options: SuperviseOptions<R>)
       await again(how);
     }
   };
-  // Rejects only when it is called off while it waits or starts; nothing runs then.
+  // Rejects only when it is aborted while it waits or starts; no process runs then.
   const kept = keep().catch(() => undefined);
 
   return {

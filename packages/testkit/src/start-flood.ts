@@ -6,7 +6,7 @@ import { waitFor } from './wait-for.ts';
 interface FloodOptions {
   readonly contentType: string;
   readonly head?: string;
-  /** Written again and again, as fast as it is taken. */
+  /** Written again and again, as fast as the reader takes it. */
   readonly piece: string | Buffer;
   readonly count: number;
   readonly tail?: string;
@@ -14,12 +14,12 @@ interface FloodOptions {
 
 export interface Flood extends AsyncDisposable {
   readonly url: string;
-  /** Whether nobody takes more of what is being written. */
+  /** Whether the reader takes no more. */
   readonly isHeldUp: boolean;
   readonly writtenBytes: number;
 }
 
-/** A provider that answers every request with more than anybody should hold in memory, and counts what is taken. */
+/** A provider that answers every request with more than a process should hold in memory, and counts the bytes taken. */
 export async function startFlood(options: FloodOptions): Promise<Flood> {
   const { contentType, head = '', piece, count, tail = '' } = options;
   const state = { isHeldUp: false, writtenBytes: 0 };
@@ -76,12 +76,12 @@ export interface StandingReader {
 }
 
 export async function openStandingReader({ url, headers, body }: StandingRequest): Promise<StandingReader> {
-  const asking = request(url, {
+  const outgoing = request(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
   });
-  asking.end(JSON.stringify(body));
-  const [reply]: IncomingMessage[] = await once(asking, 'response');
+  outgoing.end(JSON.stringify(body));
+  const [reply]: IncomingMessage[] = await once(outgoing, 'response');
   if (reply === undefined) throw new Error('no response');
   reply.once('error', () => undefined);
   return {
@@ -99,13 +99,13 @@ export async function openStandingReader({ url, headers, body }: StandingRequest
   };
 }
 
-/** So many turns of the event loop without a byte are a standstill: one turn takes a socket's whole buffer. */
+/** A standstill is this many turns of the event loop without a byte: one turn takes a socket's whole buffer. */
 const CALM_TURNS = 1000;
 
-/** Waits until a flood is held up for good, or more than this has been taken; says how much has been taken. */
+/** Waits until a flood is blocked for good, or more than this has been taken; returns the bytes taken. */
 export async function takenAtStandstill(flood: Flood, enoughBytes: number): Promise<number> {
   await waitFor(() => flood.isHeldUp || flood.writtenBytes > enoughBytes, {
-    what: 'a flood that is held up',
+    what: 'a flood that is blocked',
   });
   let known = -1;
   for (let calm = 0; calm < CALM_TURNS && flood.writtenBytes <= enoughBytes; calm += 1) {

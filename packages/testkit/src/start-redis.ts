@@ -8,9 +8,9 @@ export interface TestRedis extends RedisServer {
 }
 
 /**
- * A real Redis of the test's own: nothing in it, nothing kept, gone with the test process. About 50 ms; start one per file.
+ * A real Redis of the test's own: empty, without persistence, ended with the test process. About 50 ms; start one per file.
  * @param port to bring a server back where an earlier one was; a free one if left out.
- * @param keepIn a folder of the test's own in which the server keeps what it knows, to be brought back with it.
+ * @param keepIn a folder of the test's own in which the server keeps its data, to be started again with it.
  */
 export async function startRedis({
   port,

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
 import { waitFor } from './wait-for.ts';
 
-test('a condition that holds at last gives its value', async () => {
-  let asked = 0;
-  expect(await waitFor(() => ++asked === 3 && 'third')).toBe('third');
+test('the value of a condition that holds at last is returned', async () => {
+  let calls = 0;
+  expect(await waitFor(() => ++calls === 3 && 'third')).toBe('third');
 });
 
-test('a condition that throws is asked again', async () => {
-  let asked = 0;
+test('a condition that throws is tried again', async () => {
+  let calls = 0;
   await waitFor(() => {
-    expect(++asked).toBe(2);
+    expect(++calls).toBe(2);
     return true;
   });
 });

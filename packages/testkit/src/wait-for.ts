@@ -5,7 +5,7 @@ const INTERVAL_MS = 10;
 type Falsy = false | 0 | '' | null | undefined;
 
 /**
- * Asks until the condition holds, and returns what it said. A condition that throws does not hold yet, so `expect` may be
+ * Calls the condition until it holds, and returns its value. A condition that throws does not hold yet, so `expect` may be
  * used inside. The bound is only there to end a test that would hang: never assert on time with it.
  * @throws Error after `timeoutMs`, with what the condition threw last as its cause.
  */

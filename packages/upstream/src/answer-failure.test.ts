@@ -46,7 +46,7 @@ const errorFor = (
     ),
   );
 
-test('a refusal of an OpenAI-shaped provider keeps its status, type, param and code, and its words cleaned', () => {
+test('a refusal of an OpenAI-shaped provider keeps its status, type, param and code, and its message cleaned', () => {
   const error = errorFor(
     {
       error: {
@@ -79,7 +79,7 @@ test('a refusal of an Anthropic provider is relayed to a Messages caller byte fo
   expect(error.options.relay).toEqual({ status: 413, body });
 });
 
-test("a refusal in the other dialect gives its words only: the caller's own body shape is written around them", () => {
+test("a refusal in the other dialect gives its message only, in a body of the caller's dialect", () => {
   const error = errorFor(
     { type: 'error', error: { type: 'invalid_request_error', message: 'max_tokens: too large' } },
     { protocol: 'messages', dialect: 'openai' },
@@ -113,11 +113,11 @@ test.for([
   { message: 'plain text' },
   { detail: 'plain text' },
   { error: { message: 'plain text', code: 400 } },
-])('smaller servers are understood too: %j', (body) => {
+])('error bodies of smaller servers are read too: %j', (body) => {
   expect(errorFor(body).message).toBe('plain text');
 });
 
-/** A provider's words, and what must not be left of them. */
+/** A provider's message, and the text that must be removed from it. */
 const LEAKS: readonly (readonly [message: string, secret: string])[] = [
   [`Incorrect API key provided: ${KEY}.`, KEY],
   ['The header header-secret is wrong', 'header-secret'],
@@ -127,7 +127,7 @@ const LEAKS: readonly (readonly [message: string, secret: string])[] = [
   ['Bearer abc.def.ghi is not accepted', 'abc.def'],
   ['Key AIzaSyA1234567890abcdefghijk is bad', 'AIza'],
   ['See https://platform.provider.example/account/keys for help', 'provider.example'],
-  ['api.provider.example:443 said no', 'provider.example'],
+  ['api.provider.example:443 refused', 'provider.example'],
   ['POST https://api.provider.example/v1/responses?key=1 failed', 'provider.example'],
   ['The model vendor/large-1 is not for you', 'vendor/large-1'],
 ];
@@ -137,7 +137,7 @@ test.for(LEAKS)('of "%s" neither caller nor log gets %s', ([message, secret]) =>
     for (const protocol of ['responses', 'messages'] as const) {
       const error = errorFor({ error: { message, type: 'x' } }, { status, protocol, dialect: 'openai' });
       expect(JSON.stringify(error.serialize())).not.toContain(secret);
-      // The log may know the provider's name and model; a key it may not.
+      // The log may contain the provider's name and model, but no key.
       if (!/provider|vendor/.test(secret)) expect(String(error.options.cause)).not.toContain(secret);
     }
   }
@@ -150,7 +150,7 @@ test("the channel's key is taken out of every member", () => {
   expect(`${JSON.stringify(error.serialize())}${error.options.cause}`).not.toContain(KEY);
 });
 
-test("what a provider says of the caller's mistakes is for the caller alone: it may quote the request", () => {
+test("a provider's message about the caller's mistake is for the caller alone: it may quote the request", () => {
   const body = { error: { message: "Invalid value: 'my secret plans'.", code: 'invalid_value' } };
   expect(String(errorFor(body).options.cause)).not.toContain('secret plans');
   expect(String(errorFor(body, { status: 500 }).options.cause)).toContain('secret plans');
@@ -170,14 +170,14 @@ test.for([
   expect(errorFor({ error: { message } }).message).toBe(message);
 });
 
-test("a 404 for an object is the caller's affair, a 404 for a model the operator's", () => {
+test("a 404 for an object is the caller's mistake, a 404 for a model the operator's", () => {
   const body = { error: { message: 'Not found', code: null } };
   expect(errorFor(body, { status: 404 }).code).toBe('upstream_misconfigured');
   const object = errorFor(body, { status: 404, namesObject: true });
   expect(object).toMatchObject({ code: 'upstream_rejected', options: { relay: { status: 404 } } });
 });
 
-test("the words that name the delay of a rate limit are kept, without the provider's other words", () => {
+test("the delay of a rate limit is kept, without the rest of the provider's message", () => {
   const error = errorFor(
     {
       error: {
@@ -222,7 +222,7 @@ test.for([
     undefined,
   ],
 ] as const)(
-  'a refusal of a translated request is not relayed and says its place (%#)',
+  'a refusal of a translated request is not relayed and names its path (%#)',
   ([protocol, body, code, path]) => {
     const failure = answerFailure(
       { status: 400, headers: {}, body: JSON.stringify(body) },
@@ -276,7 +276,7 @@ test("llama.cpp's messages: an input that is too long has Anthropic's words with
   });
 });
 
-test('numbers that stand in members alone are told as well', () => {
+test('numbers that are only in members are reported too', () => {
   const body = { error: { ...LLAMA_TOO_LONG.error, message: 'too much' } };
   const error = errorFor(body, { protocol: 'messages', dialect: 'anthropic' });
   expect(error.options.message).toMatchObject({ anthropic: expect.stringContaining('5010 tokens > 2048') });
@@ -298,7 +298,7 @@ test.for([
   }
 });
 
-test('a refusal of a server that only speaks the Messages protocol gets the shape of that protocol', () => {
+test('a refusal of a server that has only the Messages protocol gets the shape of that protocol', () => {
   const body = { error: { code: 400, message: 'no such role', type: 'invalid_request_error' } };
   const error = errorFor(body, { protocol: 'messages', dialect: 'anthropic' });
   expect(JSON.parse(error.options.relay?.body ?? '')).toEqual({

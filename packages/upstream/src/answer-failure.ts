@@ -21,11 +21,11 @@ interface Context {
   /** The caller's. */
   readonly dialect: Dialect;
   readonly namesObject: boolean;
-  /** The request was written for the caller, who speaks another protocol. */
+  /** The request was translated: the caller uses another protocol. */
   readonly translated: boolean;
 }
 
-/** Words for the caller about a refusal that is the caller's to mend. */
+/** The message for a refusal that the caller can correct. */
 const refusal = (error: ProviderError, status: number, candidate: Candidate): string =>
   error.message === ''
     ? `The upstream refused this request (HTTP ${status}).`
@@ -41,7 +41,7 @@ const AnthropicBody = z.object({ type: z.literal('error'), error: z.object({ mes
 
 /**
  * The body that a caller of the provider's own dialect gets. Anthropic's is relayed byte for byte, because its clients
- * recover by its wording; servers that only speak its protocol may have another shape. OpenAI's keeps type, param and
+ * recover by its wording; other servers with its protocol may have another shape. OpenAI's keeps type, param and
  * code around a cleaned message.
  */
 const relayBody = (answer: ErrorAnswer, error: ProviderError, message: string, context: Context): string => {
@@ -55,18 +55,18 @@ const relayBody = (answer: ErrorAnswer, error: ProviderError, message: string, c
   return JSON.stringify({ error: { message, type: type ?? 'invalid_request_error', param, code } });
 };
 
-/** Where in the request that the provider saw. Anthropic says it at the head of the message: `tools.0.name: …`. */
-const placeOf = ({ param, message }: ProviderError): Pick<GatewayErrorOptions, 'path'> => {
-  const place = param ?? /^([a-z_]+(?:\.\w+)*): /.exec(message)?.[1];
-  if (!place) return {};
-  const steps = place.split(/[.[\]]+/).filter((step) => step !== '');
+/** The path in the request that the provider got. Anthropic puts it before the message: `tools.0.name: …`. */
+const pathOf = ({ param, message }: ProviderError): Pick<GatewayErrorOptions, 'path'> => {
+  const path = param ?? /^([a-z_]+(?:\.\w+)*): /.exec(message)?.[1];
+  if (!path) return {};
+  const steps = path.split(/[.[\]]+/).filter((step) => step !== '');
   return { path: steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step)) };
 };
 
-/** The member that holds the conversation, to which OpenAI's clients are pointed when it is too long. */
+/** The member with the conversation, which is `param` for OpenAI's clients when it is too long. */
 const TURNS: Readonly<Record<string, string>> = { responses: 'input', chat: 'messages' };
 
-/** Words that the clients of each dialect know; a provider's own error is only relayed where it has them. */
+/** Messages that the clients of each dialect recognise; a provider's own error is only relayed if it has them. */
 const tooLong = (
   answer: ErrorAnswer,
   error: ProviderError,
@@ -98,29 +98,29 @@ const rejection = (
   context: Context,
 ): Partial<GatewayErrorOptions> => {
   const message = refusal(error, answer.status, context.candidate);
-  if (context.translated) return { message, ...placeOf(error) };
+  if (context.translated) return { message, ...pathOf(error) };
   // The provider reports the caller's mistake as its own failure, so its body does not fit.
   return answer.status >= 500 ? { message } : relayed(answer, error, message, context);
 };
 
-/** Failures that are the caller's to mend: the provider's own words reach the caller. */
+/** Failures that the caller can correct: the provider's message reaches the caller. */
 const QUOTING_KINDS: ReadonlySet<FailureKind> = new Set(['rejected', 'not-found', 'too-long']);
 
-/** What a provider's error answer means, and what of it the caller is told. */
+/** The failure for a provider's error answer, with the parts that the caller gets. */
 export const answerFailure = (answer: ErrorAnswer, context: Context): Failure => {
   const { status, headers, body } = answer;
   const error = readProviderError(withoutOwnSecrets(body, context.candidate));
   const { namesObject, candidate } = context;
   const kind = classifyAnswer({ status, error, namesObject, model: candidate.model });
   const wait = retryAfterSeconds(headers, error.message, Date.now());
-  // About a mistake of the caller's, providers quote the caller: that is no matter for a log.
+  // Messages about a caller's mistake may quote the request, so they are not logged.
   const quotes = QUOTING_KINDS.has(kind);
-  const said = quotes ? '' : withoutSecrets(error.message, context.candidate).slice(0, 500);
+  const words = quotes ? '' : withoutSecrets(error.message, context.candidate).slice(0, 500);
   const failure = {
     kind,
     candidate: context.candidate,
     status,
-    detail: [`answered ${status}`, error.code ?? error.type, said].filter(Boolean).join(', '),
+    detail: [`answered ${status}`, error.code ?? error.type, words].filter(Boolean).join(', '),
   };
   if (kind === 'too-long') return { ...failure, options: tooLong(answer, error, context) };
   if (quotes) return { ...failure, options: rejection(answer, error, context) };

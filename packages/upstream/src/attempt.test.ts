@@ -31,7 +31,7 @@ const fileOf = async (content: string): Promise<string> => {
   return path;
 };
 
-test('a body on disk is sent whole to each channel that is asked, with its length or in chunks', async () => {
+test('a body on disk is sent whole in each attempt, with its length or in chunks', async () => {
   const content = randomBytes(200_000).toString('hex');
   const path = await fileOf(content);
   for (const sizeBytes of [content.length, null]) {
@@ -51,7 +51,7 @@ test('a body on disk is sent whole to each channel that is asked, with its lengt
   }
 });
 
-test('a body that cannot be read is a fault of our own: no other channel is asked', async () => {
+test('a body that cannot be read is an internal error: no other channel is tried', async () => {
   const path = await fileOf('x');
   await rm(path);
   const first = await startProvider();
@@ -66,7 +66,7 @@ test('a body that cannot be read is a fault of our own: no other channel is aske
   expect(second.requests).toEqual([]);
 });
 
-/** A server that breaks the connection as soon as the first bytes have come. */
+/** A server that breaks the connection as soon as the first bytes have arrived. */
 const breakingOrigin = async (): Promise<string> => {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

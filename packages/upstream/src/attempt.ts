@@ -36,7 +36,7 @@ const pathOf = (channel: Channel, { operation, subpath, query }: UpstreamRequest
 const isStreamed = (body: UpstreamRequest['body']): body is StreamedBody =>
   typeof body === 'object' && 'open' in body;
 
-/** Asks one channel, until its first output is accepted or it has failed. Rejects only for faults of our own. */
+/** Sends the request to one channel, until its first output is accepted or it has failed. Rejects only for internal errors. */
 export const attempt = (options: AttemptOptions): Promise<Outcome> =>
   new Promise((resolve, reject) => {
     const { candidate, client, request } = options;

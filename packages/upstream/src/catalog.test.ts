@@ -37,7 +37,7 @@ test.for([
   expect(createCatalog(configuration, Math.random).resolveModel(name)).toMatchObject({ name, pattern });
 });
 
-test('a name that nothing fits is not served, nor one of absurd length', () => {
+test('a name that fits no entry is not served, nor one that is far too long', () => {
   const few = { ...configuration, models: configuration.models.filter(({ pattern }) => pattern !== '*') };
   expect(createCatalog(few, Math.random).resolveModel('claude')).toBe(null);
   expect(createCatalog(configuration, Math.random).resolveModel('x'.repeat(257))).toBe(null);
@@ -80,7 +80,7 @@ test('candidates come by priority, and within one priority by weight', () => {
   expect(order(() => 0.999999, 'chat')).toBe('cab');
 });
 
-test('only channels that speak the protocol are candidates', () => {
+test('only channels with the protocol are candidates', () => {
   expect(order(() => 0, 'responses')).toBe('ac');
   expect(order(() => 0, 'messages')).toBe('c');
   expect(order(() => 0, 'images')).toBe('');
@@ -91,7 +91,7 @@ test('a condition on routes leaves out those that do not meet it', () => {
   expect(order(() => 0, 'chat', 'file_search')).toBe('');
 });
 
-test('weights hold over many requests', () => {
+test('over many requests the choice follows the weights', () => {
   let seed = 1;
   const random = (): number => {
     seed = (seed * 48271) % 2147483647;
@@ -109,7 +109,7 @@ test('weights hold over many requests', () => {
   expect(share).toBeLessThan(0.78);
 });
 
-test('routes of other protocols come where their priority says, and there behind those of the own', () => {
+test('routes of other protocols keep their priority, and come last within it', () => {
   const mixed = parseConfiguration(
     `
 channels:

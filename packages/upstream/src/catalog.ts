@@ -6,18 +6,18 @@ import { PROTOCOLS_OF_KIND, type Protocol } from './protocol.ts';
 /** A model under the name that a caller used. */
 export interface ResolvedModel extends Model {
   readonly name: string;
-  /** The configured price, else what the catalogue says of this name at the model's channels: the dearest of them. */
+  /** The configured price, else the highest price in the catalogue for this name at the model's channels. */
   readonly price: Model['price'];
-  /** What the catalogue says; for callers to read, while requests are bounded by what is configured. */
+  /** From the catalogue, for callers to read; the bound for requests is the configured one. */
   readonly knownContextWindow: number | null;
 }
 
-/** One channel that may serve a request, with what to ask it for. */
+/** A route that may serve a request, under one protocol. */
 export interface Candidate {
   readonly channel: Channel;
   readonly route: Route;
   readonly protocol: Protocol;
-  /** The model's name at the channel: what belongs in the body. */
+  /** The model's name at the channel, for the body. */
   readonly model: string;
   /** The name that the caller used. */
   readonly requestedModel: string;
@@ -26,7 +26,7 @@ export interface Candidate {
 export interface CandidateQuery {
   readonly model: ResolvedModel;
   readonly protocol: Protocol;
-  /** Protocols for routes that do not speak it, best first. Within one priority such routes come last. */
+  /** Protocols for routes without `protocol`, best first. Within one priority such routes come last. */
   readonly orElse?: readonly Protocol[];
   /** Further conditions, such as a built-in tool that the route must offer. */
   readonly requires?: (route: Route, protocol: Protocol) => boolean;
@@ -38,19 +38,19 @@ export interface Catalog {
   /** As configured, patterns included, in the order of the file. */
   listModels(): readonly Model[];
   /**
-   * The models that callers can be shown, in the same order: those with a name, and in the place of a pattern the names that the price
+   * The models that callers can be shown, in the same order: each name, and for a pattern the names that the price
    * catalogue has for it at the channels of its routes.
    */
   listNamedModels(): readonly ResolvedModel[];
   /**
    * The channels for one request, best first: by priority, and within one priority at random by weight.
-   * Only channels that speak the protocol, or one of those given for others; empty if there are none.
+   * Only channels with the protocol, or one of those given for others; empty if there are none.
    */
   candidates(query: CandidateQuery): readonly Candidate[];
 }
 
 const NO_OTHERS: readonly Protocol[] = [];
-const MAX_REMEMBERED_NAMES = 1_000;
+const MAX_CACHED_NAMES = 1_000;
 const MAX_NAME_CHARS = 256;
 
 interface Pattern {
@@ -81,7 +81,7 @@ const drawByWeight = (routes: readonly Candidate[], random: () => number): reado
   return [...drawn, ...left];
 };
 
-/** Groups candidates that are sorted: of one priority, and alike in whether they speak the protocol itself. */
+/** Groups sorted candidates by priority, and by whether they need translation. */
 const byRank = (sorted: readonly Candidate[], protocol: Protocol): readonly (readonly Candidate[])[] => {
   const groups: Candidate[][] = [];
   for (const candidate of sorted) {
@@ -100,13 +100,13 @@ const sortedCandidates = (model: ResolvedModel, protocols: readonly Protocol[]):
   const [own] = protocols;
   return model.routes
     .flatMap((route): Candidate[] => {
-      const spoken = protocols.find(
+      const usable = protocols.find(
         (protocol) =>
           PROTOCOLS_OF_KIND[model.kind].includes(protocol) && route.channel.speaks.includes(protocol),
       );
-      if (spoken === undefined) return [];
+      if (usable === undefined) return [];
       const name = route.model ?? model.name;
-      return [{ channel: route.channel, route, protocol: spoken, model: name, requestedModel: model.name }];
+      return [{ channel: route.channel, route, protocol: usable, model: name, requestedModel: model.name }];
     })
     .sort(
       (a, b) =>
@@ -114,7 +114,7 @@ const sortedCandidates = (model: ResolvedModel, protocols: readonly Protocol[]):
     );
 };
 
-/** Price and size of a model by its names at the channels; nothing where none of them is known there. */
+/** Price and size of a model by its names at the channels; null if the catalogue has none of them. */
 const knownFacts = ({ routes }: Model, name: string, known: KnownModels) => {
   const found = routes.flatMap(({ channel, model }) => known.find(channel.provider, model ?? name) ?? []);
   const windows = found.flatMap(({ contextWindow }) => contextWindow ?? []);
@@ -124,7 +124,7 @@ const knownFacts = ({ routes }: Model, name: string, known: KnownModels) => {
   };
 };
 
-/** Names for a pattern: what the catalogue lists for channels that the caller's name is passed on to. */
+/** Names for a pattern: the catalogue's names for channels that get the caller's name. */
 const namesOf = (model: Model, known: KnownModels): readonly string[] => [
   ...new Set(
     model.routes.flatMap((route) =>
@@ -160,13 +160,13 @@ export const createCatalog = (
   };
 
   const resolveModel = (name: string): ResolvedModel | null => {
-    const remembered = resolved.get(name);
-    if (remembered !== undefined) return remembered;
+    const cached = resolved.get(name);
+    if (cached !== undefined) return cached;
     if (name.length > MAX_NAME_CHARS) return null;
     const model =
       exact.get(name) ?? patterns.find((pattern) => fitsPattern(pattern.model.pattern, name))?.model;
     if (model === undefined) return null;
-    if (resolved.size >= MAX_REMEMBERED_NAMES) resolved.clear();
+    if (resolved.size >= MAX_CACHED_NAMES) resolved.clear();
     const facts = knownFacts(model, name, known);
     const price = model.price ?? facts.price;
     const named = { ...model, name, price, knownContextWindow: facts.contextWindow };

@@ -46,7 +46,7 @@ export class ChannelClient {
     if (this.#retired && this.#inFlight === 0) this.#closeIdle();
   }
 
-  /** Whether nothing will use this client again but requests that chose it before it was retired. */
+  /** Whether only requests that chose this client before it was retired can still use it. */
   get isSpent(): boolean {
     return this.#retired && this.#inFlight === 0;
   }
@@ -62,7 +62,7 @@ export class ChannelClient {
     await this.#pool?.close();
   }
 
-  /** Breaks off what is in flight. */
+  /** Aborts the requests in flight. */
   async destroy(): Promise<void> {
     await this.#pool?.destroy();
   }
@@ -72,7 +72,7 @@ export class ChannelClient {
     this.#pool = null;
   }
 
-  // HTTP/1.1 only: a lost connection then costs one request and not a hundred. Time limits are the exchange's own.
+  // HTTP/1.1 only: a lost connection then costs one request and not a hundred. The exchange sets the time limits.
   #open(): Pool {
     return new Pool(this.#origin, {
       connections: null,

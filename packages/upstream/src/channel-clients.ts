@@ -1,7 +1,7 @@
 import { ChannelClient } from './channel-client.ts';
 import type { Channel, Configuration } from './configuration/configuration.ts';
 
-/** The clients of all channels. Reloading the configuration keeps those whose connections are still the right ones. */
+/** The clients of all channels. Reloading the configuration keeps those with unchanged connection settings. */
 export class ChannelClients {
   readonly #clients = new WeakMap<Channel, ChannelClient>();
   readonly #all = new Set<ChannelClient>();
@@ -31,7 +31,7 @@ export class ChannelClients {
     this.#current = configuration.channels;
   }
 
-  /** Resolves when everything in flight has ended. */
+  /** Resolves when all requests in flight have ended. */
   async close(): Promise<void> {
     await Promise.all([...this.#all].map((client) => client.close()));
   }

@@ -37,7 +37,7 @@ test.for([
   expect(check(type, text)).toMatchObject({ status });
 });
 
-test('an error that has not come whole is waited for', () => {
+test('an error that has not arrived whole is waited for', () => {
   expect(check(SSE, 'event: error\ndata: {"type":"err', false)).toBe('wait');
   expect(check(JSON_TYPE, '{"error":{"mess', false)).toBe('wait');
 });
@@ -73,7 +73,7 @@ test.for(['constructor', '__proto__'])('an error of the type %s has no status of
   expect(verdict).toEqual({ status: 502, body });
 });
 
-test.for([400, 429, 503])('an error that says its status as a number has that status: %d', (code) => {
+test.for([400, 429, 503])('an error with its status as a number has that status: %d', (code) => {
   const bytes = Buffer.from(`data: {"error":{"code":${code},"message":"no","type":"x"}}\n\n`);
   const headers = { 'content-type': 'text/event-stream' };
   expect(checkFirstOutput({ status: 200, headers, bytes, ended: false })).toMatchObject({ status: code });

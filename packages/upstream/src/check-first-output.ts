@@ -12,13 +12,13 @@ export interface FirstOutput {
   readonly ended: boolean;
 }
 
-/** An error in the disguise of a success: treated as if the provider had answered with this status and body. */
+/** An error in a 2xx reply: treated as if the provider had answered with this status and body. */
 export interface Disguised {
   readonly status: number;
   readonly body: string;
 }
 
-/** `wait` asks again when more has come, or when the body has ended. */
+/** `wait`: checked again when more has arrived, or when the body has ended. */
 export type Verdict = 'accept' | 'wait' | Disguised;
 export type OutputCheck = (first: FirstOutput) => Verdict;
 
@@ -46,7 +46,7 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   service_unavailable_error: 503,
 };
 
-/** vLLM, llama.cpp and others say the status itself. */
+/** vLLM, llama.cpp and others send the status itself. */
 const STATUS_CODE = /^[45]\d\d$/;
 
 const disguised = (body: string): Disguised => {
@@ -56,10 +56,10 @@ const disguised = (body: string): Disguised => {
   return { status, body };
 };
 
-/** Blank lines and comments, by which some providers keep a stream alive until it begins. */
+/** Blank lines and comments, which some providers send to keep a stream alive until it begins. */
 const BEFORE_EVENT = /^(?:\s|:[^\n]*\n)*/;
 
-/** The first event's data as an error, once it has come whole. */
+/** The first event's data as an error, once it has arrived whole. */
 const errorEvent = (stream: string, ended: boolean): Verdict => {
   const text = stream.replace(BEFORE_EVENT, '');
   const end = /\r?\n\r?\n/.exec(text);
@@ -78,7 +78,7 @@ const ERROR_BODY = /^\s*\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error")/;
 
 /**
  * Finds the error that some providers send with a 200: an error object for a body, an error event before any other,
- * a page of HTML, or something that is not the JSON it says it is. Looks at a few bytes only.
+ * a page of HTML, or a body that is not the JSON that its type declares. Reads a few bytes only.
  */
 export const checkFirstOutput: OutputCheck = ({ headers, bytes, ended }) => {
   const type = headers['content-type'] ?? '';

@@ -28,11 +28,11 @@ export const withoutOwnSecrets = (text: string, { channel }: Candidate): string 
   return clean;
 };
 
-/** Takes out this channel's own secrets and whatever else looks like a key. For our log. */
+/** Removes this channel's own secrets and everything else that looks like a key. For the log. */
 export const withoutSecrets = (text: string, candidate: Candidate): string =>
   withoutOwnSecrets(text, candidate).replace(KEY_LIKE, '[removed]');
 
-/** Makes a provider's message fit for callers: no secrets, no addresses, and the model by the caller's name for it. */
+/** Makes a provider's message safe for callers: no secrets, no addresses, and the model by the caller's name for it. */
 export const cleanMessage = (text: string, candidate: Candidate): string => {
   const clean = withoutSecrets(text, candidate).replace(
     hostExpression(candidate.channel.origin),

@@ -2,8 +2,8 @@
 export type Limit = 'sending' | 'first output' | 'idle' | 'total' | 'drain';
 
 /**
- * The time limits of one exchange on a single timer. Activity only notes the time; when the timer fires too early it
- * is set again for the rest. So a short exchange costs one timer, however many chunks it has.
+ * The time limits of one exchange on a single timer. Activity only stores the time; a timer that fires too early is set
+ * again for the rest. So a short exchange costs one timer, for any number of chunks.
  */
 export class Deadline {
   readonly #onExpire: (limit: Limit) => void;
@@ -23,7 +23,7 @@ export class Deadline {
     this.#onExpire = onExpire;
   }
 
-  /** From now on this limit counts, anew. */
+  /** Starts this limit, from zero. */
   begin(limit: Limit, limitMs: number): void {
     this.#limit = limit;
     this.#limitMs = limitMs;
@@ -31,12 +31,12 @@ export class Deadline {
     this.#arm(this.#since);
   }
 
-  /** Something moved: the current limit counts anew. */
+  /** Restarts the current limit after activity. */
   touch(): void {
     this.#since = performance.now();
   }
 
-  /** Whatever else happens, it ends after this time. */
+  /** The exchange ends after this time at the latest. */
   endWithin(limit: Limit, limitMs: number): void {
     const now = performance.now();
     this.#endsAt = now + limitMs;

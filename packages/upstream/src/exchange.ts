@@ -11,9 +11,9 @@ import type { FailureKind } from './failures.ts';
 import { ReplyBody } from './reply-body.ts';
 import { brokenFailure, connectFailure } from './transport-failure.ts';
 
-/** How much of an error's body, or of an output that cannot be checked yet, is read. */
+/** The most bytes read of an error's body, or of an output that cannot be checked yet. */
 const MAX_JUDGED_BYTES = 65_536;
-/** The first output's time limit for streamed replies where the channel has none of its own. */
+/** The first output's time limit for streamed replies if the channel has none. */
 const FIRST_OUTPUT_MS = 60_000;
 
 export interface ExchangeOptions {
@@ -30,13 +30,13 @@ export interface ExchangeOptions {
 
 /**
  * One request to one channel: undici's handler, from the dispatch to the last byte. Until its first output is accepted
- * it can fail quietly, so that another channel is tried; afterwards what comes, and how it ends, goes to `body`.
+ * a failure leads to another channel; afterwards the bytes and the end go to `body`.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: ExchangeOptions;
   readonly #deadline: Deadline;
   readonly #settle: (failure: Failure | null) => void;
-  /** `refused`: an error's body is read; `open`: the reply has been given out. */
+  /** `refused`: an error's body is read; `open`: the caller has the reply. */
   #phase: 'checking' | 'refused' | 'open' | 'over' = 'checking';
   #controller: Dispatcher.DispatchController | null = null;
   #sent = false;
@@ -63,7 +63,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     options.signal?.addEventListener('abort', this);
   }
 
-  /** The caller's signal: break off, or read on for the sake of the final usage, by the channel's setting. */
+  /** When the caller leaves: aborts, or reads on for the final usage, by the channel's setting. */
   handleEvent(): void {
     const { channel } = this.#options.candidate;
     if (channel.onDisconnect === 'cancel' || !this.#sent) {
@@ -83,7 +83,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#phase === 'over') controller.abort(new Error('no longer wanted'));
+    if (this.#phase === 'over') controller.abort(new Error('the exchange is over'));
     else this.#deadline.begin('sending', this.#options.candidate.channel.timeouts.idleMs);
   }
 
@@ -141,7 +141,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #expire(limit: Limit): void {
     const { idleMs } = this.#options.candidate.channel.timeouts;
-    // A reader who asked for a pause is not the provider's idleness.
+    // While the reader pauses, the provider is not idle.
     if (limit === 'idle' && this.body.paused) this.#deadline.begin('idle', idleMs);
     else if (limit === 'drain') this.fail('left', 'the caller left, and reading on took too long');
     else this.fail(this.#lost('timeout'), `the time limit "${limit}" ran out`);
@@ -161,7 +161,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#settle(null);
   }
 
-  /** The provider answered with an error, openly or in disguise. */
+  /** The provider answered with an error, by its status or in a 2xx reply. */
   #refuse(status: number, body: string): void {
     const answer = { status, headers: this.headers, body };
     this.#fail(answerFailure(answer, this.#options));
@@ -171,12 +171,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#phase === 'over') return;
     const wasOpen = this.#phase === 'open';
     this.#over();
-    this.#controller?.abort(new Error('no longer wanted'));
+    this.#controller?.abort(new Error('the exchange is over'));
     if (wasOpen) this.body.fail(failureError(failure), when);
     else this.#settle(failure);
   }
 
-  /** Whatever happened, it happens once. */
+  /** Ends the exchange once, for any reason. */
   #over(): void {
     this.#phase = 'over';
     this.#deadline.stop();

@@ -2,7 +2,7 @@ import { GatewayError, type GatewayErrorOptions } from '@gateway/contracts/gatew
 import type { Candidate } from './catalog.ts';
 import { type FailureKind, failureRule } from './failures.ts';
 
-/** Why one attempt at one channel brought no reply. */
+/** Why an attempt got no reply. */
 export interface Failure {
   readonly kind: FailureKind;
   readonly candidate: Candidate;
@@ -10,7 +10,7 @@ export interface Failure {
   readonly status: number | null;
   /** What happened, for the log; free of secrets. */
   readonly detail: string;
-  /** What is to be told to the caller beyond the kind's own words. */
+  /** The parts of the caller's error that differ from the kind's. */
   readonly options?: Partial<GatewayErrorOptions>;
   readonly cause?: unknown;
 }

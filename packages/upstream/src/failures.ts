@@ -5,17 +5,17 @@ import type { ProviderError } from './provider-error.ts';
 
 interface FailureRule {
   readonly code: ErrorCode;
-  /** Whether another channel may do better. */
+  /** Whether another channel may succeed. */
   readonly elsewhere: boolean;
-  /** Of several channels' failures the one with the highest rank is told: what is worth a retry before what is not. */
+  /** The caller gets the failure with the highest rank: failures worth a retry rank before others. */
   readonly rank: number;
   /** For callers. */
   readonly message: string;
-  /** Said in `retry-after` where the provider did not say. */
+  /** For `retry-after`, if the provider sent none. */
   readonly retryAfterSeconds?: number;
 }
 
-/** Every way in which one attempt at one channel can fail, and what follows (protocols' error table). */
+/** Every way in which an attempt can fail, and its consequences (protocols' error table). */
 export const FAILURES = {
   'rate-limited': {
     code: 'upstream_rate_limited',
@@ -116,7 +116,7 @@ const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
   529: 'overloaded',
 };
 
-/** What a provider's error code or type means, whatever the status. */
+/** The failure for a provider's error code or type, with any status. */
 const CODE_KINDS: Readonly<Record<string, FailureKind>> = {
   insufficient_quota: 'quota-exhausted',
   credit_balance_exhausted: 'quota-exhausted',
@@ -131,16 +131,16 @@ const CODE_KINDS: Readonly<Record<string, FailureKind>> = {
   server_is_overloaded: 'overloaded',
   slow_down: 'overloaded',
   previous_response_not_found: 'rejected',
-  // What is not found is a message of the caller's; its clients recover by this answer.
+  // A message of the caller was not found; its clients recover by this answer.
   thread_not_found: 'rejected',
   context_length_exceeded: 'too-long',
   exceed_context_size_error: 'too-long',
 };
 
-/** Anthropic reports an account without credit as an ordinary 400; only the text tells. */
+/** Anthropic reports an account without credit as an ordinary 400; only its message shows it. */
 const NO_CREDIT = /credit balance is too low/i;
 
-/** How servers without a code of their own say that the input does not fit. */
+/** Messages of servers without an error code for an input that does not fit. */
 const TOO_LONG =
   /prompt is too long|exceed context limit|maximum context length|exceeds the (?:context window|available context size)/i;
 
@@ -151,7 +151,7 @@ const REFUSED_WITH_500 =
 export interface AnswerFacts {
   readonly status: number;
   readonly error: ProviderError;
-  /** The request is about an object of the provider's, so that a 404 means that object and not the model. */
+  /** The request is about an object at the provider, so that a 404 means that object and not the model. */
   readonly namesObject: boolean;
   /** The channel's name of the model. */
   readonly model: string;

@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
-import { ask, bodyOf, MAX_BYTES, refusal } from './ask-for-tests.ts';
 import { error, startProvider, startUpstream } from './provider-for-tests.ts';
 import type { Attempt } from './reply.ts';
+import { bodyOf, MAX_BYTES, refusal, sendRequest } from './send-for-tests.ts';
 
 /** An address where nothing listens. */
 const deadOrigin = async (): Promise<string> => {
@@ -14,7 +14,7 @@ const deadOrigin = async (): Promise<string> => {
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
 };
 
-/** An answer of the first channel, the code it leads to if there is no second, and whether the second is asked. */
+/** An answer of the first channel, its error code without a second one, and whether the second one is tried. */
 const ANSWERS = [
   [400, { error: { message: 'bad' } }, 'upstream_rejected', false],
   [409, { error: { message: 'bad' } }, 'upstream_rejected', false],
@@ -58,7 +58,7 @@ test.for(ANSWERS)(
         second: { origin: second.origin },
       });
       if (elsewhere) {
-        const reply = await ask(pair, { work });
+        const reply = await sendRequest(pair, { work });
         expect(reply.attempts.map(({ channel }) => channel)).toEqual(['first', 'second']);
         await reply.bytes(MAX_BYTES);
       } else expect((await refusal(pair, { work })).code).toBe(code);
@@ -67,14 +67,14 @@ test.for(ANSWERS)(
   },
 );
 
-test('a channel that cannot be reached is passed over, also for paid work', async () => {
+test('a channel that cannot be reached is skipped, also for paid work', async () => {
   const provider = await startProvider();
   const dead = await deadOrigin();
   const seen: Attempt[] = [];
   const pair = await startUpstream({ dead: { origin: dead }, alive: { origin: provider.origin } }, (one) =>
     seen.push(one),
   );
-  await (await ask(pair, { work: 'paid' })).bytes(MAX_BYTES);
+  await (await sendRequest(pair, { work: 'paid' })).bytes(MAX_BYTES);
   expect(seen.map(({ channel, outcome }) => `${channel} ${outcome}`)).toEqual([
     'dead unreachable',
     'alive ok',
@@ -85,7 +85,7 @@ test('a channel that cannot be reached is passed over, also for paid work', asyn
   expect(await refusal(nameless)).toMatchObject({ code: 'upstream_unreachable' });
 });
 
-test('when every channel fails, the failure that is worth a retry is told', async () => {
+test('when every channel fails, the caller gets the failure that is worth a retry', async () => {
   const limited = await startProvider(error(429, { error: { message: 'x' } }, { 'retry-after': '7' }));
   const broken = await startProvider(error(401, {}));
   const upstream = await startUpstream({
@@ -106,14 +106,14 @@ test('a connection that breaks before the first output falls through for free wo
     first: { origin: first.origin },
     second: { origin: second.origin },
   });
-  await (await ask(upstream)).bytes(MAX_BYTES);
+  await (await sendRequest(upstream)).bytes(MAX_BYTES);
   expect(second.requests.length).toBe(1);
   const thrown = await refusal(upstream, { work: 'paid' });
   expect(thrown).toMatchObject({ code: 'outcome_unknown', retry: false });
   expect(second.requests.length).toBe(1);
 });
 
-test('headers without a first byte are no output: another channel is tried', async () => {
+test('headers without a first byte are not an output: another channel is tried', async () => {
   const first = await startProvider((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.flushHeaders();
@@ -124,7 +124,7 @@ test('headers without a first byte are no output: another channel is tried', asy
     first: { origin: first.origin },
     second: { origin: second.origin },
   });
-  expect(await bodyOf(await ask(upstream, { streamed: true }))).toEqual({ ok: true });
+  expect(await bodyOf(await sendRequest(upstream, { streamed: true }))).toEqual({ ok: true });
 });
 
 test('a connection that breaks after the first output is not repeated; the reply ends in an error', async () => {
@@ -137,7 +137,7 @@ test('a connection that breaks after the first output is not repeated; the reply
     first: { origin: first.origin },
     second: { origin: second.origin },
   });
-  const reply = await ask(upstream, { streamed: true });
+  const reply = await sendRequest(upstream, { streamed: true });
   const chunks: string[] = [];
   const read = async (): Promise<void> => {
     for await (const chunk of reply.body) chunks.push(chunk.toString());
@@ -153,11 +153,11 @@ test('a body shorter than it declared is an error and not an end', async () => {
     response.write('short', () => response.destroy());
   });
   const upstream = await startUpstream({ one: { origin: provider.origin } });
-  const reply = await ask(upstream, { work: 'paid' });
+  const reply = await sendRequest(upstream, { work: 'paid' });
   await expect(reply.bytes(MAX_BYTES)).rejects.toMatchObject({ code: 'outcome_unknown', retry: false });
 });
 
-test('a channel that cannot carry the request is passed over; its reason counts only where no other was asked', async () => {
+test('a channel that cannot take the request is skipped; its reason counts only if no other was tried', async () => {
   const first = await startProvider();
   const second = await startProvider(error(503, {}));
   const pair = await startUpstream({

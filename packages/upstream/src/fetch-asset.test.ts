@@ -124,7 +124,7 @@ test('redirects within the trusted origin are followed, but not for ever', async
   expect(provider.requests.length).toBeLessThan(10);
 });
 
-test('a result that is too large is broken off, declared or not', async () => {
+test('the fetch of a result that is too large is aborted, with or without a declared length', async () => {
   for (const headers of [{ 'content-length': '200' }, {}]) {
     const provider = await startProvider((response) => {
       response.writeHead(200, headers);

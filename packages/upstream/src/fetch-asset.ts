@@ -5,7 +5,7 @@ import { type FetchedBody, FetchUrlError, fetchUrl } from './fetch-url.ts';
 export interface AssetOptions {
   /** From a provider's result. */
   readonly url: string;
-  /** The channel that gave it. Its own address was configured and is trusted; no other private one is. */
+  /** The channel of the result. Its own address was configured and is trusted; no other private one is. */
   readonly channel: Channel;
   readonly maxBytes: number;
   readonly signal?: AbortSignal;

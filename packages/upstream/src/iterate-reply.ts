@@ -1,6 +1,6 @@
 import type { Reply } from './reply.ts';
 
-/** Pulls a reply's body chunk by chunk; the provider is asked to pause while nobody pulls. */
+/** Pulls a reply's body chunk by chunk; the connection is paused while no chunk is pulled. */
 export async function* iterateReply(reply: Reply): AsyncGenerator<Buffer, void, undefined> {
   const waiting: Buffer[] = [];
   let state: { readonly done: boolean; readonly error?: unknown } = { done: false };

@@ -4,7 +4,7 @@ import { muteOrigin, startProvider, startUpstream } from './provider-for-tests.t
 import type { Reply } from './reply.ts';
 import type { Upstream } from './upstream.ts';
 
-const ask = (upstream: Upstream, signal: AbortSignal): Promise<Reply> => {
+const sendRequest = (upstream: Upstream, signal: AbortSignal): Promise<Reply> => {
   const model = upstream.resolveModel('small');
   if (model === null) throw new Error('no model');
   return upstream.send({
@@ -19,19 +19,19 @@ const ask = (upstream: Upstream, signal: AbortSignal): Promise<Reply> => {
 
 const LEFT = { code: 'client_closed_request', source: 'gateway' };
 
-test('a caller who has left before the request is sent causes none', async () => {
+test('no request is sent for a caller who has left before', async () => {
   const provider = await startProvider();
   const upstream = await startUpstream({ one: { origin: provider.origin } });
-  await expect(ask(upstream, AbortSignal.abort())).rejects.toMatchObject(LEFT);
+  await expect(sendRequest(upstream, AbortSignal.abort())).rejects.toMatchObject(LEFT);
   expect(provider.requests).toEqual([]);
 });
 
-test('a caller who leaves before the first byte ends the request at the provider, and no other is asked', async () => {
+test('a caller who leaves before the first byte ends the request at the provider, and no other is tried', async () => {
   const caller = new AbortController();
   const provider = await startProvider(() => caller.abort());
   const reserve = await startProvider();
   const upstream = await startUpstream({ one: { origin: provider.origin }, two: { origin: reserve.origin } });
-  await expect(ask(upstream, caller.signal)).rejects.toMatchObject(LEFT);
+  await expect(sendRequest(upstream, caller.signal)).rejects.toMatchObject(LEFT);
   await provider.left;
   expect(reserve.requests).toEqual([]);
 });
@@ -40,7 +40,7 @@ test('a caller who leaves after the first byte ends the request at the provider'
   const caller = new AbortController();
   const provider = await startProvider((response) => response.writeHead(200).write('one'));
   const upstream = await startUpstream({ one: { origin: provider.origin } });
-  const reply = await ask(upstream, caller.signal);
+  const reply = await sendRequest(upstream, caller.signal);
   const ended = Promise.withResolvers<GatewayError>();
   reply.consume({
     onChunk: () => {
@@ -58,7 +58,7 @@ test('leaving the loop over a body, and cancelling, end the request at the provi
   for (const stop of ['loop', 'cancel'] as const) {
     const provider = await startProvider((response) => response.writeHead(200).write('one'));
     const upstream = await startUpstream({ one: { origin: provider.origin } });
-    const reply = await ask(upstream, new AbortController().signal);
+    const reply = await sendRequest(upstream, new AbortController().signal);
     if (stop === 'cancel') reply.cancel();
     else for await (const _ of reply.body) break;
     await provider.left;
@@ -74,7 +74,7 @@ test('a channel that drains reads on to the end after the caller has left', asyn
     response.end('data: usage\n\n');
   });
   const upstream = await startUpstream({ one: { origin: provider.origin, settings: 'onDisconnect: drain' } });
-  const reply = await ask(upstream, caller.signal);
+  const reply = await sendRequest(upstream, caller.signal);
   const ended = Promise.withResolvers<string>();
   let read = '';
   reply.consume({
@@ -91,19 +91,19 @@ test('a channel that drains reads on to the end after the caller has left', asyn
   expect(reply.draining).toBe(true);
 });
 
-test('a channel that drains also waits for a first output that was on its way', async () => {
+test('a channel that drains also waits for the first output of a request that was sent', async () => {
   const caller = new AbortController();
   const provider = await startProvider((response) => {
     caller.abort();
     response.end('{"usage":1}');
   });
   const upstream = await startUpstream({ one: { origin: provider.origin, settings: 'onDisconnect: drain' } });
-  const reply = await ask(upstream, caller.signal);
+  const reply = await sendRequest(upstream, caller.signal);
   expect(reply.draining).toBe(true);
   expect((await reply.bytes(100)).toString()).toBe('{"usage":1}');
 });
 
-test('draining ends after its time, and asks no other channel', async () => {
+test('draining ends after its time, and tries no other channel', async () => {
   const caller = new AbortController();
   const provider = await startProvider(() => caller.abort());
   const reserve = await startProvider();
@@ -112,12 +112,12 @@ test('draining ends after its time, and asks no other channel', async () => {
     one: { origin: provider.origin, settings },
     two: { origin: reserve.origin },
   });
-  await expect(ask(upstream, caller.signal)).rejects.toBeInstanceOf(GatewayError);
+  await expect(sendRequest(upstream, caller.signal)).rejects.toBeInstanceOf(GatewayError);
   await provider.left;
   expect(reserve.requests).toEqual([]);
 });
 
-test('a channel that fails while it is drained is the last one asked', async () => {
+test('a channel that fails while it is drained is the last one tried', async () => {
   const caller = new AbortController();
   const provider = await startProvider((response) => {
     caller.abort();
@@ -128,7 +128,7 @@ test('a channel that fails while it is drained is the last one asked', async () 
     one: { origin: provider.origin, settings: 'onDisconnect: drain' },
     two: { origin: reserve.origin },
   });
-  await expect(ask(upstream, caller.signal)).rejects.toMatchObject(LEFT);
+  await expect(sendRequest(upstream, caller.signal)).rejects.toMatchObject(LEFT);
   expect(reserve.requests).toEqual([]);
 });
 
@@ -136,7 +136,7 @@ test('while the connection is still being made there is nothing to drain', async
   const caller = new AbortController();
   const settings = 'onDisconnect: drain, drainMs: 3600000, timeouts: { connectMs: 3600000 }';
   const upstream = await startUpstream({ one: { origin: await muteOrigin(), settings } });
-  const waiting = ask(upstream, caller.signal);
+  const waiting = sendRequest(upstream, caller.signal);
   caller.abort();
   await expect(waiting).rejects.toMatchObject(LEFT);
 });

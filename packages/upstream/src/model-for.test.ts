@@ -18,7 +18,7 @@ const CASES: readonly (readonly [pattern: string, name: string, allowed: boolean
   ['gpt.5', 'gpt-5', false],
 ];
 
-test.for(CASES)('a key for %s asking for %s: %s', ([pattern, name, allowed]) => {
+test.for(CASES)('a key for %s, a request for %s: %s', ([pattern, name, allowed]) => {
   expect(mayUse({ models: [pattern] }, name)).toBe(allowed);
 });
 
@@ -27,16 +27,16 @@ test('a key without patterns may use every model, one with an empty list none', 
   expect(mayUse({ models: [] }, 'gpt-5')).toBe(false);
 });
 
-test('a name of any length that fits a pattern is no model, and is not repeated at length', async () => {
+test('a name that is too long is not a model even if it fits a pattern, and is not quoted whole', async () => {
   const text =
     'channels: { one: { provider: simulator, baseUrl: "http://127.0.0.1:1", apiKey: sk-one } }\n' +
     'models: { "gpt-*": { kind: text, routes: [{ channel: one }] } }\n';
   const upstream = createUpstream({ configuration: parseConfiguration(text, 'gateway.yaml', {}) });
-  const ask = (name: string) =>
+  const find = (name: string) =>
     modelFor(upstream, { name, protocols: ['responses'], identity: { models: null } });
-  expect(ask(`gpt-${'5'.repeat(196)}`).name).toHaveLength(200);
+  expect(find(`gpt-${'5'.repeat(196)}`).name).toHaveLength(200);
   try {
-    ask(`gpt-${'5'.repeat(1_000_000)}`);
+    find(`gpt-${'5'.repeat(1_000_000)}`);
     expect.unreachable();
   } catch (error) {
     expect(error).toMatchObject({ code: 'model_not_found', message: expect.any(String) });

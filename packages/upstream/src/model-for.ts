@@ -7,12 +7,12 @@ import { type ModelKind, PROTOCOLS_OF_KIND, type Protocol } from './protocol.ts'
 interface ModelQuery {
   /** The name that the caller used. */
   readonly name: string;
-  /** The protocols that the endpoint can be served by: any one of them will do. */
+  /** The protocols that can serve the endpoint: any one of them is enough. */
   readonly protocols: readonly Protocol[];
   readonly identity: Pick<Identity, 'models'>;
 }
 
-/** Longer than any provider's name. Callers' names stand in usage records and sums, also those that only fit a pattern. */
+/** Longer than any provider's name. Usage records and sums contain callers' names, also those that only fit a pattern. */
 const MAX_NAME_CHARACTERS = 200;
 
 const KIND_WORDS: Readonly<Record<ModelKind, string>> = {
@@ -48,15 +48,15 @@ export function modelFor(
       `The model '${name}' is ${KIND_WORDS[model.kind]} and cannot be used with this endpoint.`,
     );
   }
-  const isSpoken = protocols.some((protocol) =>
+  const isAvailable = protocols.some((protocol) =>
     model.routes.some(({ channel }) => channel.speaks.includes(protocol)),
   );
-  if (!isSpoken) throw unsupported(`The model '${name}' is not available through this endpoint.`);
+  if (!isAvailable) throw unsupported(`The model '${name}' is not available through this endpoint.`);
   return model;
 }
 
 const unsupported = (message: string) => new GatewayError('unsupported_model', { path: ['model'], message });
 
-/** Whether a key's model patterns (`gpt-*`) take in a name. */
+/** Whether a key's model patterns (`gpt-*`) match a name. */
 export const mayUse = ({ models }: Pick<Identity, 'models'>, name: string): boolean =>
   models === null || models.some((pattern) => fitsPattern(pattern, name));

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 
-/** One part of a form: a text, or a file that lies on disk. */
+/** One part of a form: a text, or a file on disk. */
 export type MultipartPart =
   | { readonly name: string; readonly value: string }
   | {
@@ -13,7 +13,7 @@ export type MultipartPart =
       readonly sizeBytes: number;
     };
 
-/** A `multipart/form-data` body that can be sent more than once; files are read from disk each time, never held. */
+/** A `multipart/form-data` body that can be sent more than once; files are read from disk each time, never kept in memory. */
 export interface MultipartBody {
   /** With the boundary. */
   readonly contentType: string;
@@ -27,7 +27,7 @@ export interface MultipartBody {
 const escaped = (name: string): string =>
   name.replaceAll('\n', '%0A').replaceAll('\r', '%0D').replaceAll('"', '%22');
 
-/** Puts a form together, in the order of its parts. */
+/** Builds a form, in the order of its parts. */
 export function multipartBody(parts: readonly MultipartPart[]): MultipartBody {
   const boundary = `gateway-${randomBytes(18).toString('hex')}`;
   const end = Buffer.from(`--${boundary}--\r\n`);
@@ -53,7 +53,7 @@ export function multipartBody(parts: readonly MultipartPart[]): MultipartBody {
   };
 }
 
-/** All of a text part; of a file everything up to its bytes. */
+/** A whole text part, or a file's part up to its bytes. */
 function headOf(part: MultipartPart, boundary: string): Buffer {
   const disposition = `--${boundary}\r\ncontent-disposition: form-data; name="${escaped(part.name)}"`;
   return Buffer.from(

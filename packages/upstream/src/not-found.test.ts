@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { ask, bodyOf, refusal } from './ask-for-tests.ts';
 import { notFoundFault } from './not-found.ts';
 import { readProviderError } from './provider-error.ts';
 import { error, startProvider, startUpstream } from './provider-for-tests.ts';
+import { bodyOf, refusal, sendRequest } from './send-for-tests.ts';
 
 const openai = (message: string, more: object = {}) => ({
   error: { message, type: 'invalid_request_error', param: null, code: null, ...more },
@@ -49,7 +49,7 @@ const OF_CHANNEL: readonly unknown[] = [
   '',
 ];
 
-/** What they answer to an id of the caller's that they do not know. */
+/** What they answer to an unknown id of the caller. */
 const OF_CALLER: readonly unknown[] = [
   openai("Vector store with id 'vs_123' not found.", { param: 'tools' }),
   openai("Vector store with id 'vs_123' not found."),
@@ -79,7 +79,7 @@ test.for(OF_CALLER)("an unknown object is the caller's: %j", (body) => {
   expect(faultOf(body)).toBe('caller');
 });
 
-test("a 404 for something of the caller's reaches the caller as it is, and no other channel is tried", async () => {
+test('a 404 for an object of the caller reaches the caller unchanged, and no other channel is tried', async () => {
   const body = openai("Vector store with id 'vs_123' not found.", { param: 'tools' });
   const first = await startProvider(error(404, body));
   const second = await startProvider();
@@ -96,6 +96,6 @@ test('after an unknown model the next channel is tried', async () => {
   const first = await startProvider(error(404, openai('The model `x` does not exist.', { param: 'model' })));
   const second = await startProvider();
   const pair = await startUpstream({ first: { origin: first.origin }, second: { origin: second.origin } });
-  await bodyOf(await ask(pair));
+  await bodyOf(await sendRequest(pair));
   expect(second.requests.length).toBe(1);
 });

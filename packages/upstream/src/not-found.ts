@@ -1,6 +1,6 @@
 import type { ProviderError } from './provider-error.ts';
 
-/** Who has to correct a 404: the operator, where the channel lacks the model or the path, or the caller. */
+/** Who can correct a 404: the operator, if the channel lacks the model or the path, else the caller. */
 export type NotFoundFault = 'channel' | 'caller';
 
 interface NotFoundRule {
@@ -10,7 +10,7 @@ interface NotFoundRule {
 }
 
 /**
- * What providers call the thing that is missing. The first rule that matches decides.
+ * Providers' words for the missing object. The first rule that matches decides.
  *
  * Models: OpenAI `model_not_found`, Azure `DeploymentNotFound`, Anthropic "model: x", vLLM "The model `x` does not
  * exist.", Ollama 'model "x" not found, try pulling it first', Gemini "models/x is not found", OpenRouter "No endpoints
@@ -61,7 +61,7 @@ const RULES: readonly NotFoundRule[] = [
 const matches = ({ member, pattern }: NotFoundRule, error: ProviderError): boolean =>
   pattern.test(error[member] ?? '');
 
-/** Whose fault a 404 is. One that names nothing is that of a path: proxies and small servers answer so. */
+/** Classifies a 404. One that names no object is about a path: proxies and small servers send it. */
 export function notFoundFault(error: ProviderError, model: string): NotFoundFault {
   const rule = RULES.find((one) => matches(one, error));
   const namesModel = rule?.member === 'message' && model !== '' && error.message.includes(model);

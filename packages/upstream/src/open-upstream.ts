@@ -16,12 +16,12 @@ interface OpenUpstreamOptions {
 
 export interface OpenUpstream {
   readonly upstream: Upstream;
-  /** Breaks off what is in flight, and watches the file no longer. */
+  /** Aborts the requests in flight, and stops watching the file. */
   close(): Promise<void>;
 }
 
 /**
- * The providers, as the configuration file has them now and whenever it changes.
+ * The providers of the configuration file, updated when it changes.
  *
  * @throws {ConfigurationError} naming every mistake of the file
  */

@@ -1,6 +1,6 @@
 import type { Dialect } from '@gateway/contracts/gateway-error';
 
-/** The wire formats that a channel can speak. */
+/** The wire formats of channels. */
 export const PROTOCOLS = ['responses', 'messages', 'chat', 'images', 'speech', 'transcriptions'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 

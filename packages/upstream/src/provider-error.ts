@@ -1,15 +1,15 @@
 import { z } from 'zod';
 
-/** What a provider said about its refusal, from any of the error bodies in use. */
+/** A provider's error, from any of the error bodies in use. */
 export interface ProviderError {
-  /** Empty where the body was no error object. */
+  /** Empty if the body was not an error object. */
   readonly message: string;
   readonly type: string | null;
   readonly code: string | null;
   readonly param: string | null;
   /** Anthropic's `error.details.error_code`. */
   readonly detail: string | null;
-  /** How long the input is and may be, where llama.cpp says so in members of their own. */
+  /** The input's length and its limit, which llama.cpp sends in their own members. */
   readonly tokens: { readonly input: number; readonly maximum: number } | null;
 }
 
@@ -27,7 +27,7 @@ const ErrorObject = z.object({
   n_prompt_tokens: count,
   n_ctx: count,
 });
-/** OpenAI and Anthropic put an object below `error`; smaller servers put a text there, or nothing around it. */
+/** OpenAI and Anthropic put an object below `error`; smaller servers put a text there, or the members at the top level. */
 const Body = z.union([
   z.object({ error: ErrorObject }).transform(({ error }) => error),
   z.object({ error: z.string() }).transform(({ error }) => ({ message: error })),

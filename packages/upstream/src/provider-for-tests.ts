@@ -20,13 +20,13 @@ export interface ProviderForTests {
   readonly requests: ReceivedRequest[];
   /** How many connections were made, with or without a request. */
   connections: number;
-  /** How it answers from now on; at first with `{"ok":true}`. */
+  /** Sets its answer; at first `{"ok":true}`. */
   answer: Answer;
   /** Resolves when the connection of an answer that has not ended is closed from the other side. */
   readonly left: Promise<void>;
 }
 
-/** A real HTTP server whose every answer a test writes. Closed when the test ends. */
+/** A real HTTP server; a test writes its answers. Closed when the test ends. */
 export const startProvider = async (answer?: Answer): Promise<ProviderForTests> => {
   const left = Promise.withResolvers<void>();
   const provider = {

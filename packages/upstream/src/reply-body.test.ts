@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { ReplyBody } from './reply-body.ts';
 
-test('a provider that hands out nothing when resumed does not keep a pulling reader busy for ever', async () => {
+test('a provider that sends nothing when resumed does not put a pulling reader into an endless loop', async () => {
   let resumed = 0;
   const body: ReplyBody = new ReplyBody({
     pause: () => undefined,

@@ -1,16 +1,16 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ReplySink } from './reply.ts';
 
-/** How much may wait for a consumer before the provider is asked to pause. */
+/** The most bytes that wait for a consumer before the connection is paused. */
 const MAX_WAITING_BYTES = 262_144;
 
-/** The provider's side of a body: asked to stop and to go on. */
+/** The provider's side of a body: can be paused and resumed. */
 interface Source {
   pause(): void;
   resume(): void;
 }
 
-/** A reply's body on its way from the provider to a sink: in order, with backpressure, ended exactly once. */
+/** A reply's body from the provider to a sink: in order, with backpressure, ended exactly once. */
 export class ReplyBody {
   readonly #source: Source;
   #waiting: Buffer[] = [];
@@ -19,19 +19,19 @@ export class ReplyBody {
   #paused = false;
   #ended = false;
   #error: GatewayError | null = null;
-  /** A sink that is not interested any more cannot hold the rest up. */
+  /** After the sink has cancelled, it cannot block the rest. */
   neverPause = false;
 
   constructor(source: Source) {
     this.#source = source;
   }
 
-  /** Whether everything is here. */
+  /** Whether the whole body has arrived. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** Whether the sink asked for a pause. */
+  /** Whether the sink has paused. */
   get paused(): boolean {
     return this.#paused;
   }
@@ -40,7 +40,7 @@ export class ReplyBody {
     return this.#waitingBytes;
   }
 
-  /** What is waiting, as one piece. */
+  /** The waiting bytes, as one chunk. */
   peek(): Buffer {
     const [first] = this.#waiting;
     if (this.#waiting.length !== 1 || first === undefined) this.#waiting = [Buffer.concat(this.#waiting)];
@@ -48,7 +48,7 @@ export class ReplyBody {
   }
 
   push(chunk: Buffer): void {
-    // undici hands out nothing when it is resumed with nothing to read; a sink that pauses on it would do so for ever.
+    // undici delivers nothing when it is resumed with nothing to read; a sink that then pauses would loop for ever.
     if (chunk.length === 0) return;
     if (this.#sink !== null && !this.#paused && this.#waiting.length === 0) {
       this.#pass(this.#sink, chunk);

@@ -3,10 +3,10 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from './catalog.ts';
 import type { FailureKind } from './failures.ts';
 
-/** One channel that was asked, and how that went. */
+/** One attempt, and how it went. */
 export interface Attempt {
   readonly channel: string;
-  /** `ok`: it gave the reply. `busy`: it was passed over because it already had all the requests it may have. */
+  /** `ok`: it gave the reply. `busy`: it was skipped because all its slots were taken. */
   readonly outcome: 'ok' | 'busy' | FailureKind;
   /** The provider's HTTP status, if it answered. */
   readonly status: number | null;
@@ -16,9 +16,9 @@ export interface Attempt {
   readonly detail: string | null;
 }
 
-/** Where a reply's body goes. Exactly one of `onEnd` and `onError` is called, last. */
+/** The consumer of a reply's body. Exactly one of `onEnd` and `onError` is called, last. */
 export interface ReplySink {
-  /** False asks the provider to pause; `reply.resume()` goes on. */
+  /** False pauses the provider; `reply.resume()` resumes it. */
   onChunk(chunk: Buffer): boolean;
   onEnd(): void;
   onError(error: GatewayError): void;
@@ -30,24 +30,24 @@ export interface Reply {
   readonly status: number;
   /** Lower-case names. */
   readonly headers: IncomingHttpHeaders;
-  /** Every channel asked for this reply, this one last. */
+  /** Every attempt for this reply, the successful one last. */
   readonly attempts: readonly Attempt[];
   /** Members of the request that its provider has no place for. */
   readonly dropped: readonly string[];
   /** From the beginning of the attempt that succeeded. */
   readonly timings: { readonly headersMs: number; readonly firstOutputMs: number };
-  /** Whether the whole body is already here, so that its length is known before the first byte is passed on. */
+  /** Whether the whole body has already arrived, so that its length is known before the first byte is passed on. */
   readonly ended: boolean;
-  /** The caller has left and the rest is read only to learn how it ends (the channel's `onDisconnect: drain`). */
+  /** The caller has left, and the rest is read only for its end and usage (the channel's `onDisconnect: drain`). */
   readonly draining: boolean;
-  /** The body, pushed, with the least work: begins at once, in this call, with what is already here. */
+  /** The body, pushed, with the least work: begins in this call, with the bytes that have arrived. */
   consume(sink: ReplySink): void;
-  /** Goes on after a chunk that was answered with false. */
+  /** Continues after a chunk for which the sink returned false. */
   resume(): void;
-  /** The body, pulled. Throws a `GatewayError` where it breaks; leaving the loop early cancels the reply. */
+  /** The body, pulled. Throws a `GatewayError` if it breaks; leaving the loop early cancels the reply. */
   readonly body: AsyncIterable<Buffer>;
   /** The whole body. Throws `upstream_failed` beyond this size. */
   bytes(maxBytes: number): Promise<Buffer>;
-  /** Breaks the reply off. */
+  /** Aborts the reply. */
   cancel(): void;
 }

@@ -9,19 +9,19 @@ export type RequestHeaders = Readonly<Record<string, string | readonly string[] 
 
 interface Allowed {
   readonly names: readonly string[];
-  /** Beginnings of names: a protocol's own headers, known or not yet known, which go with members of its bodies. */
+  /** Prefixes of names: a protocol's own headers, also future ones, which belong to members of its bodies. */
   readonly prefixes: readonly string[];
 }
 
-/** What means the same under every protocol. */
+/** Headers with the same meaning under every protocol. */
 const SHARED = ['accept', 'accept-language', 'content-type', 'traceparent', 'tracestate', 'user-agent'];
 
 const OPENAI: Allowed = { names: [...SHARED, 'x-client-request-id'], prefixes: ['openai-'] };
 
 /**
- * What of a caller's headers goes to a provider, by the protocol of the request there. Everything else stays: credentials,
- * addresses, what concerns one connection, and what clients say about the machine they run on. `idempotency-key` stays
- * too: all callers share the channel's account, where the same key of two callers would be the same request.
+ * The caller's headers that go to a provider, by the protocol of the request there. All others are dropped: credentials,
+ * addresses, headers of one connection, and clients' data about their machine. `idempotency-key` is dropped too: all
+ * callers share the channel's account, where the same key of two callers would mean the same request.
  */
 const ALLOWED: Readonly<Record<Protocol, Allowed>> = {
   // The others are Codex's; it gets `x-codex-turn-state` from the provider and sends it back.
@@ -36,7 +36,7 @@ const ALLOWED: Readonly<Record<Protocol, Allowed>> = {
   transcriptions: OPENAI,
 };
 
-/** A protocol's own headers that choose an account. It is the channel's, and so is the choice. */
+/** A protocol's own headers that choose an account. They are dropped: the account is the channel's. */
 const OF_ACCOUNTS: ReadonlySet<string> = new Set([
   'openai-organization',
   'openai-project',
@@ -77,7 +77,7 @@ const connectionNames = (value: RequestHeaders[string]): ReadonlySet<string> | n
   );
 };
 
-/** The flat list of names and values that goes to the provider: what may pass of the caller's, and the channel's own. */
+/** The flat list of names and values for the provider: the caller's allowed headers, and the channel's own. */
 export const upstreamHeaders = (
   channel: Channel,
   callers: RequestHeaders,

@@ -22,7 +22,7 @@ const CASES: readonly (readonly [
   [{}, 'Try again in 20 seconds', 20],
   [{}, 'try again in 2 minutes.', 120],
   [{}, 'try again in a while', null],
-  [{}, 'no word of it', null],
+  [{}, 'no delay at all', null],
 ];
 
 test.for(CASES)('%j and "%s" mean %s seconds', ([headers, message, seconds]) => {

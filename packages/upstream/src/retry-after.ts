@@ -21,8 +21,8 @@ const duration = (text: string): number | null => {
 };
 
 /**
- * When a provider wants to be asked again, in seconds: from `retry-after-ms`, `retry-after` (seconds or a date), or
- * the words "try again in …" of its message. Null if it does not say.
+ * The wait that a provider requests, in seconds: from `retry-after-ms`, `retry-after` (seconds or a date), or "try again
+ * in …" in its message. Null if it gives none.
  */
 export const retryAfterSeconds = (
   headers: IncomingHttpHeaders,
@@ -38,14 +38,14 @@ export const retryAfterSeconds = (
     const date = Date.parse(header);
     if (!Number.isNaN(date)) return bounded(Math.max(0, (date - nowMs) / 1000));
   }
-  const said =
+  const match =
     /try again in ((?:\s*\d+(?:\.\d+)?\s*(?:milliseconds?|ms|seconds?|s|minutes?|m|hours?|h)\b)+|[\dhms.]+)/i.exec(
       message,
     );
-  return said?.[1] === undefined
+  return match?.[1] === undefined
     ? null
     : duration(
-        said[1]
+        match[1]
           .replace(/milliseconds?/gi, 'ms')
           .replace(/seconds?/gi, 's')
           .replace(/minutes?/gi, 'm'),

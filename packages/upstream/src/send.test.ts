@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { ask, bodyOf, MAX_BYTES, refusal } from './ask-for-tests.ts';
 import { json, startProvider, startUpstream } from './provider-for-tests.ts';
+import { bodyOf, MAX_BYTES, refusal, sendRequest } from './send-for-tests.ts';
 
 test("a request arrives with the channel's key and model, and the reply comes back as it is", async () => {
   const provider = await startProvider((response) =>
     json(response, { id: 1 }, 201, { 'x-request-id': 'up' }),
   );
   const upstream = await startUpstream({ one: { origin: provider.origin } });
-  const reply = await ask(upstream, {
+  const reply = await sendRequest(upstream, {
     request: (candidate) => ({
       operation: 'responses',
       method: 'POST',
@@ -30,7 +30,7 @@ test("a request arrives with the channel's key and model, and the reply comes ba
   ]);
 });
 
-test("the protocol's headers of the caller pass; credentials, addresses and all others stay here", async () => {
+test("the caller's headers of the protocol pass; credentials, addresses and all others are dropped", async () => {
   const provider = await startProvider();
   const upstream = await startUpstream({
     one: { origin: provider.origin, settings: 'headers: { X-Extra: "1" }' },
@@ -68,7 +68,7 @@ test("the protocol's headers of the caller pass; credentials, addresses and all 
     'openai-beta': 'responses=v1',
     'openai-something-new': ['a', 'b'],
   };
-  const reply = await ask(upstream, {
+  const reply = await sendRequest(upstream, {
     request: () => ({ operation: 'responses', method: 'POST', headers, body: '{}' }),
   });
   await reply.bytes(MAX_BYTES);
@@ -147,7 +147,7 @@ test.for(['responses', 'messages', 'chat', 'images', 'speech', 'transcriptions']
     const headers = Object.fromEntries(names.map((name) => [name, 'callers']));
     const request = () =>
       ({ operation: OPERATION_OF[protocol], method: 'POST', headers, body: '{}' }) as const;
-    await (await ask(upstream, { candidates: [candidate], request })).bytes(MAX_BYTES);
+    await (await sendRequest(upstream, { candidates: [candidate], request })).bytes(MAX_BYTES);
     const received = Object.entries(provider.requests[0]?.headers ?? {});
     const passed = received.flatMap(([name, value]) => (value === 'callers' ? [name] : []));
     expect(passed.toSorted()).toEqual(PASSES[protocol].toSorted());
@@ -163,7 +163,7 @@ test('a Messages request gets the version that the caller left out, and keeps th
   for (const headers of [{}, { 'anthropic-version': '2026-10-21' }]) {
     const request = () =>
       ({ operation: 'messages.count_tokens', method: 'POST', headers, body: '{}' }) as const;
-    await (await ask(upstream, { candidates, request })).bytes(MAX_BYTES);
+    await (await sendRequest(upstream, { candidates, request })).bytes(MAX_BYTES);
   }
   expect(
     provider.requests.map(({ url, headers }) => [url, headers['x-api-key'], headers['anthropic-version']]),
@@ -173,7 +173,7 @@ test('a Messages request gets the version that the caller left out, and keeps th
   ]);
 });
 
-test('a channel that has all the requests it may have is passed over; alone, it leads to a 503', async () => {
+test('a channel without a free slot is skipped; alone, it leads to a 503', async () => {
   const held = Promise.withResolvers<void>();
   const first = await startProvider(async (response) => {
     await held.promise;
@@ -185,8 +185,8 @@ test('a channel that has all the requests it may have is passed over; alone, it 
     first: { origin: first.origin, settings },
     second: { origin: second.origin },
   });
-  const waiting = ask(pair);
-  const reply = await ask(pair);
+  const waiting = sendRequest(pair);
+  const reply = await sendRequest(pair);
   expect(reply.attempts).toMatchObject([{ outcome: 'busy' }, { outcome: 'ok' }]);
   await reply.bytes(MAX_BYTES);
 
@@ -198,10 +198,10 @@ test('a channel that has all the requests it may have is passed over; alone, it 
   });
   held.resolve();
   await (await waiting).bytes(MAX_BYTES);
-  await (await ask(pair, { candidates: only })).bytes(MAX_BYTES);
+  await (await sendRequest(pair, { candidates: only })).bytes(MAX_BYTES);
 });
 
-test('a fault of our own while the request is made is thrown as it is', async () => {
+test('an internal error while the request is built is thrown unchanged', async () => {
   const provider = await startProvider();
   const upstream = await startUpstream({ one: { origin: provider.origin } });
   const fault = new Error('ours');
@@ -223,12 +223,12 @@ test('a new configuration keeps requests that have begun and serves new ones fro
   const chosenBefore = upstream.resolveModel('small');
   if (chosenBefore === null) throw new Error('no model');
   const oldCandidates = upstream.candidates({ model: chosenBefore, protocol: 'responses' });
-  const waiting = ask(upstream);
+  const waiting = sendRequest(upstream);
   upstream.replace((await startUpstream({ one: { origin: fresh.origin } })).configuration);
-  expect(await bodyOf(await ask(upstream))).toEqual({ from: 'new' });
+  expect(await bodyOf(await sendRequest(upstream))).toEqual({ from: 'new' });
   held.resolve();
   expect(await bodyOf(await waiting)).toEqual({ from: 'old' });
-  expect(await bodyOf(await ask(upstream, { candidates: oldCandidates }))).toEqual({ from: 'old' });
+  expect(await bodyOf(await sendRequest(upstream, { candidates: oldCandidates }))).toEqual({ from: 'old' });
 });
 
 test('a channel whose address did not change keeps its connections over a new configuration', async () => {
@@ -239,11 +239,11 @@ test('a channel whose address did not change keeps its connections over a new co
     json(response, {});
   };
   const upstream = await startUpstream({ one: { origin: provider.origin } });
-  await (await ask(upstream)).bytes(MAX_BYTES);
+  await (await sendRequest(upstream)).bytes(MAX_BYTES);
   // undici gives a connection free in the turn after its reply has ended.
   await new Promise(setImmediate);
   const next = await startUpstream({ one: { origin: provider.origin, settings: 'maxConcurrent: 3' } });
   upstream.replace(next.configuration);
-  await (await ask(upstream)).bytes(MAX_BYTES);
+  await (await sendRequest(upstream)).bytes(MAX_BYTES);
   expect(ports.size).toBe(1);
 });

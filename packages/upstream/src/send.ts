@@ -17,24 +17,24 @@ export interface SendOptions {
   /** Best first. */
   readonly candidates: readonly Candidate[];
   /**
-   * The request for one candidate; its body names `candidate.model`. What this throws is thrown. An error that it
-   * returns says why this candidate cannot carry the request: the next one is tried, and the caller is told the first
-   * such error only where no candidate could be asked.
+   * The request for one candidate; its body names `candidate.model`. An error that this throws is thrown. A returned
+   * error means that this candidate cannot take the request: the next one is tried, and the caller gets the first such
+   * error only if no candidate could be tried.
    */
   readonly request: (
     candidate: Candidate,
   ) => UpstreamRequest | GatewayError | Promise<UpstreamRequest | GatewayError>;
   /** The caller's, for error bodies. */
   readonly dialect: Dialect;
-  /** `paid`: repeated only where the provider certainly did not begin. */
+  /** `paid`: retried only if the provider certainly did not begin. */
   readonly work: 'free' | 'paid';
-  /** Whether the caller asked for a stream. Decides the first output's time limit where the channel has none. */
+  /** Whether the caller requested a stream. Decides the first output's time limit if the channel has none. */
   readonly streamed: boolean;
   /** Fires when the caller leaves. */
   readonly signal?: AbortSignal;
   /** Replaces `checkFirstOutput`. */
   readonly checkOutput?: OutputCheck;
-  /** Told of every attempt as soon as it has brought its first output or failed. */
+  /** Called for every attempt as soon as it has its first output or has failed. */
   readonly onAttempt?: (attempt: Attempt) => void;
 }
 
@@ -65,8 +65,8 @@ const busyAttempt = ({ name }: Channel): Attempt => ({
 });
 
 /**
- * Asks the candidates one after the other until one of them begins to answer. Throws the `GatewayError` that helps the
- * caller most, when none does or when another must not be tried.
+ * Tries the candidates one after the other until one of them begins to answer. If none does, or another must not be
+ * tried, throws the `GatewayError` that helps the caller most.
  */
 export const send = async (clients: ChannelClients, options: SendOptions): Promise<Reply> => {
   const { candidates, signal, onAttempt, dialect, work, streamed, checkOutput = checkFirstOutput } = options;

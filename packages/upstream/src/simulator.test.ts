@@ -12,7 +12,7 @@ const messages = [{ role: 'user', content: 'Hello' }];
 
 type Operation = keyof typeof PRESETS.simulator.paths;
 
-/** A request of each kind. The forms lack their files: that the provider says so shows that they arrived. */
+/** A request of each kind. The forms lack their files: the provider's error about that shows that they arrived. */
 const REQUESTS: Readonly<Record<Operation, { model: string; body: object | typeof form; status: number }>> = {
   responses: { model: 'gpt-5.2', body: { input: 'Hello' }, status: 200 },
   'responses.input_tokens': { model: 'gpt-5.2', body: { input: 'Hello' }, status: 200 },

@@ -4,7 +4,10 @@ import { muteOrigin, startProvider, startUpstream } from './provider-for-tests.t
 import type { Reply } from './reply.ts';
 import type { Upstream } from './upstream.ts';
 
-const ask = (upstream: Upstream, more: { work?: 'paid'; signal?: AbortSignal } = {}): Promise<Reply> => {
+const sendRequest = (
+  upstream: Upstream,
+  more: { work?: 'paid'; signal?: AbortSignal } = {},
+): Promise<Reply> => {
   const model = upstream.resolveModel('small');
   if (model === null) throw new Error('no model');
   return upstream.send({
@@ -23,10 +26,10 @@ const thrownBy = (promise: Promise<unknown>): Promise<GatewayError> =>
     (thrown) => thrown,
   );
 
-/** Never answers anything. */
+/** Never answers. */
 const silence = (): void => undefined;
 
-test('a provider that does not begin to answer in time is left for another', async () => {
+test('a provider that does not begin to answer in time is replaced by another', async () => {
   const slow = await startProvider(silence);
   const quick = await startProvider();
   const settings = 'timeouts: { firstOutputMs: 30 }';
@@ -34,13 +37,13 @@ test('a provider that does not begin to answer in time is left for another', asy
     slow: { origin: slow.origin, settings },
     quick: { origin: quick.origin },
   });
-  const reply = await ask(pair);
+  const reply = await sendRequest(pair);
   expect(reply.attempts).toMatchObject([{ outcome: 'timeout', status: null }, { outcome: 'ok' }]);
   await reply.bytes(100);
   await slow.left;
 
   const alone = await startUpstream({ slow: { origin: slow.origin, settings } });
-  expect(await thrownBy(ask(alone))).toMatchObject({ code: 'upstream_timeout', retry: true });
+  expect(await thrownBy(sendRequest(alone))).toMatchObject({ code: 'upstream_timeout', retry: true });
 });
 
 test('paid work that did not begin to answer in time is not repeated', async () => {
@@ -51,7 +54,7 @@ test('paid work that did not begin to answer in time is not repeated', async () 
     slow: { origin: slow.origin, settings },
     quick: { origin: quick.origin },
   });
-  expect(await thrownBy(ask(pair, { work: 'paid' }))).toMatchObject({
+  expect(await thrownBy(sendRequest(pair, { work: 'paid' }))).toMatchObject({
     code: 'outcome_unknown',
     retry: false,
   });
@@ -63,7 +66,7 @@ test('headers do not count as first output', async () => {
   const upstream = await startUpstream({
     slow: { origin: slow.origin, settings: 'timeouts: { firstOutputMs: 50 }' },
   });
-  expect(await thrownBy(ask(upstream))).toMatchObject({ code: 'upstream_timeout' });
+  expect(await thrownBy(sendRequest(upstream))).toMatchObject({ code: 'upstream_timeout' });
 });
 
 test("an error's body that does not come in time is not waited for", async () => {
@@ -71,7 +74,7 @@ test("an error's body that does not come in time is not waited for", async () =>
   const upstream = await startUpstream({
     slow: { origin: slow.origin, settings: 'timeouts: { firstOutputMs: 50 }' },
   });
-  expect(await thrownBy(ask(upstream))).toMatchObject({ code: 'upstream_timeout' });
+  expect(await thrownBy(sendRequest(upstream))).toMatchObject({ code: 'upstream_timeout' });
 });
 
 test('a stream that falls silent ends in an error', async () => {
@@ -81,12 +84,12 @@ test('a stream that falls silent ends in an error', async () => {
   const upstream = await startUpstream({
     one: { origin: provider.origin, settings: 'timeouts: { idleMs: 40 }' },
   });
-  const thrown = await thrownBy(ask(upstream).then((reply) => reply.bytes(100)));
+  const thrown = await thrownBy(sendRequest(upstream).then((reply) => reply.bytes(100)));
   expect(thrown).toMatchObject({ code: 'upstream_timeout', source: 'upstream' });
   await provider.left;
 });
 
-test('a stream that never ends is ended, however lively it is', async () => {
+test('a stream that never ends is ended, even if it sends events all the time', async () => {
   const provider = await startProvider((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const timer = setInterval(() => response.write('data: 1\n\n'), 5);
@@ -95,12 +98,12 @@ test('a stream that never ends is ended, however lively it is', async () => {
   const upstream = await startUpstream({
     one: { origin: provider.origin, settings: 'timeouts: { idleMs: 5000, totalMs: 60 }' },
   });
-  const whole = ask(upstream).then((reply) => reply.bytes(1_000_000));
+  const whole = sendRequest(upstream).then((reply) => reply.bytes(1_000_000));
   expect(await thrownBy(whole)).toMatchObject({ code: 'upstream_timeout' });
   await provider.left;
 });
 
-test('a reader who pauses is not taken for a provider that fell silent', async () => {
+test('a reader who pauses does not count as a provider that fell silent', async () => {
   const settings = 'timeouts: { idleMs: 20 }';
   const readOn = Promise.withResolvers<void>();
   const sent = Promise.withResolvers<void>();
@@ -110,26 +113,26 @@ test('a reader who pauses is not taken for a provider that fell silent', async (
     response.end('data: 2\n\n', () => sent.resolve());
   });
   const silent = await startProvider((response) => response.writeHead(200).write('x'));
-  const paused = await ask(await startUpstream({ one: { origin: held.origin, settings } }));
+  const paused = await sendRequest(await startUpstream({ one: { origin: held.origin, settings } }));
   const measure = await startUpstream({ one: { origin: silent.origin, settings } });
   let text = '';
   for await (const chunk of paused.body) {
     text += chunk.toString();
     // The same limit, begun later, has run out elsewhere by the time reading goes on.
-    await thrownBy(ask(measure).then((reply) => reply.bytes(100)));
+    await thrownBy(sendRequest(measure).then((reply) => reply.bytes(100)));
     readOn.resolve();
     await sent.promise;
   }
   expect(text).toBe('data: 1\n\ndata: 2\n\n');
 });
 
-test('a connection that cannot be made in time is a timeout that paid work may be repeated after', async () => {
+test('a connection that cannot be made in time is a timeout after which paid work may be retried', async () => {
   const quick = await startProvider();
   const pair = await startUpstream({
     mute: { origin: await muteOrigin(), settings: 'timeouts: { connectMs: 40 }' },
     quick: { origin: quick.origin },
   });
-  const reply = await ask(pair, { work: 'paid' });
+  const reply = await sendRequest(pair, { work: 'paid' });
   expect(reply.attempts).toMatchObject([{ channel: 'mute', outcome: 'timeout' }, { outcome: 'ok' }]);
   await reply.bytes(100);
 });

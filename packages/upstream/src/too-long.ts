@@ -5,7 +5,7 @@ interface TokenCounts {
   readonly maximum: string;
 }
 
-/** Where servers write both numbers into their message: vLLM and OpenAI's likes, llama.cpp, Anthropic. */
+/** Messages with both numbers: of vLLM and OpenAI's likes, llama.cpp, Anthropic. */
 const COUNTS: readonly RegExp[] = [
   /maximum context length is (?<maximum>\d+) tokens\D*(?<input>\d+)/,
   /\((?<input>\d+) tokens\) exceeds the available context size \((?<maximum>\d+) tokens\)/,
@@ -21,10 +21,10 @@ function countsOf({ message, tokens }: ProviderError): TokenCounts | null {
   return null;
 }
 
-/** Claude Code makes its conversation shorter when it reads these words. */
+/** Claude Code shortens its conversation when it reads these words. */
 const ANTHROPIC_WORDS = 'prompt is too long';
 
-/** The words for Messages clients about an input that does not fit, with the server's numbers where it gave any. */
+/** The message for Messages clients about an input that does not fit, with the server's numbers if it sent any. */
 export function tooLongForMessages(error: ProviderError, message: string): string {
   if (message.includes(ANTHROPIC_WORDS)) return message;
   const counts = countsOf(error);

@@ -58,7 +58,7 @@ test('the chunks of a body come in order and once, pushed or pulled', async () =
   }
 });
 
-test('a reader who pauses holds the provider back', async () => {
+test('a reader who pauses slows the provider down', async () => {
   const full = Promise.withResolvers<void>();
   let written = 0;
   const reply = await replyOf((write, end) => {
@@ -88,7 +88,7 @@ test('a reader who pauses holds the provider back', async () => {
   reply.cancel();
 });
 
-test('a body that is larger than it may be is broken off', async () => {
+test('a body over the size limit is aborted', async () => {
   const reply = await replyOf((write) => write(MEGABYTE));
   await expect(reply.bytes(1000)).rejects.toMatchObject({ code: 'upstream_failed', retry: false });
 });

@@ -5,7 +5,7 @@ import type { Exchange } from './exchange.ts';
 import { iterateReply } from './iterate-reply.ts';
 import type { Attempt, Reply, ReplySink } from './reply.ts';
 
-/** An accepted exchange as its consumer sees it. */
+/** The consumer's view of an accepted exchange. */
 export class UpstreamReply implements Reply {
   readonly #exchange: Exchange;
   readonly candidate: Candidate;

@@ -12,17 +12,17 @@ export interface StreamedBody {
   readonly parts?: readonly MultipartPart[];
 }
 
-/** What is asked of one channel. */
+/** The request to one channel. */
 export interface UpstreamRequest {
   readonly operation: Operation;
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Behind the operation's path, for an object of the provider's: `/resp_1/cancel`, already encoded. */
+  /** After the operation's path, for an object at the provider: `/resp_1/cancel`, already encoded. */
   readonly subpath?: string;
   /** Without `?`. */
   readonly query?: string;
-  /** As Node gave them; those go on that the protocol's list names. */
+  /** From Node; those on the protocol's list are passed on. */
   readonly headers: RequestHeaders;
-  /** The caller speaks another protocol: an error is not relayed as it is, and names the place in this request. */
+  /** The caller uses another protocol: an error is not relayed unchanged, and its path is one in this request. */
   readonly translated?: true;
   /** The caller wants an error rather than have a member left out. */
   readonly strict?: boolean;

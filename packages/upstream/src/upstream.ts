@@ -10,21 +10,21 @@ export interface UpstreamOptions {
   readonly configuration: Configuration;
   /** In [0, 1); decides between routes of one priority. */
   readonly random?: () => number;
-  /** Told of every attempt of every request, for metrics. */
+  /** Called for every attempt of every request, for metrics. */
   readonly onAttempt?: (attempt: Attempt) => void;
 }
 
-/** Everything that a service asks of providers, under the configuration of the moment. */
+/** All calls of a service to providers, under the current configuration. */
 export interface Upstream {
   readonly configuration: Configuration;
   /** The exact name first, else the most specific pattern; null for a name that is not served. */
   resolveModel(name: string): ResolvedModel | null;
   listModels(): readonly Model[];
-  /** The models that callers can be shown: those with a name, and known ones in the place of a pattern. */
+  /** The models that callers can be shown: those with a name, and the catalogue's names for a pattern. */
   listNamedModels(): readonly ResolvedModel[];
   /** The channels that may serve one request, best first. */
   candidates(query: CandidateQuery): readonly Candidate[];
-  /** Asks candidates until one begins to answer. Throws a `GatewayError`. */
+  /** Tries candidates until one begins to answer. Throws a `GatewayError`. */
   send(options: SendOptions): Promise<Reply>;
   /** Fetches what a provider's result links to. Throws a `GatewayError`. */
   fetchAsset<Result>(options: AssetOptions, read: (body: FetchedBody) => Promise<Result>): Promise<Result>;
@@ -32,7 +32,7 @@ export interface Upstream {
   replace(configuration: Configuration): void;
   /** Takes no more requests; resolves when those in flight have ended. */
   close(): Promise<void>;
-  /** Breaks off what is in flight. */
+  /** Aborts the requests in flight. */
   destroy(): Promise<void>;
 }
 

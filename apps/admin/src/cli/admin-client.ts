@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Something that a person can do something about. Exit code 1. */
+/** An error that a person can correct. Exit code 1. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
@@ -27,7 +27,7 @@ interface AdminClientOptions {
   readonly token: string;
   /** Where the token comes from, for the message when it is wrong. */
   readonly tokenSource: string;
-  /** Who stands in the audit log. */
+  /** The name for the audit log. */
   readonly actor: string;
   readonly fetch: typeof fetch;
 }

@@ -2,9 +2,9 @@ import { list, numberOrText, type OptionName, type Values } from './options.ts';
 import { settingsBody } from './settings-body.ts';
 import * as texts from './texts.ts';
 
-/** One call of the admin API, and how its answer is shown to people. */
+/** One call of the admin API, and how its answer is printed. */
 export interface CommandRow {
-  /** What the argument is called, where one is needed. */
+  /** The argument's name, if it needs one. */
   readonly argument: 'ID' | 'NAME' | null;
   readonly options: readonly OptionName[];
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -12,8 +12,8 @@ export interface CommandRow {
   readonly query?: (values: Values) => Readonly<Record<string, string | undefined>>;
   readonly body?: (values: Values, argument: string) => Readonly<Record<string, unknown>>;
   /**
-   * `value`: the answer as it is. `list`: all pages' items. `page`: the first page's items. `stream`: text, printed as
-   * it comes.
+   * `value`: the answer itself. `list`: all pages' items. `page`: the first page's items. `stream`: text, printed as it
+   * arrives.
    */
   readonly answer: 'value' | 'list' | 'page' | 'stream';
   readonly text: (answer: unknown, nowMs: number) => string;

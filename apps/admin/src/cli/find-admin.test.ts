@@ -31,14 +31,14 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
 }
 
-/** The admin service of an instance, as far as it concerns the proof. */
+/** The part of an instance's admin service that answers the proof. */
 function instance(instanceKey: string | undefined): Promise<string> {
   const app = express();
   mountInstanceProof(app, instanceKey);
   return serve(app);
 }
 
-test('the instance that the data folder names is found where it is, whatever ADMIN_PORT says', async () => {
+test('the instance that the data folder names is found at its address, for any ADMIN_PORT', async () => {
   const url = await instance(KEY);
   await record(JSON.stringify({ url, instanceKey: KEY }));
   expect(await find({ ADMIN_PORT: '8090' })).toMatchObject({ url, token: 'the-token-of-this-folder' });
@@ -47,9 +47,9 @@ test('the instance that the data folder names is found where it is, whatever ADM
 test.for([
   ['another instance', (): Promise<string> => instance('the key of another one, of 32 characters')],
   ['an instance without a key', (): Promise<string> => instance(undefined)],
-  ['a program that says yes', () => serve((_request, response) => response.end('{"proof":"yes"}'))],
+  ['a program that answers yes', () => serve((_request, response) => response.end('{"proof":"yes"}'))],
   [
-    'a program that sends us elsewhere',
+    'a program that redirects',
     () => serve((_request, response) => response.writeHead(302, { location: '/' }).end()),
   ],
 ] as const)('%s does not get the token', async ([, start]) => {
@@ -60,7 +60,7 @@ test.for([
   );
 });
 
-test('an instance that does not answer is an error that says what to do', async () => {
+test('an instance that does not answer is an error with the next step', async () => {
   const url = `http://127.0.0.1:${await freePort()}`;
   await record(JSON.stringify({ url, instanceKey: KEY }));
   await expect(find()).rejects.toThrow(
@@ -68,7 +68,7 @@ test('an instance that does not answer is an error that says what to do', async 
   );
 });
 
-test('a token from a data folder whose gateway does not run goes to nobody', async () => {
+test('a token from a data folder whose gateway does not run is sent to no service', async () => {
   await expect(find({ ADMIN_PORT: '8090' })).rejects.toThrow(
     `No gateway runs with the data folder ${folder.path}.`,
   );
@@ -76,7 +76,7 @@ test('a token from a data folder whose gateway does not run goes to nobody', asy
   await expect(find()).rejects.toThrow('admin.json cannot be read');
 });
 
-test('who names the service and the token gets them', async () => {
+test('a named service and token are used', async () => {
   const token = 'a-token-from-outside';
   expect(await find({ ADMIN_URL: 'http://10.0.0.5:8090' })).toMatchObject({ url: 'http://10.0.0.5:8090' });
   expect(await find({ GATEWAY_ADMIN_TOKEN: token })).toEqual({

@@ -7,7 +7,7 @@ import { CommandError } from './admin-client.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What `npm start` keeps in its data folder while it runs. */
+/** The record that `npm start` keeps in its data folder while it runs. */
 const AdminRecord = z.object({ url: z.url({ protocol: /^https?$/ }), instanceKey: z.string().min(1) });
 type AdminRecord = z.infer<typeof AdminRecord>;
 const Proof = z.object({ proof: z.string() });
@@ -17,10 +17,10 @@ const TIMEOUT_MS = 5_000;
 const OTHERWISE = 'Start the gateway with npm start, or set ADMIN_URL.';
 
 /**
- * Where the admin service is, and its token: `ADMIN_URL`, else what the gateway of the data folder has recorded, else, with a token from the
- * environment, the usual port. The token of a data folder goes to that folder's own gateway only.
+ * The address of the admin service, and its token: `ADMIN_URL`, else the record of the data folder's gateway, else, with a
+ * token from the environment, the usual port. A data folder's token is sent to that folder's own gateway only.
  *
- * @throws {CommandError} where there is no token, or no service that may have it
+ * @throws {CommandError} if there is no token, or no service that may get it
  */
 export async function findAdmin(
   env: Environment,
@@ -56,7 +56,7 @@ async function readRecord(file: string): Promise<AdminRecord | null> {
   return record;
 }
 
-/** @throws {CommandError} unless the service that was recorded is what answers there */
+/** @throws {CommandError} unless the recorded service answers there */
 async function checkInstance(
   { url, instanceKey }: AdminRecord,
   folder: string,

@@ -69,6 +69,6 @@ export function pair(value: string, what: string): [string, string] {
   return [value.slice(0, at), value.slice(at + 1)];
 }
 
-/** What is no number is left as it is, for the service to refuse in its own words. */
+/** A text that is not a number stays, so that the service refuses it. */
 export const numberOrText = (value: string): number | string =>
   value.trim() === '' || Number.isNaN(Number(value)) ? value : Number(value);

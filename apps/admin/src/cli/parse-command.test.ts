@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { parseCommand } from './parse-command.ts';
 import { settingsBody } from './settings-body.ts';
 
-/** What a command line would send. */
+/** The request of a command line. */
 function sentBy(argv: readonly string[]): unknown {
   const command = parseCommand(argv);
   return command.name === 'call' ? command.row.body?.(command.values, command.argument) : command.name;
@@ -47,11 +47,11 @@ test.for([
   [['--model-limit', 'gpt-*:foo=1'], `There is no limit foo. ${OF_MODELS}`],
   [['--model-limit', 'gpt-*:concurrentRequests=1'], `There is no limit concurrentRequests. ${OF_MODELS}`],
   [['--model-limit', 'tokensPerMinute=5'], "A model's limit is PATTERN:NAME=COUNT, not tokensPerMinute=5"],
-] as const)('an unknown limit is refused with the known ones: %j', ([options, message]) => {
+] as const)('an unknown limit is refused with the list of limits: %j', ([options, message]) => {
   expect(() => sentBy(['keys', 'update', 'key_1', ...options])).toThrow(message);
 });
 
-test('a body has what the options name, and null for what is removed', () => {
+test("a body has the options' members, and null for removed ones", () => {
   const argv = [
     ...[
       'teams',
@@ -74,7 +74,7 @@ test('a body has what the options name, and null for what is removed', () => {
   });
 });
 
-test('a name that objects have from elsewhere is a name like any other', () => {
+test('an inherited name of objects is a name like any other', () => {
   const { values } = {
     values: { disable: false, enable: false, remove: ['__proto__', 'limits.models.__proto__'] },
   };

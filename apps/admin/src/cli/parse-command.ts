@@ -2,7 +2,7 @@ import { COMMANDS, type CommandRow } from './commands.ts';
 import { namesGiven, readOptions, type Values } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
-/** What the command line asks for. */
+/** A parsed command line. */
 export type Command =
   | { readonly name: 'help' }
   | {

@@ -11,15 +11,15 @@ export interface CommandLine {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly fetch: typeof fetch;
   readonly now: () => number;
-  /** Who is at the command line, for the audit log. */
+  /** The user's name, for the audit log. */
   readonly userName: string;
   readonly print: (text: string) => void;
-  /** Prints without a line end; resolves when that has been taken. */
+  /** Prints without a line end; resolves when the text has been written. */
   readonly write: (text: string) => Promise<void>;
   readonly printError: (text: string) => void;
 }
 
-/** Does what the command line says and resolves to the exit code: 0, 1 (it did not work) or 2 (not understood). */
+/** Runs the command line and resolves to the exit code: 0, 1 (it failed) or 2 (not understood). */
 export async function runCommand(line: CommandLine): Promise<number> {
   try {
     await answer(parseCommand(line.argv), line);
@@ -47,18 +47,18 @@ async function answer(command: Command, line: CommandLine): Promise<void> {
     for await (const piece of client.stream(path, query)) await line.write(piece);
     return;
   }
-  const value = await ask(client, row, path, query, body);
+  const value = await callApi(client, row, path, query, body);
   line.print(printable(values.json ? JSON.stringify(value, null, 2) : row.text(value, line.now())));
 }
 
-/** What steers a terminal or turns the direction of text; names that were stored by older versions may hold it. */
+/** Characters that control a terminal or change the direction of text; names stored by older versions may have them. */
 const CONTROL = /(?!\n)[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 
-/** The text with such characters as escapes, which JSON reads as well. */
+/** The text with such characters as JSON escapes. */
 export const printable = (text: string): string =>
   text.replace(CONTROL, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-function ask(
+function callApi(
   client: AdminClient,
   { answer: kind, method }: CommandRow,
   path: string,

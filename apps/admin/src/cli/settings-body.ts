@@ -4,7 +4,7 @@ import { UsageError } from './usage-error.ts';
 
 type Json = Record<string, unknown>;
 
-/** The body by which a key or a team is made or changed: only what the options name. The service checks it. */
+/** The body that makes or changes a key or a team: only the members that the options name. The service checks it. */
 export function settingsBody(values: Values): Json {
   if (values.disable && values.enable) throw new UsageError('Either --disable or --enable');
   const body: Json = {};
@@ -72,7 +72,7 @@ const budgetOf = (values: Values): Json => ({
 
 const MODEL_LIMITS = 'limits.models.';
 
-/** `limits.models.gpt-4.1` is of three names, everything else of at most two: only the last one may hold dots. */
+/** `limits.models.gpt-4.1` has three names, every other one at most two: only the last may have dots. */
 function pathOf(member: string): readonly string[] {
   if (member.startsWith(MODEL_LIMITS)) return ['limits', 'models', member.slice(MODEL_LIMITS.length)];
   const [first = '', ...rest] = member.split('.');

@@ -2,7 +2,7 @@ import { ShownWebhook } from '@gateway/contracts/webhooks';
 import { z } from 'zod';
 import { cellText, memberTable, table } from './table.ts';
 
-/** A key as the admin API shows it. Members that are not printed by name are left alone. */
+/** A key as the admin API shows it. Members that are not printed are not listed. */
 const ShownKey = z.looseObject({
   id: z.string(),
   name: z.string(),
@@ -116,7 +116,7 @@ export function balanceText(answer: unknown): string {
 const MICRO_PER_USD = 1e6;
 const DOLLAR_DIGITS = 6;
 
-/** Of the other sums only those that are anywhere more than nothing. */
+/** The other sums that are not 0 in every row. */
 const ALWAYS_SHOWN: readonly string[] = ['requests', 'failed', 'refused'];
 
 const Cost = z.looseObject({ costMicroUsd: z.number() });

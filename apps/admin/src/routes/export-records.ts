@@ -32,7 +32,7 @@ const rowOf = ({ startedAtMs, consumption, team, costMicroUsd, ...record }: Usag
   };
 };
 
-/** What a program that opens the file as a table would take for a formula; model names come from callers. */
+/** Texts that a spreadsheet would run as a formula; model names come from callers. */
 const FORMULA = /^[=+\-@\t\r\n]/;
 const NEEDS_QUOTES = /[",\r\n]/;
 
@@ -46,7 +46,7 @@ function cell(value: Row[string]): string {
 
 const line = (values: readonly Row[string][]): string => `${values.map(cell).join(',')}\r\n`;
 
-/** The columns, from a record that has nothing in it. */
+/** The columns, from an empty record. */
 const COLUMNS = Object.keys(
   rowOf({
     id: '',

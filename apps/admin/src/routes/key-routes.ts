@@ -24,7 +24,7 @@ import {
 const MAX_GRACE_SECONDS = 90 * 86_400;
 
 const Rotation = z.strictObject({
-  /** How long the secret before works on. */
+  /** How long the old secret still works. */
   graceSeconds: z.int().min(0).max(MAX_GRACE_SECONDS).default(0),
 });
 const KeyPatch = KeySettings.partial();

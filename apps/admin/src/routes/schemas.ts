@@ -120,7 +120,7 @@ export const BalanceReply = z.strictObject({
   limits: z.array(
     z.strictObject({
       limit: z.string(),
-      /** The pattern of the models that it holds for; null: all. */
+      /** The pattern of the models that it applies to; null: all. */
       model: z.string().nullable(),
       value: z.number(),
       remaining: z.number(),
@@ -131,7 +131,7 @@ export const BalanceReply = z.strictObject({
       period: z.string(),
       usd: z.number(),
       spentUsd: z.number(),
-      /** For requests that are under way. */
+      /** For requests in flight. */
       reservedUsd: z.number(),
       remainingUsd: z.number(),
       resetsAt: instant.nullable(),

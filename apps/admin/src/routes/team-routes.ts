@@ -112,7 +112,7 @@ const renamed = (): GatewayError =>
     path: ['name'],
   });
 
-/** Deleting a team lifts its limits from its keys, which nobody should do by accident. */
+/** Deleting a team removes its limits from its keys, so it needs a team without working keys. */
 async function checkUnused(name: string, keys: KeyStore): Promise<void> {
   let after: string | undefined;
   do {

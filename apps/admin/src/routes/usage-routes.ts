@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ReportBroken } from '@gateway/metering/broken-records';
-import { askRedis } from '@gateway/metering/keys/ask-redis';
+import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { GROUPS } from '@gateway/metering/usage/sums';
 import { GROUP_BY, type GroupBy, queryUsage, type UsageRow } from '@gateway/metering/usage/usage-query';
 import { usageRecords } from '@gateway/metering/usage/usage-records';
@@ -51,7 +51,7 @@ export function usageRoutes({ redis, now, onBroken }: UsageRoutesOptions): Admin
       reply: UsagePage,
       handle: async ({ query: { from, to, groupBy, ...only } }) => {
         const query = { ...rangeOf({ from, to }, now()), groupBy: groupsOf(groupBy), only, onBroken };
-        const rows = await askRedis(queryUsage(redis, query));
+        const rows = await awaitRedis(queryUsage(redis, query));
         return { data: rows.map(shownRow), next: null };
       },
     }),

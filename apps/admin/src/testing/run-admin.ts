@@ -10,7 +10,7 @@ const Ready = z.object({ type: z.literal('ready'), port: z.number() });
 
 export interface RunningAdmin {
   readonly url: string;
-  /** All that the process has written, line by line. */
+  /** The process's output, line by line. */
   readonly output: readonly string[];
   stop(): Promise<void>;
 }

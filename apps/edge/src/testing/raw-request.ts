@@ -10,7 +10,7 @@ export interface RawReply {
 
 /**
  * Sends bytes as they are and resolves to the first reply, as soon as that is complete. The connection stays open, so
- * that nothing which the bytes have begun ends by the caller's leaving.
+ * that the caller's leaving ends no request.
  */
 export function rawRequest(port: number, text: string): Promise<RawReply> {
   const isHead = text.startsWith('HEAD ');

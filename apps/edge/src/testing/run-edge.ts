@@ -16,7 +16,7 @@ export interface RunningEdge {
   readonly port: number;
   readonly metricsUrl: string;
   readonly process: ChildProcess;
-  /** All that the process has written, line by line. */
+  /** The process's output, line by line. */
   readonly output: readonly string[];
   /** The log line of a finished request. */
   logLine(requestId: string): Promise<Record<string, unknown>>;

@@ -5,14 +5,14 @@ export interface StandInService {
   readonly url: string;
   readonly port: number;
   readonly server: Server;
-  /** What it was asked, in order. */
+  /** The requests that it got, in order. */
   readonly requests: IncomingMessage[];
-  /** What it answers from now on. */
+  /** Sets its answer. */
   reply(listener: RequestListener): void;
   close(): Promise<void>;
 }
 
-/** A service behind the edge, scripted by a test. It answers `{"ok":true}` until told otherwise. */
+/** A service for the edge, scripted by a test. It answers `{"ok":true}` until the test sets another answer. */
 export async function startStandInService({ port = 0 }: { port?: number } = {}): Promise<StandInService> {
   const requests: IncomingMessage[] = [];
   let listener: RequestListener = answerOk;

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { listOf, maybe, maybeList, maybeNumber, maybeText } from '../reply-members.ts';
 
 /**
- * The parts of the Messages protocol that translation acts on, as they travel. Nothing is filled in, and what is not
- * named here is no mistake. An object of a request (`z.object`) names every member that translation reads: zod leaves
- * out the others, and the reader reports them. An object whose schema depends on its `type` is open (`z.looseObject`)
- * until it is read with that one. Objects of replies are open.
+ * The parts of the Messages protocol that translation uses, in their wire form. No defaults are filled in, and unknown
+ * members are allowed. An object of a request (`z.object`) names every member that translation reads: zod leaves out
+ * the others, and the reader reports them. An object whose schema depends on its `type` is open (`z.looseObject`) until
+ * it is read with that schema. Objects of replies are open.
  */
 
 const optionalText = z.string().nullish();
@@ -42,10 +42,10 @@ const searchResultBlock = z.object({
   content: z.array(textBlock),
 });
 
-/** Who made a call: the model itself (`direct`), or code that it ran. */
+/** The maker of a call: the model itself (`direct`), or code that it ran. */
 const caller = z.object({ type: z.string() }).nullish();
 
-/** The blocks that carry conversation; all others are told apart by their `type` alone. */
+/** The blocks of conversation; all others are recognised by their `type` alone. */
 export const MessagesBlock = {
   text: textBlock,
   image: imageBlock,
@@ -84,7 +84,7 @@ export const MessagesBlock = {
 
 const blocks = z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]);
 
-/** A tool of the caller's own, which its program runs. */
+/** A tool that the caller's program runs. */
 export const MessagesTool = z.object({
   type: optionalText,
   name: z.string(),
@@ -166,7 +166,7 @@ export type MessagesCitation = z.infer<typeof MessagesCitation>;
 
 const typed = z.looseObject({ type: z.string() });
 
-/** The blocks of a reply, limited to what is read of them. llama.cpp begins a `tool_use` without `input`. */
+/** The blocks of a reply, limited to the members that are read. llama.cpp begins a `tool_use` without `input`. */
 export const MessagesOutputBlock = {
   text: z.looseObject({ text: z.string(), citations: maybeList(MessagesCitation) }),
   thinking: z.looseObject({ thinking: z.string(), signature: maybeText }),

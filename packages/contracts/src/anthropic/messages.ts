@@ -15,18 +15,18 @@ const ToolChoice = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('none') }),
 ]);
 
-/** The server keeps the conversation, or goes on with the one that it keeps. */
+/** The server stores the conversation, or continues a stored one. */
 const Thread = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('create') }),
   z.looseObject({ type: z.literal('continue'), previous_message_id: z.string().min(1) }),
 ]);
 
-/** Where output is to follow a schema: the current name's form, and the older one's. */
+/** The schema for output: under the current name, and under the older one. */
 const OutputConfig = z.looseObject({ format: z.unknown().optional() });
 
 const Thinking = z.looseObject({ type: z.enum(['enabled', 'disabled', 'adaptive', 'between_tools']) });
 
-/** What generating a message and counting its tokens have in common. */
+/** The common members of generating a message and counting its tokens. */
 const conversation = {
   model: z.string().min(1),
   messages: z.array(
@@ -79,7 +79,7 @@ function checkConversation(request: Conversation, context: z.RefinementCtx): voi
   if (thinking?.type === 'enabled') checkBudget(thinking.budget_tokens, context);
 }
 
-/** What follows on a kept conversation may begin with anything, or be nothing at all. */
+/** The turn after a stored conversation may begin with any role, or be empty. */
 function checkBeginning(messages: Conversation['messages'], context: z.RefinementCtx): void {
   const first = messages[0];
   if (first === undefined)
@@ -94,7 +94,7 @@ function checkBeginning(messages: Conversation['messages'], context: z.Refinemen
     context.addIssue(invalidValue(['messages'], 'first message must use the "user" role'));
 }
 
-/** The block stands for everything before it, questions included. */
+/** The block replaces everything before it, user messages included. */
 const opensWithCompaction = ({ role, content }: Conversation['messages'][number]): boolean =>
   role === 'assistant' && typeof content === 'object' && content[0]?.type === 'compaction';
 
@@ -109,7 +109,7 @@ function checkBudget(budget: unknown, context: z.RefinementCtx): void {
     refuse('integer_below_min_value', `Input should be greater than or equal to ${MIN_BUDGET_TOKENS}`);
 }
 
-/** A request of `POST /v1/messages`. Members that are not named here travel untouched. */
+/** A request of `POST /v1/messages`. Members that are not named here pass unchanged. */
 export const MessagesRequest = z
   .looseObject({
     ...conversation,

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { listOf, maybe, maybeList, maybeNumber, maybeText } from '../reply-members.ts';
 
 /**
- * Chat Completions as it travels: OpenAI's own form, and for replies everything that servers of its kind are seen to
- * send. Nothing is filled in, and what is not named here is no mistake. An object of a request (`z.object`) names every
- * member that translation reads: zod leaves out the others, and the reader reports them. Objects of replies are open.
+ * Chat Completions in its wire form: OpenAI's own, and for replies everything that compatible servers are seen to send.
+ * No defaults are filled in, and unknown members are allowed. An object of a request (`z.object`) names every member that
+ * translation reads: zod leaves out the others, and the reader reports them. Objects of replies are open.
  */
 
 const optionalText = z.string().nullish();
@@ -29,25 +29,25 @@ export type ChatContentPart = z.infer<typeof ChatContentPart>;
 
 const content = z.union([z.string(), z.array(ChatContentPart)]);
 
-/** Where a streamed call stood among its neighbours. Clients that collect a stream send it back; it means nothing here. */
-const place = { index: z.unknown().optional() };
+/** The index of a streamed call. Clients that collect a stream send it back; here it has no meaning. */
+const callIndex = { index: z.unknown().optional() };
 
 const toolCall = z.discriminatedUnion('type', [
   z.object({
-    ...place,
+    ...callIndex,
     type: z.literal('function'),
     id: z.string(),
     function: z.object({ name: z.string(), arguments: z.string() }),
   }),
   z.object({
-    ...place,
+    ...callIndex,
     type: z.literal('custom'),
     id: z.string(),
     custom: z.object({ name: z.string(), input: z.string() }),
   }),
 ]);
 
-/** Reasoning as chat-compatible servers show it; the gateway sends it so and takes it back. */
+/** Reasoning in the form of chat-compatible servers; the gateway sends it and accepts it back in this form. */
 export const ChatReasoningDetail = z.object({
   type: z.string(),
   text: optionalText,
@@ -194,7 +194,7 @@ const toolCallFragment = z.looseObject({
 });
 export type ChatToolCallFragment = z.infer<typeof toolCallFragment>;
 
-/** Mistral's reasoning models answer in parts: their `thinking` is a text or a list of text parts. */
+/** Mistral's reasoning models answer in parts: `thinking` is a text or a list of text parts. */
 const outputPart = z.looseObject({
   type: z.string(),
   text: maybeText,
@@ -202,7 +202,7 @@ const outputPart = z.looseObject({
 });
 export type ChatOutputPart = z.infer<typeof outputPart>;
 
-/** `message` of a reply and `delta` of a chunk hold the same members. Reasoning members are read by the channel's quirks. */
+/** `message` of a reply and `delta` of a chunk have the same members. Reasoning members are read by the channel's quirks. */
 const ChatOutput = z.looseObject({
   content: z.union([z.string(), listOf(outputPart)]).nullish(),
   refusal: maybeText,
@@ -220,7 +220,7 @@ const serverError = z.union([
   }),
 ]);
 
-/** What a whole completion and a chunk of one share. */
+/** The common members of a completion and a chunk. */
 const envelope = { service_tier: maybeText, error: maybe(serverError) };
 const choiceEnd = { finish_reason: maybeText, logprobs: maybe(logprobs) };
 

@@ -6,7 +6,7 @@ import { REASONING_EFFORTS } from './responses.ts';
 
 const MESSAGE_ROLES = ['developer', 'system', 'user', 'assistant', 'tool', 'function'] as const;
 
-/** Most token alternatives that can be asked for, answers to one request, and stop sequences. */
+/** The most token alternatives, answers and stop sequences of one request. */
 const [MAX_TOP_LOGPROBS, MAX_ANSWERS, MAX_STOP_SEQUENCES] = [20, 128, 4];
 
 const Content = z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]);
@@ -18,7 +18,7 @@ const Message = z.looseObject({
   tool_calls: z.array(z.looseObject({ type: z.string().nullish() })).nullish(),
 });
 
-/** What a message of a role must have beyond what all have. An assistant's may consist of calls alone. */
+/** The further required members of a message, by its role. An assistant's may consist of calls alone. */
 const MESSAGE_RULES: Readonly<Record<string, z.ZodType>> = {
   developer: z.looseObject({ content: Content }),
   system: z.looseObject({ content: Content }),
@@ -26,7 +26,7 @@ const MESSAGE_RULES: Readonly<Record<string, z.ZodType>> = {
   tool: z.looseObject({ content: Content, tool_call_id: z.string() }),
 };
 
-/** What a tool must bring, by its type; tools of other types are the provider's to decide. */
+/** The required members of a tool, by its type; the provider checks tools of other types. */
 const TOOL_RULES: Readonly<Record<string, z.ZodType>> = {
   function: z.looseObject({ function: Named }),
   custom: z.looseObject({ custom: Named }),
@@ -35,7 +35,7 @@ const TOOL_RULES: Readonly<Record<string, z.ZodType>> = {
 const ResponseFormat = z.looseObject({ type: z.string() });
 const JsonSchemaFormat = z.looseObject({ json_schema: Named });
 
-/** A request of `POST /v1/chat/completions`. `null` means absent. Members that are not named here travel untouched. */
+/** A request of `POST /v1/chat/completions`. `null` means absent. Members that are not named here pass unchanged. */
 export const ChatCompletionsRequest = z
   .looseObject({
     model: z.string().min(1),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { characterCount, nested, type Problem, problem } from '../wire-types.ts';
 import { isMessage, MessageItem } from './responses.ts';
 
-/** As many items as one request may add. */
+/** The most items that one request may add. */
 const MAX_ADDED_ITEMS = 20;
 
 const MAX_METADATA_PAIRS = 16;
@@ -45,7 +45,7 @@ export const ConversationRequest = z
   .superRefine(({ items }, context) => checkItems(items ?? [], context));
 export type ConversationRequest = z.infer<typeof ConversationRequest>;
 
-/** A request of `POST /v1/conversations/{id}`: the metadata that takes the place of what there was. */
+/** A request of `POST /v1/conversations/{id}`: the metadata that replaces the old one. */
 export const ConversationUpdate = z.looseObject({ metadata: Metadata.nullable() });
 export type ConversationUpdate = z.infer<typeof ConversationUpdate>;
 

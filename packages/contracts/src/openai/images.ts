@@ -9,8 +9,8 @@ const MAX_FILE_ID_CHARACTERS = 200;
 export const MAX_INPUT_IMAGES = 16;
 
 /**
- * What the two image requests have in common. Only what the gateway checks or acts on; all other members travel
- * untouched. Which values a model takes is data of its family, not of the protocol.
+ * The common members of the two image requests: only those that the gateway checks or uses; all others pass unchanged.
+ * The values that a model takes are data of its family, not of the protocol.
  */
 const ImageRequest = z.looseObject({
   model: z.string().min(1),
@@ -33,7 +33,7 @@ const ImageRequest = z.looseObject({
 export const ImageGenerationRequest = ImageRequest;
 export type ImageGenerationRequest = z.infer<typeof ImageGenerationRequest>;
 
-/** The text parts of `POST /v1/images/edits`, gathered from the form: numbers and booleans as such, empty parts absent. */
+/** The text parts of `POST /v1/images/edits`, from the form: numbers and booleans as such, empty parts absent. */
 export const ImageEditRequest = ImageRequest.extend({ input_fidelity: text });
 export type ImageEditRequest = z.infer<typeof ImageEditRequest>;
 
@@ -76,7 +76,7 @@ export const IMAGE_FORM_NUMBERS = [
 ] as const;
 export const IMAGE_FORM_BOOLEANS = ['stream'] as const;
 
-/** What a provider answers. An entry holds the image itself or the place where it lies. */
+/** A provider's answer. An entry has the image itself or its URL. */
 export const ImagesReply = z.looseObject({
   created: z.number().nullish(),
   data: z

@@ -14,7 +14,7 @@ const ISO_639_1 = new Set(
 const TAG = /^([a-z]{2,3})(-[a-z]{4})?(-(?:[a-z]{2}|\d{3}))?(-(?:[a-z0-9]{5,8}|\d[a-z0-9]{3}))*$/i;
 
 /**
- * Whether a text is a language as transcription requests name it: ISO 639-1 (`en`), ISO 639-3 (`yue`) or a BCP 47 tag
+ * Whether a text is a language of a transcription request: ISO 639-1 (`en`), ISO 639-3 (`yue`) or a BCP 47 tag
  * of them (`zh-Hant-TW`). Two letters must be a code that exists; the thousands of three-letter ones are not listed.
  */
 export function isLanguageTag(text: string): boolean {

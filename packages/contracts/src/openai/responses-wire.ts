@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { listOf, maybe, maybeList, maybeNumber, maybeText } from '../reply-members.ts';
 
 /**
- * The parts of the Responses protocol that translation acts on, as they travel. Nothing is filled in, and what is not
- * named here is no mistake. An object of a request (`z.object`) names every member that translation reads: zod leaves
- * out the others, and the reader reports them. An object whose schema depends on its `type` is open (`z.looseObject`)
- * until it is read with that one. Objects of replies are open.
+ * The parts of the Responses protocol that translation uses, in their wire form. No defaults are filled in, and unknown
+ * members are allowed. An object of a request (`z.object`) names every member that translation reads: zod leaves out
+ * the others, and the reader reports them. An object whose schema depends on its `type` is open (`z.looseObject`) until
+ * it is read with that schema. Objects of replies are open.
  */
 
 const optionalText = z.string().nullish();
@@ -36,10 +36,10 @@ export type ResponsesInputPart = z.infer<typeof ResponsesInputPart>;
 
 const content = z.union([z.string(), z.array(ResponsesInputPart)]);
 
-/** What an item is called and how far it got. It comes back with every earlier item and means nothing to a model. */
+/** An item's id and status. Clients send them back with every earlier item; they mean nothing to a model. */
 const identity = { id: z.unknown().optional(), status: z.unknown().optional() };
 
-/** Who made a call: the model itself (`direct`), or code that it ran. */
+/** The maker of a call: the model itself (`direct`), or code that it ran. */
 const caller = z.object({ type: z.string() }).nullish();
 
 const message = z.object({
@@ -85,7 +85,7 @@ const callOutput = <Type extends string>(type: Type) =>
     caller,
   });
 
-/** The input items that carry conversation; all others are told apart by their `type` alone. */
+/** The input items of conversation; all others are recognised by their `type` alone. */
 export const ResponsesItem = {
   message,
   function_call: functionCall,
@@ -135,7 +135,7 @@ export const ResponsesTool = {
 
 const namedTool = z.object({ type: z.string(), name: optionalText, namespace: optionalText });
 
-/** A `tool_choice` that is an object, by what it says: one tool, or a list of tools to choose from. */
+/** A `tool_choice` that is an object: one tool, or a list of tools to choose from. */
 export const ResponsesToolChoice = {
   named: namedTool,
   allowed_tools: z.object({
@@ -197,7 +197,7 @@ export type ResponsesRequestWire = z.infer<typeof ResponsesRequestWire>;
 const typed = z.looseObject({ type: z.string() });
 const texts = maybeList(z.looseObject({ text: z.string() }));
 
-/** A call as servers send it: in the event that announces it, its input may be missing. */
+/** A call from a server: in the event that announces it, its input may be missing. */
 const outputCall = z.looseObject({ call_id: maybeText, name: z.string(), namespace: maybeText });
 
 export const ResponsesOutputItem = {

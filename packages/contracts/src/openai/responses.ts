@@ -3,12 +3,12 @@ import { lookUp } from '../look-up.ts';
 import { checkResponsesToolChoice } from '../named-tools.ts';
 import { decimal, INTEGER, nested, problem } from '../wire-types.ts';
 
-/** Depth of reasoning, the protocol's whole list. Which of them a model takes is its provider's to say. */
+/** Depth of reasoning, the protocol's whole list. The provider decides which of them a model takes. */
 export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
 const MESSAGE_ROLES = ['user', 'assistant', 'system', 'developer'] as const;
 
-/** A message in `input`, in its easy or its output form. */
+/** A message in `input`, in its short or its output form. */
 export const MessageItem = z.looseObject({
   role: z.enum(MESSAGE_ROLES),
   content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
@@ -17,7 +17,7 @@ export const MessageItem = z.looseObject({
 const FunctionTool = z.looseObject({ name: z.string().min(1) });
 const FileSearchTool = z.looseObject({ vector_store_ids: z.array(z.string()).min(1) });
 
-/** What a tool must bring, by its type; tools of other types are the provider's to decide. */
+/** The required members of a tool, by its type; the provider checks tools of other types. */
 const TOOL_RULES: Readonly<Record<string, z.ZodType>> = {
   function: FunctionTool,
   custom: FunctionTool,
@@ -27,10 +27,10 @@ const TOOL_RULES: Readonly<Record<string, z.ZodType>> = {
 /** A `tool_choice` of these types names one tool. */
 const NAMED_CHOICES = new Set(['function', 'custom']);
 
-/** Members that give a response its context, so that `input` may be left out. */
+/** Members that replace `input` as a response's context. */
 const CONTEXT_MEMBERS = ['previous_response_id', 'conversation', 'prompt'] as const;
 
-/** A request of `POST /v1/responses`. `null` means absent. Members that are not named here travel untouched. */
+/** A request of `POST /v1/responses`. `null` means absent. Members that are not named here pass unchanged. */
 export const ResponsesRequest = z
   .looseObject({
     model: z.string().min(1),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { characters, decimal } from '../wire-types.ts';
 
-/** Each format of speech, and the content type that its bytes travel under. */
+/** Each format of speech, and its content type. */
 export const SPEECH_CONTENT_TYPES = {
   mp3: 'audio/mpeg',
   opus: 'audio/opus',
@@ -14,7 +14,7 @@ export type SpeechFormat = keyof typeof SPEECH_CONTENT_TYPES;
 
 export const SpeechFormat = z.enum(['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm']);
 
-/** What a caller gets who does not say. */
+/** The default format. */
 export const DEFAULT_SPEECH_FORMAT: SpeechFormat = 'mp3';
 
 /** Characters of `input` and of `instructions`, as code points. */
@@ -23,11 +23,11 @@ const SPEECH_TEXT_MAX_CHARACTERS = 4096;
 /** A voice that the provider made for the caller. */
 const CustomVoice = z.looseObject({ id: z.string().min(1) });
 
-/** `POST /v1/audio/speech`. Only what the gateway checks or acts on; all other members travel untouched. */
+/** `POST /v1/audio/speech`. Only the members that the gateway checks or uses; all others pass unchanged. */
 export const SpeechRequest = z.looseObject({
   model: z.string().min(1),
   input: characters(1, SPEECH_TEXT_MAX_CHARACTERS),
-  /** Which names a model has is data of its family or its route, not of the protocol. */
+  /** The names that a model has are data of its family or its route, not of the protocol. */
   voice: z.union([z.string().min(1), CustomVoice]),
   instructions: characters(0, SPEECH_TEXT_MAX_CHARACTERS).nullish(),
   response_format: SpeechFormat.nullish(),

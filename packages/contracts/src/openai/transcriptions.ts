@@ -6,7 +6,7 @@ export const TRANSCRIPT_FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt',
 export const TranscriptFormat = z.enum(TRANSCRIPT_FORMATS);
 export type TranscriptFormat = z.infer<typeof TranscriptFormat>;
 
-/** Client libraries hand out a text only where the type is not JSON. */
+/** Client libraries return a text only if the type is not JSON. */
 const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
 /** The content type of each format's reply. */
@@ -19,10 +19,10 @@ export const TRANSCRIPT_CONTENT_TYPES: Readonly<Record<TranscriptFormat, string>
   vtt: PLAIN_TEXT,
 };
 
-/** What a caller gets who does not say. */
+/** The default format. */
 export const DEFAULT_TRANSCRIPT_FORMAT: TranscriptFormat = 'json';
 
-/** Endings of the audio files that are taken, in the order in which callers are told. */
+/** Extensions of the accepted audio files, in the order of the error message. */
 export const AUDIO_EXTENSIONS = [
   'flac',
   'm4a',
@@ -37,7 +37,7 @@ export const AUDIO_EXTENSIONS = [
 ] as const;
 export type AudioExtension = (typeof AUDIO_EXTENSIONS)[number];
 
-/** Form parts that may be repeated, with or without `[]` behind their names. */
+/** Form parts that may be repeated, with or without `[]` after their names. */
 export const TRANSCRIPTION_LIST_PARTS = [
   'timestamp_granularities',
   'include',
@@ -67,8 +67,8 @@ const ServerVad = z.looseObject({
 });
 
 /**
- * The text parts of `POST /v1/audio/transcriptions`, gathered from the form: list parts as arrays, numbers and booleans
- * as such, empty parts absent. Only what the gateway checks or acts on; the parts themselves travel as they came.
+ * The text parts of `POST /v1/audio/transcriptions`, from the form: list parts as arrays, numbers and booleans as such,
+ * empty parts absent. Only the parts that the gateway checks or uses; the parts themselves are passed on unchanged.
  */
 export const TranscriptionRequest = z
   .looseObject({
@@ -100,8 +100,8 @@ export const TranscriptionRequest = z
 export type TranscriptionRequest = z.infer<typeof TranscriptionRequest>;
 
 /**
- * A timed piece of a transcript, as `verbose_json` and `diarized_json` have it. Limited to what is read: start and end
- * in seconds, text.
+ * A timed piece of a transcript, from `verbose_json` and `diarized_json`. Limited to the members that are read: start and
+ * end in seconds, text.
  */
 export const TranscriptSegment = z.looseObject({
   start: z.number().min(0),
@@ -110,7 +110,7 @@ export const TranscriptSegment = z.looseObject({
 });
 export type TranscriptSegment = z.infer<typeof TranscriptSegment>;
 
-/** A transcript that an upstream returned as JSON in whichever format. Limited to what is rendered from. */
+/** A transcript that an upstream returned as JSON in any format. Limited to the members that rendering needs. */
 export const Transcript = z.looseObject({
   text: z.string(),
   segments: z.array(TranscriptSegment).nullish(),
@@ -120,7 +120,7 @@ export const Transcript = z.looseObject({
 });
 export type Transcript = z.infer<typeof Transcript>;
 
-/** The event that ends a streamed transcript. Limited to what is kept of it. */
+/** The event that ends a streamed transcript. Limited to the members that are kept. */
 export const TranscriptDone = z.looseObject({
   type: z.literal('transcript.text.done'),
   text: z.string(),

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type ReportBroken, readStored } from '../broken-records.ts';
-import { askRedis } from '../keys/ask-redis.ts';
+import { awaitRedis } from '../keys/await-redis.ts';
 import { redisNames } from '../keys/redis-names.ts';
 
 /** Who makes a change: a name that the admin's client gave, and the request by which it came. */
@@ -10,7 +10,7 @@ export interface Actor {
   readonly requestId: string | null;
 }
 
-/** For what the gateway does without being asked. */
+/** For changes that the gateway makes itself. */
 export const GATEWAY_ITSELF: Actor = { who: 'gateway', requestId: null };
 
 export const AUDIT_ACTIONS = [
@@ -39,7 +39,7 @@ export const AuditEntry = z.object({
 });
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
-/** The oldest entries beyond this number are dropped, a few more or less. */
+/** About how many entries the log keeps; older ones are dropped. */
 export const MAX_AUDIT_ENTRIES = 100_000;
 
 interface AuditRequest {
@@ -64,7 +64,7 @@ export async function readAudit(
   { limit, after, onBroken = () => undefined }: AuditRequest,
 ): Promise<AuditPage> {
   const from = after === undefined ? '+' : `(${after}`;
-  const found = await askRedis(redis.xrevrange(redisNames.audit, from, '-', 'COUNT', limit + 1));
+  const found = await awaitRedis(redis.xrevrange(redisNames.audit, from, '-', 'COUNT', limit + 1));
   const page = found.slice(0, limit);
   const entries = page.flatMap(([id, [, text = '']]) => {
     const entry = readStored(text, parseEntry, { kind: 'audit_entry', id }, onBroken);

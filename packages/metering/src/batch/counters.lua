@@ -1,8 +1,8 @@
--- Stands before the operations: what they count on, in the words that all of them share.
+-- Loaded before the operations: the counters that all of them share.
 --
 -- An operation gets `k` and `a`: its keys begin at KEYS[k + 1], its arguments at ARGV[a + 1]. It returns its answer. It
--- first reads and checks all that it needs, then writes what is its own, and last changes the counters below. Each of
--- these is read once and written once in a batch, at its end, however many operations count on it.
+-- first reads and checks all that it needs, then writes its own keys, and last changes the counters below. A batch
+-- reads and writes each counter once, at its end, however many operations change it.
 local KEYS, ARGV, call = KEYS, ARGV, redis.call
 local operations = {}
 
@@ -17,7 +17,7 @@ local TOLERANCE_S = 60
 -- A division rounds; this is far below one unit.
 local ROUNDING = 0.0001
 
--- As Redis takes it: its own conversion of a Lua number is dear, and rounds what has more than 17 digits.
+-- A number as text: Redis' own conversion of a Lua number is slow, and rounds beyond 17 digits.
 local function whole(number) return string.format('%d', math.floor(number + 0.5)) end
 
 -- Rates: when the bucket will be full again (GCRA), by key.
@@ -69,7 +69,7 @@ end
 -- The hours' sums, by key and field.
 local sums, changed_sums, sums_ttl_s = {}, {}, {}
 
--- Reads those of the fields that are not known yet.
+-- Reads the fields that have not been read yet.
 local function read_sums(key, fields)
   local known, unknown = sums[key] or {}, {}
   for _, field in ipairs(fields) do
@@ -98,8 +98,8 @@ local function check_type(command, key, ...)
 end
 
 local kept = {}
--- Sees that a key stays for about so many seconds. A write costs more than a look: it also goes to the append-only file.
--- True where the key's time was set.
+-- Makes a key stay for about so many seconds. It reads first: a write also goes to the append-only file.
+-- True if it set the key's time.
 local function keep(key, seconds)
   if kept[key] then return false end
   kept[key] = true
@@ -109,7 +109,7 @@ local function keep(key, seconds)
   return true
 end
 
--- None of these fails when the first of a batch's writes did not: each key's type has been checked.
+-- If the first write of a batch succeeds, these succeed too: each key's type has been checked.
 local function write_counters()
   for key, tat in pairs(changed_rates) do
     if tat > now_us then call('SET', key, whole(tat), 'PX', TAT_TTL_MS) else call('DEL', key) end

@@ -9,7 +9,7 @@ import { createOperationBatch, type Operation, type OperationBatch } from './ope
 let server: TestRedis;
 let connections: readonly Redis[];
 let batches: readonly OperationBatch[];
-/** Stands still: a bucket fills by nothing while operations are on their way. */
+/** A fixed time: no bucket refills while operations run. */
 const clockUs = Date.now() * 1000;
 
 beforeAll(async () => {
@@ -39,8 +39,8 @@ const admit = (id: string, limits: Readonly<Record<string, number>>): Operation 
 });
 const enter = (id: string, limit: number): Operation => ({
   name: 'admit',
-  keys: ['places'],
-  args: [id, 60_000, 'places', limit],
+  keys: ['slots'],
+  args: [id, 60_000, 'slots', limit],
 });
 const reserve = (id: string, amount: number | string): Operation => ({
   name: 'reserve',
@@ -61,7 +61,7 @@ const calls = async () => {
   );
 };
 
-test('what comes while a script is running goes with the next one, in one call', async () => {
+test('operations that arrive while a script runs go with the next one, in one call', async () => {
   const batch = at(batches, 0);
   await batch.run(admit('before', { rate: 1000 }));
   const before = await calls();
@@ -74,7 +74,7 @@ test('what comes while a script is running goes with the next one, in one call',
   expect(answers.slice(30)).toEqual(Array.from({ length: 30 }, (_, n) => [0, 999 - n]));
 });
 
-test('more operations than one call may hold go in several, all of them, in their order', async () => {
+test('more operations than one call may hold go in several calls, all of them, in order', async () => {
   const batch = at(batches, 0);
   const before = await calls();
   const answers = await Promise.all(
@@ -128,16 +128,16 @@ test('an operation that is refused or malformed leaves the others of its batch e
   ]);
 });
 
-test('a place that is freed and taken in one batch runs out with its lease', async () => {
+test('a slot that is freed and taken in one batch expires with its lease', async () => {
   const batch = at(batches, 0);
   await Promise.all([
     batch.run(admit('first', { other: 1 })),
     batch.run(enter('req_1', 1)),
-    batch.run({ name: 'free', keys: ['places'], args: ['req_1'] }),
+    batch.run({ name: 'free', keys: ['slots'], args: ['req_1'] }),
     batch.run(enter('req_2', 1)),
   ]);
-  expect(await redis().zrange('places', '0', '-1')).toEqual(['req_2']);
-  expect(await redis().ttl('places')).toBeGreaterThanOrEqual(59);
+  expect(await redis().zrange('slots', '0', '-1')).toEqual(['req_2']);
+  expect(await redis().ttl('slots')).toBeGreaterThanOrEqual(59);
 });
 
 test('concurrent requests on several limits over two batches: exactly as many pass as the strictest allows', async () => {
@@ -162,10 +162,10 @@ test('with Redis frozen the operations that came while another waits fail with i
   next.catch(() => undefined);
   const reason = await first.catch((cause: unknown) => cause);
   expect(reason).toBeInstanceOf(Error);
-  // At the same moment, with the same reason: it has waited for no answer of its own.
+  // At the same moment, with the same reason: it was never sent.
   await expect(next).rejects.toBe(reason);
   own.kill('SIGCONT');
-  // The first may have been carried out, the second was never sent.
+  // Redis may have run the first; the second was never sent.
   await waitFor(
     async () => (await batch.run(admit('req_3', { rate: 10 })).catch(() => undefined)) !== undefined,
   );
@@ -174,7 +174,7 @@ test('with Redis frozen the operations that came while another waits fail with i
   await own.close();
 });
 
-test('flushing waits for what was to go soon', async () => {
+test('flushing waits for operations that are due soon', async () => {
   const batch = at(batches, 0);
   void batch.runSoon(reserve('req_1', 400));
   await batch.flush();

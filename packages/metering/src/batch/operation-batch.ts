@@ -1,7 +1,7 @@
 import type { Redis, Result } from 'ioredis';
 import { clockArgument, type LimitClock, loadScript } from '../load-script.ts';
 
-/** One thing that the batch's script does: all of it or nothing, whatever becomes of the others in its batch. */
+/** One operation of a batch: all of it or nothing, independent of the others in its batch. */
 export interface Operation {
   readonly name: 'admit' | 'free' | 'reserve' | 'settle';
   readonly keys: readonly string[];
@@ -9,15 +9,15 @@ export interface Operation {
 }
 
 /**
- * Runs operations in the order of the calls, many in one call of one script. What comes while a script is running goes
- * with the next one.
+ * Runs operations in the order of the calls, many in one call of one script. Operations that arrive while a script runs
+ * go with the next one.
  */
 export interface OperationBatch {
-  /** For what a request waits for. */
+  /** For operations that a request waits for. */
   run(operation: Operation): Promise<unknown>;
-  /** For what no request waits for: it goes with the next that one does wait for, or two milliseconds later. */
+  /** For operations that no request waits for: they go with the next `run`, or two milliseconds later. */
   runSoon(operation: Operation): Promise<unknown>;
-  /** Waits until everything has been answered or has failed. */
+  /** Waits until every operation has its answer or has failed. */
   flush(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ declare module 'ioredis' {
   }
 }
 
-/** The script of a batch; `run-operations.lua` says what it takes. */
+/** The script of a batch; see `run-operations.lua` for its arguments. */
 export const RUN_OPERATIONS = loadScript(
   new URL('./counters.lua', import.meta.url),
   new URL('../limits/admit.lua', import.meta.url),
@@ -42,10 +42,10 @@ export const RUN_OPERATIONS = loadScript(
   new URL('./run-operations.lua', import.meta.url),
 );
 
-/** Keep a script's time far below what another client of Redis would notice: some 20 µs are one operation. */
+/** Bounds the time for which a script blocks Redis: one operation takes some 20 µs. */
 const MAX_OPERATIONS = 64;
 const MAX_ARGUMENTS = 4000;
-/** How long what no request waits for waits for company. No provider answers in that time. */
+/** How long an operation that no request waits for may wait for others. No provider answers in that time. */
 const GATHER_MS = 2;
 
 interface OperationBatchOptions {
@@ -81,7 +81,7 @@ export function createOperationBatch({ redis, clock }: OperationBatchOptions): O
         else resolve(answer);
       }
     } catch (cause) {
-      // Redis is away or silent: who came meanwhile has waited for that long too, and was never sent.
+      // Redis is away or silent: operations that arrived meanwhile have waited as long, and were never sent.
       const waiting = queue;
       queue = [];
       for (const { reject } of [...batch, ...waiting]) reject(cause);
@@ -109,7 +109,7 @@ export function createOperationBatch({ redis, clock }: OperationBatchOptions): O
   };
 }
 
-/** The first of a queue, as many as one call may hold; at least one. */
+/** The first operations of a queue: as many as one call may hold, at least one. */
 function takeBatch(queue: readonly Queued[]): readonly Queued[] {
   let size = 0;
   const end = queue.findIndex(({ operation }, index) => {

@@ -1,7 +1,7 @@
--- Stands behind the operations: runs those of a batch, in their order. Each does all that it has to or nothing; one that
--- fails leaves the others alone.
+-- Loaded after the operations: runs those of a batch, in their order. Each one runs whole or not at all; one that fails
+-- does not affect the others.
 --
--- KEYS     the keys of all operations, one operation's behind the other's
+-- KEYS     the keys of all operations, operation after operation
 -- ARGV[1]  the time in microseconds, empty for Redis' own
 -- ARGV[…]  each operation: its name, the number of its keys, the number of its arguments, its arguments
 --

@@ -1,21 +1,21 @@
--- Changes a record if nobody else has changed it meanwhile, together with everything that belongs to the change.
+-- Changes a record, its index, its secrets and the audit log together, unless the record changed meanwhile.
 --
 -- KEYS[1]  the record (string), KEYS[2]  the index of all records (sorted set), KEYS[3]  the audit log (stream)
--- KEYS[4...]  secrets' hashes (strings): first those that lead to the record from now on, then those that end
--- ARGV[1]  the record as it was read, empty if there was none, ARGV[2]  as it shall be, empty to delete it
--- ARGV[3]  the record's id, ARGV[4]  the entry for the audit log, ARGV[5]  how many entries that keeps
+-- KEYS[4...]  secrets' hashes (strings): first those that begin to lead to the record, then those that end
+-- ARGV[1]  the record as it was read, empty if there was none, ARGV[2]  the new record, empty to delete it
+-- ARGV[3]  the record's id, ARGV[4]  the entry for the audit log, ARGV[5]  how many entries the log keeps
 -- ARGV[6]  how many of the hashes begin
 --
--- Returns 1 if changed, 0 if somebody else was faster.
+-- Returns 1 if changed, 0 if the record changed since it was read.
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
 if ARGV[2] ~= '' then cjson.decode(ARGV[2]) end
 cjson.decode(ARGV[4])
 local kept_entries = amount(ARGV[5], 'entries')
 local beginning = amount(ARGV[6], 'hashes')
--- Ends the script here if this is no sorted set.
+-- Fails here if this is not a sorted set.
 redis.call('ZSCORE', KEYS[2], ARGV[3])
 
--- First of all writes, since a stream may have reasons of its own to refuse an entry.
+-- The first write, because a stream can refuse an entry for its own reasons.
 redis.call('XADD', KEYS[3], 'MAXLEN', '~', kept_entries, '*', 'entry', ARGV[4])
 if ARGV[2] == '' then
   redis.call('DEL', KEYS[1])

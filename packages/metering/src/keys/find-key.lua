@@ -1,8 +1,8 @@
 -- Finds the key that a secret's hash leads to, and its team, in one round trip.
 --
--- KEYS[1]  the hash (string), ARGV[1], ARGV[2]  what the names of keys' and teams' records begin with
+-- KEYS[1]  the hash (string), ARGV[1], ARGV[2]  prefixes of the names of keys' and teams' records
 --
--- Returns {}, {id, record}, or {id, record, the team's record}. What is wrong with a record, the reader says.
+-- Returns {}, {id, record}, or {id, record, the team's record}. The reader checks the records.
 local id = redis.call('GET', KEYS[1])
 if not id then return {} end
 local record = redis.call('GET', ARGV[1] .. id)

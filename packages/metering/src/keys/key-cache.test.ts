@@ -13,7 +13,7 @@ const gatewaySecret = 'a gateway secret of more than 32 characters';
 let server: TestRedis;
 let redis: Redis;
 let nowMs = 0;
-let asked = 0;
+let lookups = 0;
 
 beforeAll(async () => {
   server = await startRedis();
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   nowMs = Date.parse('2026-11-20T12:00:00Z');
-  asked = 0;
+  lookups = 0;
 });
 
 const now = () => nowMs;
@@ -39,23 +39,23 @@ function replica() {
   return createKeyCache({
     now,
     findKey: (secret) => {
-      asked += 1;
+      lookups += 1;
       return findKey(secret);
     },
   });
 }
 
-test('a key in use is known at once, without a promise and as the same object', async () => {
+test('a key in use is found at once, without a promise and as the same object', async () => {
   const { record, secret } = await store().createKey({ name: 'search' });
   const cache = replica();
   const identity = await cache.identify(secret);
   expect(identity).toMatchObject({ keyId: record.id });
   nowMs += 499;
   expect(cache.identify(secret)).toBe(identity);
-  expect(asked).toBe(1);
+  expect(lookups).toBe(1);
   nowMs += 1;
   expect(cache.identify(secret)).toBe(identity);
-  await waitFor(() => asked === 2);
+  await waitFor(() => lookups === 2);
 });
 
 test('a revoked key is refused by every replica within one second', async () => {
@@ -69,7 +69,7 @@ test('a revoked key is refused by every replica within one second', async () => 
   expect(await other.identify(secret)).toBeUndefined();
 });
 
-test('a busy key that is revoked is refused by the refresh beside its requests', async () => {
+test('a busy key that is revoked is refused by the refresh during its requests', async () => {
   const { record, secret } = await store().createKey({ name: 'search' });
   const cache = replica();
   await cache.identify(secret);
@@ -78,7 +78,7 @@ test('a busy key that is revoked is refused by the refresh beside its requests',
   await waitFor(async () => (await cache.identify(secret)) === undefined);
 });
 
-test('a key is refused from the moment it expires, without asking', async () => {
+test('a key is refused from the moment it expires, without a lookup', async () => {
   const expiresAt = new Date(nowMs + 100).toISOString();
   const { secret } = await store().createKey({ name: 'guest', expiresAt });
   const cache = replica();
@@ -87,31 +87,31 @@ test('a key is refused from the moment it expires, without asking', async () => 
   expect(await cache.identify(secret)).toBeUndefined();
 });
 
-test('lookups of one key at the same time are one question', async () => {
+test('concurrent lookups of one key are one query', async () => {
   const { secret } = await store().createKey({ name: 'search' });
   const cache = replica();
   const identities = await Promise.all(Array.from({ length: 50 }, () => cache.identify(secret)));
   expect(new Set(identities).size).toBe(1);
-  expect(asked).toBe(1);
+  expect(lookups).toBe(1);
 });
 
-test('an unknown key is refused without asking again for a second, and works once it exists', async () => {
+test('an unknown key is refused without another lookup for a second, and works once it exists', async () => {
   const secret = 'a-bootstrap-key-that-comes-later';
   const cache = replica();
   expect(await cache.identify(secret)).toBeUndefined();
   expect(cache.identify(secret)).toBeUndefined();
-  expect(asked).toBe(1);
+  expect(lookups).toBe(1);
   await store().ensureBootstrapKey(secret);
   nowMs += 1000;
   expect(await cache.identify(secret)).toMatchObject({ keyName: 'bootstrap' });
 });
 
-test('random keys do not push out known ones and are forgotten themselves', async () => {
+test('random keys do not evict known ones and are evicted themselves', async () => {
   let known = 0;
   const cache = createKeyCache({
     now,
     findKey: async (secret) => {
-      asked += 1;
+      lookups += 1;
       if (secret !== 'known') return undefined;
       known += 1;
       return {
@@ -124,14 +124,14 @@ test('random keys do not push out known ones and are forgotten themselves', asyn
   for (let n = 0; n < 10_001; n += 1) await cache.identify(`unknown ${n}`);
   expect(cache.identify('known')).toMatchObject({ keyId: 'key_1' });
   expect(known).toBe(1);
-  asked = 0;
+  lookups = 0;
   await cache.identify('unknown 10000');
-  expect(asked).toBe(0);
+  expect(lookups).toBe(0);
   await cache.identify('unknown 0');
-  expect(asked).toBe(1);
+  expect(lookups).toBe(1);
 });
 
-test('while Redis is away a key seen within the last minute goes on, never longer, and all others get a 503', async () => {
+test('while Redis is away a key seen within the last minute still works, never longer, and all others get a 503', async () => {
   const { record, secret } = await store().createKey({ name: 'search' });
   const idle = await store().createKey({ name: 'idle' });
   const cache = replica();
@@ -154,20 +154,20 @@ test('while Redis is away a key seen within the last minute goes on, never longe
   expect(await cache.identify(secret)).toBeUndefined();
 });
 
-test('while Redis is away a key with limits or a budget gets a 503, since those cannot be kept', async () => {
+test('while Redis is away a key with limits or a budget gets a 503, since those cannot be enforced', async () => {
   const own = await whenRedisIsAway({ limits: { requestsPerMinute: 5 } });
   const teams = await whenRedisIsAway({ budget: { usd: 5, period: 'day' } });
   expect([own, teams]).toEqual(['service_unavailable', 'service_unavailable']);
 });
 
-/** What becomes of a key in use with these settings when Redis stops answering. */
+/** The result for a key in use with these settings when Redis stops answering. */
 async function whenRedisIsAway(settings: Omit<KeySettings, 'name'>): Promise<unknown> {
   let answers = true;
   const { secret } = await store().createKey({ name: 'limited', ...settings });
   const cache = createKeyCache({
     now,
-    findKey: (asked) =>
-      answers ? store().findKey(asked) : Promise.reject(new GatewayError('service_unavailable', 'away')),
+    findKey: (secret) =>
+      answers ? store().findKey(secret) : Promise.reject(new GatewayError('service_unavailable', 'away')),
   });
   expect(await cache.identify(secret)).toBeDefined();
   answers = false;

@@ -1,22 +1,22 @@
 import type { Identity } from '@gateway/contracts/identity';
 import type { FoundKey, KeyStore } from './key-store.ts';
 
-/** A key in use is asked for again after this time, beside the request, so that active keys never wait for Redis. */
+/** A key in use is looked up again after this time, during the request, so that active keys never wait for Redis. */
 const REFRESH_AFTER_MS = 500;
-/** The longest that an answer counts without asking again: a revoked key is refused everywhere within this time. */
+/** An answer is valid for this time at most: a revoked key is refused everywhere within it. */
 const TRUSTED_MS = 1000;
-/** How long a key without limits goes on while Redis is away. */
+/** How long a key without limits still works while Redis is away. */
 const TOLERATED_MS = 60_000;
-/** While Redis is known to be away, a request with a tolerated key waits no longer than this for it to be back. */
+/** While Redis is known to be away, a request with a tolerated key waits for it no longer than this. */
 const PATIENCE_MS = 50;
-/** How long an unknown secret is refused without asking again. */
+/** How long an unknown secret is refused without another lookup. */
 const UNKNOWN_MS = 1000;
 const MAX_KNOWN = 50_000;
 const MAX_UNKNOWN = 10_000;
 
 export interface KeyCache {
   /**
-   * Who has this secret; undefined for nobody. At once for keys in use, else a promise.
+   * The owner of this secret; undefined if there is none. Immediate for keys in use, else a promise.
    *
    * @throws {GatewayError} `service_unavailable` when Redis is away and the key was not seen within the last minute, or
    * has limits or a budget
@@ -29,11 +29,11 @@ interface KnownKey extends FoundKey {
 }
 
 /**
- * Remembers keys in the process. Revocation reaches every process by asking again, not by messages: a bound that holds
- * by itself is worth two small reads per key, process and half second, and no lost message can stretch it.
+ * Caches keys in the process. Each process notices a revocation by looking keys up again, not by messages: this bound
+ * needs two small reads per key, process and half second, and no lost message can exceed it.
  *
  * Secrets are looked up in a map by their text. That comparison is not constant in time, but it happens only after
- * equal hashes under V8's random seed, so that its duration tells nothing about secrets that do not match.
+ * equal hashes under V8's random seed, so that its duration reveals nothing about secrets that do not match.
  */
 export function createKeyCache({
   findKey,
@@ -44,48 +44,48 @@ export function createKeyCache({
 }): KeyCache {
   const known = new Map<string, KnownKey>();
   const unknown = new Map<string, { untilMs: number }>();
-  const asking = new Map<string, Promise<Identity | undefined>>();
+  const lookups = new Map<string, Promise<Identity | undefined>>();
   let away = false;
 
-  const ask = (secret: string): Promise<Identity | undefined> => {
-    const underway = asking.get(secret);
+  const lookUp = (secret: string): Promise<Identity | undefined> => {
+    const underway = lookups.get(secret);
     if (underway !== undefined) return underway;
-    const answer = askStore(secret).finally(() => asking.delete(secret));
-    asking.set(secret, answer);
+    const answer = findInStore(secret).finally(() => lookups.delete(secret));
+    lookups.set(secret, answer);
     return answer;
   };
 
-  const askStore = async (secret: string): Promise<Identity | undefined> => {
-    const askedAtMs = now();
+  const findInStore = async (secret: string): Promise<Identity | undefined> => {
+    const startedAtMs = now();
     try {
       const found = await findKey(secret);
       away = false;
-      return found === undefined ? forget(secret, askedAtMs) : remember(secret, found, askedAtMs);
+      return found === undefined ? forget(secret, startedAtMs) : remember(secret, found, startedAtMs);
     } catch (error) {
       away = true;
       throw error;
     }
   };
 
-  const remember = (secret: string, found: FoundKey, askedAtMs: number): Identity => {
+  const remember = (secret: string, found: FoundKey, startedAtMs: number): Identity => {
     const before = known.get(secret);
     const identity =
       before !== undefined && same(before.identity, found.identity) ? before.identity : found.identity;
     known.delete(secret);
-    known.set(secret, { identity, expiresAtMs: found.expiresAtMs, confirmedAtMs: askedAtMs });
-    dropOldest(known, MAX_KNOWN, (key) => key.confirmedAtMs + TOLERATED_MS <= askedAtMs);
+    known.set(secret, { identity, expiresAtMs: found.expiresAtMs, confirmedAtMs: startedAtMs });
+    dropOldest(known, MAX_KNOWN, (key) => key.confirmedAtMs + TOLERATED_MS <= startedAtMs);
     unknown.delete(secret);
     return identity;
   };
 
-  const forget = (secret: string, askedAtMs: number): undefined => {
+  const forget = (secret: string, startedAtMs: number): undefined => {
     known.delete(secret);
     unknown.delete(secret);
-    unknown.set(secret, { untilMs: askedAtMs + UNKNOWN_MS });
-    dropOldest(unknown, MAX_UNKNOWN, ({ untilMs }) => untilMs <= askedAtMs);
+    unknown.set(secret, { untilMs: startedAtMs + UNKNOWN_MS });
+    dropOldest(unknown, MAX_UNKNOWN, ({ untilMs }) => untilMs <= startedAtMs);
   };
 
-  /** Limits and budgets cannot be kept without Redis, so keys that have any do not go on. */
+  /** Limits and budgets cannot be enforced without Redis, so keys that have any are refused. */
   const tolerated = ({ identity, confirmedAtMs, expiresAtMs }: KnownKey): boolean => {
     const nowMs = now();
     return identity.accounts.length === 0 && nowMs < expiresAtMs && nowMs - confirmedAtMs < TOLERATED_MS;
@@ -97,11 +97,11 @@ export function createKeyCache({
       const key = known.get(secret);
       if (key === undefined || nowMs >= key.expiresAtMs) {
         const refused = unknown.get(secret);
-        return refused !== undefined && nowMs < refused.untilMs ? undefined : ask(secret);
+        return refused !== undefined && nowMs < refused.untilMs ? undefined : lookUp(secret);
       }
       const ageMs = nowMs - key.confirmedAtMs;
       if (ageMs < REFRESH_AFTER_MS) return key.identity;
-      const answer = ask(secret);
+      const answer = lookUp(secret);
       if (ageMs < TRUSTED_MS) {
         answer.catch(() => undefined);
         return key.identity;

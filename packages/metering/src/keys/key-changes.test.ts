@@ -84,7 +84,7 @@ test('a key that was stored by the first version still works, is changed and rot
   expect(await keys().findKey(next)).toBeDefined();
 });
 
-test("a key counts on its own account and its team's, from the moment that the team has one", async () => {
+test("a key counts on its own account and its team's, as soon as the team has one", async () => {
   const { record, secret } = await keys().createKey({
     name: 'search',
     team: 'platform',
@@ -107,7 +107,7 @@ test("a key counts on its own account and its team's, from the moment that the t
   expect(await accounts()).toEqual([own]);
 });
 
-test('a team is made once, listed by name, and unknown ones are told', async () => {
+test('a team is made once, listed by name, and an unknown one is reported', async () => {
   await teams().createTeam({ name: 'b' }, alice);
   await teams().createTeam({ name: 'a' }, alice);
   await expect(teams().createTeam({ name: 'a' }, alice)).rejects.toMatchObject({ code: 'conflict' });
@@ -119,7 +119,7 @@ test('a team is made once, listed by name, and unknown ones are told', async () 
   expect(await teams().deleteTeam('c', alice)).toBeUndefined();
 });
 
-test('every change stands in the audit log with who, before and after, and no secret or hash', async () => {
+test('every change is in the audit log with who, before and after, and no secret or hash', async () => {
   const { record, secret } = await keys().createKey({ name: 'search' }, alice);
   await keys().updateKey(record.id, () => ({ name: 'find', disabled: true }), alice);
   const next = (await keys().rotateKey(record.id, 60, alice))?.secret ?? '';
@@ -147,7 +147,7 @@ test('every change stands in the audit log with who, before and after, and no se
   for (const hidden of [secret, next, ...hashes]) expect(text).not.toContain(hidden);
 });
 
-test('two changes at the same time both take place, one after the other', async () => {
+test('two changes at the same time both happen, one after the other', async () => {
   const { record } = await keys().createKey({ name: 'search' });
   await Promise.all(
     Array.from({ length: 5 }, (_, n) =>
@@ -171,7 +171,7 @@ test('two changes at the same time both take place, one after the other', async 
   expect((await readAudit(redis, { limit: 50 })).entries).toHaveLength(6);
 });
 
-test('limits for some models are kept with a key and its team; where none is left, nothing is limited', async () => {
+test('limits for some models are kept with a key and its team; without any, nothing is limited', async () => {
   const own = { models: { 'gpt-*': { requestsPerMinute: 5, tokensPerMinute: 1000 }, 'o3:x': {} } };
   const { record, secret } = await keys().createKey({ name: 'search', team: 'platform', limits: own });
   const limits = { models: { '*': { imagesPerMinute: 2 } } };

@@ -4,13 +4,13 @@ import { randomBytes } from 'node:crypto';
 const TIME_DIGITS = 9;
 const RANDOM_BYTES = 8;
 
-/** What every id of a key looks like. */
+/** The pattern of every key's id. */
 export const KEY_ID = /^key_[0-9a-z_]{1,60}$/;
 
-/** A new key's id. Ids sort as text by the time of their making, which is what lists are paged by. */
+/** A new key's id. Ids sort as text by creation time, and lists are paged by it. */
 export const newKeyId = (nowMs: number): string =>
   `key_${nowMs.toString(36).padStart(TIME_DIGITS, '0')}${randomBytes(RANDOM_BYTES).toString('hex')}`;
 
-/** The bootstrap key's id follows from its hash, so that every process that ensures the key means the same record. */
+/** The bootstrap key's id follows from its hash, so that every process that ensures the key uses the same record. */
 export const bootstrapKeyId = (hash: string): string =>
   `key_bootstrap_${Buffer.from(hash, 'base64url').toString('hex').slice(0, 16)}`;

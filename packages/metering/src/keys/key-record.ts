@@ -13,11 +13,11 @@ import {
 import { accountOfTeam, type TeamRecord } from './team-record.ts';
 import { WebhookSecret } from './webhook-secret.ts';
 
-/** A secret that a key is known by. */
+/** A secret of a key. */
 const Secret = z.strictObject({
-  /** Null: the one secret of a record of version 1, whose hash is only known to lead there. */
+  /** Null: the one secret of a record of version 1, which does not store its hash. */
   hash: z.string().nullable(),
-  /** When it stops working because another one took its place; null: not planned. */
+  /** When it stops working because another one replaced it; null: not planned. */
   until: instant.nullable(),
 });
 type Secret = z.infer<typeof Secret>;
@@ -100,7 +100,7 @@ const decided = (settings: KeySettings) => ({
 export const shownKey = ({ version: _version, secrets, webhookSecrets, budget, ...rest }: KeyRecord) => ({
   ...rest,
   budget: budget === null ? null : shownBudget(budget),
-  /** Until when the secret before the last rotation still works; null: it does not. */
+  /** Until when the secret before the last rotation works; null: it does not. */
   oldSecretUntil: secrets[1]?.until ?? null,
   /** When the secret was made by which its webhooks are signed; null: there is none, and none are sent. */
   webhookSecretMadeAt: webhookSecrets[0]?.madeAt ?? null,
@@ -109,7 +109,7 @@ export const shownKey = ({ version: _version, secrets, webhookSecrets, budget, .
 });
 export type ShownKey = ReturnType<typeof shownKey>;
 
-/** The secret that has this hash, else the one whose hash is not known. */
+/** The secret with this hash, else the one without a stored hash. */
 const secretWith = ({ secrets }: KeyRecord, hash: string): Secret | undefined =>
   secrets.find((secret) => secret.hash === hash) ?? secrets.find((secret) => secret.hash === null);
 
@@ -131,7 +131,7 @@ export const identityOf = (record: KeyRecord, team: TeamRecord | undefined): Ide
   team: record.team,
   models: record.models,
   endpoints: record.endpoints,
-  // None where nothing is limited, so that such a key needs no question to Redis.
+  // No account if nothing is limited, so that such a key needs no Redis call.
   accounts: [accountOfKey(record), ...(team === undefined ? [] : [accountOfTeam(team)])].filter(isLimited),
   ...(record.webhookSecrets.length > 0 && { signsWebhooks: true }),
   ...jobShareOf(record),

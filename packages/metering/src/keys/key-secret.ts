@@ -1,13 +1,13 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** What tells a key of ours from any other secret, for people and for secret scanners. */
+/** The prefix of the gateway's keys, for people and for secret scanners. */
 export const SECRET_PREFIX = 'gwk_';
 /** 256 bits. */
 const RANDOM_BYTES = 32;
 const CHECKSUM_BYTES = 4;
 const MADE_BY_US = /^(gwk_[A-Za-z0-9_-]{43})([A-Za-z0-9_-]{6})$/;
-/** Bounds for a secret that somebody else made: the bootstrap key. */
+/** Bounds for a secret that the operator chose: the bootstrap key. */
 export const FOREIGN_SECRET_CHARACTERS = { min: 24, max: 256 } as const;
 const PRINTABLE_ASCII = /^[\x21-\x7e]+$/;
 
@@ -18,8 +18,8 @@ export function makeSecret(): string {
 }
 
 /**
- * Whether a string can be a key at all, so that typing mistakes and scans end without a question to Redis. Not a
- * proof of anything: the checksum is public.
+ * Whether a string can be a key at all, so that typing mistakes and scans need no Redis call. It proves nothing: the
+ * checksum is public.
  */
 export function isPlausibleSecret(secret: string): boolean {
   if (!secret.startsWith(SECRET_PREFIX)) return isForeignSecret(secret);

@@ -30,7 +30,7 @@ beforeEach(async () => {
 
 const store = () => createKeyStore({ redis, gatewaySecret, now });
 
-test('a created key is found by its secret, with everything that the services need to know', async () => {
+test('a created key is found by its secret, with everything that the services need', async () => {
   const { record, secret } = await store().createKey({
     name: 'search',
     team: 'platform',
@@ -57,7 +57,7 @@ test('a created key is found by its secret, with everything that the services ne
   });
 });
 
-test('an unknown key, a mistyped key and a key of another gateway secret are found by nobody', async () => {
+test('an unknown key, a mistyped key and a key of another gateway secret are not found', async () => {
   const { secret } = await store().createKey({ name: 'search' });
   expect(await store().findKey(makeSecret())).toBeUndefined();
   expect(await store().findKey(`${secret.slice(0, -1)}!`)).toBeUndefined();
@@ -65,7 +65,7 @@ test('an unknown key, a mistyped key and a key of another gateway secret are fou
   expect(await other.findKey(secret)).toBeUndefined();
 });
 
-test('a mistyped key is refused without asking Redis', async () => {
+test('a mistyped key is refused without a Redis call', async () => {
   const nowhere = createRequestRedis('redis://127.0.0.1:1');
   const offline = createKeyStore({ redis: nowhere, gatewaySecret, now });
   expect(await offline.findKey('gwk_mistyped')).toBeUndefined();
@@ -146,7 +146,7 @@ test('the bootstrap key can be ensured by many processes at once and stays revok
   expect(await store().findKey(secret)).toBeUndefined();
 });
 
-test('no secret stands in Redis in clear', async () => {
+test('no secret is in Redis in clear', async () => {
   const bootstrap = 'a-bootstrap-key-that-a-person-chose';
   await store().ensureBootstrapKey(bootstrap);
   const { secret } = await store().createKey({ name: 'search' });
@@ -164,7 +164,7 @@ test('no secret stands in Redis in clear', async () => {
   }
 });
 
-test('a broken record is reported and is no key and no team; all others are listed as before', async () => {
+test('a broken record is reported and is not a key or a team; all others are listed as before', async () => {
   const broken: unknown[] = [];
   const onBroken = (record: unknown) => void broken.push(record);
   const keys = createKeyStore({ redis, gatewaySecret, now, onBroken });

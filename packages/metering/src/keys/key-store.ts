@@ -4,7 +4,7 @@ import type { Redis, Result } from 'ioredis';
 import { type Actor, type AuditEntry, GATEWAY_ITSELF } from '../audit/audit-log.ts';
 import { type ReportBroken, readStored } from '../broken-records.ts';
 import { loadScript } from '../load-script.ts';
-import { askRedis } from './ask-redis.ts';
+import { awaitRedis } from './await-redis.ts';
 import { bootstrapKeyId, newKeyId } from './key-id.ts';
 import {
   identityOf,
@@ -35,16 +35,16 @@ export interface KeyPage {
   readonly next: string | null;
 }
 
-/** A key with a secret that is in this answer and nowhere else. */
+/** A key with its secret, which is only in this answer. */
 export interface KeyWithSecret {
   readonly record: KeyRecord;
   readonly secret: string;
 }
 
 /**
- * Caller keys in Redis. Secrets are never stored, only their keyed hash. Every change stands in the audit log. Every
- * function throws a `GatewayError` `service_unavailable` when Redis does not answer; where there is no such key, the
- * answer is undefined. A record that cannot be read is reported, and is none.
+ * Caller keys in Redis. Secrets are never stored, only their keyed hash. The audit log has every change. Every function
+ * throws a `GatewayError` `service_unavailable` when Redis does not answer; the answer is undefined when there is no
+ * such key. A record that cannot be read is reported, and counts as absent.
  */
 export interface KeyStore {
   createKey(settings: KeySettings, by?: Actor): Promise<KeyWithSecret>;
@@ -52,8 +52,8 @@ export interface KeyStore {
   listKeys(page: PageRequest): Promise<KeyPage>;
   getKey(id: string): Promise<KeyRecord | undefined>;
   /**
-   * Gives a key other settings. `change` may be called again if somebody else changes the key meanwhile; what it
-   * throws leaves everything as it was.
+   * Gives a key other settings. `change` may be called again if the key changes meanwhile; if it throws, nothing
+   * changes.
    *
    * @throws {GatewayError} `conflict` for a revoked key
    */
@@ -84,7 +84,7 @@ export interface KeyStore {
 
 interface KeyStoreOptions {
   readonly redis: Redis;
-  /** GATEWAY_SECRET: with the database alone nobody can try secrets against it. */
+  /** GATEWAY_SECRET: without it, nobody can test secrets against the stored hashes. */
   readonly gatewaySecret: string;
   /** WEBHOOK_SECRET: from it webhooks' secrets are derived. */
   readonly webhookSecret?: string | undefined;
@@ -105,7 +105,7 @@ declare module 'ioredis' {
 
 const FIND_KEY = loadScript(new URL('./find-key.lua', import.meta.url));
 
-/** What becomes of a record, and the hashes of secrets that begin and end with it. */
+/** A record's next state, and the hashes of secrets that begin and end with it. */
 interface NextRecord {
   readonly action: AuditEntry['action'];
   readonly record: KeyRecord;
@@ -130,11 +130,11 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
       retry: false,
     });
   };
-  const placeOf = (id: string) => ({ id, record: redisNames.record(id), index: redisNames.index });
+  const recordNames = (id: string) => ({ id, record: redisNames.record(id), index: redisNames.index });
 
   const create = (record: KeyRecord, secretHash: string, by: Actor) =>
     changeRecord({
-      ...placeOf(record.id),
+      ...recordNames(record.id),
       before: null,
       after: record,
       begin: [secretHash],
@@ -142,10 +142,10 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
       audit: { action: 'key.created', before: null, after: shownKey(record) },
     });
 
-  /** `next` says what becomes of the record; undefined leaves it as it is. */
+  /** `next` returns the record's next state; undefined leaves it unchanged. */
   const change = (id: string, next: (record: KeyRecord) => NextRecord | undefined, by: Actor) =>
     untilChanged(id, async () => {
-      const text = await askRedis(redis.get(redisNames.record(id)));
+      const text = await awaitRedis(redis.get(redisNames.record(id)));
       if (text === null) return { record: undefined };
       const before = read(id, text);
       if (before === undefined) return { record: undefined };
@@ -154,7 +154,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
       const { action, record, ...hashes } = to;
       const audit = { action, before: shownKey(before), after: shownKey(record) };
       const changed = await changeRecord({
-        ...placeOf(id),
+        ...recordNames(id),
         before: text,
         after: record,
         ...hashes,
@@ -182,7 +182,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     },
 
     getKey: async (id) => {
-      const text = await askRedis(redis.get(redisNames.record(id)));
+      const text = await awaitRedis(redis.get(redisNames.record(id)));
       return text === null ? undefined : read(id, text);
     },
 
@@ -239,7 +239,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     findKey: async (secret) => {
       if (!isPlausibleSecret(secret)) return undefined;
       const secretHash = hash(secret);
-      const [id, text, team] = await askRedis(
+      const [id, text, team] = await awaitRedis(
         redis.gatewayFindKey(
           1,
           redisNames.idOfHash(secretHash),

@@ -1,20 +1,20 @@
 import type { Redis } from 'ioredis';
 import { type Actor, type AuditEntry, MAX_AUDIT_ENTRIES } from '../audit/audit-log.ts';
 import { loadScript } from '../load-script.ts';
-import { askRedis } from './ask-redis.ts';
+import { awaitRedis } from './await-redis.ts';
 import { redisNames } from './redis-names.ts';
 
-/** A change of one record; everything in it takes place, or nothing. */
+/** A change of one record; everything in it happens, or nothing. */
 export interface RecordChange {
   readonly id: string;
-  /** The Redis names of the record and of the index that it stands in. */
+  /** The Redis names of the record and of its index. */
   readonly record: string;
   readonly index: string;
   /** The record's text as it was read; null: there must be none. */
   readonly before: string | null;
-  /** What it shall be; null deletes it. */
+  /** The new record; null deletes it. */
   readonly after: Readonly<Record<string, unknown>> | null;
-  /** Hashes of secrets that lead to the record from now on, and hashes that no longer do. */
+  /** Hashes of secrets that begin to lead to the record, and hashes that stop. */
   readonly begin?: readonly string[];
   readonly end?: readonly string[];
   readonly by: Actor;
@@ -22,7 +22,7 @@ export interface RecordChange {
   readonly audit: Pick<AuditEntry, 'action' | 'before' | 'after'>;
 }
 
-/** False if somebody else changed the record since it was read. */
+/** False if the record has changed since it was read. */
 export type ChangeRecord = (change: RecordChange) => Promise<boolean>;
 
 const CHANGE_RECORD = loadScript(new URL('./change-record.lua', import.meta.url));
@@ -32,7 +32,7 @@ export function createRecordChanger({ redis, now }: { redis: Redis; now: () => n
   return async ({ id, record, index, before, after, begin = [], end = [], by, audit }) => {
     const entry: AuditEntry = { at: new Date(now()).toISOString(), ...by, subject: id, ...audit };
     const hashes = [...begin, ...end].map(redisNames.idOfHash);
-    const changed = await askRedis(
+    const changed = await awaitRedis(
       redis.eval(
         CHANGE_RECORD,
         3 + hashes.length,
@@ -52,7 +52,7 @@ export function createRecordChanger({ redis, now }: { redis: Redis; now: () => n
   };
 }
 
-/** Reads and changes until nobody came between; undefined from `attempt` means that somebody did. */
+/** Repeats `attempt` while it returns undefined, which means that the record changed since it was read. */
 export async function untilChanged<T>(id: string, attempt: () => Promise<T | undefined>): Promise<T> {
   for (let count = 0; count < MAX_ATTEMPTS; count += 1) {
     const done = await attempt();

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { askRedis } from './ask-redis.ts';
+import { awaitRedis } from './await-redis.ts';
 
 export interface PageRequest {
   readonly limit: number;
@@ -14,13 +14,13 @@ export async function listRecords(
   { limit, after }: PageRequest,
 ): Promise<{ records: readonly { id: string; text: string }[]; next: string | null }> {
   const from = after === undefined ? undefined : `(${after}`;
-  const ids = await askRedis(
+  const ids = await awaitRedis(
     order === 'newest'
       ? redis.zrange(index, from ?? '+', '-', 'BYLEX', 'REV', 'LIMIT', 0, limit + 1)
       : redis.zrange(index, from ?? '-', '+', 'BYLEX', 'LIMIT', 0, limit + 1),
   );
   const shown = ids.slice(0, limit);
-  const texts = shown.length === 0 ? [] : await askRedis(redis.mget(shown.map(nameOf)));
+  const texts = shown.length === 0 ? [] : await awaitRedis(redis.mget(shown.map(nameOf)));
   return {
     records: shown.flatMap((id, at) => {
       const text = texts[at] ?? null;

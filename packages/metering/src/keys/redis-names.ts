@@ -8,7 +8,7 @@ export const redisNames = {
   recordPrefix: RECORD,
   /** String: the id of the key whose secret has this keyed hash. */
   idOfHash: (hash: string) => `gateway:key-hash:${hash}`,
-  /** Sorted set of all key ids, every score 0: ids sort by the time of their making. */
+  /** Sorted set of all key ids, every score 0: ids sort by creation time. */
   index: 'gateway:keys',
   /** String: the team's record as JSON. */
   team: (name: string) => TEAM + name,

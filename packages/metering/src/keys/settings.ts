@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 const MAX_LABELS = 50;
 const MICRO_PER_USD = 1e6;
-/** A thousand million dollars in micro-dollars is far inside what numbers hold exactly, in Redis' scripts too. */
+/** A thousand million dollars in micro-dollars is a number that JavaScript and Redis' scripts hold exactly. */
 const MAX_USD = 1e9;
 
 export const name = z.string().min(1).max(200);
@@ -13,7 +13,7 @@ export const instant = z.iso.datetime({ offset: true });
 export const modelPatterns = z.array(z.string().min(1).max(200)).min(1).max(200);
 export const endpoints = z.array(EndpointScope).min(1);
 
-/** Part of names in Redis and of paths, hence without colons and slashes. */
+/** Part of names in Redis and of URL paths, so without colons and slashes. */
 export const TEAM_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
 export const TeamName = z
   .string()
@@ -48,11 +48,11 @@ const labels = z.record(z.string().min(1).max(100), z.string().max(500)).superRe
     context.addIssue(refused(`There may be at most ${MAX_LABELS} labels.`));
 });
 
-/** What the manager of a key decides. Absent `models` or `endpoints` mean all of them. Times are ISO 8601. */
+/** The settings of a key. Absent `models` or `endpoints` mean all of them. Times are ISO 8601. */
 export const KeySettings = z.strictObject({
   name,
   team: TeamName.optional(),
-  /** Whom to ask about this key. */
+  /** The person to contact about this key. */
   owner: name.optional(),
   models: modelPatterns.optional(),
   endpoints: endpoints.optional(),
@@ -66,7 +66,7 @@ export const KeySettings = z.strictObject({
 });
 export type KeySettings = z.infer<typeof KeySettings>;
 
-/** Limits and a budget that a team's keys have together, above their own. */
+/** Limits and a budget that a team's keys share, in addition to their own. */
 export const TeamSettings = z.strictObject({
   name: TeamName,
   limits: Limits.optional(),

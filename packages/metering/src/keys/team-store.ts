@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Redis } from 'ioredis';
 import type { Actor } from '../audit/audit-log.ts';
 import { type ReportBroken, readStored } from '../broken-records.ts';
-import { askRedis } from './ask-redis.ts';
+import { awaitRedis } from './await-redis.ts';
 import { createRecordChanger, untilChanged } from './record-changer.ts';
 import { listRecords, type PageRequest } from './record-list.ts';
 import { redisNames } from './redis-names.ts';
@@ -21,9 +21,9 @@ export interface TeamPage {
 }
 
 /**
- * Teams in Redis. A key is a member by naming the team. Every change stands in the audit log and is known to every
- * edge within a second. Every function throws a `GatewayError` `service_unavailable` when Redis does not answer; where
- * there is no such team, the answer is undefined. A record that cannot be read is reported, and is none.
+ * Teams in Redis. A key is a member by naming the team. The audit log has every change, and every edge uses it within a
+ * second. Every function throws a `GatewayError` `service_unavailable` when Redis does not answer; the answer is
+ * undefined when there is no such team. A record that cannot be read is reported, and counts as absent.
  */
 export interface TeamStore {
   /** @throws {GatewayError} `conflict` if there is one of this name */
@@ -31,13 +31,13 @@ export interface TeamStore {
   /** By name. */
   listTeams(page: PageRequest): Promise<TeamPage>;
   getTeam(name: string): Promise<TeamRecord | undefined>;
-  /** What `change` throws leaves everything as it was; it may be called again. */
+  /** `change` may be called again; if it throws, nothing changes. */
   updateTeam(
     name: string,
     change: (record: TeamRecord) => TeamSettings,
     by: Actor,
   ): Promise<TeamRecord | undefined>;
-  /** Ends the team's limits and budget. What it has spent stays known, should a team of that name be made again. */
+  /** Ends the team's limits and budget. What it has spent is kept for another team of the same name. */
   deleteTeam(name: string, by: Actor): Promise<TeamRecord | undefined>;
 }
 
@@ -52,13 +52,13 @@ export function createTeamStore(options: TeamStoreOptions): TeamStore {
   const changeRecord = createRecordChanger({ redis, now });
   const read = (name: string, text: string): TeamRecord | undefined =>
     readStored(text, parseTeamRecord, { kind: 'team', id: name }, onBroken);
-  const placeOf = (id: string) => ({ id, record: redisNames.team(id), index: redisNames.teams });
+  const recordNames = (id: string) => ({ id, record: redisNames.team(id), index: redisNames.teams });
 
   return {
     createTeam: async (settings, by) => {
       const record = newTeamRecord(settings, now());
       const created = await changeRecord({
-        ...placeOf(record.name),
+        ...recordNames(record.name),
         before: null,
         after: record,
         by,
@@ -81,19 +81,19 @@ export function createTeamStore(options: TeamStoreOptions): TeamStore {
     },
 
     getTeam: async (name) => {
-      const text = await askRedis(redis.get(redisNames.team(name)));
+      const text = await awaitRedis(redis.get(redisNames.team(name)));
       return text === null ? undefined : read(name, text);
     },
 
     updateTeam: (name, settingsFor, by) =>
       untilChanged(name, async () => {
-        const text = await askRedis(redis.get(redisNames.team(name)));
+        const text = await awaitRedis(redis.get(redisNames.team(name)));
         if (text === null) return { team: undefined };
         const before = read(name, text);
         if (before === undefined) return { team: undefined };
         const team = withTeamSettings(before, settingsFor(before));
         const changed = await changeRecord({
-          ...placeOf(name),
+          ...recordNames(name),
           before: text,
           after: team,
           by,
@@ -104,12 +104,12 @@ export function createTeamStore(options: TeamStoreOptions): TeamStore {
 
     deleteTeam: (name, by) =>
       untilChanged(name, async () => {
-        const text = await askRedis(redis.get(redisNames.team(name)));
+        const text = await awaitRedis(redis.get(redisNames.team(name)));
         if (text === null) return { team: undefined };
         const team = read(name, text);
         if (team === undefined) return { team: undefined };
         const changed = await changeRecord({
-          ...placeOf(name),
+          ...recordNames(name),
           before: text,
           after: null,
           by,

@@ -2,12 +2,12 @@ export type BudgetPeriod = 'day' | 'week' | 'month' | 'total';
 
 interface Zone {
   readonly formatter: Intl.DateTimeFormat;
-  /** The minute that was formatted last, since 1970, and its date. */
+  /** The minute (since 1970) that was formatted last, and its date. */
   minute: number;
   date: string;
 }
 
-/** Formatters are dear to make and to use; there are as many as there are zones in the configuration. */
+/** Formatters are slow to make and to use; there is one for each zone in the configuration. */
 const zones = new Map<string, Zone>();
 const MINUTE_MS = 60_000;
 
@@ -41,7 +41,7 @@ export function periodOf(period: BudgetPeriod, timeZone: string, atMs: number): 
   return isoWeek(date);
 }
 
-/** ISO 8601: a week belongs to the year that its Thursday lies in. */
+/** ISO 8601: a week belongs to the year of its Thursday. */
 function isoWeek(date: string): string {
   const dayMs = Date.parse(`${date}T00:00:00Z`);
   const weekday = (new Date(dayMs).getUTCDay() + 6) % 7;

@@ -5,7 +5,7 @@ import { type BudgetPeriod, periodOf } from './budget-period.ts';
 export type Dimension = 'requests' | 'tokens' | 'images' | 'audioMs' | 'microUsd';
 export type Amounts = Partial<Record<Dimension, number>>;
 
-/** Something that a request counts against: a limit per minute, or a budget per calendar period. */
+/** What a request counts against: a limit per minute, or a budget per calendar period. */
 export type Charge =
   | {
       readonly kind: 'rate';
@@ -21,7 +21,7 @@ export type Charge =
       readonly owner: string;
       readonly dimension: 'microUsd';
       readonly period: BudgetPeriod;
-      /** IANA name of the zone in whose midnight periods change. */
+      /** IANA name of the time zone; periods change at its midnight. */
       readonly timeZone: string;
       readonly limit: number;
     };

@@ -37,7 +37,7 @@ beforeEach(async () => {
   await redis.flushall();
 });
 
-/** Stands still unless a test moves it: a bucket fills by nothing while requests are on their way. */
+/** A fixed time unless a test moves it: no bucket refills while requests run. */
 const clockUs = Date.now() * 1000;
 const LEASE_MS = 60_000;
 let nextId = 0;
@@ -120,7 +120,7 @@ test.for([1, 3, 7, 60, 999])(
   },
 );
 
-test('a refusal says which charge, how long to wait, and reserves nothing anywhere', async () => {
+test('a refusal names the charge and the wait, and reserves nothing', async () => {
   const charges = [budget(5000), tokensPerMinute(100)];
   const first = await ledger.reserve({
     subject: subject(),
@@ -140,7 +140,7 @@ test('a refusal says which charge, how long to wait, and reserves nothing anywhe
   expect(await account()).toEqual({ spent: 0, reserved: 1000 });
 });
 
-test('a request that alone is larger than the limit is told that waiting does not help', async () => {
+test('for a request that alone exceeds the limit, the refusal has no wait', async () => {
   const answer = await ledger.reserve({
     subject: subject(),
     estimate: result(null, 101),
@@ -192,7 +192,7 @@ test('what costs nothing is settled on a budget like anything else', async () =>
   expect(await records()).toMatchObject([{ costMicroUsd: null }]);
 });
 
-test('a request is settled and recorded once, however often and from wherever it is tried', async () => {
+test('a request is settled and recorded once, any number of times and from any process', async () => {
   const about = subject();
   await ledger.reserve({ subject: about, estimate: result(100), charges: [budget(1000)], leaseMs: LEASE_MS });
   const tries = await Promise.all(
@@ -222,13 +222,13 @@ test('a request whose reservation Redis has lost leaves its record all the same,
   expect(found.every(({ costMicroUsd }) => costMicroUsd === 60)).toBe(true);
 });
 
-test('a settlement that is repeated charges nobody twice, also when its reservation comes late', async () => {
+test('a settlement that is repeated charges nothing twice, also when its reservation comes late', async () => {
   const about = subject();
   const charges = [budget(1000), tokensPerMinute(600)];
   const reservation = { subject: about, estimate: result(100, 60), charges, leaseMs: 0 };
   await ledger.reserve(reservation);
   await ledger.settle(about, result(60, 6));
-  // Carried out again by a Redis that was frozen.
+  // A Redis that was frozen runs it again.
   await otherLedger.reserve(reservation);
   expect(await account()).toEqual({ spent: 60, reserved: 100 });
   expect(await ledger.settleAbandoned()).toBe(0);
@@ -342,8 +342,8 @@ test("an hour's sums are the sums of its records", async () => {
   ]);
 });
 
-test('whatever the order of reserving, settling, dying and trying again: never overspent, nothing lost, nothing doubled', async () => {
-  const act = fc.record({
+test('in any order of reserving, settling, crashing and retrying: never overspent, nothing lost, nothing doubled', async () => {
+  const step = fc.record({
     estimate: fc.integer({ min: 1, max: 400 }),
     share: fc.double({ min: 0, max: 1, noNaN: true }),
     end: fc.constantFrom('settle', 'settle twice', 'die'),
@@ -351,13 +351,13 @@ test('whatever the order of reserving, settling, dying and trying again: never o
   });
   await fc.assert(
     fc.asyncProperty(
-      fc.array(act, { minLength: 1, maxLength: 30 }),
+      fc.array(step, { minLength: 1, maxLength: 30 }),
       fc.scheduler(),
-      async (acts, scheduler) => {
+      async (steps, scheduler) => {
         await redis.flushall();
         const limit = 1000;
         let expected = 0;
-        const run = async ({ estimate, share, end, replica }: (typeof acts)[number]) => {
+        const run = async ({ estimate, share, end, replica }: (typeof steps)[number]) => {
           const mine = replica ? ledger : otherLedger;
           const about = subject();
           const leaseMs = end === 'die' ? 0 : LEASE_MS;
@@ -373,7 +373,7 @@ test('whatever the order of reserving, settling, dying and trying again: never o
           await scheduler.schedule(mine.settle(about, result(cost)));
           if (end === 'settle twice') await scheduler.schedule(mine.settle(about, result(cost)));
         };
-        await scheduler.waitFor(Promise.all(acts.map(run)));
+        await scheduler.waitFor(Promise.all(steps.map(run)));
         await ledger.settleAbandoned();
         expect(await account()).toEqual({ spent: expected, reserved: 0 });
         const total = (await records()).reduce((sum, record) => sum + (record.costMicroUsd ?? 0), 0);

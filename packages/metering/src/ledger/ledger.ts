@@ -20,10 +20,10 @@ export interface LedgerOptions {
 /** What a request reserves before the upstream is called. */
 export interface Reservation {
   readonly subject: UsageSubject;
-  /** The most that the request can consume; also what is charged when nobody is left to settle it. */
+  /** The most that the request can consume; also the charge if its process ends before settling. */
   readonly estimate: UsageResult;
   readonly charges: readonly Charge[];
-  /** How long the reservation stands without being renewed. */
+  /** How long the reservation lasts without being renewed. */
   readonly leaseMs: number;
 }
 
@@ -44,28 +44,28 @@ export interface Ledger {
   /** Reserves the estimate against every charge, all or nothing. Repeating an id that is reserved changes nothing. */
   reserve(reservation: Reservation): Promise<Reserved>;
   /**
-   * Settles a request with what was really consumed, once, whether its reservation is there or Redis has lost it or
-   * never had it. False when there is a record of this id.
+   * Settles a request with what was really consumed, once, with or without a reservation in Redis. False when there is a
+   * record of this id.
    */
   settle(subject: UsageSubject, result: UsageResult): Promise<boolean>;
   /** Gives back all of a reservation, if there is one: its request was not let in, and leaves no record. */
   release(id: string): Promise<void>;
-  /** Keeps reservations that are still being worked on. */
+  /** Renews reservations of requests that still run. */
   renew(ids: readonly string[], leaseMs: number): Promise<void>;
   /** Settles reservations whose lease has run out, as estimated. Returns how many. */
   settleAbandoned(): Promise<number>;
 }
 
-/** What the script answers to a reservation: 0 or the number of the charge that refuses, and numbers that go with it. */
+/** The script's answer to a reservation: 0 or the number of the charge that refuses, and numbers that belong to it. */
 const ReserveAnswer = z.array(z.number());
 
-/** What a reservation remembers for the process that settles it after its own is gone. */
+/** What a reservation stores for the process that settles it if its own ends. */
 const About = z.object({ subject: UsageSubject, estimate: UsageResult });
 type About = z.infer<typeof About>;
 const parseAbout = (text: string): About => About.parse(JSON.parse(text));
 
 const SECONDS_PER_DAY = 86_400;
-/** Abandoned reservations settled in one go; the next go takes the next ones. */
+/** Abandoned reservations settled in one run; the next run takes the next ones. */
 const ABANDONED_AT_ONCE = 100;
 
 export const amountsOf = ({ consumption, costMicroUsd }: UsageResult): Amounts => ({
@@ -76,19 +76,19 @@ export const amountsOf = ({ consumption, costMicroUsd }: UsageResult): Amounts =
   microUsd: costMicroUsd ?? 0,
 });
 
-/** @throws {TypeError} for what the books cannot hold, before any of it is written */
+/** @throws {TypeError} for a record that the ledger cannot hold, before any of it is written */
 function checkAmounts({ consumption, costMicroUsd }: UsageResult): void {
   for (const [name, amount] of Object.entries({ ...consumption, costMicroUsd: costMicroUsd ?? 0 }))
     if (!Number.isSafeInteger(amount) || amount < 0) throw new TypeError(`invalid amount: ${name}`);
 }
 
-/** The one place where what requests consume is reserved, settled and recorded. Exact on any number of replicas. */
+/** Reserves, settles and records what requests consume. Exact on any number of replicas. */
 export function createLedger(options: LedgerOptions): Ledger {
   const { redis, now, keepRecordsDays, keepSumsDays } = options;
   const { clock = redisClock, onBroken = () => undefined } = options;
   const batch = createOperationBatch({ redis, clock });
 
-  // Leases are compared with one clock only, so that a process whose own is wrong settles nothing too early.
+  // Leases are compared with Redis' clock only, so that a process with a wrong clock settles nothing too early.
   const redisNow = async (): Promise<number> => {
     const givenUs = clock();
     if (givenUs !== null) return Math.floor(givenUs / 1000);
@@ -172,7 +172,7 @@ export function createLedger(options: LedgerOptions): Ledger {
           ]),
         ],
       } as const;
-      // Without charges nothing can refuse it, and nobody waits.
+      // Without charges nothing can refuse it, so no request waits for it.
       const answer = await (charges.length === 0 ? batch.runSoon(operation) : batch.run(operation));
       const [failed = 0, ...rest] = ReserveAnswer.parse(answer);
       const charge = failed > 0 ? charges[failed - 1] : undefined;
@@ -185,7 +185,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     renew: async (ids, leaseMs) => {
       if (ids.length === 0) return;
       const until = (await redisNow()) + leaseMs;
-      // Never shortened: a lease that was made longer meanwhile stays so.
+      // Never shortens a lease: one that was extended meanwhile stays so.
       await redis.zadd(redisNames.openReservations, 'XX', 'GT', ...ids.flatMap((id) => [until, id]));
     },
     settleAbandoned: async () => {

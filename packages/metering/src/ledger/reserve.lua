@@ -6,7 +6,7 @@
 -- 3 + 4(i - 1) + 1..4  charge i: "rate" or "budget", dimension, limit, amount
 --
 -- Returns {0, remaining of each charge...}, or {i, wait in ms, remaining} for the first charge i that does not fit.
--- The wait is -1 where waiting does not help. A reservation that exists already is left as it is: {-1}.
+-- The wait is -1 if waiting does not help. A reservation that exists already is left as it is: {-1}.
 function operations.reserve(k, a, key_count)
   local reservation, open, id = KEYS[k + 1], KEYS[k + 2], ARGV[a + 1]
   if call('EXISTS', reservation) == 1 then return { -1 } end

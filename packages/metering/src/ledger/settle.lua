@@ -1,20 +1,20 @@
 -- settle: turns a request into its usage record, once for each id: gives back what was reserved too much, takes what was
--- too little, counts, appends the record. A reservation that is gone says nothing of that: Redis may have lost it.
+-- too little, counts, appends the record. A missing reservation is not an error: Redis may have lost it.
 --
 -- Key 1  the reservation (hash), 2  the open reservations (sorted set), 3  ids that have their record, of the day on which
 -- this request began (set), 4  the day's records (stream), 5  the hour's sums (hash)
 -- Argument 1   reservation id, 2  who settles
 -- Argument 3…6  tokens, images, milliseconds of audio, micro-dollars, 7  the record (JSON)
--- Argument 8, 9  how long records and sums are kept, in seconds, 10  what the sums' fields begin with
+-- Argument 8, 9  how long records and sums are kept, in seconds, 10  the prefix of the sums' fields
 -- Argument 11, 12; …  the rest of a sum's field, and what is added to it
 --
--- Who settles: "ended", the request itself, whether it has reserved or could not; "abandoned", somebody else for a
--- process that is gone; "released", a request that was not let in although it may have reserved: it leaves no record, and
--- has no arguments after these two.
+-- Who settles: "ended", the request itself, with or without a reservation; "abandoned", another process for one that is
+-- gone; "released", a request that was not let in although it may have reserved: it leaves no record, and has no
+-- arguments after these two.
 --
 -- Returns 1 when settled now, 0 when there is a record already, or nothing to settle.
 
--- Longer than what could not be settled waits on a disk.
+-- Longer than the spool keeps a line on disk.
 local SETTLED_TTL_S = 8 * 86400
 
 -- What is given back to a charge or taken from it: of a rate the units, of a budget what was reserved and what is spent.
@@ -54,7 +54,7 @@ function operations.settle(k, a, _, arg_count)
   local leaves_record = not has_record and mode ~= 'released'
   check_type('ZSCORE', open, id)
 
-  -- A second time, and for one that was not let in, all of it goes back.
+  -- All of it goes back if there is a record already, or if the request was not let in.
   local used = {}
   if leaves_record then
     used = {
@@ -72,7 +72,7 @@ function operations.settle(k, a, _, arg_count)
     local keep_records_s, keep_sums_s = amount(ARGV[a + 8], 'seconds'), amount(ARGV[a + 9], 'seconds')
     check_type('XLEN', records)
     local fields, added = additions_of(sums_key, a, arg_count)
-    -- First of all writes, since a stream may have reasons of its own to refuse an entry.
+    -- The first write, because a stream can refuse an entry for its own reasons.
     call('XADD', records, '*', 'record', ARGV[a + 7])
     keep(records, keep_records_s)
     call('SADD', settled, id)

@@ -7,7 +7,7 @@ import { redisNames } from '../redis-names.ts';
 /** A check that a request passes at the edge, before its body is read. */
 export type Check =
   | { readonly kind: 'rate'; readonly owner: string /** Requests per minute. */; readonly limit: number }
-  | { readonly kind: 'places'; readonly owner: string /** Requests at once. */; readonly limit: number };
+  | { readonly kind: 'slots'; readonly owner: string /** Requests at once. */; readonly limit: number };
 
 export type Admitted =
   | {
@@ -24,7 +24,7 @@ export type Admitted =
 export interface Admission {
   /** Lets a request in or not, in one round trip for all checks, exactly on any number of replicas. */
   admit(requestId: string, checks: readonly Check[]): Promise<Admitted>;
-  /** Frees the request's places. Never throws: a place that could not be freed frees itself when its lease runs out. */
+  /** Frees the request's slots. Never throws: a slot that could not be freed expires with its lease. */
   release(requestId: string, checks: readonly Check[]): void;
   /** Stops renewing, and frees what is still to be freed. */
   close(): Promise<void>;
@@ -32,23 +32,23 @@ export interface Admission {
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    gatewayRenewPlaces(keyCount: number, ...args: (string | number)[]): Result<number, Context>;
+    gatewayRenewSlots(keyCount: number, ...args: (string | number)[]): Result<number, Context>;
   }
 }
 
 const RENEW = loadScript(new URL('./renew.lua', import.meta.url));
 
-/** A crashed replica's places are free again after this time at the latest. */
+/** A crashed replica's slots are free again after this time at the latest. */
 const LEASE_MS = 60_000;
 const RENEW_EVERY_MS = 20_000;
-/** Places that Redis could not free are remembered; those beyond free themselves. */
+/** Slots to free when Redis is back; those beyond this number expire with their leases. */
 const MAX_UNFREED = 10_000;
 
-/** What the script answers: 0 or the number of the check that refuses, and numbers that go with it. */
+/** The script's answer: 0 or the number of the check that refuses, and numbers that belong to it. */
 const AdmitAnswer = z.array(z.number());
 
 const checkKey = ({ kind, owner }: Check): string =>
-  kind === 'rate' ? redisNames.rate(owner, 'requests', null) : redisNames.places(owner);
+  kind === 'rate' ? redisNames.rate(owner, 'requests', null) : redisNames.slots(owner);
 
 interface AdmissionOptions {
   readonly redis: Redis;
@@ -56,11 +56,11 @@ interface AdmissionOptions {
 }
 
 export function createAdmission({ redis, clock = redisClock }: AdmissionOptions): Admission {
-  redis.defineCommand('gatewayRenewPlaces', { lua: RENEW });
-  /** Ids of the running requests that hold a place, by the key that they hold it on. */
+  redis.defineCommand('gatewayRenewSlots', { lua: RENEW });
+  /** Ids of the running requests that hold a slot, by the slot's Redis key. */
   const held = new Map<string, Set<string>>();
 
-  const places = (checks: readonly Check[]) => checks.filter(({ kind }) => kind === 'places').map(checkKey);
+  const slots = (checks: readonly Check[]) => checks.filter(({ kind }) => kind === 'slots').map(checkKey);
 
   const batch = createOperationBatch({ redis, clock });
   /** Not freed yet because Redis did not answer. */
@@ -77,7 +77,7 @@ export function createAdmission({ redis, clock = redisClock }: AdmissionOptions)
   };
 
   const renew = (key: string, ids: Iterable<string>) =>
-    redis.gatewayRenewPlaces(1, key, clockArgument(clock), LEASE_MS, ...ids);
+    redis.gatewayRenewSlots(1, key, clockArgument(clock), LEASE_MS, ...ids);
   const renewing = setInterval(() => {
     for (const [key, ids] of held) renew(key, ids).catch(() => undefined);
   }, RENEW_EVERY_MS).unref();
@@ -96,11 +96,11 @@ export function createAdmission({ redis, clock = redisClock }: AdmissionOptions)
         const [waitMs = -1] = rest;
         return { ok: false, check, waitMs: waitMs < 0 ? null : waitMs };
       }
-      for (const key of places(checks)) held.set(key, (held.get(key) ?? new Set()).add(requestId));
+      for (const key of slots(checks)) held.set(key, (held.get(key) ?? new Set()).add(requestId));
       return { ok: true, remaining: rest };
     },
     release: (requestId, checks) => {
-      for (const key of places(checks)) {
+      for (const key of slots(checks)) {
         const ids = held.get(key);
         ids?.delete(requestId);
         if (ids?.size === 0) held.delete(key);

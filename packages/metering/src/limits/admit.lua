@@ -1,8 +1,8 @@
--- admit: lets a request in when every rate has room for it and every owner has a free place, all or nothing.
+-- admit: lets a request in when it fits every rate and every owner has a free slot, all or nothing.
 --
 -- Key i        what check i counts on: a rate's time (string) or an owner's running requests (sorted set, score: lease end in ms)
 -- Argument 1   request id, 2  lease in ms
--- 1 + 2i       check i: "rate" or "places", 2 + 2i  its limit
+-- 1 + 2i       check i: "rate" or "slots", 2 + 2i  its limit
 --
 -- Returns {0, remaining of each check...}, or {i, wait in ms, remaining} for the first check i that does not pass.
 function operations.admit(k, a, key_count)
@@ -25,7 +25,7 @@ function operations.admit(k, a, key_count)
     local key = KEYS[k + i]
     if not tats[i] then
       call('ZADD', key, whole(now_ms + lease_ms), id)
-      -- At least for this lease, whenever it was set. With it goes what dead replicas left behind.
+      -- Keeps the key at least for this lease, and drops the slots of replicas that ended.
       if keep(key, math.ceil(lease_ms / 1000) + TOLERANCE_S) then
         call('ZREMRANGEBYSCORE', key, '-inf', whole(now_ms))
       end
@@ -35,12 +35,12 @@ function operations.admit(k, a, key_count)
   return answer
 end
 
--- free: ends a request's place.
+-- free: frees a request's slot.
 --
 -- Key 1  an owner's running requests, argument 1  request id
 function operations.free(k, a)
   local key = KEYS[k + 1]
-  -- With its last member the key goes, and its time with it.
+  -- The key and its time to live end with its last member.
   kept[key] = nil
   return call('ZREM', key, ARGV[a + 1])
 end

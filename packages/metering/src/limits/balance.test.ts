@@ -16,7 +16,7 @@ let server: TestRedis;
 let redis: Redis;
 let admission: Admission;
 const nowMs = Date.now();
-/** Stands still, so that no bucket fills meanwhile. */
+/** A fixed time, so that no bucket refills. */
 const clock = () => nowMs * 1000;
 const timeZone = 'Europe/Berlin';
 
@@ -53,7 +53,7 @@ const remaining = async () =>
     budget?.remainingMicroUsd,
   ]);
 
-test('an account on which nothing has counted has everything left', async () => {
+test('an unused account has everything left', async () => {
   expect(await remaining()).toEqual([[5, 10_000, 90, 3, 1000], [500]]);
   expect(await redis.dbsize()).toBe(0);
 });
@@ -63,7 +63,7 @@ test('what is left is what admission and reservation leave', async () => {
   await admission.admit('req_1', checks);
   await admission.admit('req_2', checks);
   admission.release('req_1', checks);
-  await waitFor(async () => (await redis.zcard(redisNames.places(accounts[0]?.owner ?? ''))) === 1);
+  await waitFor(async () => (await redis.zcard(redisNames.slots(accounts[0]?.owner ?? ''))) === 1);
   const ledger = createLedger({ redis, now: () => nowMs, keepRecordsDays: 1, keepSumsDays: 1, clock });
   const subject = { id: 'req_1', keyId: 'key_1', team: 'a', endpoint: 'x', model: 'm', startedAtMs: nowMs };
   const estimate = {
@@ -92,7 +92,7 @@ test('what is left is what admission and reservation leave', async () => {
   expect(after?.budget).toMatchObject({ spentMicroUsd: 120, reservedMicroUsd: 0, remainingMicroUsd: 380 });
 });
 
-test('an account that nobody can ask for is a service_unavailable', async () => {
+test('an account that cannot be read is a service_unavailable', async () => {
   const nowhere = createRequestRedis('redis://127.0.0.1:1');
   await expect(readBalances(nowhere, accounts, { timeZone, nowMs })).rejects.toMatchObject({
     code: 'service_unavailable',

@@ -1,6 +1,6 @@
 import type { Account, Budget, Limits } from '@gateway/contracts/identity';
 import type { ChainableCommander, Redis } from 'ioredis';
-import { askRedis } from '../keys/ask-redis.ts';
+import { awaitRedis } from '../keys/await-redis.ts';
 import { periodEndMs, periodOf } from '../ledger/budget-period.ts';
 import { type LimitClock, redisClock } from '../load-script.ts';
 import { redisNames } from '../redis-names.ts';
@@ -9,7 +9,7 @@ import { rateLimitsOf } from './rate-limits.ts';
 /** What is left of one limit, in its own unit. */
 export interface LimitBalance {
   readonly limit: Exclude<keyof Limits, 'models'>;
-  /** The pattern of the models that it holds for; null: all. */
+  /** The pattern of the models that it applies to; null: all. */
   readonly model: string | null;
   readonly value: number;
   readonly remaining: number;
@@ -34,14 +34,14 @@ export interface AccountBalance {
 
 const WINDOW_US = 60_000_000;
 
-/** Commands of one round trip, each with what is made of its reply. */
-interface Question<T> {
-  readonly ask: (commands: ChainableCommander) => ChainableCommander;
+/** A command of the round trip, and the reader of its reply. */
+interface Query<T> {
+  readonly command: (commands: ChainableCommander) => ChainableCommander;
   readonly read: (reply: unknown, nowUs: number) => T;
 }
 
 /**
- * What is left of accounts' limits and budgets, read in one round trip; it counts nothing and holds for this moment.
+ * What is left of accounts' limits and budgets, read in one round trip; it counts nothing and is a snapshot.
  *
  * @throws {GatewayError} `service_unavailable` when Redis does not answer
  */
@@ -50,21 +50,21 @@ export async function readBalances(
   accounts: readonly Account[],
   { timeZone, nowMs, clock = redisClock }: { timeZone: string; nowMs: number; clock?: LimitClock },
 ): Promise<readonly AccountBalance[]> {
-  const limits = accounts.flatMap(({ owner, limits: all }) => limitQuestions(owner, all));
+  const limits = accounts.flatMap(({ owner, limits: all }) => limitQueries(owner, all));
   const budgets = accounts.flatMap(({ owner, budget }) =>
-    budget === null ? [] : [budgetQuestion(owner, budget, timeZone, nowMs)],
+    budget === null ? [] : [budgetQuery(owner, budget, timeZone, nowMs)],
   );
   let commands = redis.pipeline().time();
-  for (const { ask } of [...limits, ...budgets]) commands = ask(commands);
-  const replies = (await askRedis(commands.exec())) ?? [];
+  for (const { command } of [...limits, ...budgets]) commands = command(commands);
+  const replies = (await awaitRedis(commands.exec())) ?? [];
   const values = await Promise.all(
     replies.map(([error, value]) =>
-      askRedis(error === null ? Promise.resolve(value) : Promise.reject(error)),
+      awaitRedis(error === null ? Promise.resolve(value) : Promise.reject(error)),
     ),
   );
   const redisUs = microseconds(values.shift());
   const nowUs = clock() ?? redisUs;
-  const readAll = <T>(questions: readonly Question<T>[]) =>
+  const readAll = <T>(questions: readonly Query<T>[]) =>
     questions.map(({ read }) => read(values.shift(), nowUs));
   const limitBalances = readAll(limits);
   const budgetBalances = readAll(budgets);
@@ -75,10 +75,10 @@ export async function readBalances(
   }));
 }
 
-function limitQuestions(owner: string, limits: Limits): Question<LimitBalance & { owner: string }>[] {
+function limitQueries(owner: string, limits: Limits): Query<LimitBalance & { owner: string }>[] {
   const questions = rateLimitsOf(limits).map(
-    ({ name, value, unitsPerOne, dimension, model }): Question<LimitBalance & { owner: string }> => ({
-      ask: (commands) => commands.get(redisNames.rate(owner, dimension, model)),
+    ({ name, value, unitsPerOne, dimension, model }): Query<LimitBalance & { owner: string }> => ({
+      command: (commands) => commands.get(redisNames.rate(owner, dimension, model)),
       read: (reply, nowUs) => {
         const left = unitsLeft(Number(reply ?? 0), nowUs, value * unitsPerOne);
         return { owner, limit: name, model, value, remaining: Math.floor(left / unitsPerOne) };
@@ -88,7 +88,7 @@ function limitQuestions(owner: string, limits: Limits): Question<LimitBalance & 
   const { concurrentRequests } = limits;
   if (concurrentRequests !== undefined)
     questions.push({
-      ask: (commands) => commands.zrange(redisNames.places(owner), '0', '-1', 'WITHSCORES'),
+      command: (commands) => commands.zrange(redisNames.slots(owner), '0', '-1', 'WITHSCORES'),
       read: (reply, nowUs) => {
         const running = scores(reply).filter((untilMs) => untilMs * 1000 > nowUs).length;
         const remaining = Math.max(0, concurrentRequests - running);
@@ -98,20 +98,20 @@ function limitQuestions(owner: string, limits: Limits): Question<LimitBalance & 
   return questions;
 }
 
-/** The bucket of reserve.lua: what fits before the time at which it will be full again. */
+/** The bucket of reserve.lua, from the time at which it will be full again. */
 function unitsLeft(fullAtUs: number, nowUs: number, limit: number): number {
   const missingUs = Math.min(Math.max(fullAtUs - nowUs, 0), WINDOW_US);
   return Math.floor(((WINDOW_US - missingUs) * limit) / WINDOW_US + 0.0001);
 }
 
-function budgetQuestion(
+function budgetQuery(
   owner: string,
   { microUsd, period }: Budget,
   timeZone: string,
   nowMs: number,
-): Question<{ owner: string; balance: BudgetBalance }> {
+): Query<{ owner: string; balance: BudgetBalance }> {
   return {
-    ask: (commands) =>
+    command: (commands) =>
       commands.hmget(redisNames.account(owner, periodOf(period, timeZone, nowMs)), 'spent', 'reserved'),
     read: (reply) => {
       const [spent, reserved] = Array.isArray(reply) ? reply : [];

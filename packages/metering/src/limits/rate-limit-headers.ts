@@ -1,8 +1,8 @@
 import type { Dialect } from '@gateway/contracts/gateway-error';
 
-/** A limit per minute as it stands after a request. */
+/** The state of a limit per minute after a request. */
 export interface Rate {
-  /** What is counted, as both protocols' headers name it. */
+  /** The counted unit, as both protocols' headers name it. */
   readonly unit: 'requests' | 'tokens';
   readonly limit: number;
   readonly remaining: number;
@@ -11,17 +11,17 @@ export interface Rate {
 const MINUTE_MS = 60_000;
 const SECOND_MS = 1000;
 
-/** How long until nothing of the limit is used any more. */
+/** How long until the limit is unused again. */
 const resetMs = ({ limit, remaining }: Rate): number => Math.ceil(((limit - remaining) * MINUTE_MS) / limit);
 
-/** As OpenAI writes durations: `120ms`, `1.898s`, `1m0s`. */
+/** A duration in OpenAI's form: `120ms`, `1.898s`, `1m0s`. */
 export function durationText(durationMs: number): string {
   if (durationMs < SECOND_MS) return `${durationMs}ms`;
   if (durationMs < MINUTE_MS) return `${durationMs / SECOND_MS}s`;
   return `${Math.floor(durationMs / MINUTE_MS)}m${(durationMs % MINUTE_MS) / SECOND_MS}s`;
 }
 
-/** RFC 3339, in whole seconds as Anthropic has it. */
+/** RFC 3339, in whole seconds as Anthropic's API. */
 const instantText = (atMs: number): string =>
   `${new Date(Math.ceil(atMs / SECOND_MS) * SECOND_MS).toISOString().slice(0, 'YYYY-MM-DDTHH:MM:SS'.length)}Z`;
 

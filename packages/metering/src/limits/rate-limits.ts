@@ -4,7 +4,7 @@ import type { Dimension } from '../ledger/charge.ts';
 /** A limit per minute: over all models, or over those whose name fits a pattern. */
 export interface RateLimit {
   readonly name: keyof ModelLimits;
-  /** In the limit's own unit, of which one is `unitsPerOne` of what the dimension counts. */
+  /** In the limit's own unit; one is `unitsPerOne` of the dimension's units. */
   readonly value: number;
   readonly unitsPerOne: number;
   readonly dimension: Dimension;
@@ -25,7 +25,7 @@ const rates = (limits: ModelLimits, model: string | null): RateLimit[] =>
     return value === undefined ? [] : [{ ...rate, value, model }];
   });
 
-/** All limits per minute that there are, those over all models first. */
+/** All limits per minute of the settings, those over all models first. */
 export const rateLimitsOf = (limits: Limits): readonly RateLimit[] => [
   ...rates(limits, null),
   ...Object.entries(limits.models ?? {}).flatMap(([pattern, own]) => rates(own, pattern)),

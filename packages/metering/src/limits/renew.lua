@@ -1,4 +1,4 @@
--- Keeps the places of requests that are still running.
+-- Renews the slots of requests that still run.
 --
 -- KEYS[1]  an owner's running requests (sorted set)
 -- ARGV[1]  the time in microseconds, empty for Redis' own, ARGV[2]  lease in ms, ARGV[3...]  request ids

@@ -4,8 +4,8 @@ import type { Charge } from '../ledger/charge.ts';
 import { type RateLimit, rateLimitsOf } from '../limits/rate-limits.ts';
 
 /**
- * What a request for a model counts against in a service, over all the accounts that it is on. Requests over all
- * models are not among it: the edge counts them, which knows no models.
+ * The charges of a request for a model in a service, over all the accounts that it counts on. They do not include
+ * requests over all models: the edge counts those, because it does not know the model.
  *
  * @param model the caller's name of it
  */

@@ -1,13 +1,13 @@
 import type { Charge } from '../ledger/charge.ts';
 
-/** The response header in which callers are told that a budget comes to its end. */
+/** The response header that warns callers of a budget that is nearly spent. */
 export const BUDGET_HEADER = 'x-gateway-budget';
 
-/** From this part of a budget on they are told, in percent. */
+/** The warning begins at this part of a budget, in percent. */
 const SOON_PERCENT = 80;
 
 /**
- * `used=83%` for the budget of which most is spent or reserved, once that is much of it; null before.
+ * `used=83%` for the budget that is spent or reserved most, from `SOON_PERCENT` on; null before.
  *
  * @param remaining what is left of each charge, in their order
  */

@@ -2,7 +2,7 @@ import type { Price } from '@gateway/contracts/price';
 import type { Consumption, UsageResult } from '@gateway/contracts/usage-record';
 import { costMicroUsd, type Tariff } from '../price/cost.ts';
 
-/** What a request is reserved with before anything is known of how it goes. A price of null means that there is none. */
+/** A request's reservation, before its usage is known. A null price means that there is none. */
 export const estimateOf = (
   price: Price | null,
   consumption: Consumption,

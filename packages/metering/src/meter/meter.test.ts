@@ -11,7 +11,7 @@ import { redisNames } from '../redis-names.ts';
 import { createMeter, type Meter, type MeterProblem } from './meter.ts';
 import { openUsageSpool, type SpooledUsage, type UsageSpool } from './usage-spool.ts';
 
-/** Stands still: a bucket fills by nothing between two requests. */
+/** A fixed time: no bucket refills between two requests. */
 const clockUs = Date.now() * 1000;
 
 let server: TestRedis;
@@ -65,9 +65,9 @@ const budget = (microUsd: number): Account =>
 async function meterOver(
   connection: Redis,
   spool?: UsageSpool,
-): Promise<{ meter: Meter; problems: MeterProblem[]; told: readonly string[] }> {
+): Promise<{ meter: Meter; problems: MeterProblem[]; notices: readonly string[] }> {
   const problems: MeterProblem[] = [];
-  const told: string[] = [];
+  const notices: string[] = [];
   const ledger = createLedger({
     redis: connection,
     now: Date.now,
@@ -81,10 +81,10 @@ async function meterOver(
     now: Date.now,
     timeZone: 'UTC',
     report: (problem) => problems.push(problem),
-    onRefused: (reason) => void told.push(reason),
-    onBudgetNear: () => void told.push('near'),
+    onRefused: (reason) => void notices.push(reason),
+    onBudgetNear: () => void notices.push('near'),
   });
-  return { meter, problems, told };
+  return { meter, problems, notices };
 }
 
 const records = async () => {
@@ -93,7 +93,7 @@ const records = async () => {
 };
 const spent = () => redis.hgetall(redisNames.account('key_1', 'total'));
 
-test('what a request may cost is set aside before, and what it did cost is taken after', async () => {
+test('the most that a request may cost is reserved before, and its real cost is taken after', async () => {
   const { meter } = await meterOver(redis);
   const metered = await meter.begin({ subject: subject(), accounts: [budget(1000)], estimate: result(400) });
   expect(await spent()).toEqual({ reserved: '400' });
@@ -103,7 +103,7 @@ test('what a request may cost is set aside before, and what it did cost is taken
   await meter.close();
 });
 
-test('a request that the budget does not cover is refused for good; one over a limit is told when to come back', async () => {
+test('a request that the budget does not cover is refused without a wait; one over a limit is refused with a wait', async () => {
   const { meter } = await meterOver(redis);
   await expect(
     meter.begin({ subject: subject(), accounts: [budget(100)], estimate: result(101) }),
@@ -131,8 +131,8 @@ test('a request that the budget does not cover is refused for good; one over a l
   await meter.close();
 });
 
-test('whoever watches is told why requests are refused, and of budgets that come to their end', async () => {
-  const { meter, told } = await meterOver(redis);
+test('the callbacks get the reasons of refusals, and budgets that are nearly spent', async () => {
+  const { meter, notices } = await meterOver(redis);
   const begin = (accounts: readonly Account[], estimate: UsageResult) =>
     meter.begin({ subject: subject(), accounts, estimate }).catch(() => undefined);
   await begin([budget(100)], result(10));
@@ -143,7 +143,7 @@ test('whoever watches is told why requests are refused, and of budgets that come
     consumption: { ...NOTHING_CONSUMED, images: 2 },
   });
   await begin([budget(100)], { ...result(1), costMicroUsd: null });
-  expect(told).toEqual(['near', 'budget', 'images_per_minute', 'unpriced_model']);
+  expect(notices).toEqual(['near', 'budget', 'images_per_minute', 'unpriced_model']);
   await meter.close();
 });
 
@@ -160,7 +160,7 @@ test('the strictest of several accounts decides, and the others are left untouch
   await meter.close();
 });
 
-test('with Redis away a key with limits is refused with 503, one without goes on and is accounted once Redis is back', async () => {
+test('with Redis away a key with limits is refused with 503, one without is served and is accounted once Redis is back', async () => {
   const own = await startRedis();
   const connection = new Redis(own.url, {
     enableOfflineQueue: false,
@@ -187,7 +187,7 @@ test('with Redis away a key with limits is refused with 503, one without goes on
   connection.disconnect();
 });
 
-test('what was spooled is accounted once, also when it is replayed twice, by whichever process', async () => {
+test('spooled usage is accounted once, also when any process replays it twice', async () => {
   const spool = await openUsageSpool(folder.path, 'gone', Date.now);
   const reserved = subject();
   const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 });
@@ -214,7 +214,7 @@ test('what was spooled is accounted once, also when it is replayed twice, by whi
   ]);
 });
 
-test('half a line of a process that died while writing is not read, and does not hold up the others', async () => {
+test('half a line of a process that died while writing is not read, and does not block the others', async () => {
   const own = await temporaryFolder();
   const spool = await openUsageSpool(own.path, 'dying', Date.now);
   await spool.add({ record: { ...subject(), ...result(1) } });
@@ -227,7 +227,7 @@ test('half a line of a process that died while writing is not read, and does not
   await own.close();
 });
 
-test('a caller is told when a budget comes to its end, and not before', async () => {
+test('a caller is warned when a budget is nearly spent, and not before', async () => {
   const { meter } = await meterOver(redis);
   const accounts = [budget(1000)];
   const begin = (estimate: UsageResult) => meter.begin({ subject: subject(), accounts, estimate });
@@ -236,7 +236,7 @@ test('a caller is told when a budget comes to its end, and not before', async ()
   await meter.close();
 });
 
-test('a reservation that another process is to settle is there before it is handed over, and kept without this one', async () => {
+test('a reservation that another process is to settle exists before the handover, and stays without this process', async () => {
   const { meter } = await meterOver(redis);
   const about = subject();
   await meter.begin({ subject: about, accounts: [], estimate: result(5), leaseMs: 3_600_000 });
@@ -249,7 +249,7 @@ test('a reservation that another process is to settle is there before it is hand
   await other.meter.close();
 });
 
-test('what was lost from Redis in the middle of ten requests is recorded, once each, also from the spool', async () => {
+test('when Redis loses its data during ten requests, each is recorded once, also from the spool', async () => {
   const { meter } = await meterOver(redis);
   const abouts = Array.from({ length: 10 }, subject);
   const begun = await Promise.all(
@@ -286,7 +286,7 @@ test('usage that is no whole number is reported and charged as estimated', async
   await meter.close();
 });
 
-test('a line of the spool that cannot be read is reported and put aside, and holds up no other', async () => {
+test('a line of the spool that cannot be read is reported and put aside, and blocks no other', async () => {
   const own = await temporaryFolder();
   const broken: unknown[] = [];
   const spool = await openUsageSpool(own.path, 'odd', Date.now, (record) => broken.push(record));
@@ -306,7 +306,7 @@ test('a line of the spool that cannot be read is reported and put aside, and hol
   await own.close();
 });
 
-test('a reservation that is kept stands without its process, and is settled once by any', async () => {
+test('a kept reservation outlives its process, and any process settles it once', async () => {
   const { meter } = await meterOver(redis);
   const about = subject();
   const metered = await meter.begin({ subject: about, accounts: [budget(1000)], estimate: result(400) });
@@ -328,7 +328,7 @@ test('a reservation that is kept stands without its process, and is settled once
   for (const { meter: other } of others) await other.close();
 });
 
-test('upkeep never shortens a lease that was made longer meanwhile', async () => {
+test('upkeep never shortens a lease that was extended meanwhile', async () => {
   const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 1, keepSumsDays: 1 });
   const about = subject();
   await ledger.reserve({ subject: about, estimate: result(1), charges: [], leaseMs: 1000 });
@@ -338,7 +338,7 @@ test('upkeep never shortens a lease that was made longer meanwhile', async () =>
   expect(until).toBeGreaterThan(Date.now() + 3_000_000);
 });
 
-test('of all limits on tokens that a request counts on, the tightest is given as the request left it', async () => {
+test('of all limits on tokens that a request counts on, the tightest is reported as the request left it', async () => {
   const { meter } = await meterOver(redis);
   const begin = async (limits: Account['limits'], tokens: number) => {
     const accounts = [account({ limits }), account({ owner: 'team:a', limits: { tokensPerMinute: 500 } })];

@@ -14,13 +14,13 @@ export interface MeterOptions {
   readonly ledger: Ledger;
   readonly spool: UsageSpool;
   readonly now: () => number;
-  /** IANA name of the zone in whose midnight budgets begin anew. */
+  /** IANA name of the time zone; budget periods begin at its midnight. */
   readonly timeZone: string;
-  /** Told of what went wrong beside the requests: what was spooled, what could not be replayed. */
+  /** Called for failures outside the requests: usage that was spooled or could not be replayed. */
   readonly report: (problem: MeterProblem) => void;
-  /** Told of requests that were not let in, and why. */
+  /** Called for each refused request, with the reason. */
   readonly onRefused: (reason: RefusedFor, subject: UsageSubject) => void;
-  /** Told of requests let in on a budget of which most is used. */
+  /** Called for each request that was let in on a budget that is nearly spent. */
   readonly onBudgetNear: () => void;
 }
 
@@ -35,34 +35,34 @@ export interface MeterProblem {
     | 'sweep'
     | 'replay'
     | 'broken record';
-  /** Of the error only its message: Redis' own errors carry whole commands. */
+  /** Only the error's message: Redis' errors contain whole commands. */
   readonly reason: string;
 }
 
-/** What is about to be consumed, at most, and by whom. */
+/** What will be consumed at most, and by whom. */
 export interface Demand {
   readonly subject: UsageSubject;
   readonly accounts: readonly Account[];
   readonly estimate: UsageResult;
   /**
-   * For work that another process will settle: how long the reservation stands by itself. Absent: this process keeps it
-   * until it settles.
+   * For work that another process will settle: how long the reservation lasts without renewal. Absent: this process renews
+   * it until it settles.
    */
   readonly leaseMs?: number;
 }
 
 /** A request that has been let in. */
 export interface Metered {
-  /** Puts down how it went. Only the first call counts; it never fails and need not be waited for. */
+  /** Records the outcome. Only the first call counts; it never fails, and callers need not wait for it. */
   settle(result: UsageResult): Promise<void>;
   /**
-   * Leaves the settling to `Meter.settleOnce`, by any process; after this time it is charged as estimated. False where
-   * nothing is reserved, so that it has to be settled now.
+   * Leaves the settling to `Meter.settleOnce`, by any process; after this time it is charged as estimated. False if
+   * nothing is reserved: then the caller settles it now.
    */
   keep(leaseMs: number): Promise<boolean>;
-  /** What `BUDGET_HEADER` tells the caller; null while there is nothing to tell. */
+  /** The value of `BUDGET_HEADER`; null for no header. */
   readonly budgetNotice: string | null;
-  /** The limit on tokens of which the least was left when the request was let in; null where it counts on none. */
+  /** The token limit with the least left when the request was let in; null if it counts on none. */
   readonly tokenRate: Rate | null;
 }
 
@@ -70,45 +70,45 @@ export interface Meter {
   /**
    * Reserves before the upstream is called.
    *
-   * @throws {GatewayError} `rate_limited`, `rate_limited_tokens`, `budget_exhausted`, `unpriced_model`; `service_unavailable` where there
-   * are limits or budgets to keep and Redis is away
+   * @throws {GatewayError} `rate_limited`, `rate_limited_tokens`, `budget_exhausted`, `unpriced_model`; `service_unavailable`
+   * when limits or budgets apply and Redis is away
    */
   begin(demand: Demand): Promise<Metered>;
   /** Takes up a reservation that another process made: a job's, whose usage is sound (`soundUsage`). */
   resume(subject: UsageSubject): Pick<Metered, 'settle'>;
-  /** Settles what was kept. True where this call did it, false where it was settled before; it never fails. */
+  /** Settles a kept reservation. True if this call did it, false if it was settled before; it never fails. */
   settleOnce(subject: UsageSubject, result: UsageResult): Promise<boolean>;
-  /** Waits for what is being settled. */
+  /** Waits for the settlements that are running. */
   close(): Promise<void>;
 }
 
-/** What a request was let in with: what its limits say, and the estimate that stands in for usage that is no amount. */
+/** What a request was let in with: the state of its limits, and the estimate that replaces invalid usage. */
 interface LetIn extends Pick<Metered, 'budgetNotice' | 'tokenRate'> {
   readonly estimate?: UsageResult;
 }
 
 const NO_LIMITS: LetIn = { budgetNotice: null, tokenRate: null };
 
-/** A reservation outlives its process by this time; then it is charged as estimated. */
+/** A reservation outlives its process by this time, then is charged as estimated. */
 const LEASE_MS = 60_000;
 const UPKEEP_EVERY_MS = 15_000;
 const RETRY_AFTER_SECONDS = 2;
-/** Reservations of unknown fate that are remembered; those beyond run out by themselves. */
+/** The most reservations of unknown state that are kept to be released; others expire with their leases. */
 const MAX_DOUBTFUL = 10_000;
 
-/** One per process: reserves and settles, keeps leases alive, sweeps up after processes that are gone, replays the spool. */
+/** One per process: reserves and settles, renews leases, settles for processes that ended, replays the spool. */
 export function createMeter(options: MeterOptions): Meter {
   const { ledger, spool, now, timeZone, report, onRefused, onBudgetNear } = options;
   const open = new Set<string>();
-  /** Refused because Redis did not answer in time; it may carry the reservation out when it goes on. */
+  /** Refused because Redis did not answer in time; it may still run the reservation later. */
   const doubtful = new Set<string>();
-  // A count and not a set of promises: what a long-lived set has held survives young garbage collection.
+  // A count and not a set of promises: entries of a long-lived set survive young garbage collection.
   let settling = 0;
   let onQuiet: (() => void) | undefined;
 
-  const attempt = async (what: MeterProblem['what'], act: () => Promise<unknown>): Promise<boolean> => {
+  const attempt = async (what: MeterProblem['what'], action: () => Promise<unknown>): Promise<boolean> => {
     try {
-      await act();
+      await action();
       return true;
     } catch (cause) {
       report({ what, reason: cause instanceof Error ? cause.message : String(cause) });
@@ -138,7 +138,7 @@ export function createMeter(options: MeterOptions): Meter {
     return usage;
   };
 
-  /** Without an estimate the result has to be sound already. */
+  /** Without an estimate the result must be sound already. */
   const metered = (
     subject: UsageSubject,
     reserving: Promise<boolean>,
@@ -199,7 +199,7 @@ export function createMeter(options: MeterOptions): Meter {
       const reserving = ledger.reserve({ subject, estimate, charges, leaseMs: leaseMs ?? LEASE_MS });
       if (leaseMs === undefined) open.add(subject.id);
       if (charges.length === 0 && leaseMs === undefined) {
-        // Nothing can refuse it, so nobody waits: Redis takes commands in order, the settling comes behind.
+        // Nothing can refuse it, so no request waits: Redis takes commands in order, the settling comes after it.
         return metered(
           subject,
           attempt('reserve', () => reserving),
@@ -237,7 +237,7 @@ export function createMeter(options: MeterOptions): Meter {
   };
 }
 
-/** Of the limits on tokens that a request counts on, the one of which the least is left. */
+/** The token limit of a request with the least left. */
 function tightestTokenRate(charges: readonly Charge[], remaining: readonly number[]): Rate | null {
   let tightest: Rate | null = null;
   for (const [index, { kind, dimension, limit }] of charges.entries()) {

@@ -12,7 +12,7 @@ let server: TestRedis;
 let connections: readonly Redis[];
 let meters: readonly Meter[];
 const reasons: string[] = [];
-/** Stands still: a bucket fills by nothing while requests are on their way. */
+/** A fixed time: no bucket refills while requests run. */
 const clockUs = Date.now() * 1000;
 const clock = () => clockUs;
 
@@ -78,7 +78,7 @@ test('exactly seven of twelve requests pass a limit of tokens for a model', asyn
   expect(await passed(12, accounts, 'gpt-5-mini', 1000)).toBe(12);
 });
 
-test('a request counts on every entry that fits, of the key and of its team, and on none where one refuses', async () => {
+test('a request counts on every entry that fits, of the key and of its team, and on none if one refuses', async () => {
   const accounts = [
     limitedTo({ '*': { requestsPerMinute: 8 }, 'gpt-*': { requestsPerMinute: 6 } }),
     limitedTo({ 'gpt-5': { requestsPerMinute: 2 } }, 'team:search'),
@@ -88,7 +88,7 @@ test('a request counts on every entry that fits, of the key and of its team, and
   expect(await passed(9, accounts, 'claude-opus')).toBe(2);
 });
 
-test('a refusal for requests says which models, how long to wait, and has the headers for requests', async () => {
+test('a refusal for requests names the models and the wait, and has the headers for requests', async () => {
   const accounts = [limitedTo({ 'gpt-*': { requestsPerMinute: 1 } })];
   await begin(accounts, 'gpt-5');
   await expect(begin(accounts, 'gpt-5')).rejects.toMatchObject({
@@ -108,7 +108,7 @@ test('a refusal for requests says which models, how long to wait, and has the he
   });
 });
 
-test("what is left of a pattern's limits is told beside what is left over all models", async () => {
+test("what is left of a pattern's limits is reported with what is left over all models", async () => {
   const [redis] = connections;
   if (redis === undefined) throw new Error('no connection');
   const accounts: Account[] = [

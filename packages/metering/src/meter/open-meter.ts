@@ -24,7 +24,7 @@ interface OpenMeterOptions extends Pick<MeterOptions, 'report'> {
   readonly now: () => number;
 }
 
-/** Where what could not be settled waits, below the data folder. */
+/** The spool's folder in the data folder, for usage that could not be settled. */
 const SPOOL_FOLDER = 'usage-spool';
 
 /** A process's meter over its Redis connection and its data folder. */

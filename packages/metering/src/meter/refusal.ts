@@ -22,7 +22,7 @@ const REASONS = {
   microUsd: 'budget',
 } as const satisfies Record<Charge['dimension'], string>;
 
-/** Why a request was not let in, as metrics call it. */
+/** Why a request was not let in, as a metric's label. */
 export type RefusedFor = (typeof REASONS)[Charge['dimension']] | 'unpriced_model';
 
 export const reasonOf = ({ dimension }: Charge): RefusedFor => REASONS[dimension];
@@ -30,7 +30,7 @@ export const reasonOf = ({ dimension }: Charge): RefusedFor => REASONS[dimension
 const shown = (charge: Charge, amount: number): number =>
   charge.dimension === 'audioMs' ? Math.ceil(amount / 1000) : amount;
 
-/** What a caller is told whose request does not fit a limit or a budget. `amount` is what the request asked for. */
+/** The error for a request that does not fit a limit or a budget. `amount` is what the request needs. */
 export function refusalOf(
   { charge, waitMs, remaining }: Refused,
   amount: number,
@@ -42,7 +42,7 @@ export function refusalOf(
 }
 
 /**
- * A budget cannot be kept for what has no price, so that such a model is refused unless the budget allows it.
+ * A model without a price is refused unless the budget allows it, because no budget can be enforced for it.
  *
  * @throws {GatewayError} `unpriced_model`
  */
@@ -96,7 +96,7 @@ const limitWords = (charge: Charge): string => {
   return charge.kind === 'rate' && charge.model !== null ? `${words} of '${charge.model}'` : words;
 };
 
-/** Both protocols' headers, of which each client reads its own; neither has any for images or audio. */
+/** Both protocols' headers; each client reads its own. Neither protocol has any for images or audio. */
 function limitHeaders(
   { dimension, limit }: Charge,
   remaining: number,

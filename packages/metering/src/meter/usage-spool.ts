@@ -10,22 +10,22 @@ export type SpooledUsage = z.infer<typeof SpooledUsage>;
 
 const parseLine = (line: string): SpooledUsage => SpooledUsage.parse(JSON.parse(line));
 
-/** What could not be settled because Redis was away, kept on disk until it can. */
+/** Usage that could not be settled because Redis was away, kept on disk until it can. */
 export interface UsageSpool {
   add(usage: SpooledUsage): Promise<void>;
   /**
-   * Hands everything kept to `settle`; what it throws ends the replay and everything stays kept. Settling is
-   * idempotent by id, so that a file handed out twice does no harm. A line that cannot be read is reported and put
-   * aside, so that it holds up no other.
+   * Passes everything kept to `settle`; an error of it ends the replay and everything stays kept. Settling is idempotent
+   * by id, so a file may be replayed twice. A line that cannot be read is reported and put aside, so that it blocks no
+   * other.
    */
   replay(settle: (usage: SpooledUsage) => Promise<void>): Promise<void>;
 }
 
 const OPEN = '.open.ndjson';
 const FULL = '.full.ndjson';
-/** Lines that cannot be read, for a person to look at. */
+/** Lines that cannot be read, for a person to inspect. */
 const BROKEN = 'broken.txt';
-/** An open file that nobody has written to for this long belongs to a process that is gone, or does not need it now. */
+/** An open file without a write for this long belongs to a process that has ended or does not need it now. */
 const LEFT_ALONE_MS = 60_000;
 
 /** `name` is this process's own among those that share the folder. */
@@ -40,8 +40,8 @@ export async function openUsageSpool(
   let lastClosed = 0;
   /** Appending and closing take turns, so that no line falls between two files. */
   let turn: Promise<unknown> = Promise.resolve();
-  const inTurn = <Outcome>(act: () => Promise<Outcome>): Promise<Outcome> => {
-    const result = turn.then(act);
+  const inTurn = <Outcome>(action: () => Promise<Outcome>): Promise<Outcome> => {
+    const result = turn.then(action);
     turn = result.catch(() => undefined);
     return result;
   };
@@ -68,7 +68,7 @@ export async function openUsageSpool(
       for (const file of await readdir(folder)) {
         if (!file.endsWith(FULL)) continue;
         const text = await readFile(join(folder, file), 'utf8').catch(() => '');
-        // What stands behind the last line end was being written when its process died: it was never kept.
+        // Text after the last line end was being written when its process died: it was never kept.
         const lines = text.split('\n').slice(0, -1);
         const broken: string[] = [];
         for (const [at, line] of lines.entries()) {

@@ -94,14 +94,14 @@ const CASES: readonly [name: string, Price, Partial<typeof NOTHING_CONSUMED>, nu
     { imageSize: '1024x1024', imageQuality: 'standard' },
   ],
   [
-    'images the table does not know at its dearest',
+    'images that the table does not have, at its highest price',
     { perImage: { '1024x1024': { hd: 0.08 }, '512x512': 0.02 } },
     { images: 1 },
     80_000,
     { imageSize: 'auto' },
   ],
   [
-    'a size, a quality and a tier that are no words of the table but members of every object',
+    'a size, a quality and a tier that are not in the table but are members of every object',
     {
       perImage: { '1024x1024': { hd: 0.08 } },
       inputPerMTok: 1,
@@ -132,7 +132,7 @@ const CASES: readonly [name: string, Price, Partial<typeof NOTHING_CONSUMED>, nu
     { imageSize: '1792x1024' },
   ],
   [
-    'names that every object has at the dearest',
+    'names of members that every object has, at the highest price',
     { inputPerMTok: 1, serviceTiers: {}, perImage: { '1024x1024': { hd: 0.08 }, '512x512': 0.02 } },
     { images: 1 },
     80_000,

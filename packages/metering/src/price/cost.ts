@@ -2,14 +2,14 @@ import { lookUp } from '@gateway/contracts/look-up';
 import type { Price } from '@gateway/contracts/price';
 import type { Consumption } from '@gateway/contracts/usage-record';
 
-/** What beside its consumption decides a request's price. */
+/** What decides a request's price, apart from its consumption. */
 export interface Tariff {
   readonly serviceTier?: string | undefined;
   readonly imageSize?: string | undefined;
   readonly imageQuality?: string | undefined;
 }
 
-/** Money is added up in whole pico-dollars, in which every price of up to six decimals per million tokens is exact. */
+/** Sums are in whole pico-dollars: every price of up to six decimals per million tokens is exact in them. */
 const PICO_PER_USD = 1e12;
 const PICO_PER_MICRO = 1e6;
 const TOKENS_PER_MTOK = 1e6;
@@ -50,10 +50,10 @@ function tokensPico(price: Price, consumption: Consumption, { serviceTier }: Tar
   );
 }
 
-/** The entry for what a request does not say, such as its size. */
+/** The entry for a value that the request does not give, such as its size. */
 const UNNAMED = 'default';
 
-/** One image's price; where the table does not know the size or quality, its dearest entry. */
+/** One image's price; for a size or quality that the table does not have, its highest price. */
 function imagePrice(prices: Price['perImage'], { imageSize, imageQuality }: Tariff): number | undefined {
   if (prices === undefined || typeof prices === 'number') return prices;
   const entry =

@@ -30,7 +30,7 @@ const refusedBy = async (...groupBy: ('hour' | 'keyId' | 'team')[]) =>
     refused: sums.refused,
   }));
 
-test('refusals of several processes are added up, each in its hour, and sums are not kept for ever', async () => {
+test('refusals of several processes are added up, each in its hour, and sums expire', async () => {
   const [one, other] = [counts(), counts()];
   one.add(refusal);
   other.add(refusal);
@@ -44,14 +44,14 @@ test('refusals of several processes are added up, each in its hour, and sums are
   expect(await redis.ttl('gateway:{meter}:sums:2026-11-20T13')).toBeGreaterThan(86_000);
 });
 
-test('nothing is asked of Redis while nobody is refused', async () => {
+test('no refusals, no Redis calls', async () => {
   const idle = counts();
   const before = await redis.info('commandstats');
   await idle.close();
   expect((await redis.info('commandstats')).includes('cmdstat_multi')).toBe(before.includes('cmdstat_multi'));
 });
 
-test('what cannot be written while Redis is away is written when it is back', async () => {
+test('counts that cannot be written while Redis is away are written when it is back', async () => {
   await redis.flushall();
   const kept = counts();
   server.kill('SIGKILL');

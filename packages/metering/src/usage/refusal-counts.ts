@@ -7,14 +7,14 @@ export interface Refusal {
   readonly keyId: string;
   readonly team: string | null;
   readonly endpoint: string;
-  /** Null where the body was not read. */
+  /** Null if the body was not read. */
   readonly model: string | null;
 }
 
 /** Counts refused requests into the hours' sums, once a second and not once a request. */
 export interface RefusalCounts {
   add(refusal: Refusal): void;
-  /** Writes what has been counted; what cannot be written is kept for the next time. Never throws. */
+  /** Writes the counts; what cannot be written is kept for the next time. Never throws. */
   flush(): Promise<void>;
   /** Writes the rest and stops. */
   close(): Promise<void>;

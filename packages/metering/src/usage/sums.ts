@@ -1,6 +1,6 @@
 import type { UsageRecord } from '@gateway/contracts/usage-record';
 
-/** What usage can be grouped by, in the order in which it stands in a sum's field. */
+/** What usage can be grouped by, in the order of a sum's field. */
 export const GROUPS = ['keyId', 'team', 'model', 'channel', 'endpoint', 'outcome'] as const;
 export type Group = (typeof GROUPS)[number];
 
@@ -26,7 +26,7 @@ const SEPARATOR = '\u001f';
 
 export type Groups = Record<Group, string>;
 
-/** What all fields of the same groups begin with; behind it stands the measure. */
+/** The prefix of all fields of the same groups; the measure follows it. */
 export const sumPrefix = (groups: Groups): string =>
   `${GROUPS.map((group) => groups[group].replaceAll(SEPARATOR, ' ')).join(SEPARATOR)}${SEPARATOR}`;
 

@@ -51,7 +51,7 @@ async function record(moment: string, changes: Partial<UsageRecord>) {
   await ledger.settle({ id, keyId, team, endpoint, model, startedAtMs }, rest);
 }
 
-test('usage is grouped as asked, from the first hour to the last, and nothing else', async () => {
+test('usage is grouped as the query says, from the first hour to the last, and nothing else', async () => {
   await record('2026-11-19T23:59:00Z', {});
   await record('2026-11-20T10:10:00Z', {});
   await record('2026-11-20T10:50:00Z', { outcome: 'cut', costMicroUsd: 5 });
@@ -74,7 +74,7 @@ test('usage is grouped as asked, from the first hour to the last, and nothing el
   expect(total).toMatchObject({ group: {}, sums: { requests: 2, costMicroUsd: 15 } });
 });
 
-test('a year of hours is read, and hours without usage are no rows', async () => {
+test('a year of hours is read, and hours without usage have no rows', async () => {
   await record('2026-01-05T00:00:00Z', {});
   await record('2026-12-31T23:00:00Z', {});
   const rows = await queryUsage(redis, {
@@ -102,7 +102,7 @@ test('records come out as they went in, every one, over more than a page', async
   expect(seen).toEqual(seen.toSorted((a, b) => Number(a.slice(4)) - Number(b.slice(4))));
 });
 
-test('a broken record or sum is reported, and costs no other its place', async () => {
+test('a broken record or sum is reported, and all others are returned', async () => {
   await record('2026-11-20T10:10:00Z', {});
   const name = redisNames.records('2026-11-20');
   const id = await redis.xadd(name, '*', 'record', '{"id":"req_x","costMicroUsd":0.5}');
@@ -120,7 +120,7 @@ test('a broken record or sum is reported, and costs no other its place', async (
   const broken: { kind: string; id: string }[] = [];
   const onBroken = (one: { kind: string; id: string }) => void broken.push(one);
   const ids: string[] = [];
-  // Streams go by Redis' clock, records by the day that their process wrote.
+  // Streams use Redis' clock, records the day of their process.
   const day = { fromMs: at('2026-11-20T00:00:00Z'), toMs: at('2026-11-21T00:00:00Z') };
   await redis.rename(name, redisNames.records(new Date().toISOString().slice(0, 10)));
   const today = at(new Date().toISOString().slice(0, 10));

@@ -3,7 +3,7 @@ import type { ReportBroken } from '../broken-records.ts';
 import { redisNames } from '../redis-names.ts';
 import { GROUPS, type Group, type Groups, type Measure, parseSumField } from './sums.ts';
 
-/** What rows can be grouped by: what stands in a sum, and the hour or the day (UTC) that it was made in. */
+/** What rows can be grouped by: a sum's groups, and its hour or day (UTC). */
 export const GROUP_BY = ['hour', 'day', ...GROUPS] as const;
 export type GroupBy = (typeof GROUP_BY)[number];
 
@@ -18,14 +18,14 @@ export interface UsageQuery {
   readonly onBroken?: ReportBroken;
 }
 
-/** What a row is about, and its sums. */
+/** A row's groups and its sums. */
 export interface UsageRow {
   readonly group: Partial<Record<GroupBy, string>>;
   readonly sums: Record<Measure, number>;
 }
 
 const HOUR_MS = 3_600_000;
-/** Hours that are asked for in one round trip. */
+/** Hours that one round trip reads. */
 const HOURS_AT_ONCE = 200;
 
 const NO_SUMS: Record<Measure, number> = {

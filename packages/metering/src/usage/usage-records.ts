@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { type ReportBroken, readStored } from '../broken-records.ts';
 import { redisNames } from '../redis-names.ts';
 
-/** Records that are read in one round trip. */
+/** Records that one round trip reads. */
 const PAGE = 500;
 const DAY_MS = 86_400_000;
 

@@ -105,7 +105,7 @@ test('a last frame without its empty line has its data', () => {
   expect(reader.end()).toBe(null);
 });
 
-test('a look at a frame sees its own bytes only', () => {
+test('a search in a frame sees its own bytes only', () => {
   const reader = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
   const frames = reader.push(Buffer.from('data: "one"\n\ndata: "two"\n\n'));
   expect(frames.map((frame) => [frame.includes('"one"'), frame.includes('"two"')])).toEqual([

@@ -1,21 +1,21 @@
 const LINE_FEED = '\n';
 const LINE_FEED_BYTE = 0x0a;
-/** What follows the line end before it where a line is empty. */
+/** What follows a line end if the next line is empty. */
 const EMPTY_LINES = ['\n\n', '\n\r\n'] as const;
 const DATA_FIELD = 'data:';
 const [RETURN, SPACE] = [0x0d, 0x20];
 
 /** One frame of an event stream, with the empty line that ends it. */
 export interface Frame {
-  /** Its place in `bytes`. Frames of one `push` share their bytes and follow one another without a gap. */
+  /** Its range in `bytes`. Frames of one `push` share their bytes and follow one another without a gap. */
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
   /** Its `data:` lines joined by LF; null where it has none. Decoded at each access. */
   readonly data: string | null;
-  /** Whether its bytes hold this ASCII text: a look that costs less than `data`. */
+  /** Whether its bytes contain this ASCII text; cheaper than `data`. */
   includes(ascii: string): boolean;
-  /** The frame with one byte per character: for a look at its ASCII parts. */
+  /** The frame with one byte per character, to search its ASCII parts. */
   readonly latin1: string;
 }
 
@@ -108,7 +108,7 @@ export function createFrameReader({ maxFrameBytes }: { maxFrameBytes: number }):
   };
 }
 
-/** As most chunks do. */
+/** The common case. */
 const endsInFrameEnd = (chunk: Buffer): boolean =>
   chunk[chunk.length - 1] === LINE_FEED_BYTE && chunk[chunk.length - 2] === LINE_FEED_BYTE;
 
@@ -127,12 +127,12 @@ class BytesFrame implements Frame {
   /** The values of its data lines, as offsets in its bytes: start and end in turn. */
   readonly #values: readonly number[];
 
-  constructor(bytes: Buffer, text: string, place: { start: number; end: number; values: readonly number[] }) {
+  constructor(bytes: Buffer, text: string, range: { start: number; end: number; values: readonly number[] }) {
     this.bytes = bytes;
-    this.start = place.start;
-    this.end = Math.min(place.end, bytes.length);
+    this.start = range.start;
+    this.end = Math.min(range.end, bytes.length);
     this.#text = text;
-    this.#values = place.values;
+    this.#values = range.values;
   }
 
   get data(): string | null {

@@ -1,4 +1,4 @@
-/** What the simulated model says, before a protocol gives it its form. */
+/** The simulated model's answer, before a protocol encodes it. */
 export type AnswerPart =
   | { readonly kind: 'reasoning'; readonly text: string; readonly tokens: number }
   | { readonly kind: 'text'; readonly text: string; readonly citation: Citation | null }
@@ -8,7 +8,7 @@ export type AnswerPart =
   | { readonly kind: 'web-search'; readonly query: string }
   | { readonly kind: 'file-search'; readonly query: string };
 
-/** Where a text comes from; `start` and `end` are positions in the text, the end exclusive. */
+/** A text's source; `start` and `end` are positions in the text, the end exclusive. */
 export interface Citation {
   readonly source: 'web' | 'file';
   readonly start: number;

@@ -55,9 +55,9 @@ async function post<Schema extends z.ZodType>(schema: Schema, path: string, body
 const responses = (body: object) => post(Bodies.responses, '/v1/responses', body);
 const chat = (body: object) => post(Bodies.chat, '/v1/chat/completions', body);
 const messages = (body: object) => post(Bodies.messages, '/v1/messages', { max_tokens: 500, ...body });
-const says = (content: string) => [{ role: 'user', content }];
+const prompt = (content: string) => [{ role: 'user', content }];
 
-test('an offered tool is called where the prompt is about it, by each protocol', async () => {
+test('an offered tool is called if the prompt is about it, in each protocol', async () => {
   const tools = [{ type: 'function', ...named, parameters: PARAMETERS }];
   const [item] = (await responses({ input: TEXT, tools })).output;
   expect(item).toMatchObject({
@@ -66,19 +66,19 @@ test('an offered tool is called where the prompt is about it, by each protocol',
     arguments: JSON.stringify(ARGUMENTS),
   });
   const functions = [{ type: 'function', function: { ...named, parameters: PARAMETERS } }];
-  expect(await chat({ messages: says(TEXT), tools: functions })).toMatchObject({
+  expect(await chat({ messages: prompt(TEXT), tools: functions })).toMatchObject({
     choices: [
       { finish_reason: 'tool_calls', message: { tool_calls: [{ function: { name: 'get_weather' } }] } },
     ],
   });
   const inputs = [{ ...named, input_schema: PARAMETERS }];
-  expect(await messages({ messages: says(TEXT), tools: inputs })).toMatchObject({
+  expect(await messages({ messages: prompt(TEXT), tools: inputs })).toMatchObject({
     stop_reason: 'tool_use',
     content: [{ type: 'tool_use', name: 'get_weather', input: ARGUMENTS }],
   });
 });
 
-test('a prompt about something else, a forbidden call and an order to the simulator get no call', async () => {
+test('a prompt about something else, a forbidden call and a directive get no call', async () => {
   const tools = [{ type: 'function', ...named, parameters: PARAMETERS }];
   for (const request of [
     { input: 'Hello, how are you?' },
@@ -90,7 +90,7 @@ test('a prompt about something else, a forbidden call and an order to the simula
   }
 });
 
-test('what a schema asks for is what comes, by each protocol, with tools beside it or without', async () => {
+test('the answer fits the requested schema, in each protocol, with and without tools', async () => {
   const expected = { answers: [3, 3] };
   const json_schema = { name: 'answers', schema: SCHEMA };
   const tools = [{ type: 'function', ...named, parameters: PARAMETERS }];
@@ -100,13 +100,13 @@ test('what a schema asks for is what comes, by each protocol, with tools beside 
     expect(JSON.parse(output[0]?.content?.[0]?.text ?? '')).toEqual(expected);
   }
   const completion = await chat({
-    messages: says(TEXT),
+    messages: prompt(TEXT),
     response_format: { type: 'json_schema', json_schema },
   });
   expect(JSON.parse(completion.choices[0]?.message.content ?? '')).toEqual(expected);
   const format = { type: 'json_schema', schema: SCHEMA };
   for (const where of [{ output_config: { format } }, { output_format: format }]) {
-    const { content } = await messages({ messages: says(TEXT), ...where });
+    const { content } = await messages({ messages: prompt(TEXT), ...where });
     expect(JSON.parse(content[0]?.text ?? '')).toEqual(expected);
   }
 });

@@ -1,9 +1,9 @@
 import { type Directives, withoutDirectives } from '../directives.ts';
 import { countTokens, cutToTokens, textOfTokens } from '../tokens.ts';
 import type { Answer, AnswerPart, Citation, Finish } from './answer.ts';
-import { askedTools } from './asked-tools.ts';
 import type { Prompt } from './prompt.ts';
 import { schemaInstance } from './schema-instance.ts';
+import { selectTools } from './select-tools.ts';
 
 const MAX_ECHO_CHARACTERS = 200;
 const REASONING_TEXT = '**Reading the request** The caller wants an answer, so I give the simplest one.';
@@ -11,7 +11,7 @@ const REFUSAL_TEXT = "I'm sorry, but I can't help with that.";
 const CITED = 'An example was found (example.org).';
 const CITED_SPAN = { start: 21, end: 34 };
 
-/** What a test may put in the place of the echo. */
+/** What a test may replace the echo by. */
 export type AnswerWish = Directives & { readonly text?: string };
 
 const echo = (text: string): string => {
@@ -36,15 +36,16 @@ const callOf = ({ name, schema }: Prompt['tools'][number]): AnswerPart =>
 
 const visibleParts = (prompt: Prompt, wish: AnswerWish): { parts: AnswerPart[]; finish: Finish } => {
   if (wish.refusal) return { parts: [{ kind: 'refusal', text: REFUSAL_TEXT }], finish: 'refusal' };
-  // A test that scripts the answer gets it, whatever tools are offered.
-  const asked = askedTools(prompt, wish.text === undefined && wish.tokens === undefined);
+  // A test that scripts the answer gets it, with any tools.
+  const selected = selectTools(prompt, wish.text === undefined && wish.tokens === undefined);
   const query = echo(prompt.userText);
   const parts: AnswerPart[] = [];
-  if (asked.webSearch) parts.push({ kind: 'web-search', query });
-  if (asked.fileSearch) parts.push({ kind: 'file-search', query });
-  if (asked.calls.length > 0) return { parts: [...parts, ...asked.calls.map(callOf)], finish: 'tool-calls' };
+  if (selected.webSearch) parts.push({ kind: 'web-search', query });
+  if (selected.fileSearch) parts.push({ kind: 'file-search', query });
+  if (selected.calls.length > 0)
+    return { parts: [...parts, ...selected.calls.map(callOf)], finish: 'tool-calls' };
   if (parts.length > 0 && wish.text === undefined) {
-    const citation: Citation = { source: asked.webSearch ? 'web' : 'file', ...CITED_SPAN };
+    const citation: Citation = { source: selected.webSearch ? 'web' : 'file', ...CITED_SPAN };
     return { parts: [...parts, { kind: 'text', text: CITED, citation }], finish: 'stop' };
   }
   return {
@@ -75,7 +76,7 @@ const shortened = (part: AnswerPart, tokens: number): AnswerPart | null => {
   return null;
 };
 
-/** Keeps what fits; the part that does not fit is cut, or left out where half of it would mean nothing. */
+/** Keeps the parts that fit; the next part is cut, or left out if half of it would mean nothing. */
 const withinTokens = (
   parts: readonly AnswerPart[],
   maxTokens: number,

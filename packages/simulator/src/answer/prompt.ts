@@ -12,7 +12,7 @@ export type ToolChoice =
   | { readonly mode: 'auto' | 'none' | 'required' }
   | { readonly mode: 'named'; readonly name: string };
 
-/** What the simulated model reads, whatever the protocol. */
+/** The simulated model's input, from any protocol. */
 export interface Prompt {
   readonly model: string;
   /** Text of the last user message, directives included. */

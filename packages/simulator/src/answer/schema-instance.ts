@@ -3,13 +3,13 @@ import { asList, asNumber, asObject, asText, isObject, type JsonObject } from '.
 import { textMatching } from './text-matching.ts';
 
 const MAX_DEPTH = 12;
-/** From here on whatever may end ends. */
+/** From this depth on, alternatives that end are chosen. */
 const DEEP = 5;
 const MAX_ITEMS = 100;
-/** A schema that refers to itself may ask for more than there are atoms. */
+/** Bounds the values of a schema that refers to itself. */
 const MAX_VALUES = 10_000;
 
-/** Where an instance is being made: the whole schema, for references, and how many values may still be made. */
+/** The state of an instance: the whole schema, for references, and how many values may still be made. */
 interface Making {
   readonly root: JsonObject;
   valuesLeft: number;
@@ -42,7 +42,7 @@ const stringOf = (schema: JsonObject, name: string): string => {
   return padded.slice(0, asNumber(schema.maxLength) ?? undefined);
 };
 
-/** The lowest allowed number, or 1 where there is no lowest; a step above or below an excluded bound. */
+/** The lowest allowed number, or 1 if there is no lowest; a step above or below an excluded bound. */
 const numberOf = (schema: JsonObject): number => {
   const step = asNumber(schema.multipleOf) ?? 1;
   const above = asNumber(schema.exclusiveMinimum);
@@ -56,7 +56,7 @@ const numberOf = (schema: JsonObject): number => {
   const first = Math.ceil(low / step) * step;
   const lowest = asNumber(schema.multipleOf) === null ? low : first;
   const value = above !== null && lowest <= above ? lowest + step : lowest;
-  // Between bounds that are closer than a step.
+  // For bounds that are closer than a step.
   const isTooHigh = high !== null && (value > high || (value === high && below !== null));
   return isTooHigh ? (low + high) / 2 : value;
 };
@@ -74,7 +74,7 @@ const objectOf = (schema: JsonObject, making: Making, depth: number): JsonObject
 const listOf = (schema: JsonObject, making: Making, name: string, depth: number): unknown[] => {
   const first = asList(schema.prefixItems);
   const least = asNumber(schema.minItems) ?? 0;
-  // A list that may be empty ends what would go on for ever.
+  // A list that may be empty ends an endless recursion.
   const wanted = Math.max(least, depth > DEEP ? 0 : 1, first.length);
   const count = Math.min(wanted, asNumber(schema.maxItems) ?? MAX_ITEMS, MAX_ITEMS);
   const allowed = schema.uniqueItems === true ? asList(asObject(schema.items).enum) : [];
@@ -84,7 +84,7 @@ const listOf = (schema: JsonObject, making: Making, name: string, depth: number)
   );
 };
 
-/** Both schemas' demands in one; the second's where they name the same. */
+/** Both schemas' demands in one; the second one's wins. */
 const merged = (schema: JsonObject, part: JsonObject): JsonObject => ({
   ...schema,
   ...part,
@@ -92,7 +92,7 @@ const merged = (schema: JsonObject, part: JsonObject): JsonObject => ({
   required: [...new Set([...asList(schema.required), ...asList(part.required)])],
 });
 
-/** A schema without `anyOf`, `oneOf` and `allOf`: of the alternatives the first, but deep down one that ends. */
+/** A schema without `anyOf`, `oneOf` and `allOf`: of the alternatives the first, but at great depth one that ends. */
 const flattened = (schema: JsonObject, making: Making, depth: number): JsonObject => {
   const { anyOf, oneOf, allOf, ...rest } = schema;
   const choices = [...asList(anyOf), ...asList(oneOf)].map(asObject);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 const digest = (text: string, secret: string): string =>
   createHash('sha256').update(secret).update('\0').update(text).digest('base64');
 
-/** Begins like Anthropic's, so that nobody mistakes it for a marker of their own. */
+/** Begins like Anthropic's, so that no reader takes it for its own marker. */
 const SIGNATURE_PREFIX = 'EqQBCgIYAhIM';
 
 /** Signs a thinking block's text. */

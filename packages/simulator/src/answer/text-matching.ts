@@ -11,7 +11,7 @@ const SAMPLES = [
   ...'BCDEFGHIJKLMNOPQRSTUVWXYZ',
 ];
 
-/** What is left of a pattern while it is read. */
+/** The unread rest of a pattern. */
 interface Reading {
   rest: string;
 }
@@ -57,14 +57,14 @@ const sequence = (reading: Reading): string | null => {
   return text;
 };
 
-/** The first alternative; the others are read over. */
+/** The first alternative; the others are skipped. */
 const alternatives = (reading: Reading): string | null => {
   const first = sequence(reading);
   while (take(reading, /^\|/)) if (sequence(reading) === null) return null;
   return first;
 };
 
-/** A short text that a schema's `pattern` fits; null for a pattern that is not understood. */
+/** A short text that matches a schema's `pattern`; null for a pattern that is not supported. */
 export const textMatching = (pattern: string): string | null => {
   if (pattern.length > MAX_PATTERN_CHARS) return null;
   try {

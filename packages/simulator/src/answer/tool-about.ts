@@ -3,7 +3,7 @@ import type { CallerTool } from './prompt.ts';
 const MAX_TOOLS = 200;
 const MAX_DESCRIPTION_CHARACTERS = 300;
 
-/** Words that stand in the names and descriptions of many tools, and in prompts about anything. */
+/** Words that are in the names and descriptions of many tools, and in prompts about anything. */
 const COMMON = new Set(
   `a about after all also an and answer any anything are as at back be before by call can city code could count current data
   do does doing done each example existing file files find first for from function get gets give given go has have hello help here how i if in
@@ -23,20 +23,23 @@ const wordsOf = (text: string): string[] =>
     .split(/[^\p{L}\p{N}]+/u)
     .map((word) => (word.length > 4 && word.endsWith('s') ? word.slice(0, -1) : word));
 
-const tellingWords = (text: string): Set<string> =>
+const significantWords = (text: string): Set<string> =>
   new Set(wordsOf(text).filter((word) => word.length > 2 && !COMMON.has(word) && !/^\d+$/.test(word)));
 
 const commonTo = (words: ReadonlySet<string>, promptWords: ReadonlySet<string>): number =>
   [...words].filter((word) => promptWords.has(word)).length;
 
-/** One telling word of a name, or two of a description, say that a prompt is about a tool. */
+/** A prompt is about a tool if they share one significant word of its name, or two of its description. */
 const scoreOf = ({ name, description }: CallerTool, promptWords: ReadonlySet<string>): number => {
-  const inName = commonTo(tellingWords(name), promptWords);
-  const inDescription = commonTo(tellingWords(description.slice(0, MAX_DESCRIPTION_CHARACTERS)), promptWords);
+  const inName = commonTo(significantWords(name), promptWords);
+  const inDescription = commonTo(
+    significantWords(description.slice(0, MAX_DESCRIPTION_CHARACTERS)),
+    promptWords,
+  );
   return inName === 0 && inDescription < 2 ? 0 : 2 * inName + inDescription;
 };
 
-/** The tool that a prompt is about, as a model would see it; of several equal ones the first. */
+/** The tool that a prompt is about, as a model would decide; of several equal ones the first. */
 export const toolAbout = (text: string, tools: readonly CallerTool[]): CallerTool | null => {
   const promptWords = new Set(wordsOf(text));
   let best: { readonly tool: CallerTool | null; readonly score: number } = { tool: null, score: 0 };

@@ -3,7 +3,7 @@ import { invalidRequest } from '../provider-error.ts';
 
 const FORMATS = ['flac', 'm4a', 'mp3', 'mp4', 'mpeg', 'mpga', 'oga', 'ogg', 'wav', 'webm'];
 const MIN_SECONDS = 0.1;
-/** For recordings whose container does not say how long they are (a browser's WebM). */
+/** For recordings without a length in their container (a browser's WebM). */
 const GUESSED_BYTES_PER_SECOND = 4000;
 
 const EXTENSION = /\.([a-z0-9]+)$/i;
@@ -17,7 +17,7 @@ const undecodable = () =>
 
 /**
  * Seconds of sound in an uploaded file, from its own headers.
- * @throws ProviderError 400 for another format, for what is no sound, and for less than a tenth of a second
+ * @throws ProviderError 400 for another format, for a file without sound, and for less than a tenth of a second
  */
 export const audioDuration = async (file: File): Promise<number> => {
   const extension = EXTENSION.exec(file.name)?.[1]?.toLowerCase();

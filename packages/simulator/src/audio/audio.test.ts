@@ -55,13 +55,13 @@ test.for([
   ['flac', '84ad25f194e1f0ce4ffebb694473bb9a6d24b893c89b084a4d60f7af08e54e74'],
   ['wav', '5826b610a8d2784687dd6178ec299b5e336192f9a904799693c72403a469b4e8'],
   ['pcm', '619f8599ca1abd5d532bf4d1daeb9965dae45b0f91502152bfbba114dc364fb7'],
-] as const)('%s bytes are those that an independent decoder has played', ([format, digest]) => {
+] as const)('an independent decoder has played these %s bytes', ([format, digest]) => {
   const hash = createHash('sha256');
   for (const chunk of SPEECH_FORMATS[format].encode(10)) hash.update(chunk);
   expect(hash.digest('hex')).toBe(digest);
 });
 
-test('speech as events carries the same bytes and its usage', async () => {
+test('speech as events has the same bytes and its usage', async () => {
   await using simulator = await startSimulator();
   const response = await fetch(`${simulator.baseUrl}/audio/speech`, {
     method: 'POST',
@@ -152,7 +152,7 @@ test('the transcript is as long as the sound, in every format of whisper-1', asy
   );
 });
 
-test('verbose_json has the asked granularities and all ten segment members', async () => {
+test('verbose_json has the requested granularities and all ten segment members', async () => {
   await using simulator = await startSimulator();
   const file = await toFile((await speak(simulator, 'mp3')).bytes, 'speech.mp3');
   const client = clientOf(simulator);
@@ -176,7 +176,7 @@ test('verbose_json has the asked granularities and all ten segment members', asy
   expect(words.segments).toBeUndefined();
 });
 
-test('the official client streams a transcript, and whisper-1 ignores the wish', async () => {
+test('the official client streams a transcript, and whisper-1 ignores `stream`', async () => {
   await using simulator = await startSimulator();
   const client = clientOf(simulator);
   const file = await toFile((await speak(simulator, 'flac')).bytes, 'speech.flac');
@@ -242,7 +242,7 @@ test.for([
     'invalid_value',
   ],
   [
-    'a language that is none',
+    'a language that does not exist',
     { model: 'whisper-1', language: 'german!' },
     undefined,
     'a.wav',

@@ -63,11 +63,11 @@ function* speechEvents(chunks: Iterable<Buffer>, usage: JsonObject): Generator<s
   yield dataFrame({ type: 'speech.audio.done', usage });
 }
 
-/** `POST /v1/audio/speech`: bytes as they come, or the same as events. */
+/** `POST /v1/audio/speech`: bytes as a stream, or the same as events. */
 export const createSpeech: Handler = (call): Reply => {
   const body = readJson(call);
   const input = asText(body.input);
-  call.ask(input, asText(body.model));
+  call.applyDirectives(input, asText(body.model));
   checkSpeech(body);
   const seconds = speechSeconds(withoutDirectives(input), asNumber(body.speed) ?? 1);
   const name = asText(body.response_format);

@@ -88,7 +88,7 @@ const textReply = (body: string, ledger: LedgerEntry): Reply => ({
 /** `POST /v1/audio/transcriptions` */
 export const createTranscription: Handler = async (call) => {
   const form = await readForm(call);
-  call.ask(asText(form.get('prompt')), asText(form.get('model')));
+  call.applyDirectives(asText(form.get('prompt')), asText(form.get('model')));
   const request = readTranscriptionRequest(form);
   const transcript = transcriptOf(await audioDuration(request.file));
   const usage = usageOf(request, transcript);

@@ -26,7 +26,7 @@ const crc16 = (bytes: Uint8Array): number => {
   return value;
 };
 
-/** Frame numbers are coded as UTF-8 codes characters. */
+/** Frame numbers are coded like characters in UTF-8. */
 const codedNumber = (number: number): Buffer => {
   if (number < 0x80) return Buffer.from([number]);
   if (number < 0x800) return Buffer.from([0xc0 | (number >> 6), 0x80 | (number & 0x3f)]);

@@ -6,7 +6,7 @@ const PACKET_BYTES = 60;
 const PACKET_SAMPLES = 960;
 const PACKET_SECONDS = 0.02;
 const PACKETS_PER_PAGE = 12;
-/** What the encoder that made the clip wants skipped, in samples of 48 kHz. */
+/** The samples to skip, in 48 kHz, by the encoder that made the clip. */
 const PRE_SKIP = 312;
 
 const identification = (): Buffer => {

@@ -30,7 +30,7 @@ function* encodeWav(durationSeconds: number): Generator<Buffer> {
   yield* encodePcm(durationSeconds);
 }
 
-/** Repeats a clip's frames; a frame stands by itself in both formats that use this. */
+/** Repeats a clip's frames; a frame does not depend on others in both formats that use this. */
 function* repeatFrames(
   frames: readonly Buffer[],
   frameSeconds: number,
@@ -60,7 +60,7 @@ const mp3Frames = (): Buffer[] => {
 
 const AAC_FRAME_SECONDS = 1024 / SAMPLE_RATE;
 
-/** ADTS frames carry their length in 13 bits across the bytes 3 to 5. */
+/** ADTS frames have their length in 13 bits across the bytes 3 to 5. */
 const aacFrames = (): Buffer[] => {
   const bytes = clip('tone.aac');
   const frames: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** CRC-32 with the polynomial 0x04c11db7, not reflected, as Ogg wants it (RFC 3533, section 6). */
+/** CRC-32 with the polynomial 0x04c11db7, not reflected, as Ogg requires (RFC 3533, section 6). */
 const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
   let value = index << 24;
   for (let bit = 0; bit < 8; bit += 1) value = value & 0x80000000 ? (value << 1) ^ 0x04c11db7 : value << 1;

@@ -4,7 +4,7 @@ export const SAMPLE_RATE = 24_000;
 const FREQUENCY_HZ = 440;
 const AMPLITUDE = 0.5;
 
-/** One second of the tone that this provider speaks: 24 kHz, 16 bit, mono, silent at both ends so that it repeats. */
+/** One second of this provider's tone: 24 kHz, 16 bit, mono, silent at both ends so that it repeats. */
 const makeSecond = (): Buffer => {
   const bytes = Buffer.alloc(SAMPLE_RATE * 2);
   for (let index = 0; index < SAMPLE_RATE; index += 1) {

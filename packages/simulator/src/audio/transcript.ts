@@ -32,7 +32,7 @@ const sentence = (words: readonly TranscriptWord[]): string => {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 };
 
-/** What is heard in so many seconds: two and a half words a second, a segment every nine words. */
+/** The transcript of so many seconds: two and a half words a second, a segment every nine words. */
 export const transcriptOf = (durationSeconds: number): Transcript => {
   const count = Math.max(1, Math.round(durationSeconds * WORDS_PER_SECOND));
   const words = Array.from({ length: count }, (_, index) => ({

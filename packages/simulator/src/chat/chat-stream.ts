@@ -12,19 +12,19 @@ export interface ChatStreamOptions {
 }
 
 function* callDeltas(call: JsonObject, index: number, has: HasQuirk): Generator<JsonObject> {
-  const place = has('no-index') ? {} : { index };
+  const position = has('no-index') ? {} : { index };
   const member = call.type === 'custom' ? 'custom' : 'function';
   const textName = call.type === 'custom' ? 'input' : 'arguments';
   const definition = asObject(call[member]);
   if (has('whole-call') || has('arguments-object')) {
-    yield { ...place, ...call };
+    yield { ...position, ...call };
     return;
   }
   const { id, type } = call;
-  yield { ...place, id, type, [member]: { name: definition.name, [textName]: '' } };
+  yield { ...position, id, type, [member]: { name: definition.name, [textName]: '' } };
   const again = has('repeated-id') ? { id } : {};
   for (const piece of splitWords(asText(definition[textName])))
-    yield { ...place, ...again, [member]: { [textName]: piece } };
+    yield { ...position, ...again, [member]: { [textName]: piece } };
 }
 
 function* deltas(answer: ChatAnswer, has: HasQuirk): Generator<JsonObject> {

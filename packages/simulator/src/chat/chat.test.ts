@@ -42,7 +42,7 @@ test('a chat answers, calls tools, and answers after their results', async () =>
   await expect(unanswered).rejects.toMatchObject({ status: 400, param: 'messages' });
 });
 
-test('the official stream helper accepts text and calls, and usage comes last where it was asked for', async () => {
+test('the official stream helper accepts text and calls, and usage comes last if it was requested', async () => {
   await using simulator = await startSimulator();
   const stream = clientOf(simulator).chat.completions.stream({
     model: 'm',

@@ -42,7 +42,7 @@ const RULES: Rules = {
   verbosity: { kind: 'one-of', values: ['low', 'medium', 'high'] },
 };
 
-/** Every `tool_calls` entry has its tool message directly behind, and no tool message comes without its call. */
+/** Every `tool_calls` entry has its tool message directly after it, and each tool message has its call. */
 const checkToolPairs = (messages: readonly JsonObject[]): void => {
   let open: string[] = [];
   messages.forEach(({ role, tool_calls: calls, tool_call_id: callId }, index) => {

@@ -11,7 +11,7 @@ const FINISH_REASONS: Readonly<Record<Finish, string>> = {
   'stop-sequence': 'stop',
 };
 
-/** The answer in the members that a chat message has. */
+/** The answer as the members of a chat message. */
 export interface ChatAnswer {
   readonly content: string | null;
   readonly refusal: string | null;
@@ -60,7 +60,7 @@ export const chatAnswer = ({ parts, finish, usage }: Answer, ids: Ids, has: HasQ
   };
 };
 
-/** What every object of one reply begins with. */
+/** The first members of every object of one reply. */
 export interface ChatHead {
   readonly id: string;
   readonly created: number;
@@ -87,7 +87,7 @@ export const shownCalls = (calls: readonly JsonObject[], has: HasQuirk): readonl
   });
 };
 
-/** A part of reasoning as Mistral's models write it. */
+/** A part of reasoning in the form of Mistral's models. */
 export const thinkingPart = (text: string): JsonObject => ({
   type: 'thinking',
   thinking: [{ type: 'text', text }],

@@ -22,7 +22,7 @@ const ERROR = {
 export const createCompletion: Handler = (call) => {
   const { provider } = call;
   const body = readJson(call);
-  call.ask(lastUserText(body.messages), asText(body.model));
+  call.applyDirectives(lastUserText(body.messages), asText(body.model));
   checkChatRequest(body, provider.refusesUnknown);
   const has = quirksOf(call.wish().quirks);
   if (has('error-200')) return jsonReply({ error: ERROR });
@@ -44,7 +44,7 @@ export const createCompletion: Handler = (call) => {
 /** `POST /v1/chat/completions/input_tokens`, which llama.cpp has */
 export const countCompletionInput: Handler = (call) => {
   const body = readJson(call);
-  call.ask(lastUserText(body.messages), asText(body.model));
+  call.applyDirectives(lastUserText(body.messages), asText(body.model));
   const input_tokens = readChatPrompt(body).inputTokens;
   return jsonReply({ object: 'response.input_tokens', input_tokens });
 };

@@ -1,4 +1,4 @@
-/** Deviations of third-party servers that an adapter must survive; each is asked for by its name. */
+/** Deviations of third-party servers that an adapter must survive, each with its name. */
 export const CHAT_QUIRKS = [
   'usage-with-finish',
   'usage-every-chunk',
@@ -22,7 +22,7 @@ export const CHAT_QUIRKS = [
 export type ChatQuirk = (typeof CHAT_QUIRKS)[number];
 export type HasQuirk = (quirk: ChatQuirk) => boolean;
 
-export const quirksOf = (asked: readonly string[] = []): HasQuirk => {
-  const quirks = new Set(asked);
+export const quirksOf = (names: readonly string[] = []): HasQuirk => {
+  const quirks = new Set(names);
   return (quirk) => quirks.has(quirk);
 };

@@ -34,7 +34,7 @@ const formatOf = ({ type, json_schema: schema }: JsonObject): Prompt['format'] =
   return type === 'json_schema' ? asObject(asObject(schema).schema) : null;
 };
 
-/** A Chat Completions request as the simulated model reads it. */
+/** A Chat Completions request as the simulated model's input. */
 export const readChatPrompt = (body: JsonObject): Prompt => {
   const messages = asList(body.messages);
   const { stop } = body;

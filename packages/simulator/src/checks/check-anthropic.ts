@@ -19,7 +19,7 @@ const isOfKind = (value: unknown, kind: Rule['kind']): boolean => {
   return kind === 'string' || kind === 'boolean' ? typeof value === kind : true;
 };
 
-/** What is wrong with a value, as a sentence; null where nothing is. */
+/** The mistake in a value, as a sentence; null if there is none. */
 const complaint = (value: unknown, rule: Rule): string | null => {
   if (!isOfKind(value, rule.kind)) return TYPE_SENTENCES[rule.kind] ?? 'Input is not valid';
   if (rule.kind === 'one-of' && !rule.values.some((allowed) => allowed === value)) {
@@ -41,7 +41,7 @@ const complaint = (value: unknown, rule: Rule): string | null => {
 
 /**
  * Checks the members of a body. `prefix` is the path of the body itself, with its dot.
- * @throws ProviderError 400 in Anthropic's words, for the first member that is wrong
+ * @throws ProviderError 400 in Anthropic's words, for the first wrong member
  */
 export const checkAnthropic = (body: JsonObject, rules: Rules, refusesUnknown = false, prefix = ''): void => {
   for (const name in rules) {

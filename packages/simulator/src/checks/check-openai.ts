@@ -105,7 +105,7 @@ const checkValue = (name: string, value: unknown, rule: Rule): void => {
 
 /**
  * Checks the members of a body; `null` is absent.
- * @throws ProviderError 400 in OpenAI's words, for the first member that is wrong
+ * @throws ProviderError 400 in OpenAI's words, for the first wrong member
  */
 export const checkOpenAi = (body: JsonObject, rules: Rules, refusesUnknown = false): void => {
   for (const name in rules) {

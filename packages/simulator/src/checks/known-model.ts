@@ -5,7 +5,7 @@ const ABSENT_MODEL_PREFIX = 'no-such-';
 /** Every model exists here, except those whose names begin with `no-such-`. */
 export const isKnownModel = (model: string): boolean => !model.startsWith(ABSENT_MODEL_PREFIX);
 
-/** @throws ProviderError 404 as the media endpoints word it */
+/** @throws ProviderError 404 in the words of the media endpoints */
 export const checkModelExists = (model: string): void => {
   if (isKnownModel(model)) return;
   throw new ProviderError({

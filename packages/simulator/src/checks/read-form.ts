@@ -4,7 +4,7 @@ import { invalidRequest } from '../provider-error.ts';
 
 /**
  * The body as a form.
- * @throws ProviderError 400 when it is none
+ * @throws ProviderError 400 when it is not a form
  */
 export const readForm = async ({ request }: Call): Promise<FormData> => {
   const contentType = request.headers['content-type'] ?? '';
@@ -29,7 +29,7 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['false', false],
 ]);
 
-/** A form's text fields as JSON has them; empty ones are absent, and what is not of its type stays text. */
+/** A form's text fields as JSON values; empty ones are absent, and values of another type stay text. */
 export const typedFields = (form: FormData, types: FieldTypes): JsonObject => {
   const fields: Record<string, unknown> = {};
   for (const [name, value] of form) {

@@ -4,7 +4,7 @@ import { invalidMessages, invalidRequest } from '../provider-error.ts';
 
 /**
  * The body as a JSON object.
- * @throws ProviderError 400 for another content type, malformed JSON, or JSON that is no object
+ * @throws ProviderError 400 for another content type, malformed JSON, or JSON that is not an object
  */
 export const readJson = ({ request, dialect }: Call): JsonObject => {
   const contentType = request.headers['content-type'] ?? '';

@@ -1,4 +1,4 @@
-/** What one member of a request must be. Both protocols' checks read the same rules and word the refusal their way. */
+/** The rule for one member of a request. Both protocols' checks use the same rules, with their own messages. */
 export type Rule = { readonly required?: true } & (
   | { readonly kind: 'decimal' | 'integer'; readonly min?: number; readonly max?: number }
   | { readonly kind: 'string'; readonly min?: number; readonly max?: number }

@@ -29,7 +29,7 @@ const linkedImages = (body: JsonObject): Buffer[] =>
 export const createImageEdit: Handler = async (call) => {
   if ((call.request.headers['content-type'] ?? '').startsWith('application/json')) {
     const body = readJson(call);
-    call.ask(asText(body.prompt), asText(body.model));
+    call.applyDirectives(asText(body.prompt), asText(body.model));
     const order = readImageOrder(body, true);
     if (!order.isGptImage)
       throw invalidRequest("Unknown parameter: 'images'.", 'unknown_parameter', 'images');
@@ -41,7 +41,7 @@ export const createImageEdit: Handler = async (call) => {
 
   const form = await readForm(call);
   const fields = typedFields(form, FIELD_TYPES);
-  call.ask(asText(fields.prompt), asText(fields.model));
+  call.applyDirectives(asText(fields.prompt), asText(fields.model));
   const images: File[] = [];
   for (const [name, value] of form) if (IMAGE_FIELD.test(name) && value instanceof File) images.push(value);
   if (images.length === 0) throw missingParameter('image');

@@ -7,7 +7,7 @@ import { readImageOrder } from './read-image-order.ts';
 /** `POST /v1/images/generations` */
 export const createImage: Handler = (call) => {
   const body = readJson(call);
-  call.ask(asText(body.prompt), asText(body.model));
+  call.applyDirectives(asText(body.prompt), asText(body.model));
   const order = readImageOrder(body, false);
   return imageReply({ call, order, kind: 'image_generation', inputImages: 0 });
 };

@@ -16,7 +16,7 @@ export interface Drawing {
   readonly isTransparent: boolean;
 }
 
-/** An image file of the asked size and format, the same for the same text. */
+/** An image file of the requested size and format, the same for the same text. */
 export const draw = ({ text, width, height, format, isTransparent }: Drawing): Buffer => {
   const key = JSON.stringify([text, width, height, format, isTransparent]);
   const cached = cache.get(key);

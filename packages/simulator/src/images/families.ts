@@ -1,7 +1,7 @@
-/** What one family of image models takes. */
+/** The values that one family of image models takes. */
 export interface Family {
   readonly models: RegExp;
-  /** Longest prompt, in characters. dall-e-2 takes what its remaining providers take, not OpenAI's old 1000. */
+  /** Longest prompt, in characters. For dall-e-2 the bound of its remaining providers, not OpenAI's old 1000. */
   readonly promptMax: number;
   readonly maxImages: number;
   readonly sizes: readonly string[];
@@ -9,7 +9,7 @@ export interface Family {
   readonly takesFreeSizes: (model: string) => boolean;
   readonly qualities: readonly string[];
   readonly styles: readonly string[];
-  /** Members that only some families know; the others refuse them. */
+  /** Members that only some families have; the others refuse them. */
   readonly takes: readonly string[];
   /** Answers base64 always, with usage. */
   readonly isGptImage: boolean;
@@ -71,7 +71,7 @@ const GPT_IMAGE: Family = {
   edits: true,
 };
 
-/** A model of another vendor behind the same protocol. */
+/** A model of another vendor with the same protocol. */
 const OTHER: Family = {
   ...DALL_E_2,
   models: /./,

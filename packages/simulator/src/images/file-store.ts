@@ -3,7 +3,7 @@ export interface StoredFile {
   readonly bytes: Uint8Array;
 }
 
-/** The files behind the URLs that image endpoints hand out. */
+/** The files of the URLs that image endpoints return. */
 export interface FileStore {
   put(name: string, file: StoredFile): void;
   get(name: string): StoredFile | undefined;

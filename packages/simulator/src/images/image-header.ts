@@ -63,7 +63,7 @@ const READERS: readonly { magic: string; at: number; read: (bytes: Buffer) => Im
   { magic: 'GIF8', at: 0, read: readGif },
 ];
 
-/** What an image's first bytes say; null where they are no image that this provider knows, or are cut off. */
+/** An image's type and size, from its first bytes; null if the type is unknown or the bytes are cut off. */
 export const readImageHeader = (bytes: Buffer): ImageHeader | null => {
   const found = READERS.find(({ magic, at }) => bytes.toString('latin1', at, at + magic.length) === magic);
   return found?.read(bytes) ?? null;

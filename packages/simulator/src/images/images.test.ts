@@ -16,7 +16,7 @@ const bytesOf = (base64: string | undefined) => Buffer.from(base64 ?? '', 'base6
 const png = (width: number, height: number, alpha = 255) =>
   encodePng(pictureOf('upload', width, height, alpha));
 
-/** The pixels of a PNG as this simulator writes it: one IDAT chunk, every row filtered by Sub. */
+/** The pixels of a PNG that this simulator wrote: one IDAT chunk, every row filtered by Sub. */
 const decodePng = (bytes: Buffer, channels: number): Buffer[] => {
   const header = readImageHeader(bytes);
   const start = bytes.indexOf('IDAT');
@@ -46,7 +46,7 @@ test.for([
   ['image/jpeg', encodeJpeg, 255, '277102b0ea6239ff32b300a95d078b8ca9bac9e8e8f0a1b36db67699fb5077bf'],
   ['image/webp', encodeWebp, 255, '77887337623f2dc34051dacf80d43c5ead148ab2db3f8468baf3c9e8de38e919'],
   ['image/webp', encodeWebp, 64, '6710b06091a31562c25a2463375e2dc4c052e8e6cce9c024afcc76c1eb74e233'],
-] as const)('%s bytes are those that an independent decoder has read', ([type, encode, alpha, digest]) => {
+] as const)('an independent decoder has read these %s bytes', ([type, encode, alpha, digest]) => {
   const bytes = encode(pictureOf('a cat 0', 1000, 333, alpha));
   expect(readImageHeader(bytes)).toEqual({ type, width: 1000, height: 333, hasAlpha: alpha < 255 });
   expect(createHash('sha256').update(bytes).digest('hex')).toBe(digest);
@@ -76,7 +76,7 @@ test.for(['png', 'jpeg', 'webp'] as const)('GPT Image answers %s as base64 with 
   expect(simulator.ledger()['gpt-image-2']).toMatchObject({ images: 2, outputTokens: 3168 });
 });
 
-test('DALL·E answers URLs that the simulator serves, or base64 when asked', async () => {
+test('DALL·E answers URLs that the simulator serves, or base64 on request', async () => {
   await using simulator = await startSimulator();
   const client = clientOf(simulator);
   const hosted = await client.images.generate({
@@ -115,7 +115,7 @@ test('partial images come before the completed one', async () => {
   ]);
 });
 
-test('an edit shows the test what arrived, file by file', async () => {
+test('the recorded request of an edit has its files', async () => {
   await using simulator = await startSimulator();
   const images = [
     await toFile(png(64, 64), 'one.png'),
@@ -169,7 +169,7 @@ test.for([
     { image: png(64, 32) },
     'invalid_image_format',
   ],
-  ['a model that edits nothing', { prompt: 'x', model: 'dall-e-3' }, { image: png(64, 64) }, 'invalid_value'],
+  ['a model without edits', { prompt: 'x', model: 'dall-e-3' }, { image: png(64, 64) }, 'invalid_value'],
 ] as const)('an edit with %s is refused', async ([_name, fields, files, code]) => {
   await using simulator = await startSimulator();
   const form = new FormData();

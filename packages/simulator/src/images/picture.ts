@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 export type Colour = readonly [red: number, green: number, blue: number];
 
-/** A vertical gradient: what this provider draws. Each row has one colour. */
+/** A vertical gradient, this provider's picture. Each row has one colour. */
 export interface Picture {
   readonly width: number;
   readonly height: number;

@@ -37,7 +37,7 @@ const isFreeSize = (size: string): boolean => {
 
 const sizeOf = (size: string): number[] => /^(\d{1,5})x(\d{1,5})$/.exec(size)?.slice(1).map(Number) ?? [];
 
-/** One request for images, checked, with its defaults filled in. */
+/** One checked request for images, with its defaults filled in. */
 export interface ImageOrder {
   readonly model: string;
   readonly prompt: string;

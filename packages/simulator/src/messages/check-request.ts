@@ -75,7 +75,7 @@ const idsOf = (message: unknown, type: string, name: string): string[] =>
     .filter((block) => block.type === type)
     .map((block) => asText(block[name]));
 
-/** Every `tool_use` has its `tool_result` in the next message, and no result comes without its use. */
+/** Every `tool_use` has its `tool_result` in the next message, and each result has its use. */
 const checkToolPairs = (messages: readonly unknown[]): void => {
   messages.forEach((message, index) => {
     const uses = idsOf(message, 'tool_use', 'id');
@@ -149,7 +149,7 @@ export interface CheckOptions {
 }
 
 /**
- * Checks what Anthropic checks before it calls a model.
+ * The checks that Anthropic makes before it calls a model.
  * @throws ProviderError 400, or 404 for a model that does not exist
  */
 export const checkMessagesRequest = (body: JsonObject, options: CheckOptions): void => {

@@ -3,7 +3,7 @@ import { asList, asObject, asText } from '../json-value.ts';
 import { invalidMessages } from '../provider-error.ts';
 
 /**
- * Thinking that comes back must be this provider's own, unaltered.
+ * Thinking in a request must be this provider's own, unaltered.
  * @throws ProviderError 400
  */
 export const checkSignatures = (messages: readonly unknown[], secret: string): void => {

@@ -73,7 +73,7 @@ const searchesOf = ({ parts }: Answer): JsonObject | null => {
   return web_search_requests > 0 ? { web_search_requests, web_fetch_requests: 0 } : null;
 };
 
-/** The counters that rise during a stream: totals so far, to overwrite and not to add. */
+/** The counters of a stream: totals so far, which replace earlier ones. */
 export const cumulativeUsage = (answer: Answer): JsonObject => {
   const { inputTokens, cachedTokens, cacheWriteTokens, outputTokens, reasoningTokens } = answer.usage;
   return {

@@ -36,7 +36,7 @@ const versionOf = ({ request }: Call): string => {
 
 const readChecked = (call: Call, counts: boolean): { body: JsonObject; thread: ThreadTurn | null } => {
   const sent = readJson(call);
-  call.ask(lastUserText(sent.messages), asText(sent.model));
+  call.applyDirectives(lastUserText(sent.messages), asText(sent.model));
   const version = versionOf(call);
   const thread = readThread(call, sent);
   const body = thread?.body ?? sent;

@@ -95,7 +95,7 @@ test('streamed and whole answers are the same but for their ids', async () => {
   expect(streamed).toMatchObject(whole);
 });
 
-test('thinking comes back unaltered and to its own provider, or is refused', async () => {
+test('thinking is accepted only unaltered and by its own provider', async () => {
   await using simulator = await startSimulator();
   await using foreign = await startSimulator({ signatureSecret: 'another' });
   const request = {
@@ -130,7 +130,7 @@ test('thinking comes back unaltered and to its own provider, or is refused', asy
   await expect(clientOf(foreign).messages.create(withThinking(thinking))).rejects.toMatchObject(refusal);
 });
 
-test('cached tokens are taken out of input_tokens', async () => {
+test('cached tokens are subtracted from input_tokens', async () => {
   await using simulator = await startSimulator();
   const text = `[[simulate cached-tokens=4 cache-write-tokens=2]] ${'word '.repeat(20)}`;
   const { usage } = await clientOf(simulator).messages.create({ ...BASE, messages: [user(text)] });

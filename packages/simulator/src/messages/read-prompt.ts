@@ -26,12 +26,12 @@ const toolChoiceOf = ({ type, name }: JsonObject): ToolChoice => {
 /** Tools that the caller runs: those with a schema, and Anthropic's own client tools (`bash_…`). */
 const SERVER_TOOLS = /^(web_search|web_fetch|code_execution|tool_search)_/;
 
-/** A Messages request as the simulated model reads it. */
+/** A Messages request as the simulated model's input. */
 export const readMessagesPrompt = (body: JsonObject): Prompt => {
   const tools = asList(body.tools).map(asObject);
   const messages = asList(body.messages);
   const choice = asObject(body.tool_choice);
-  // The older place, under a beta, and the present one.
+  // The older member, under a beta, and the present one.
   const format = asObject(body.output_config).format ?? body.output_format;
   const thinking = asText(asObject(body.thinking).type);
   return {

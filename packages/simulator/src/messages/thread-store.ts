@@ -1,10 +1,10 @@
 import type { JsonObject } from '../json-value.ts';
 
-/** A conversation as it stands after one of its replies. */
+/** A conversation after one of its replies. */
 export interface KeptTurn {
-  /** What the turn that follows is put behind: the messages, and the reply as the last of them. */
+  /** The messages before the next turn, with the reply as the last one. */
   readonly messages: readonly unknown[];
-  /** Members that hold for every turn. */
+  /** Members that apply to every turn. */
   readonly fixed: JsonObject;
   /** Each reply can be continued once. */
   isContinued: boolean;
@@ -12,7 +12,7 @@ export interface KeptTurn {
 
 export interface ThreadStore {
   keep(messageId: string, turn: KeptTurn): void;
-  /** Undefined for what was never kept, and for what has expired. */
+  /** Undefined for a turn that was not kept, and for one that has expired. */
   find(messageId: string): KeptTurn | undefined;
   clear(): void;
 }

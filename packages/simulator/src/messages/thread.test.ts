@@ -29,7 +29,7 @@ test("the official helper's turns send what is new, and the whole conversation c
   ]);
 });
 
-test('a turn is refused in the provider’s words where its thread is unknown, used up or another', async () => {
+test('a turn is refused in the provider’s words if its thread is unknown, already continued or different', async () => {
   await using simulator = await startSimulator();
   const { messages } = clientOf(simulator).beta;
   const create = () => messages.create({ ...BASE, messages: [user('Hi')], thread: { type: 'create' } });

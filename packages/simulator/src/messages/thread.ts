@@ -4,7 +4,7 @@ import { invalidMessages, ProviderError } from '../provider-error.ts';
 import type { KeptTurn } from './thread-store.ts';
 
 const BETA = 'message-threads-2026-08-12';
-/** Members that are the same on every turn of a thread; the last two are the thread's where a turn leaves them out. */
+/** Members that are the same on every turn of a thread; the last two are the thread's if a turn leaves them out. */
 const FIXED = ['model', 'thinking', 'tool_choice', 'output_config', 'cache_control', 'system', 'tools'];
 const INHERITED = ['system', 'tools'];
 
@@ -14,7 +14,7 @@ export interface ThreadTurn {
   readonly body: JsonObject;
   /** Keeps the conversation under the reply's id. */
   keep(messageId: string, content: readonly JsonObject[]): void;
-  /** The reply did not reach its end: the turn before may be continued again. */
+  /** The reply did not end: the turn before may be continued again. */
   release(): void;
 }
 
@@ -41,7 +41,7 @@ const checkFixed = (body: JsonObject, fixed: JsonObject): void => {
 };
 
 /**
- * Reads a request as a turn of a thread; null where it is none.
+ * Reads a request as a turn of a thread; null if it is not one.
  * @throws ProviderError with the thread's own error codes
  */
 export const readThread = (call: Call, body: JsonObject): ThreadTurn | null => {

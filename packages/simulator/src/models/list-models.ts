@@ -3,7 +3,7 @@ import { isKnownModel } from '../checks/known-model.ts';
 import { ProviderError } from '../provider-error.ts';
 import { jsonReply } from '../reply.ts';
 
-/** The models that the list shows; every other name is served as well. */
+/** The models that the list shows; every other name is served too. */
 const MODEL_IDS = [
   'gpt-5.6-sol',
   'gpt-5.2',

@@ -72,8 +72,8 @@ const checkToolChoice = (choice: unknown, tools: readonly unknown[]): void => {
 };
 
 /**
- * Checks what OpenAI checks before it calls a model.
- * @throws ProviderError 400 (a model that does not exist included: this endpoint does not say 404)
+ * The checks that OpenAI makes before it calls a model.
+ * @throws ProviderError 400 (also for a model that does not exist: this endpoint has no 404)
  */
 export const checkResponsesRequest = (body: JsonObject, refusesUnknown: boolean): void => {
   checkOpenAi(body, RULES, refusesUnknown);

@@ -25,7 +25,7 @@ const found = (id: string, provider: Provider): Conversation => {
 };
 
 /**
- * The conversation that a request names, by its id or an object that holds it; null where it names none.
+ * The conversation that a request names, by its id or an object with it; null if it names none.
  * @throws ProviderError 404
  */
 export const conversationOf = (named: unknown, provider: Provider): Conversation | null => {

@@ -15,7 +15,7 @@ import { createResponseStream } from './response-stream.ts';
 
 const DEFAULT_BACKGROUND_MS = 200;
 
-/** A response in the making: how it starts, how it ends, and the stream between. */
+/** A response's start, its end, and the stream between. */
 const prepare = (call: Call, body: JsonObject) => {
   const { provider } = call;
   const items = ownItems(body.input, provider);
@@ -57,7 +57,7 @@ const stored = ({ items, context, output, started, final, conversation }: Prepar
       if (isDone) return;
       isDone = true;
       response.current = ending;
-      // Nothing is added where the response failed or was cancelled.
+      // Nothing is added if the response failed or was cancelled.
       if (ending.status === final.status) conversation?.items.push(...items, ...outputOf(ending));
       done.resolve();
     },
@@ -70,7 +70,7 @@ const stored = ({ items, context, output, started, final, conversation }: Prepar
   return response;
 };
 
-/** Lets a background response run by itself, caller or no caller. */
+/** Runs a background response, with or without its caller. */
 const runInBackground = (call: Call, response: StoredResponse, { final, ledger }: Prepared): void => {
   const totalMs = call.wish().backgroundMs ?? DEFAULT_BACKGROUND_MS;
   const { provider, scripted } = call;
@@ -91,7 +91,7 @@ const runInBackground = (call: Call, response: StoredResponse, { final, ledger }
 export const createResponse: Handler = (call): Reply => {
   const { provider } = call;
   const body = readJson(call);
-  call.ask(lastUserText(body.input), asText(body.model));
+  call.applyDirectives(lastUserText(body.input), asText(body.model));
   checkResponsesRequest(body, provider.refusesUnknown);
   const prepared = prepare(call, body);
   const isStored = body.store !== false;

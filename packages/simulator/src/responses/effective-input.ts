@@ -21,7 +21,7 @@ const resolveReference = (item: JsonObject, provider: Provider): JsonObject => {
   throw new ProviderError({ status: 404, message: `Item with id '${id}' not found.`, param: 'input' });
 };
 
-/** The request's own items, each with type and id; references replaced by what they stand for. */
+/** The request's own items, each with type and id; references replaced by their items. */
 export const ownItems = (input: unknown, provider: Provider): JsonObject[] => {
   const list =
     typeof input === 'string'
@@ -36,7 +36,7 @@ export const ownItems = (input: unknown, provider: Provider): JsonObject[] => {
 };
 
 /**
- * What an earlier response brings along: its own context and its output.
+ * An earlier response's context and output.
  * @throws ProviderError 400 for an unknown response, and for one that is not finished
  */
 export const previousContext = (id: unknown, provider: Provider): readonly JsonObject[] => {
@@ -58,7 +58,7 @@ const CALLS = new Set(['function_call', 'custom_tool_call']);
 const OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output']);
 
 /**
- * Every output needs its call, every call its output.
+ * Every tool output needs its call, and every call its output.
  * @throws ProviderError 400
  */
 export const checkPairing = (context: readonly JsonObject[]): void => {

@@ -7,15 +7,15 @@ export interface ItemOptions {
   readonly provider: Provider;
   /** Values of the request's `include`. */
   readonly include: readonly unknown[];
-  /** Whether the request asked for a summary of the reasoning. */
+  /** Whether the request wants a summary of the reasoning. */
   readonly summarises: boolean;
   readonly rawReasoning: boolean;
 }
 
-/** An output item, complete, with what its stream needs beside it. */
+/** A complete output item, with the text for its stream. */
 export interface OutputItem {
   readonly item: JsonObject;
-  /** What streams piecewise; empty where the item comes whole. */
+  /** The text that streams in pieces; empty if the item comes whole. */
   readonly text: string;
 }
 
@@ -29,7 +29,7 @@ const annotationsOf = (part: AnswerPart): readonly JsonObject[] => {
 
 const reasoningItem = (text: string, { provider, summarises, rawReasoning }: ItemOptions): OutputItem => {
   const head = { id: provider.ids.next('rs_'), type: 'reasoning' };
-  // Who shows the reasoning itself has no need to encrypt it.
+  // A server that shows the reasoning itself need not encrypt it.
   if (rawReasoning)
     return { item: { ...head, summary: [], content: [{ type: 'reasoning_text', text }] }, text };
   const item = {
@@ -89,7 +89,7 @@ const toItem = (part: AnswerPart, status: string, options: ItemOptions): OutputI
   }
 };
 
-/** The answer as output items; the last one is incomplete where the answer was cut. */
+/** The answer as output items; the last one is incomplete if the answer was cut. */
 export const outputItems = ({ parts, finish }: Answer, options: ItemOptions): OutputItem[] =>
   parts.map((part, index) => {
     const isCut = finish === 'length' && index === parts.length - 1;

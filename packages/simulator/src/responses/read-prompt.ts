@@ -46,7 +46,7 @@ const formatOf = ({ type, schema }: JsonObject): Prompt['format'] => {
   return type === 'json_schema' ? asObject(schema) : null;
 };
 
-/** A Responses request as the simulated model reads it; `context` is everything before and in its input. */
+/** A Responses request as the simulated model's input; `context` is everything before and in its input. */
 export const readResponsesPrompt = (body: JsonObject, context: readonly JsonObject[]): Prompt => {
   const tools = asList(body.tools).map(asObject);
   const { effort, summary } = asObject(body.reasoning);

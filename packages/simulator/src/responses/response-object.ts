@@ -16,7 +16,7 @@ const orElse = <Value>(value: unknown, fallback: Value): unknown => (isGiven(val
 
 const conversationId = (named: unknown): unknown => (typeof named === 'string' ? named : asObject(named).id);
 
-/** The response object at its start: everything echoed, nothing answered. */
+/** The response object at its start: the request echoed, without an answer. */
 export const startedResponse = (body: JsonObject, id: string, createdAt: number): JsonObject => {
   const reasoning = asObject(body.reasoning);
   const text = asObject(body.text);
@@ -66,7 +66,7 @@ const responsesUsage = (usage: AnswerUsage): JsonObject => ({
   total_tokens: usage.inputTokens + usage.outputTokens,
 });
 
-/** The same object with the answer in it. */
+/** The same object with the answer. */
 export const finishedResponse = (
   started: JsonObject,
   answer: Answer,

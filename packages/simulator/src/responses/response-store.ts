@@ -2,12 +2,12 @@ import { asList, asObject, type JsonObject } from '../json-value.ts';
 
 export interface StoredResponse {
   readonly id: string;
-  /** The object as GET shows it now. */
+  /** The current object, for GET. */
   current: JsonObject;
   readonly isBackground: boolean;
   /** This request's own input items, each with an id. */
   readonly inputItems: readonly JsonObject[];
-  /** Everything the model was given, earlier turns included. */
+  /** The model's whole input, earlier turns included. */
   readonly context: readonly JsonObject[];
   /** Resolves when the status is final. */
   readonly done: Promise<void>;

@@ -5,7 +5,7 @@ import type { OutputItem } from './output-items.ts';
 
 export interface ResponseStream {
   readonly frames: Iterable<string>;
-  /** The error event and what follows it, for the place that the frames have reached. */
+  /** The error event and the events after it, from the stream's current position. */
   errorFrames(): readonly string[];
 }
 
@@ -13,7 +13,7 @@ export interface ResponseStreamOptions {
   readonly started: JsonObject;
   readonly final: JsonObject;
   readonly items: readonly OutputItem[];
-  /** Called when the terminal event is about to be handed out. */
+  /** Called just before the terminal event. */
   readonly onTerminal: () => void;
 }
 
@@ -23,11 +23,11 @@ const LOST = { code: 'server_error', message: 'The server had an error while pro
 
 function* messageEvents(
   item: JsonObject,
-  place: JsonObject,
+  position: JsonObject,
   partial: (text: string) => void,
 ): Generator<Event> {
   const part = asObject(asList(item.content)[0]);
-  const at = { ...place, content_index: 0 };
+  const at = { ...position, content_index: 0 };
   if (part.type === 'refusal') {
     yield ['response.content_part.added', { ...at, part: { type: 'refusal', refusal: '' } }];
     for (const delta of splitWords(asText(part.refusal))) yield ['response.refusal.delta', { ...at, delta }];
@@ -49,36 +49,36 @@ function* messageEvents(
   yield ['response.content_part.done', { ...at, part }];
 }
 
-function* reasoningEvents(item: JsonObject, place: JsonObject, text: string): Generator<Event> {
+function* reasoningEvents(item: JsonObject, position: JsonObject, text: string): Generator<Event> {
   if (text === '') return;
   if (item.content) {
-    const at = { ...place, content_index: 0 };
+    const at = { ...position, content_index: 0 };
     yield ['response.content_part.added', { ...at, part: { type: 'reasoning_text', text: '' } }];
     for (const delta of splitWords(text)) yield ['response.reasoning_text.delta', { ...at, delta }];
     yield ['response.reasoning_text.done', { ...at, text }];
     yield ['response.content_part.done', { ...at, part: { type: 'reasoning_text', text } }];
     return;
   }
-  const at = { ...place, summary_index: 0 };
+  const at = { ...position, summary_index: 0 };
   yield ['response.reasoning_summary_part.added', { ...at, part: { type: 'summary_text', text: '' } }];
   for (const delta of splitWords(text)) yield ['response.reasoning_summary_text.delta', { ...at, delta }];
   yield ['response.reasoning_summary_text.done', { ...at, text }];
   yield ['response.reasoning_summary_part.done', { ...at, part: { type: 'summary_text', text } }];
 }
 
-function* argumentEvents(item: JsonObject, place: JsonObject, text: string): Generator<Event> {
+function* argumentEvents(item: JsonObject, position: JsonObject, text: string): Generator<Event> {
   const isCustom = item.type === 'custom_tool_call';
   const prefix = isCustom ? 'response.custom_tool_call_input' : 'response.function_call_arguments';
-  for (const delta of splitWords(text)) yield [`${prefix}.delta`, { ...place, delta }];
+  for (const delta of splitWords(text)) yield [`${prefix}.delta`, { ...position, delta }];
   yield [
     `${prefix}.done`,
-    { ...place, ...(isCustom ? { input: text } : { name: item.name, arguments: text }) },
+    { ...position, ...(isCustom ? { input: text } : { name: item.name, arguments: text }) },
   ];
 }
 
-function* searchEvents(item: JsonObject, place: JsonObject): Generator<Event> {
+function* searchEvents(item: JsonObject, position: JsonObject): Generator<Event> {
   for (const step of ['in_progress', 'searching', 'completed']) {
-    yield [`response.${asText(item.type)}.${step}`, place];
+    yield [`response.${asText(item.type)}.${step}`, position];
   }
 }
 
@@ -102,7 +102,7 @@ const TERMINAL_EVENTS: Readonly<Record<string, string>> = {
   failed: 'response.failed',
 };
 
-/** The event stream of one response, in the order and numbering that clients insist on. */
+/** The event stream of one response, in the order and numbering that clients require. */
 export const createResponseStream = ({
   started,
   final,
@@ -123,14 +123,14 @@ export const createResponseStream = ({
   };
 
   function* itemEvents({ item, text }: OutputItem, output_index: number): Generator<Event> {
-    const place = { item_id: item.id, output_index };
+    const position = { item_id: item.id, output_index };
     open = { ...announced(item), ...(item.type === 'reasoning' ? {} : { status: 'incomplete' }) };
     yield ['response.output_item.added', { output_index, item: announced(item) }];
-    if (item.type === 'message') yield* messageEvents(item, place, partial);
-    else if (item.type === 'reasoning') yield* reasoningEvents(item, place, text);
+    if (item.type === 'message') yield* messageEvents(item, position, partial);
+    else if (item.type === 'reasoning') yield* reasoningEvents(item, position, text);
     else if (item.type === 'function_call' || item.type === 'custom_tool_call')
-      yield* argumentEvents(item, place, text);
-    else yield* searchEvents(item, place);
+      yield* argumentEvents(item, position, text);
+    else yield* searchEvents(item, position);
     done.push(item);
     open = null;
     yield ['response.output_item.done', { output_index, item }];

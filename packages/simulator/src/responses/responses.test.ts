@@ -113,7 +113,7 @@ test('structured output is an instance of the schema', async () => {
   });
 });
 
-test('a conversation goes on through previous_response_id, item references and tool results', async () => {
+test('a conversation continues through previous_response_id, item references and tool results', async () => {
   await using simulator = await startSimulator();
   const client = clientOf(simulator);
   const first = await client.responses.create({
@@ -155,20 +155,20 @@ test('a conversation goes on through previous_response_id, item references and t
   });
 });
 
-test('a conversation is put before the input and grows by what a response adds', async () => {
+test('a conversation comes before the input and grows by each response', async () => {
   await using simulator = await startSimulator();
   const client = clientOf(simulator);
   const { id } = await client.conversations.create({ items: [{ role: 'user', content: 'Long ago' }] });
   expect(await client.conversations.retrieve(id)).toMatchObject({ id, object: 'conversation', metadata: {} });
-  const ask = (conversation: string | { id: string }) =>
+  const respond = (conversation: string | { id: string }) =>
     client.responses.create({ model: 'm', input: 'Hello', conversation });
-  const first = await ask(id);
+  const first = await respond(id);
   expect(first.conversation).toEqual({ id });
-  const second = await ask({ id });
+  const second = await respond({ id });
   expect(second.usage?.input_tokens).toBeGreaterThan(first.usage?.input_tokens ?? 0);
   const counted = await client.responses.inputTokens.count({ model: 'm', input: 'Hello', conversation: id });
   expect(counted.input_tokens).toBeGreaterThan(second.usage?.input_tokens ?? 0);
-  expect(await ask('conv_x').catch((error: unknown) => error)).toMatchObject({
+  expect(await respond('conv_x').catch((error: unknown) => error)).toMatchObject({
     status: 404,
     param: 'conversation',
   });
@@ -213,7 +213,7 @@ test('a background response is queued, then completes when its gate opens; anoth
   await expect(client.responses.cancel(foreground.id)).rejects.toMatchObject({ status: 400 });
 });
 
-test('encrypted reasoning comes back only to the provider that made it', async () => {
+test('encrypted reasoning is accepted only by the provider that made it', async () => {
   await using simulator = await startSimulator();
   await using foreign = await startSimulator({ signatureSecret: 'another' });
   const first = await clientOf(simulator).responses.create({
@@ -255,7 +255,7 @@ test.for([
   expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error', code, param } });
 });
 
-test('an unknown member is let through, or refused where the simulator is told to be strict', async () => {
+test('an unknown member is ignored, or refused by a strict simulator', async () => {
   await using lenient = await startSimulator();
   await using strict = await startSimulator({ refusesUnknown: true });
   const request = { model: 'm', input: 'Hi', surprise: 1 };

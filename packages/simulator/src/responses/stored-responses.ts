@@ -20,7 +20,7 @@ const found = ({ params, provider }: Call): StoredResponse => {
   throw new ProviderError({ status: 404, message: `Response with id '${id}' not found.`, param: 'id' });
 };
 
-/** Frames with a sequence number above the given one; what has no number is kept. */
+/** Frames with a sequence number above the given one; frames without a number are kept. */
 const framesAfter = function* (frames: Iterable<string>, startingAfter: number): Generator<string> {
   for (const frame of frames) {
     const number = /"sequence_number":(\d+)/.exec(frame)?.[1];
@@ -82,7 +82,7 @@ export const listInputItems: Handler = (call) => {
 /** `POST /v1/responses/input_tokens` */
 export const countResponseTokens: Handler = (call) => {
   const body: JsonObject = readJson(call);
-  call.ask(lastUserText(body.input), asText(body.model));
+  call.applyDirectives(lastUserText(body.input), asText(body.model));
   checkOpenAi(body, { model: { kind: 'string', required: true } });
   const conversation = conversationOf(body.conversation, call.provider);
   const context = conversation?.items ?? previousContext(body.previous_response_id, call.provider);

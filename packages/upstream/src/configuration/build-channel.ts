@@ -18,7 +18,7 @@ const DEFAULTS = {
 const operationNames = (paths: Readonly<Partial<Record<Operation, string>>>): Operation[] =>
   Object.keys(paths).filter((name): name is Operation => name in paths);
 
-/** A channel from an entry that has been checked, with its preset's knowledge and all defaults filled in. */
+/** A channel from a checked entry, with its preset and all defaults filled in. */
 export const buildChannel = (name: string, entry: ChannelEntry, env: Environment): Channel => {
   const preset = presetOf(entry.provider);
   const fromEnvironment = preset.baseUrlVariable ? env[preset.baseUrlVariable] : undefined;

@@ -5,10 +5,10 @@ const DAY_MS = 86_400_000;
 const DEFAULT_RETENTION_DAYS = 30;
 const DEFAULT_MAX_BYTES_PER_KEY = 1024 ** 3;
 const DEFAULT_MAX_CHAIN_LENGTH = 2000;
-/** Larger than any model's context, pictures included; the whole of it is held while a request is made of it. */
+/** Larger than any model's context, pictures included; all of it is in memory while a request is built. */
 const DEFAULT_MAX_CHAIN_BYTES = 64 * 1024 ** 2;
 
-/** The rules of the file's section, which may be missing. */
+/** The rules from the file's section, which may be absent. */
 export const buildConversationRules = (entry: ConversationsEntry | null): ConversationRules => ({
   retentionMs: Math.round((entry?.retentionDays ?? DEFAULT_RETENTION_DAYS) * DAY_MS),
   maxBytesPerKey: entry?.maxBytesPerKey ?? DEFAULT_MAX_BYTES_PER_KEY,

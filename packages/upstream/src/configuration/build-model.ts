@@ -22,7 +22,7 @@ const buildRoute = (entry: RouteEntry, model: ModelEntry, channel: Channel): Rou
   maskTransparent: entry.maskTransparent ?? null,
 });
 
-/** A model from an entry that has been checked against these channels. */
+/** A model from an entry that was checked against these channels. */
 export const buildModel = (
   pattern: string,
   entry: ModelEntry,

@@ -1,6 +1,6 @@
 /**
- * What a channel sends with every request and must never show: its key and its configured headers.
- * Held in private fields, so that neither a logger, JSON nor the console prints them.
+ * The secrets that a channel sends with every request: its key and its configured headers.
+ * Kept in private fields, so that neither a logger, JSON nor the console prints them.
  */
 export class ChannelSecrets {
   readonly #headers: readonly (readonly [name: string, value: string])[];

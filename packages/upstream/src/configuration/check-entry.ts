@@ -32,8 +32,8 @@ const without = (value: unknown, complaints: readonly Complaint[]): unknown => {
 };
 
 /**
- * Checks one part of the file against its schema. Where it does not fit, the result lacks what is wrong, so that the
- * rest can still be checked; null where that leaves nothing to check.
+ * Checks one part of the file against its schema. The result lacks the members that are wrong, so that the rest can
+ * still be checked; null if nothing is left to check.
  */
 export const checkEntry = <Schema extends z.ZodType>(
   schema: Schema,

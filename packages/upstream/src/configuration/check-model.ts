@@ -5,10 +5,10 @@ import type { ModelEntry } from './file-schema.ts';
 import type { Complaint } from './mistake-list.ts';
 import { listed, nearest } from './suggest.ts';
 
-/** What is known about the channels when models are checked; null for a channel with mistakes of its own. */
+/** The channels that models are checked against; null for a channel with its own mistakes. */
 export type KnownChannels = ReadonlyMap<string, { readonly speaks: readonly Protocol[] } | null>;
 
-/** Settings that mean something for some kinds only. */
+/** Settings that apply to some kinds only. */
 const KINDS_OF_SETTING: Readonly<Record<string, readonly ModelKind[]>> = {
   builtInTools: ['text'],
   dropUnavailableTools: ['text'],

@@ -1,8 +1,8 @@
 import { ConfigError } from '@gateway/contracts/config-error';
 
-/** One thing that is wrong in the configuration, and where. Never holds a value that came from the environment. */
+/** One mistake in the configuration, and its position. Never contains a value from the environment. */
 export interface Mistake {
-  /** From 1; null where the file as a whole is meant. */
+  /** From 1; null for the file as a whole. */
   readonly line: number | null;
   readonly column: number | null;
   /** Such as `models.gpt-5.2.routes[0].channel`; empty for the file as a whole. */
@@ -17,7 +17,7 @@ const describe = (mistake: Mistake): string => {
   return `  ${where}${mistake.path === '' ? '' : `${mistake.path}: `}${what}`;
 };
 
-/** All mistakes of one configuration at once. The message is made for the person who has to correct them. */
+/** All mistakes of one configuration at once. The message is for the person who corrects them. */
 export class ConfigurationError extends ConfigError {
   override readonly name = 'ConfigurationError';
   readonly mistakes: readonly Mistake[];

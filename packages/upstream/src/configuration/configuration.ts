@@ -12,7 +12,7 @@ export interface Channel {
   readonly provider: Provider;
   /** Scheme, host and port, such as `https://api.openai.com`. */
   readonly origin: string;
-  /** Full path of each operation that the channel can be asked for. */
+  /** Full path of each operation that the channel has. */
   readonly paths: Readonly<Partial<Record<Operation, string>>>;
   readonly speaks: readonly Protocol[];
   /** The client library that its provider is called through; null: it speaks the protocol itself. */
@@ -27,14 +27,14 @@ export interface Channel {
   readonly maxConcurrent: number;
   readonly onDisconnect: 'cancel' | 'drain';
   readonly drainMs: number;
-  /** Whether its provider is told a caller's end-user ids where a request is translated. */
+  /** Whether a translated request passes a caller's end-user ids to the provider. */
   readonly forwardUserIds: boolean;
-  /** How it departs from its protocols: what is known of its kind, and what the configuration changes. */
+  /** How it departs from its protocols: its preset's quirks, with the configuration's changes. */
   readonly quirks: Quirks;
   readonly secrets: ChannelSecrets;
 }
 
-/** One way to reach a model: a channel and that channel's own name for it. What a model says for all is filled in. */
+/** One way to reach a model: a channel and that channel's own name for it. The model's settings for all routes are filled in. */
 export interface Route {
   readonly channel: Channel;
   /** Null: the caller's name is passed on. */
@@ -42,7 +42,7 @@ export interface Route {
   /** Lower numbers first. */
   readonly priority: number;
   readonly weight: number;
-  /** The channel's, with what the route says of this model. */
+  /** The channel's quirks, with the route's changes. */
   readonly quirks: Quirks;
   readonly builtInTools: 'any' | readonly string[];
   /** Transcript formats; null: the family's. */
@@ -54,17 +54,17 @@ export interface Route {
   readonly streamFormats: readonly ('audio' | 'sse')[] | null;
   /** Voices beside those of the family; null: none. */
   readonly voices: readonly string[] | null;
-  /** What a mask's transparent pixels mean to this route's provider; null: as the model says. */
+  /** What a mask's transparent pixels mean to this route's provider; null: the model's setting. */
   readonly maskTransparent: 'edit' | 'preserve' | null;
 }
 
-/** A name, or a pattern with `*`, that callers may ask for. */
+/** A name, or a pattern with `*`, that callers may use. */
 export interface Model {
   readonly pattern: string;
   readonly isPattern: boolean;
   readonly kind: ModelKind;
   readonly routes: readonly Route[];
-  /** A name known to the service of this kind, or rules of its own; null: by the model's name. */
+  /** The name of a family of this kind's service, or its own rules; null: by the model's name. */
   readonly family: string | ImageFamily | null;
   readonly price: Price | null;
   readonly dropUnavailableTools: boolean;
@@ -73,23 +73,23 @@ export interface Model {
   readonly maxOutputTokens: number | null;
 }
 
-/** What is kept of conversations, for whom and how long. */
+/** Which conversations are stored, for whom and how long. */
 export interface ConversationRules {
-  /** From the last time that one was read or continued. */
+  /** Counted from the last read or continuation. */
   readonly retentionMs: number;
-  /** What a key (or a team that shares) may have in all; 0: there is no bound. */
+  /** How much a key (or a team that shares) may store in all; 0: no bound. */
   readonly maxBytesPerKey: number;
   /** How many responses, and how many bytes, may lead to one that is continued. */
   readonly maxChainLength: number;
   readonly maxChainBytes: number;
-  /** Keys, by id, and models, by name or pattern, of which nothing is kept. */
+  /** Keys, by id, and models, by name or pattern, whose conversations are not stored. */
   readonly neverKept: { readonly keys: readonly string[]; readonly models: readonly string[] };
   /** Teams whose keys may read and continue what any of them has made. */
   readonly sharingTeams: readonly string[];
 }
 
 export interface Configuration {
-  /** `environment`: made from provider keys in the environment; `simulator`: there was nothing else. */
+  /** `environment`: made from provider keys in the environment; `simulator`: without a file and provider keys. */
   readonly source: 'file' | 'environment' | 'simulator';
   /** Changes whenever the file's text does; empty without a file. */
   readonly revision: string;

@@ -37,7 +37,7 @@ test('the example shows every setting that exists', async () => {
     ConversationsEntry.shape.neverKept.unwrap(),
   ];
   for (const name of settings.flatMap(({ shape }) => Object.keys(shape))) {
-    // perMinute and the like stand within braces
+    // perMinute and similar settings are within braces
     expect(text, name).toMatch(new RegExp(`\\b${name}: `.replace(/ $/, '(?: |\\n)')));
   }
 });

@@ -6,7 +6,7 @@ interface Expansion {
 }
 
 /**
- * Replaces `${NAME}` by the environment's value; `$${` stands for a plain `${`.
+ * Replaces `${NAME}` by the environment's value; `$${` means a plain `${`.
  * A variable that is missing or empty is a mistake: Compose passes unset variables on as empty ones.
  */
 export const expandVariables = (

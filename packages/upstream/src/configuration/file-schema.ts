@@ -43,7 +43,7 @@ export const ChannelEntry = z.strictObject({
 });
 export type ChannelEntry = z.infer<typeof ChannelEntry>;
 
-/** What a route may say for itself, and a model for all of its routes. */
+/** Settings of a route, or of a model for all of its routes. */
 const abilities = {
   builtInTools: words.optional(),
   formats: words.min(1).optional(),
@@ -97,7 +97,7 @@ export const ConversationsEntry = z.strictObject({
 });
 export type ConversationsEntry = z.infer<typeof ConversationsEntry>;
 
-/** The file's outline. Each entry is checked by itself, so that one mistake does not hide the others. */
+/** The file's outline. Each entry is checked separately, so that one mistake does not hide the others. */
 export const FileOutline = z.strictObject({
   channels: z.record(z.string(), z.unknown()),
   models: z.record(z.string(), z.unknown()),

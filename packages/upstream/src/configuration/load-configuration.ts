@@ -24,7 +24,7 @@ export const noSuchFile = (path: string): ConfigurationError =>
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
 
-/** The file's text; null if there is none and none was asked for. */
+/** The file's text; null if there is none and `GATEWAY_CONFIG` is not set. */
 export const readConfigurationText = async (source: ConfigurationSource): Promise<string | null> => {
   const readFile = source.readFile ?? ((path: string) => readFromDisk(path, 'utf8'));
   try {
@@ -45,7 +45,7 @@ export const configurationFromText = (text: string | null, source: Configuration
   text === null ? environmentConfiguration(source.env) : parseConfiguration(text, source.path, source.env);
 
 /**
- * The configuration: the file, or without one what the environment offers, or the simulator; `source` says which.
+ * The configuration: from the file, else from provider keys in the environment, else the simulator; see `source`.
  * Throws a `ConfigurationError` that names every mistake.
  */
 export const loadConfiguration = async (source: ConfigurationSource): Promise<Configuration> =>

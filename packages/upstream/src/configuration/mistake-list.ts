@@ -1,7 +1,7 @@
 import type { Mistake } from './configuration-error.ts';
 import { type Path, pathText, type YamlDocument } from './yaml-document.ts';
 
-/** Texts below these names are secrets wherever they come from. */
+/** Texts below these names are secrets, from any source. */
 const SECRET_NAMES: ReadonlySet<string | number> = new Set(['apiKey', 'headers']);
 
 export const valueAt = (value: unknown, path: Path): unknown =>
@@ -30,23 +30,23 @@ const mistakeAt = (
 ): Mistake => {
   const secret = path.some((part) => SECRET_NAMES.has(part)) || document.fromEnvironment(path);
   return {
-    ...document.place(path, options.at),
+    ...document.position(path, options.at),
     path: pathText(path),
     found: options.found ?? found(valueAt(document.value, path), secret),
     expected,
   };
 };
 
-/** Something wrong that a schema cannot see, below some entry. */
+/** A mistake in an entry that a schema cannot find. */
 export interface Complaint {
   readonly path: Path;
   readonly expected: string;
-  /** Whether the name is meant and not its value. */
+  /** Whether the mistake is in the name and not in its value. */
   readonly at?: 'key';
   readonly found?: string;
 }
 
-/** Every mistake of one file, at most one for each part of it: what follows from a mistake is none of its own. */
+/** The mistakes of one file, at most one for each part: a consequence of a mistake is not reported. */
 export class MistakeList {
   readonly #document: YamlDocument;
   readonly #mistakes: Mistake[];

@@ -21,16 +21,16 @@ const mistakesIn = (text: string): ConfigurationError => {
   throw new Error('no mistake was found');
 };
 
-/** Changes of the good file, and the line of the message that each leads to. */
+/** Changes of the good file, and the line of the message for each. */
 const MISTAKES = z
-  .array(z.strictObject({ what: z.string(), from: z.string(), to: z.string(), told: z.string() }))
+  .array(z.strictObject({ what: z.string(), from: z.string(), to: z.string(), message: z.string() }))
   .parse(parse(fixture('mistakes.yaml')));
 
 test.for(MISTAKES)(
-  '$what is reported with its place, what was found and what was expected',
-  ({ from, to, told }) => {
+  '$what is reported with its position, what was found and what was expected',
+  ({ from, to, message }) => {
     expect(GOOD).toContain(from);
-    expect(mistakesIn(GOOD.replace(from, () => to)).message).toContain(told);
+    expect(mistakesIn(GOOD.replace(from, () => to)).message).toContain(message);
   },
 );
 
@@ -71,7 +71,7 @@ test.for([
   expect(message).not.toContain(secret);
 });
 
-test('what the file leaves out is filled in from the preset and the defaults', () => {
+test('absent settings are filled in from the preset and the defaults', () => {
   const { channels, models } = parseConfiguration(GOOD, 'gateway.yaml', env);
   expect(channels.get('openai')).toMatchObject({
     origin: 'https://api.openai.com',
@@ -115,7 +115,7 @@ models: {}
   expect(channels.get('two')).toMatchObject({ origin: 'http://b', timeouts: { idleMs: 7 } });
 });
 
-test('a doubled dollar stands for a plain one, and a variable can stand inside a text', () => {
+test('a doubled dollar means a plain one, and a variable can be inside a text', () => {
   const quoted = `"http://10.0.0.5/\${OPENAI_API_KEY}/$\${x}"`;
   const text = GOOD.replace('http://10.0.0.5:8000/v1/', () => quoted);
   const path = parseConfiguration(text, 'gateway.yaml', env).channels.get('vllm')?.paths.chat ?? '';

@@ -24,7 +24,7 @@ test.for(ADDRESSES)('%s has its chat at %s', ([provider, address]) => {
 
 const names = Object.keys(PRESETS).filter((name): name is Provider => name in PRESETS);
 
-test.for(names)('%s: what its channels speak has a path, and its quirks are known ones', (provider) => {
+test.for(names)("%s: its channels' protocols have paths, and its quirks exist", (provider) => {
   const baseUrl = 'https://server.example/v1';
   const { speaks, paths, quirks } = buildChannel('one', { provider, baseUrl, apiKey: 'a-key-of-mine' }, {});
   for (const protocol of speaks)

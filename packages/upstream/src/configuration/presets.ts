@@ -2,18 +2,18 @@ import type { QuirksInput } from '@gateway/contracts/quirks';
 import type { LibraryName } from '../libraries/libraries.ts';
 import type { Operation, Protocol } from '../protocol.ts';
 
-/** What is known about a kind of provider before the configuration says anything. */
+/** The defaults of a kind of provider, which the configuration may replace. */
 export interface Preset {
-  /** Null where every account has its own, so that the configuration must give it. */
+  /** Null if every account has its own, so that the configuration must set it. */
   readonly baseUrl: string | null;
   /** An environment variable that replaces `baseUrl`. */
   readonly baseUrlVariable?: string;
-  /** Put behind a base URL that has no path of its own. */
+  /** Appended to a base URL without a path. */
   readonly basePath?: string;
   /** A path that the base URL must not end in, because `paths` begin with it. */
   readonly pathsBeginWith?: string;
   readonly speaks: readonly Protocol[];
-  /** Path of each operation, behind the base URL. A protocol without paths cannot be spoken. */
+  /** Path of each operation, after the base URL. A protocol without paths cannot be used. */
   readonly paths: Readonly<Partial<Record<Operation, string>>>;
   /** `fallback` is sent where none is configured. */
   readonly key: {
@@ -45,17 +45,17 @@ const messagesPaths = {
   'messages.count_tokens': '/v1/messages/count_tokens',
 } as const satisfies Partial<Record<Operation, string>>;
 
-const openaiSpeaks = ['responses', 'chat', 'images', 'speech', 'transcriptions'] as const;
+const openaiProtocols = ['responses', 'chat', 'images', 'speech', 'transcriptions'] as const;
 const bearer = { header: 'authorization', prefix: 'Bearer ' } as const;
 
-/** Chat Completions and nothing else is relied on: what most servers of other makers have. */
+/** Only Chat Completions, which most servers of other makers have. */
 const chatOnly = {
   speaks: ['chat'],
   paths: { chat: openaiPaths.chat },
   builtInTools: [],
 } as const satisfies Partial<Preset>;
 
-/** Servers that a team runs itself. They need no key, and often have the other text protocols as well. */
+/** Servers that a team runs. They need no key, and often have the other text protocols too. */
 const selfHosted = {
   speaks: ['chat'],
   paths: {
@@ -68,7 +68,7 @@ const selfHosted = {
   builtInTools: [],
 } as const satisfies Partial<Preset>;
 
-/** OpenAI's own Chat Completions, where it differs from what the others made of it, and what only it keeps. */
+/** OpenAI's own Chat Completions, where it differs from other servers' versions. */
 const openaiQuirks = {
   backgroundResponses: true,
   maxTokensMember: 'max_completion_tokens',
@@ -100,7 +100,7 @@ const throughLibrary = <Speaks extends Protocol>(library: LibraryName, speaks: r
 export const PRESETS = {
   openai: {
     baseUrl: 'https://api.openai.com/v1',
-    speaks: openaiSpeaks,
+    speaks: openaiProtocols,
     paths: openaiPaths,
     key: { ...bearer, required: true },
     builtInTools: 'any',
@@ -119,13 +119,13 @@ export const PRESETS = {
   'azure-openai': {
     baseUrl: null,
     basePath: '/openai/v1',
-    speaks: openaiSpeaks,
+    speaks: openaiProtocols,
     paths: openaiPaths,
     key: { header: 'api-key', prefix: '', required: true },
     builtInTools: 'any',
     quirks: openaiQuirks,
   },
-  // Servers of this kind reliably have chat; what else one has is said by `speaks`. Some serve Messages beside it.
+  // Servers of this kind reliably have chat; `speaks` lists a server's further protocols. Some also have Messages.
   'openai-compatible': {
     baseUrl: null,
     speaks: ['chat'],
@@ -223,7 +223,7 @@ export const PRESETS = {
       ],
     },
   },
-  // Its thinking models answer 400 where an earlier turn's reasoning is missing.
+  // Its thinking models answer 400 if an earlier turn's reasoning is missing.
   deepseek: {
     ...chatOnly,
     baseUrl: 'https://api.deepseek.com/v1',
@@ -233,7 +233,7 @@ export const PRESETS = {
       strictTools: false,
       structuredOutput: 'object',
       maxStopSequences: 16,
-      // It has three, and takes these words for them.
+      // It has three levels, and maps these words to them.
       efforts: ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
       reasoningBack: 'required',
     },
@@ -257,7 +257,7 @@ export const PRESETS = {
       maxTokensMember: 'max_completion_tokens',
       penalties: false,
       reasoningSummary: false,
-      // Its reasoning models refuse both; for the few that can be steered a route says `efforts`.
+      // Its reasoning models refuse both; the few that accept an effort get `efforts` on a route.
       maxStopSequences: 0,
       efforts: [],
     },
@@ -302,7 +302,7 @@ export const PRESETS = {
     baseUrl: 'http://127.0.0.1:8089',
     baseUrlVariable: 'SIMULATOR_URL',
     pathsBeginWith: '/v1',
-    speaks: [...openaiSpeaks, 'messages'],
+    speaks: [...openaiProtocols, 'messages'],
     paths: {
       responses: '/v1/responses',
       'responses.input_tokens': '/v1/responses/input_tokens',
@@ -313,7 +313,7 @@ export const PRESETS = {
       transcriptions: '/v1/audio/transcriptions',
       ...messagesPaths,
     },
-    // It accepts every key, but, as a real provider, not none.
+    // It accepts every key, but, like a real provider, requires one.
     key: { ...bearer, required: false, fallback: 'simulator' },
     builtInTools: 'any',
     quirks: { messageThreads: true, backgroundResponses: true, storedResponses: true },

@@ -16,7 +16,7 @@ const distance = (left: string, right: string): number => {
   return previous[right.length] ?? 0;
 };
 
-/** ` (did you mean "x"?)` where one of the names is likely what was meant, else nothing. */
+/** ` (did you mean "x"?)` if one of the names is likely the intended one, else nothing. */
 export const nearest = (wrong: string, names: readonly string[]): string => {
   if (wrong.length > 64) return '';
   const [best] = names

@@ -1,6 +1,6 @@
 import type { ErrorCode, YAMLError } from 'yaml';
 
-/** The parser's own words quote the file, and so might a key; these do not. */
+/** The parser's own messages quote the file, which may have a key; these do not. */
 const WORDS: Readonly<Partial<Record<ErrorCode, readonly [found: string, expected: string]>>> = {
   BAD_INDENT: ['a line that is indented by the wrong number of spaces', 'the indentation of its neighbours'],
   TAB_AS_INDENT: ['a tab', 'spaces: YAML is indented by spaces only'],
@@ -31,7 +31,7 @@ const twice = (text: string, offset: number): readonly [found: string, expected:
 const isUnquotedVariable = (text: string, offset: number): boolean =>
   /[{[,][^\n"']*\$$/.test(text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset)) && text[offset] === '{';
 
-/** What is wrong with the text as YAML: every name that stands twice, and of the rest the first, which causes the others. */
+/** The text's YAML mistakes: every repeated name, and the first other mistake, which causes the rest. */
 export const syntaxMistakes = (errors: readonly YAMLError[], text: string): readonly SyntaxMistake[] => {
   const first = errors.find(({ code }) => code !== 'DUPLICATE_KEY');
   return errors

@@ -32,7 +32,7 @@ const watching = async () => {
   return { path, seen, mistakes, names: () => seen.map(({ channels }) => [...channels.keys()].join()) };
 };
 
-test('an edited file takes effect, whether it is written over or replaced', async () => {
+test('an edited file takes effect, whether it is overwritten or replaced', async () => {
   const { path, names } = await watching();
   await writeFile(path, file('second'));
   await waitFor(() => names().at(-1) === 'second');
@@ -51,7 +51,7 @@ test('an invalid file is reported and changes nothing; a valid one after it take
   await waitFor(() => names().at(-1) === 'second');
 });
 
-test('a file that is gone for a while does not fall back to the environment', async () => {
+test('a file that is missing for a while does not fall back to the environment', async () => {
   const { path, seen, mistakes, names } = await watching();
   await rm(path);
   await waitFor(() => mistakes.length > 0);

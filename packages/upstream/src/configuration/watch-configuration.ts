@@ -9,13 +9,13 @@ import {
 import { revisionOf } from './parse-configuration.ts';
 
 export interface WatchOptions extends ConfigurationSource {
-  /** What is in force now, as `loadConfiguration` gave it. */
+  /** The current configuration, from `loadConfiguration`. */
   readonly current: Configuration;
-  /** How often the file is looked at; 1000 by default. */
+  /** How often the file is read; 1000 by default. */
   readonly intervalMs?: number;
-  /** The file changed and is valid: this is in force from now on. */
+  /** The file changed and is valid: this is the new configuration. */
   readonly onChange: (configuration: Configuration) => void;
-  /** The file changed and is not valid (a `ConfigurationError`). What was in force stays. */
+  /** The file changed and is not valid (a `ConfigurationError`). The current configuration stays. */
   readonly onMistake: (error: unknown) => void;
 }
 
@@ -36,7 +36,7 @@ export const watchConfiguration = (options: WatchOptions): ConfigurationWatch =>
   let reading = Promise.resolve();
   let again: NodeJS.Timeout | undefined;
 
-  /** A file that is being written looks broken for a moment: only what stays broken is reported. */
+  /** A file that is being written is invalid for a moment: only a file that stays invalid is reported. */
   const suspect = (revision: string, error: unknown): void => {
     if (suspected === revision) {
       seen = revision;

@@ -17,21 +17,21 @@ import { syntaxMistakes } from './syntax-mistakes.ts';
 
 export type Path = readonly (string | number)[];
 
-interface Place {
+interface Position {
   readonly line: number | null;
   readonly column: number | null;
 }
 
-/** A configuration file, read: its value, and where in the text each part of it stands. */
+/** A parsed configuration file: its value, and the position of each part in the text. */
 export interface YamlDocument {
   readonly value: unknown;
-  /** False where the text is no YAML; `value` is then null. */
+  /** False if the text is not YAML; `value` is then null. */
   readonly isReadable: boolean;
   /** Syntax errors and variables that are not set. */
   readonly mistakes: readonly Mistake[];
-  /** The place of a value, or of its name in the mapping around it; else of the nearest thing around it. */
-  place(path: Path, at?: 'key' | 'value'): Place;
-  /** Whether the value came from the environment, so that it must not be repeated to anybody. */
+  /** The position of a value, or of its name in the mapping; else of the nearest enclosing node. */
+  position(path: Path, at?: 'key' | 'value'): Position;
+  /** Whether the value came from the environment, so that no message may quote it. */
   fromEnvironment(path: Path): boolean;
 }
 
@@ -46,8 +46,8 @@ const offsetOf = (document: Document, path: Path, at: 'key' | 'value'): number |
     if (isMap(node)) {
       const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(part));
       if (!pair || !isNode(pair.key)) break;
-      const wantsKey = at === 'key' && depth === path.length - 1;
-      const target = wantsKey || !isNode(pair.value) ? pair.key : pair.value;
+      const isKey = at === 'key' && depth === path.length - 1;
+      const target = isKey || !isNode(pair.value) ? pair.key : pair.value;
       offset = target.range?.[0] ?? offset;
       node = pair.value;
     } else if (isSeq(node)) {
@@ -59,7 +59,7 @@ const offsetOf = (document: Document, path: Path, at: 'key' | 'value'): number |
   return offset;
 };
 
-/** The path of a node that `visit` has come to by these parents. */
+/** The path of a node with these parents. */
 const pathOf = (parents: readonly unknown[], node: unknown): Path => {
   const line = [...parents, node];
   return line.flatMap((parent, index): (string | number)[] => {
@@ -72,14 +72,14 @@ const pathOf = (parents: readonly unknown[], node: unknown): Path => {
 export const readYaml = (text: string, env: Readonly<Record<string, string | undefined>>): YamlDocument => {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, merge: true, prettyErrors: false });
-  const placeAt = (offset: number | null): Place => {
+  const positionAt = (offset: number | null): Position => {
     if (offset === null) return { line: null, column: null };
     const { line, col } = lines.linePos(offset);
     return { line, column: col };
   };
 
   const mistakes: Mistake[] = syntaxMistakes(document.errors, text).map((mistake) => ({
-    ...placeAt(mistake.offset),
+    ...positionAt(mistake.offset),
     path: '',
     found: mistake.found,
     expected: mistake.expected,
@@ -90,10 +90,10 @@ export const readYaml = (text: string, env: Readonly<Record<string, string | und
     visit(document, {
       Pair(_key, pair, parents) {
         if (!isScalar(pair.key) || pair.key.value !== '__proto__') return;
-        const place = placeAt(pair.key.range?.[0] ?? null);
+        const position = positionAt(pair.key.range?.[0] ?? null);
         const path = pathText(pathOf(parents, pair));
-        // Schemas leave such a member out without a word.
-        mistakes.push({ ...place, path, found: '"__proto__"', expected: 'another name' });
+        // Schemas drop such a member without an error.
+        mistakes.push({ ...position, path, found: '"__proto__"', expected: 'another name' });
       },
       Scalar(key, node, parents) {
         if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) return;
@@ -102,7 +102,7 @@ export const readYaml = (text: string, env: Readonly<Record<string, string | und
         expanded.add(node);
         const path = pathText(pathOf(parents, node));
         for (const { found, expected } of result.mistakes) {
-          mistakes.push({ ...placeAt(node.range?.[0] ?? null), path, found, expected });
+          mistakes.push({ ...positionAt(node.range?.[0] ?? null), path, found, expected });
         }
       },
     });
@@ -112,7 +112,7 @@ export const readYaml = (text: string, env: Readonly<Record<string, string | und
     value: isReadable ? document.toJS({ maxAliasCount: 100 }) : null,
     isReadable,
     mistakes,
-    place: (path, at = 'value') => placeAt(offsetOf(document, path, at)),
+    position: (path, at = 'value') => positionAt(offsetOf(document, path, at)),
     fromEnvironment: (path) => {
       const node = document.getIn(path, true);
       return isScalar(node) ? expanded.has(node) : node === undefined;

@@ -5,7 +5,7 @@ import { MODEL_KINDS } from '../protocol.ts';
 const text = z.string().min(1);
 const texts = z.array(text).optional();
 
-/** A model of a provider, known by its id and by every name that fits one of the others. All are in lower case. */
+/** A model of a provider, with its id and patterns for its other names. All are in lower case. */
 export const PricedModel = z.strictObject({
   id: text,
   equals: texts,
@@ -15,13 +15,13 @@ export const PricedModel = z.strictObject({
   regex: texts,
   price: Price,
   contextWindow: z.int().min(1).optional(),
-  /** Names that callers are shown where the configuration has only a pattern, and what they are for. */
+  /** Names to show if the configuration has only a pattern, with their kinds. */
   kind: z.enum(MODEL_KINDS).optional(),
   listed: texts,
 });
 export type PricedModel = z.infer<typeof PricedModel>;
 
-/** What scripts/update-prices.ts writes. */
+/** The file that scripts/update-prices.ts writes. */
 export const PriceCatalogue = z.strictObject({
   source: text,
   /** By the provider's name in that source. */

@@ -54,7 +54,7 @@ test.for([
   expect(known.find('openai', name)?.price.inputPerMTok ?? null).toBe(price);
 });
 
-test('a channel is looked up at its own provider, and one that anybody may run nowhere', () => {
+test("a channel's models are looked up at its own provider; for a self-hosted server there is no provider", () => {
   expect(known.find('azure-openai', 'small')?.price).toEqual({ inputPerMTok: 3 });
   expect(known.find('anthropic', 'small')).toBe(null);
   expect(known.find('vllm', 'small')).toBe(null);
@@ -77,7 +77,7 @@ ${models}`,
     known,
   );
 
-test('the configured price wins; a route is looked up by its own name for the model; the dearest of several holds', () => {
+test('the configured price wins; a route is looked up by its own name for the model; the highest of several prices counts', () => {
   const catalog = catalogOf(`
   small: { kind: text, routes: [{ channel: openai }], price: { inputPerMTok: 9 } }
   free: { kind: text, routes: [{ channel: openai, model: small }], price: { inputPerMTok: 0 } }
@@ -92,7 +92,7 @@ test('the configured price wins; a route is looked up by its own name for the mo
   expect(price('mine')).toBe(null);
 });
 
-test('a pattern is shown as what is known of its kind at its channels, unless another entry serves the name', () => {
+test("a pattern is shown as the catalogue's names of its kind at its channels, unless another entry serves the name", () => {
   const catalog = catalogOf(`
   "b*": { kind: text, routes: [{ channel: openai }] }
   "*": { kind: text, routes: [{ channel: openai }, { channel: own }] }

@@ -5,15 +5,15 @@ import type { Provider } from '../configuration/presets.ts';
 import type { ModelKind } from '../protocol.ts';
 import { PriceCatalogue, type PricedModel } from './catalogue-schema.ts';
 
-/** What is known of a provider's models without being configured. */
+/** The catalogue's facts about providers' models. */
 export interface KnownModels {
   /** Null for a name that the catalogue does not have at this provider. */
   find(provider: Provider, name: string): PricedModel | null;
-  /** The names of this kind that a person would choose from: no dated snapshots, nothing deprecated. */
+  /** The current names of this kind: no dated snapshots, nothing deprecated. */
   list(provider: Provider, kind: ModelKind): readonly string[];
 }
 
-/** Where each kind of channel is looked up. One that is not named here serves models that nobody else can price. */
+/** The catalogue's provider of each kind of channel. A kind that is absent serves models without a common price. */
 const SOURCES: Readonly<Partial<Record<Provider, readonly string[]>>> = {
   openai: ['openai'],
   anthropic: ['anthropic'],
@@ -47,13 +47,13 @@ export function createKnownModels(catalogue: () => PriceCatalogue): KnownModels 
 }
 
 let parsed: PriceCatalogue | undefined;
-/** The bundled catalogue, read when it is first needed: a process that resolves no model pays nothing for it. */
+/** The bundled catalogue, read when it is first needed, so a process that resolves no model does not load it. */
 export const KNOWN_MODELS = createKnownModels(() => {
   parsed ??= PriceCatalogue.parse(JSON.parse(readFileSync(CATALOGUE, 'utf8')));
   return parsed;
 });
 
-/** The dearer of two prices of one model, where its routes lead to several providers. */
+/** The higher of two prices of one model whose routes lead to several providers. */
 export function dearer(one: Price | null, other: Price | null): Price | null {
   if (one === null || other === null) return one ?? other;
   return sumOf(other) > sumOf(one) ? other : one;

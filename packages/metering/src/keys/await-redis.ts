@@ -4,11 +4,11 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 const RETRY_AFTER_SECONDS = 2;
 
 /**
- * Waits for Redis' answer.
+ * Waits for a Redis command.
  *
- * @throws {GatewayError} `service_unavailable` when there is none, whatever the reason
+ * @throws {GatewayError} `service_unavailable` when it fails, for any reason
  */
-export async function askRedis<T>(answer: Promise<T>): Promise<T> {
+export async function awaitRedis<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (cause) {

@@ -5,8 +5,8 @@ import type { Upstream } from './upstream.ts';
 
 export const MAX_BYTES = 1_000_000;
 
-/** Asks for the model `small` as a Responses caller would. */
-export const ask = (upstream: Upstream, options: Partial<SendOptions> = {}): Promise<Reply> => {
+/** Sends a Responses request for the model `small`. */
+export const sendRequest = (upstream: Upstream, options: Partial<SendOptions> = {}): Promise<Reply> => {
   const model = upstream.resolveModel('small');
   if (model === null) throw new Error('no model');
   return upstream.send({
@@ -24,9 +24,9 @@ export const ask = (upstream: Upstream, options: Partial<SendOptions> = {}): Pro
   });
 };
 
-/** What `ask` throws. */
+/** The error that `sendRequest` throws. */
 export const refusal = (upstream: Upstream, options: Partial<SendOptions> = {}): Promise<GatewayError> =>
-  ask(upstream, options).then(
+  sendRequest(upstream, options).then(
     () => Promise.reject(new Error('it was answered')),
     (thrown) => thrown,
   );

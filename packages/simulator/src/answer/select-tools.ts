@@ -12,8 +12,8 @@ const HOSTED_NAMES = {
   fileSearch: ['file_search'],
 } as const;
 
-/** What the model decides to use. */
-export interface AskedTools {
+/** The tools that the model uses. */
+export interface SelectedTools {
   readonly calls: readonly CallerTool[];
   readonly webSearch: boolean;
   readonly fileSearch: boolean;
@@ -31,7 +31,7 @@ const promptedCalls = ({ userText, tools }: Prompt): CallerTool[] => {
   return match[2] ? [...calls, ...calls] : calls;
 };
 
-/** A prompt that asks for structured output, or for something else of the simulator, gets that. */
+/** A prompt for structured output, or with a directive, gets no guessed call. */
 const guessedCalls = (prompt: Prompt): CallerTool[] => {
   const text = withoutDirectives(prompt.userText.slice(0, MAX_PROMPT_CHARACTERS));
   if (prompt.format !== null || text !== prompt.userText.slice(0, MAX_PROMPT_CHARACTERS)) return [];
@@ -40,12 +40,12 @@ const guessedCalls = (prompt: Prompt): CallerTool[] => {
 };
 
 /**
- * Decides as a model would: forced choices first, then what the prompt asks for (`use tool NAME`, `use tools A and
- * B`, `use tool NAME twice`, `search the web`, `search the files`), then the tool that it is about, nothing once the results
- * are there.
- * @param guesses whether a tool is called that the prompt does not ask for in these words
+ * Decides like a model: forced choices first, then the prompt's words (`use tool NAME`, `use tools A and
+ * B`, `use tool NAME twice`, `search the web`, `search the files`), then the tool that it is about; no tool after results.
+ *
+ * @param guesses whether a tool may be called that the prompt does not name in these words
  */
-export const askedTools = (prompt: Prompt, guesses: boolean): AskedTools => {
+export const selectTools = (prompt: Prompt, guesses: boolean): SelectedTools => {
   const { toolChoice, tools, hosted, userText } = prompt;
   const nothing = { calls: [], webSearch: false, fileSearch: false };
   if (toolChoice.mode === 'none') return nothing;
