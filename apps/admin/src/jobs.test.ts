@@ -156,6 +156,7 @@ test('the board is shown to a browser that logs in with the token, and to nobody
       { name: 'image', readOnlyMode: true },
       { name: 'transcription', readOnlyMode: true },
       { name: 'speech', readOnlyMode: true },
+      { name: 'response', readOnlyMode: true },
       { name: 'image-batch', readOnlyMode: true },
       { name: 'audio-batch', readOnlyMode: true },
     ],

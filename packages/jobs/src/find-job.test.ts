@@ -1,12 +1,12 @@
 import { startRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { expect, test } from 'vitest';
-import { openAssetStore } from './asset-store.ts';
 import { keepRecord } from './ended-jobs.ts';
 import { createJobFinder } from './find-job.ts';
 import { connectPromptly } from './job-connections.ts';
 import { newJobId } from './job-keys.ts';
-import { openUploadStore } from './upload-store.ts';
+import { openJobStores } from './job-stores.ts';
+import { createKeptResults } from './results/kept-results.ts';
 
 test('a job that ends and leaves its queue while it is looked for is found', async () => {
   await using resources = new AsyncDisposableStack();
@@ -15,12 +15,10 @@ test('a job that ends and leaves its queue while it is looked for is found', asy
   const redis = resources.adopt(await connectPromptly(server.url, () => undefined), (opened) =>
     opened.disconnect(),
   );
-  const files = {
-    uploads: await openUploadStore(folder.path),
-    assets: await openAssetStore(folder.path),
-  };
+  const files = await openJobStores({ dataDir: folder.path });
+  const results = createKeptResults({ redis, assets: files.assets, now: Date.now });
   const id = newJobId();
-  const times = { createdAtMs: 1, startedAtMs: 2, finishedAtMs: 3, expiresAtMs: 4 };
+  const times = { createdAtMs: 1, startedAtMs: 2, finishedAtMs: 3 };
   const about = { id, kind: 'image.generation', keyId: 'key_1', model: 'dall-e-3' } as const;
   const endsNow = {
     getJob: async () => {
@@ -28,6 +26,6 @@ test('a job that ends and leaves its queue while it is looked for is found', asy
       return undefined;
     },
   };
-  const find = createJobFinder({ redis, queues: [endsNow], files });
+  const find = createJobFinder({ redis, queues: [endsNow], files, results });
   expect(await find(id)).toMatchObject({ id, status: 'completed' });
 });
