@@ -60,7 +60,7 @@ export async function receiveImages<Kept>(reply: Reply, keep: Keep<Kept>): Promi
     return { images, kept, failure };
   } catch (error) {
     // A reply that breaks in the middle of an image breaks its keeping first.
-    throw failure?.reason ?? error;
+    throw failure?.reason ?? (error instanceof SyntaxError ? noImages(error) : error);
   } finally {
     await pieces.return(undefined);
   }
@@ -117,6 +117,9 @@ function parseReply(json: string, urls: ReadonlyMap<number, string>): ImagesRepl
     const entries = data.map(({ b64_json: _bytes, ...entry }, index) => ({ ...entry, url: urls.get(index) }));
     return { ...members, data: entries };
   } catch (error) {
-    throw badReply('The upstream answered with something that holds no images.', error);
+    throw noImages(error);
   }
 }
+
+const noImages = (cause: unknown): GatewayError =>
+  badReply('The upstream answered with something that holds no images.', cause);
