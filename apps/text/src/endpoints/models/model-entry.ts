@@ -11,8 +11,14 @@ const SCOPES_OF_KIND: Readonly<Record<ModelKind, readonly EndpointScope[]>> = {
   transcription: ['transcriptions'],
 };
 
-/** Whatever is done to a single object, and to conversations, names no model. */
-const takesModel = (path: string): boolean => !path.includes('{') && path !== '/v1/conversations';
+const WITHOUT_MODEL: ReadonlySet<string> = new Set([
+  '/v1/conversations',
+  '/v1/images/jobs',
+  '/v1/audio/jobs',
+]);
+
+/** Requests about a single object, conversations and batches name no model. */
+const takesModel = (path: string): boolean => !path.includes('{') && !WITHOUT_MODEL.has(path);
 
 /** The gateway does not know when a model was made; both protocols allow the epoch for that. */
 const [UNKNOWN_SECONDS, UNKNOWN_TIME] = [0, '1970-01-01T00:00:00Z'];
