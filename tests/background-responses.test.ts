@@ -23,8 +23,8 @@ const never = new Promise<void>(() => undefined);
 const TAKEOVER = { timeoutMs: 90_000 };
 
 const WAYS = [
-  { mode: 'one', worker: 'workers', service: 'gateway' },
-  { mode: 'each', worker: 'text-worker', service: 'text' },
+  { mode: 'one', worker: 'workers', service: 'gateway', serving: ['gateway'] },
+  { mode: 'each', worker: 'text-worker', service: 'text', serving: ['edge', 'text', 'text-2'] },
 ] as const;
 
 async function collect(events: AsyncIterable<Event>): Promise<Event[]> {
@@ -33,7 +33,7 @@ async function collect(events: AsyncIterable<Event>): Promise<Event[]> {
   return collected;
 }
 
-describe.for(WAYS)('processes: $mode', ({ mode, worker, service }) => {
+describe.for(WAYS)('processes: $mode', ({ mode, worker, service, serving }) => {
   let gateway: Gateway;
   beforeAll(async () => {
     gateway = await startGateway({
@@ -48,6 +48,12 @@ describe.for(WAYS)('processes: $mode', ({ mode, worker, service }) => {
   });
   afterAll(() => gateway?.close());
   beforeEach(() => gateway.simulator.reset());
+
+  const isReady = (process: string) =>
+    fetch(`${gateway.stack.process(process).url}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
 
   const ended = (id: string, options = {}) =>
     waitFor(async () => {
@@ -147,6 +153,7 @@ describe.for(WAYS)('processes: $mode', ({ mode, worker, service }) => {
     }
     expect(events.at(-1)?.type).toBe('response.completed');
     expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, index) => index));
+    for (const name of serving) await waitFor(() => isReady(name));
   });
 
   test(
