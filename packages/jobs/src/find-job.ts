@@ -59,7 +59,7 @@ export function createJobFinder({ redis, queues, files, results }: FinderOptions
     if (!isJobId(jobId)) return undefined;
     const record = await findRecord(jobId);
     if (record === undefined) return undefined;
-    // Whoever removes a result does so while its job is remembered.
+    // A result can be removed while its job is still remembered.
     const expiresAtMs = record.status === 'completed' ? await results.expiryOf(jobId) : null;
     const counts = isBatch(record.kind) ? await redis.get(batchCountsKey(jobId)) : null;
     return { ...record, expiresAtMs, ...(counts && { counts: BatchCounts.parse(JSON.parse(counts)) }) };

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { generation, images, type JobStage, openJobStage, owner, staying } from './fixtures/job-stage.ts';
 import { type ClaimOutcome, createJobClaims } from './job-claims.ts';
 import { newJobId } from './job-keys.ts';
-import type { JobOwner } from './job-queue.ts';
+import type { JobOwner } from './job-owner.ts';
 
 /** One idempotency key stands for one job, whatever happens between its claim and its queueing. */
 

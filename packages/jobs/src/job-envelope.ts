@@ -19,7 +19,7 @@ export const JobEnvelope = z.strictObject({
   /** What was reserved for it, for the process that ends it to settle. Absent: it is not metered. */
   metering: JobMetering.optional(),
   /**
-   * It goes on without its caller, and what it emits is kept for whoever comes later. Its files stay when it fails without having
+   * It goes on without its caller, and what it emits is kept for later readers. Its files stay when it fails without having
    * been done, so that it can be queued again.
    */
   isDetached: z.boolean().optional(),

@@ -1,29 +1,28 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { JobShare } from '@gateway/contracts/identity';
 import type { BatchCounts, JobKind } from '@gateway/contracts/jobs';
-import { Queue } from 'bullmq';
 import type { AnnounceEnd } from './announce-end.ts';
-import { cancelJob, unstarted } from './cancel-job.ts';
+import { cancelJob } from './cancel-job.ts';
 import { JOBS, type JobInput, type JobOutput } from './catalog.ts';
 import { beginDirectJob, cancelDirectJob, type DirectJob } from './direct-job.ts';
 import { keepRecord } from './ended-jobs.ts';
-import { createJobFinder } from './find-job.ts';
 import { connectPatiently, connectPromptly } from './job-connections.ts';
-import { type JobEnvelope, type JobRecord, uploadsOf } from './job-envelope.ts';
+import type { JobRecord } from './job-envelope.ts';
 import { toJobError } from './job-failure.ts';
-import { type JobFiles, storeFailure, storeInput } from './job-files.ts';
+import { type JobFiles, storeFailure } from './job-files.ts';
 import { type JobHandle, openHandle } from './job-handle.ts';
-import { batchCountsKey, newJobId, QUEUE_PREFIX } from './job-keys.ts';
-import { listenToJobs } from './job-listener.ts';
-import type { JobMetering, SettleJob } from './job-metering.ts';
+import { batchCountsKey } from './job-keys.ts';
+import type { SettleJob } from './job-metering.ts';
+import type { JobOwner } from './job-owner.ts';
 import { createKnownJobs, type KnownJobs } from './known-jobs.ts';
 import { oncePerOutage } from './once-per-outage.ts';
+import { openFinder, openLines } from './open-lines.ts';
 import { listJob } from './owned-jobs.ts';
 import { unlessAway } from './queue-errors.ts';
 import { createQueuePlaces, type QueuePlace } from './queue-places.ts';
 import { createKeptResults, type Delivery } from './results/kept-results.ts';
 import { type JobToStore, storeJob } from './store-job.ts';
+import { createJobStoring } from './store-new-job.ts';
 import { createBegunMarks } from './takeover/begun-marks.ts';
 import { reviveJob } from './takeover/revive-job.ts';
 import { openWorkerChannel } from './takeover/worker-channel.ts';
@@ -51,30 +50,6 @@ export interface JobQueueOptions<Kind extends JobKind> {
   readonly lookUpMs?: number;
   /** Told of lost connections and the like; they are dealt with here. */
   readonly onError: (error: unknown) => void;
-}
-
-export interface JobOwner {
-  readonly keyId: string;
-  readonly requestId: string;
-  /** What has been reserved for the job, whose id is the subject's. Whatever becomes of the job, this is settled. */
-  readonly metering?: JobMetering;
-  /** How its key's jobs stand beside others'. */
-  readonly share?: JobShare | undefined;
-  /** Where it is to wait; one is reserved if left out. */
-  readonly place?: QueuePlace;
-  /**
-   * It goes on without its caller, who comes back for its result. Where it fails without having been done, its files stay, and
-   * it can be queued again.
-   */
-  readonly isDetached?: boolean;
-  /** The claim of its idempotency key, as `claims` gave it. */
-  readonly claim?: string;
-  /** The id that it will have, where nothing is reserved for it. */
-  readonly id?: string;
-  /** The batch that it is a line of: it is not listed by itself. */
-  readonly batchId?: string;
-  /** Where its end is to be reported. */
-  readonly webhook?: string;
 }
 
 export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
@@ -156,33 +131,9 @@ export async function createJobQueue<Kinds extends JobKind>(
     onError,
   });
   const places = createQueuePlaces({ turns, maxWaiting, onError });
-  const names = [...new Set(kinds.map((kind) => JOBS[kind].queue))];
-  const finderOn = (redis: typeof prompt) =>
-    createJobFinder({
-      redis,
-      files,
-      queues: names.map((name) => openQueue(name, redis, onError)),
-      results: createKeptResults({ redis, assets, now }),
-    });
-  const findAny = finderOn(prompt);
-  const lines = new Map(
-    await Promise.all(
-      names.map(async (name) => {
-        const queue = openQueue(name, prompt, onError);
-        const patientQueue = openQueue(name, patient, onError);
-        const find = finderOn(patient);
-        const listener = await listenToJobs({
-          queue: patientQueue,
-          redis: patient,
-          files,
-          find,
-          lookUpMs,
-          onError,
-        });
-        return [name, { queue, patientQueue, listener }] as const;
-      }),
-    ),
-  );
+  const open = { kinds, files, now, lookUpMs, onError };
+  const findAny = openFinder({ ...open, redis: prompt });
+  const lines = await openLines({ ...open, prompt, patient });
   const known = createKnownJobs<Kinds>({
     redis: prompt,
     patient,
@@ -222,67 +173,18 @@ export async function createJobQueue<Kinds extends JobKind>(
         });
   };
 
-  const neverStarted = async (metering: JobMetering | undefined, error: unknown) => {
-    if (metering) await settle?.(metering.subject, unstarted(metering, toJobError(error)));
-  };
-  /** Accounts for a job that could not be stored. */
-  const refusing =
-    ({ metering }: JobOwner) =>
-    (error: unknown): never => {
-      neverStarted(metering, error).catch(onError);
-      throw error;
-    };
+  const storing = createJobStoring({
+    queueOf: (kind) => lineOf(kind).queue,
+    turns,
+    places,
+    files,
+    settle,
+    cancel: (kind, id) => cancelIn(kind, id, false),
+    now,
+    onError,
+  });
   const placeFor = async (kind: Kinds, owner: JobOwner) =>
-    owner.place ?? (await reservePlace(kind, owner).catch(refusing(owner)));
-
-  /** A job whose files are stored. */
-  const prepare = async <Kind extends Kinds>(
-    kind: Kind,
-    input: JobInput<Kind>,
-    owner: JobOwner,
-    place: QueuePlace,
-  ): Promise<JobToStore> => {
-    const { keyId, requestId, metering, share, isDetached = false, claim, webhook, batchId } = owner;
-    const checked = JOBS[kind].input.parse(input);
-    const uploadIds = uploadsOf(kind, checked);
-    const inputId = await uploads
-      .share(uploadIds)
-      .then(() => storeInput(files, checked))
-      .catch(refusing(owner));
-    const envelope: JobEnvelope = {
-      keyId,
-      requestId,
-      model: input.model,
-      inputId,
-      uploads: [inputId, ...uploadIds],
-      marksBegin: true,
-      ...(isDetached && { isDetached }),
-      ...(claim && { claim }),
-      ...(webhook && { webhook }),
-      ...(batchId && { batchId }),
-      ...(metering && { metering }),
-      ...(share && { share }),
-    };
-    const id = metering?.subject.id ?? owner.id ?? newJobId();
-    return { id, kind, envelope, placeId: place.id, createdAtMs: now() };
-  };
-
-  /** Stores it, and what `beside` does at the same time. */
-  const store = async (job: JobToStore, beside: () => Promise<unknown>): Promise<void> => {
-    const { id, kind, envelope, placeId } = job;
-    try {
-      await unlessAway(Promise.all([beside(), storeJob({ queue: lineOf(kind).queue, turns }, job)]));
-      places.used(placeId);
-    } catch (error) {
-      const removed = () =>
-        Promise.all([neverStarted(envelope.metering, error), uploads.delete(envelope.inputId)]);
-      // A command that timed out may have been carried out all the same.
-      cancelIn(kind, id, false)
-        .then((found) => (found ? undefined : removed()))
-        .catch(onError);
-      throw error;
-    }
-  };
+    owner.place ?? (await reservePlace(kind, owner).catch(storing.refusing(owner)));
 
   return {
     ...known,
@@ -290,13 +192,13 @@ export async function createJobQueue<Kinds extends JobKind>(
     reservePlace,
     submit: async (kind, input, owner) => {
       await using place = await placeFor(kind, owner);
-      const job = await prepare(kind, input, owner, place);
-      await store(job, async () => undefined);
+      const job = await storing.prepare(kind, input, owner, place);
+      await storing.store(job, async () => undefined);
       return job.id;
     },
     enqueue: async <Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner) => {
       await using place = await placeFor(kind, owner);
-      const job = await prepare(kind, input, owner, place);
+      const job = await storing.prepare(kind, input, owner, place);
       const { id, envelope, createdAtMs } = job;
       const { patientQueue, listener } = lineOf(kind);
       const { keyId, isDetached = false } = envelope;
@@ -310,7 +212,7 @@ export async function createJobQueue<Kinds extends JobKind>(
         },
       });
       try {
-        await store(job, async () =>
+        await storing.store(job, async () =>
           envelope.batchId ? undefined : listJob(prompt, { kind, keyId, jobId: id, createdAtMs }),
         );
         waiter.stored();
@@ -369,14 +271,4 @@ export async function createJobQueue<Kinds extends JobKind>(
       patient.disconnect();
     },
   };
-}
-
-function openQueue(
-  name: string,
-  connection: Awaited<ReturnType<typeof connectPromptly>>,
-  onError: (error: unknown) => void,
-) {
-  const queue = new Queue(name, { connection, prefix: QUEUE_PREFIX });
-  queue.on('error', onError);
-  return queue;
 }

@@ -23,7 +23,7 @@ export type Delivery = z.infer<typeof Delivery>;
 export const MAX_SHOWN_ATTEMPTS = 20;
 
 /**
- * One webhook for each end of a job: whoever finds that a job has ended may queue it again.
+ * One webhook for each end of a job: several processes may see the same end and queue it.
  *
  * @param requeues how often a failed job has been queued again; it ends anew
  */

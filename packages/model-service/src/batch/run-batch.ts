@@ -57,7 +57,7 @@ export async function runBatch<Kind extends LineKind, Batch extends BatchKind>(
       const { line, endpoint } = readLine(bytes, service);
       if (known === undefined) await take(service, { line, endpoint, lineId, strict, untilMs }, context);
       const followed = follow(endpoint.kind, lineId).finally(() => underway.delete(followed));
-      // One that fails is seen by whoever waits for it.
+      // `Promise.race` and `Promise.all` throw its failure.
       followed.catch(() => undefined);
       underway.add(followed);
     }

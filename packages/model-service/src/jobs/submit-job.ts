@@ -109,7 +109,7 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
     service.metrics.jobRequest({ kind, mode: isDetached ? 'detached' : 'waiting', job: 'new' });
     return { handle, wishes, isNew: true };
   } catch (error) {
-    // Where Redis did not answer, the job may be queued all the same: whoever comes next finds out.
+    // Where Redis did not answer, the job may be queued all the same: the next request with this key finds out.
     const mayBeQueued = error instanceof GatewayError && error.code === 'service_unavailable';
     if (claim !== undefined && !mayBeQueued) await queue.claims.release(claim, jobId);
     throw error;
