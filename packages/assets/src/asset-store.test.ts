@@ -105,19 +105,16 @@ describe.each(Object.entries(STORES))('%s', (_name, openIn) => {
     expect(await place.store.putNew('a', Buffer.from('third'))).toBe(true);
   });
 
-  test.for([10, 11_000_000])(
-    'a source that breaks after %s bytes leaves nothing behind',
-    async (sizeBytes) => {
-      using place = await opened();
-      async function* broken() {
-        yield Buffer.alloc(sizeBytes);
-        throw new Error('the line broke');
-      }
-      await expect(place.store.put('a.png', broken())).rejects.toThrow('the line broke');
-      expect(await place.store.head('a.png')).toBeUndefined();
-      expect(await idsOf(place.store)).toEqual([]);
-    },
-  );
+  test.for([10, 11_000_000])('a source that breaks after %s bytes leaves no file', async (sizeBytes) => {
+    using place = await opened();
+    async function* broken() {
+      yield Buffer.alloc(sizeBytes);
+      throw new Error('the line broke');
+    }
+    await expect(place.store.put('a.png', broken())).rejects.toThrow('the line broke');
+    expect(await place.store.head('a.png')).toBeUndefined();
+    expect(await idsOf(place.store)).toEqual([]);
+  });
 
   test('what is not there is undefined, and can be deleted', async () => {
     using place = await opened();
@@ -246,7 +243,7 @@ test('a folder, and an S3 store without a public address, give out no URLs', asy
   }
 });
 
-test('an S3 store that is away is told as unavailable, and one with a wrong bucket before anything starts', async () => {
+test('an S3 store that is away is reported as unavailable, and a wrong bucket at the start', async () => {
   await expect(openS3Stores({ ...s3, bucket: 'nobodys', prefix: '' })).rejects.toThrow(
     /bucket 'nobodys' of ASSETS_URL/,
   );

@@ -115,7 +115,7 @@ function storeOf({ client, publicClient, bucket: Bucket, folder }: StoreOptions)
   const remove = (ids: readonly string[]) =>
     inTurns(ids, DELETES_IN_FLIGHT, (id) => answered(client.send(new DeleteObjectCommand(objectOf(id)))));
 
-  /** Parts of assets whose writer died cost room until somebody takes them away. */
+  /** Parts of assets whose writer died take space until they are removed. */
   const sweepParts = async (olderThanMs: number, prefix: string) => {
     let page: ListMultipartUploadsCommandOutput | undefined;
     do {

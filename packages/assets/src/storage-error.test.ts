@@ -6,13 +6,18 @@ test.for([
   ['code', 'EDQUOT'],
   ['name', 'QuotaExceeded'],
   ['name', 'XMinioStorageFull'],
-])('a store without room is told as such: %s %s', ([member = '', value]) => {
+])('a full store is reported as such: %s %s', ([member = '', value]) => {
   const full = Object.assign(new Error('no space left'), { [member]: value });
   expect(toStorageError(full)).toMatchObject({ code: 'storage_full' });
   expect(toNetworkStorageError(full)).toMatchObject({ code: 'storage_full' });
 });
 
-test('a store that is overloaded may be asked again, and our own mistakes stay what they are', () => {
+test.for(['EROFS', 'EACCES', 'EIO', 'EMFILE'])('a folder that takes no writes is unavailable: %s', (code) => {
+  const refused = Object.assign(new Error('no'), { code });
+  expect(toStorageError(refused)).toMatchObject({ code: 'service_unavailable', retry: true });
+});
+
+test('an overloaded store may be tried again, and our own mistakes stay what they are', () => {
   const answered = (httpStatusCode: number) =>
     Object.assign(new Error('no'), { $metadata: { httpStatusCode } });
   for (const error of [new Error('connect ECONNREFUSED'), answered(500), answered(503), answered(429)])

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 
-/** How file systems and S3 stores of several makers say that there is no room. */
+/** The codes of file systems and S3 stores of several makers for a full store. */
 const NO_SPACE = new Set([
   'ENOSPC',
   'EDQUOT',
@@ -12,22 +12,33 @@ const NO_SPACE = new Set([
   'XMinioAdminBucketQuotaExceeded',
 ]);
 
+/** The codes of a file system that takes no writes: read-only, without rights, broken, or without a file handle to spare. */
+const NO_WRITES = new Set(['EROFS', 'EACCES', 'EPERM', 'EIO', 'EMFILE', 'ENFILE', 'ESTALE']);
+
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** A store without room, as something that a caller may be told; anything else as it is. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** A store that is full, or takes no writes, as an error that a caller may see; anything else as it is. */
 export function toStorageError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  const isFull = NO_SPACE.has(text(Reflect.get(error, 'code'))) || NO_SPACE.has(error.name);
-  if (!isFull) return error;
+  const code = text(Reflect.get(error, 'code'));
+  if (NO_WRITES.has(code)) {
+    return new GatewayError('service_unavailable', {
+      message: `The gateway cannot store files at the moment. Please try again in ${RETRY_AFTER_SECONDS}s.`,
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+      cause: error,
+    });
+  }
+  if (!NO_SPACE.has(code) && !NO_SPACE.has(error.name)) return error;
   return new GatewayError('storage_full', {
-    message: 'The gateway has no room to store files. Try again later, and tell the person who runs it.',
+    message:
+      'The gateway has no space left to store files. Try again later, and inform the person who runs it.',
     cause: error,
   });
 }
 
-const RETRY_AFTER_SECONDS = 5;
-
-/** A store beyond the network that gives no answer, or says that it cannot at the moment. */
+/** A store in the network that does not answer, or answers that it cannot at the moment. */
 export function toNetworkStorageError(error: unknown): unknown {
   const known = toStorageError(error);
   if (!(known instanceof Error) || known instanceof GatewayError) return known;

@@ -12,7 +12,7 @@ export const isPartial = (name: string): boolean => /\.[0-9a-f]{12}\.part$/.test
 /**
  * Writes a whole file or nothing: under another name first, on disk before it gets its own if it is to be durable.
  *
- * @throws {GatewayError} `storage_full`; whatever the source throws
+ * @throws {GatewayError} `storage_full`, `service_unavailable`; whatever the source throws
  */
 export async function writeWhole(
   path: string,
@@ -20,12 +20,16 @@ export async function writeWhole(
   { isDurable = true }: PutOptions = {},
 ): Promise<{ sizeBytes: number }> {
   await using partial = await writePartial(path, source, isDurable);
-  const { size } = await stat(partial.path);
-  await rename(partial.path, path);
-  return { sizeBytes: size };
+  try {
+    const { size } = await stat(partial.path);
+    await rename(partial.path, path);
+    return { sizeBytes: size };
+  } catch (error) {
+    throw toStorageError(error);
+  }
 }
 
-/** The same where there is no such file yet; resolves to whether it was written. @throws {GatewayError} `storage_full` */
+/** The same where there is no such file yet; resolves to whether it was written. @throws {GatewayError} `storage_full`, `service_unavailable` */
 export async function writeNew(path: string, bytes: Uint8Array): Promise<boolean> {
   await using partial = await writePartial(path, bytes, true);
   try {
@@ -33,7 +37,7 @@ export async function writeNew(path: string, bytes: Uint8Array): Promise<boolean
     return true;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
-    throw error;
+    throw toStorageError(error);
   }
 }
 

@@ -54,6 +54,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   row('POST', '/v1/responses/{id}/cancel', 'text', 'responses', 'Cancel a background response'),
   row('GET', '/v1/responses/{id}/input_items', 'text', 'responses', "List a stored response's input items"),
   row('POST', '/v1/responses/input_tokens', 'text', 'responses', "Count a response request's input tokens"),
+  row('POST', '/v1/responses/compact', 'text', 'responses', 'Compact a conversation'),
   row('POST', '/v1/conversations', 'text', 'responses', 'Begin a conversation'),
   row('GET', '/v1/conversations/{id}', 'text', 'responses', 'Read a conversation'),
   row('POST', '/v1/conversations/{id}', 'text', 'responses', "Replace a conversation's metadata"),
@@ -83,15 +84,22 @@ export const ENDPOINTS: readonly Endpoint[] = [
   row('GET', '/v1/key', 'edge', null, "Read what is left of your key's limits and budget"),
 ];
 
+/** Whether a request is for new work. Reading, deleting and cancelling (`GET`, `DELETE`, paths with an id) are not. */
+export const isForWork = ({ method, path }: Endpoint): boolean => method === 'POST' && !path.includes('{');
+
 /** Whether a caller may be held until a queued job has ended (`JOB_WAIT_LIMIT_MS`). */
 export const mayWaitForJob = ({ method, scope }: Endpoint): boolean =>
   method === 'POST' && (scope === 'images' || scope === 'speech' || scope === 'transcriptions');
 
-/** Paths of the protocols that are not offered, though a path with `{id}` fits them: they are not ids. */
-export const PATHS_NOT_OFFERED: ReadonlySet<string> = new Set(['/v1/responses/compact']);
-
-/** The path where the protocols offer a WebSocket besides HTTP; the gateway does not. */
-export const WEBSOCKET_PATH = '/v1/responses';
+/** The one path that offers a WebSocket besides HTTP. OpenAPI has no words for it but those of a description. */
+export const WEBSOCKET: Endpoint<'text'> = {
+  method: 'GET',
+  path: '/v1/responses',
+  service: 'text',
+  scope: 'responses',
+  auth: 'key',
+  summary: 'Generate responses over a WebSocket',
+};
 
 /** The body shape of a path: Anthropic's below `/v1/messages`, OpenAI's everywhere else. */
 export const dialectOf = (path: string): Dialect =>

@@ -50,11 +50,15 @@ export const ERRORS = {
   missing_key: refused(401, null, 'authentication_error'),
   invalid_key: refused(401, 'invalid_api_key', 'authentication_error'),
   endpoint_not_allowed: refused(403, 'insufficient_permissions', 'permission_error'),
+  origin_not_allowed: refused(403, 'origin_not_allowed', 'permission_error'),
 
   // What the request names
   path_not_found: refused(404, null, 'not_found_error'),
   method_not_allowed: refused(405, 'method_not_supported', 'invalid_request_error'),
   upgrade_refused: refused(426, 'upgrade_refused', 'invalid_request_error'),
+  invalid_stream_id: invalid('invalid_stream_id'),
+  websocket_stream_limit_reached: invalid('websocket_stream_limit_reached'),
+  websocket_connection_limit_reached: invalid('websocket_connection_limit_reached'),
   model_not_found: refused(404, 'model_not_found', 'not_found_error'),
   unsupported_model: invalid('unsupported_model'),
   unpriced_model: refused(403, 'unpriced_model', 'permission_error'),
@@ -68,6 +72,28 @@ export const ERRORS = {
   thread_continue_in_flight: thread(400, 'invalid_request_error', 'thread_continue_in_flight'),
   thread_fingerprint_mismatch: thread(400, 'invalid_request_error', 'thread_fingerprint_mismatch'),
   thread_unsupported_request: thread(400, 'invalid_request_error', 'thread_unsupported_request'),
+
+  // Compactions
+  invalid_compaction: {
+    openai: { status: 400, type: 'invalid_request_error', code: 'invalid_encrypted_content' },
+    anthropic: { status: 400, type: 'invalid_request_error', errorCode: 'compaction_signature_invalid' },
+    retry: false,
+  },
+  compaction_content_mismatch: {
+    openai: { status: 400, type: 'invalid_request_error', code: 'invalid_encrypted_content' },
+    anthropic: { status: 400, type: 'invalid_request_error', errorCode: 'compaction_content_mismatch' },
+    retry: false,
+  },
+  nothing_to_compact: {
+    openai: { status: 400, type: 'invalid_request_error', code: null },
+    anthropic: { status: 400, type: 'invalid_request_error', errorCode: 'compaction_nothing_to_summarize' },
+    retry: false,
+  },
+  compaction_unavailable: {
+    openai: { status: 502, type: 'server_error', code: 'compaction_unavailable' },
+    anthropic: { status: 529, type: 'overloaded_error', errorCode: 'compaction_unavailable' },
+    retry: true,
+  },
 
   // The shape of the request
   headers_too_large: refused(431, 'request_headers_too_large', 'invalid_request_error'),
@@ -163,6 +189,11 @@ export const ERRORS = {
   client_closed_request: refused(499, 'client_closed_request', 'invalid_request_error'),
   service_unavailable: upstream(503, 'service_unavailable', overloaded, true),
   service_timeout: upstream(504, 'service_timeout', { status: 504, type: 'timeout_error' }, true),
+  overloaded: {
+    openai: { status: 503, type: 'service_unavailable_error', code: 'server_is_overloaded' },
+    anthropic: overloaded,
+    retry: true,
+  },
   shutting_down: upstream(503, 'shutting_down', overloaded, true),
   storage_full: upstream(507, 'storage_full', apiError, true),
   internal: {

@@ -38,7 +38,7 @@ export const Limits = z.strictObject({
 });
 export type Limits = z.infer<typeof Limits>;
 
-/** How a key's jobs stand beside those of other keys. */
+/** The priority of a key's jobs among those of other keys. */
 export const JobShare = z.strictObject({
   /** How many of the key's jobs may be at work at once. Absent: as many as workers take. */
   concurrentJobs: z.int().min(1).optional(),
@@ -54,6 +54,10 @@ export type JobShare = z.infer<typeof JobShare>;
 /** What a key may be limited to, beyond what a team may. */
 export const KeyLimits = Limits.extend(JobShare.shape);
 export type KeyLimits = z.infer<typeof KeyLimits>;
+
+/** Which keys are served last when a process has more to do than it can: those of a low priority are refused first. */
+export const KeyPriority = z.enum(['low', 'normal', 'high']);
+export type KeyPriority = z.infer<typeof KeyPriority>;
 
 export const BudgetPeriod = z.enum(['day', 'week', 'month', 'total']);
 export type BudgetPeriod = z.infer<typeof BudgetPeriod>;
@@ -92,8 +96,12 @@ export const Identity = z.object({
   accounts: z.array(Account),
   /** There is a secret by which its webhooks are signed. */
   signsWebhooks: z.boolean().optional(),
-  /** How its queued jobs stand; absent: as those of every key. */
+  /** Absent: normal. */
+  priority: KeyPriority.optional(),
+  /** The priority of its queued jobs; absent: as those of every key. */
   jobShare: JobShare.optional(),
+  /** Only of a WebSocket: the keyed hash of the secret that it was opened with, by which its key is looked up again. */
+  secretHash: z.string().optional(),
 });
 export type Identity = z.infer<typeof Identity>;
 

@@ -6,7 +6,7 @@ import { JobWebhook, WEBHOOK_HEADER } from './webhooks.ts';
 
 type Json = Record<string, unknown>;
 
-/** What `/openapi.json` says of an operation besides what every operation has. */
+/** The part of an operation in `/openapi.json` that not every operation has. */
 interface JobOperation {
   readonly parameters: readonly Json[];
   readonly responses: Json;

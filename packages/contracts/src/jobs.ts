@@ -41,7 +41,7 @@ export type JobStatus = z.infer<typeof JobStatus>;
 
 const unixSeconds = z.int().min(0);
 
-/** How a batch's lines stand; what is neither is still to be done. */
+/** The state of a batch's lines; what is neither is still to be done. */
 export const BatchCounts = z.strictObject({
   total: z.int().min(0),
   completed: z.int().min(0),
@@ -102,7 +102,7 @@ export type JobListQuery = z.infer<typeof JobListQuery>;
 export const Upload = z.strictObject({
   /** Names the file in the uploads area. */
   uploadId: z.string().min(1),
-  /** As the caller named it; told to the upstream, believed by nobody. */
+  /** As the caller named it; sent to the upstream, and not relied on. */
   fileName: z.string(),
   /** By the file's content. */
   contentType: z.string(),
@@ -116,7 +116,7 @@ const costMicroUsd = z.int().min(0).nullable().optional();
 /** Text parts of a form, in their order; names may repeat. */
 const FormFields = z.array(z.tuple([z.string(), z.string()]));
 
-/** What a caller gets who asked for images: a URL at the gateway, or the bytes. */
+/** What a caller gets who requested images: a URL at the gateway, or the bytes. */
 export const ImageResponseFormat = z.enum(['url', 'b64_json']);
 export type ImageResponseFormat = z.infer<typeof ImageResponseFormat>;
 
@@ -153,20 +153,20 @@ export type ImageEditInput = z.infer<typeof ImageEditInput>;
 
 /** The making of images, done: the bytes lie in the asset store. */
 export const ImageOutput = z.strictObject({
-  /** Unix seconds, as the upstream said. */
+  /** Unix seconds, as the upstream reported. */
   created: unixSeconds,
   images: z.array(
     z.strictObject({
       assetId: z.string(),
       contentType: z.string(),
       sizeBytes: z.int().min(0),
-      /** What else the upstream said of this image, such as `revised_prompt`. */
+      /** What else the upstream reported of this image, such as `revised_prompt`. */
       members: z.record(z.string(), z.unknown()),
     }),
   ),
-  /** What else the upstream said of all of them: `usage`, `size`, `quality`, `background`, `output_format`. */
+  /** What else the upstream reported of all of them: `usage`, `size`, `quality`, `background`, `output_format`. */
   members: z.record(z.string(), z.unknown()),
-  /** The caller's members that the upstream that did it has no place for. */
+  /** The caller's members that the upstream that did it does not have. */
   dropped: z.array(z.string()),
   /** The channel that did it. */
   channel: z.string(),
@@ -188,7 +188,7 @@ export const TranscriptionInput = z.strictObject({
   responseFormat: z.string(),
   /** The caller wants deltas as they come; the worker emits them. */
   stream: z.boolean(),
-  /** By the file's own headers; null where they do not say. */
+  /** By the file's own headers; null where they do not have it. */
   durationSeconds: z.number().nullable(),
   /** The caller wants an error rather than have a part left out. Absent in jobs from before December 2026. */
   strict: z.boolean().optional(),
@@ -196,14 +196,14 @@ export const TranscriptionInput = z.strictObject({
 export type TranscriptionInput = z.infer<typeof TranscriptionInput>;
 
 export const TranscriptionOutput = z.strictObject({
-  /** The reply's body in the format that was asked for. */
+  /** The reply's body in the format that was requested. */
   body: z.string(),
   contentType: z.string(),
-  /** As the protocol reports it; null where the upstream said nothing. */
+  /** As the protocol reports it; null where the upstream reported none. */
   usage: z.record(z.string(), z.unknown()).nullable(),
   durationSeconds: z.number().nullable(),
   channel: z.string(),
-  /** The caller's parts that the upstream that did it has no place for. Absent in jobs from before December 2026. */
+  /** The caller's parts that the upstream that did it does not have. Absent in jobs from before December 2026. */
   dropped: z.array(z.string()).optional(),
   /** How many pieces a long recording was cut into; absent: it was sent whole. */
   parts: z.int().min(1).optional(),
@@ -228,7 +228,7 @@ export const SpeechOutput = z.strictObject({
   sizeBytes: z.int().min(0),
   characters: z.int().min(0),
   channel: z.string(),
-  /** The caller's members that the upstream that did it has no place for. */
+  /** The caller's members that the upstream that did it does not have. */
   dropped: z.array(z.string()).optional(),
   upstreamAttempts: z.int().min(1),
   costMicroUsd,
@@ -239,7 +239,7 @@ export const TextResponseInput = z.strictObject({
   model: z.string(),
   /** The caller's JSON body, without `background`, for a stream. */
   body: z.string(),
-  /** Those of the caller's headers that may go to a provider or that the gateway acts on. */
+  /** Those of the caller's headers that may go to a provider or that the gateway uses. */
   headers: z.record(z.string(), z.string()),
   identity: Identity,
   /** The caller wants the events: each is kept, so that they can be read from any point on. */

@@ -19,7 +19,7 @@ test('every body belongs to an endpoint, and every endpoint that creates somethi
   expect(withoutBody).toEqual(['POST /v1/responses/{id}/cancel']);
 });
 
-test('what the gateway promises to check stands in the description', () => {
+test('what the gateway promises to check is in the description', () => {
   const schema = (path: string, type: string) => ({
     paths: { [path]: { post: { requestBody: { content: { [type]: { schema: expect.anything() } } } } } },
   });
@@ -66,6 +66,18 @@ test('what the gateway promises to check stands in the description', () => {
               },
             },
           },
+        },
+      },
+    },
+  });
+});
+
+test('who reads how to ask for a response learns of the WebSocket', () => {
+  expect(document).toMatchObject({
+    paths: {
+      '/v1/responses': {
+        post: {
+          description: expect.stringMatching(/GET \/v1\/responses.*Upgrade: websocket.*response\.create/),
         },
       },
     },

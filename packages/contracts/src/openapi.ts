@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dialectOf, ENDPOINTS, type Endpoint } from './endpoints.ts';
+import { dialectOf, ENDPOINTS, type Endpoint, WEBSOCKET } from './endpoints.ts';
 import { JOB_SCHEMAS, JOB_WEBHOOKS, jobOperation } from './job-operations.ts';
 import { REQUEST_BODIES, type RequestBody } from './request-bodies.ts';
 
@@ -57,9 +57,15 @@ const QUERIES: Readonly<Record<string, readonly Json[]>> = {
   ],
 };
 
+/** What a summary has no room for. */
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  [`POST ${WEBSOCKET.path}`]: `The same path opens a WebSocket: \`${WEBSOCKET.method} ${WEBSOCKET.path}\` with \`Upgrade: websocket\` and the same authorization. On it each text message is a JSON event \`{"type": "response.create", …}\` with the members of this body, and each answer is the events that \`stream: true\` would give, one message each. \`stream_id\` names a lane of responses that are made one after the other; \`generate: false\` only prepares a response, whose id the next one continues. Where WebSockets are switched off, the handshake is answered with 426.`,
+};
+
 function operation(endpoint: Endpoint): Json {
   const body = REQUEST_BODIES[`${endpoint.method} ${endpoint.path}`];
   const job = jobOperation(endpoint);
+  const description = DESCRIPTIONS[`${endpoint.method} ${endpoint.path}`];
   const inPath = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -70,6 +76,7 @@ function operation(endpoint: Endpoint): Json {
   const parameters = [...inPath, ...queries, ...(job?.parameters ?? [])];
   return {
     summary: endpoint.summary,
+    ...(description !== undefined && { description }),
     tags: [endpoint.service],
     ...(parameters.length > 0 ? { parameters } : {}),
     security:

@@ -1,4 +1,4 @@
-import { type Endpoint, PATHS_NOT_OFFERED } from './endpoints.ts';
+import type { Endpoint } from './endpoints.ts';
 
 /** One path of the public API with its methods. */
 export interface PathRow {
@@ -16,7 +16,7 @@ export function createPathTable(endpoints: readonly Endpoint[]): (path: string) 
   const patterns = rows
     .filter(({ path }) => path.includes('{'))
     .map((row) => ({ row, segments: row.path.split('/') }));
-  return (path) => fixed.get(path) ?? (PATHS_NOT_OFFERED.has(path) ? undefined : findPattern(patterns, path));
+  return (path) => fixed.get(path) ?? findPattern(patterns, path);
 }
 
 function rowOf(path: string, endpoints: readonly Endpoint[]): PathRow {

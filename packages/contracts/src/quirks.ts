@@ -48,6 +48,12 @@ export const Quirks = z.strictObject({
    */
   storedResponses: z.boolean().default(false),
 
+  /**
+   * Responses and Messages: whether the server compacts conversations itself, and reads its own compactions. Elsewhere the
+   * gateway has the model write a summary, and seals it.
+   */
+  compaction: z.boolean().default(false),
+
   // Tools
   /** Whether `strict` on a function is understood. */
   strictTools: z.boolean().default(true),

@@ -4,7 +4,7 @@ import { BatchLine } from './batch.ts';
 import { ChatCompletionsRequest } from './openai/chat.ts';
 import { ConversationItemsRequest, ConversationRequest, ConversationUpdate } from './openai/conversations.ts';
 import { ImageEditJsonRequest, ImageEditRequest, ImageGenerationRequest } from './openai/images.ts';
-import { ResponsesRequest } from './openai/responses.ts';
+import { CompactRequest, ResponsesRequest } from './openai/responses.ts';
 import { SpeechRequest } from './openai/speech.ts';
 import { TranscriptionRequest } from './openai/transcriptions.ts';
 
@@ -23,6 +23,7 @@ export interface RequestBody {
 export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
   'POST /v1/responses': { schema: ResponsesRequest },
   'POST /v1/responses/input_tokens': { schema: ResponsesRequest },
+  'POST /v1/responses/compact': { schema: CompactRequest },
   'POST /v1/conversations': { schema: ConversationRequest },
   'POST /v1/conversations/{id}': { schema: ConversationUpdate },
   'POST /v1/conversations/{id}/items': { schema: ConversationItemsRequest },

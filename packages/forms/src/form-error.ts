@@ -24,13 +24,23 @@ export const notUtf8 = (name: string): FormRefusal => ({
 
 const noSpace: FormRefusal = {
   code: 'storage_full',
-  message: 'The gateway has no room for the file at the moment. Try again later.',
+  message: 'The gateway has no space for the file at the moment. Try again later.',
 };
 
 export const brokenOff: FormRefusal = {
   code: 'client_closed_request',
   message: 'The connection closed before the request body was complete.',
 };
+
+const RETRY_AFTER_SECONDS = 5;
+
+/** The folder is read-only, has no rights or is broken: nothing that the caller did, and an operator can correct it. */
+const notStored = (cause: unknown): GatewayError =>
+  new GatewayError('service_unavailable', {
+    message: `The gateway cannot store files at the moment. Please try again in ${RETRY_AFTER_SECONDS}s.`,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    cause,
+  });
 
 /** By the codes of multer and of the file system. */
 const PROBLEMS: Readonly<Record<string, (rules: FormRules) => FormRefusal>> = {
@@ -54,8 +64,7 @@ export function formError(thrown: unknown, rules: FormRules): GatewayError {
   const problem = lookUp(PROBLEMS, code);
   if (problem !== undefined) return refusalError(problem(rules), thrown);
   // An error without a code is the parser's, about the form; file system errors always have one.
-  if (code !== undefined)
-    return new GatewayError('internal', { message: 'The gateway could not store the file.', cause: thrown });
+  if (code !== undefined) return notStored(thrown);
   if (/^Request (?:aborted|closed|error)$/.test(memberOf(thrown, 'message') ?? ''))
     return refusalError(brokenOff, thrown);
   return new GatewayError('malformed_request', {

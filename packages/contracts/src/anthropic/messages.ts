@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkMessagesToolChoice } from '../named-tools.ts';
-import { decimal, INTEGER, type Problem, problem } from '../wire-types.ts';
+import { decimal, INTEGER, nested, type Problem, problem } from '../wire-types.ts';
 
 /** Least thinking budget, in tokens. */
 const MIN_BUDGET_TOKENS = 1024;
@@ -23,6 +23,23 @@ const Thread = z.discriminatedUnion('type', [
 
 /** The schema for output: under the current name, and under the older one. */
 const OutputConfig = z.looseObject({ format: z.unknown().optional() });
+
+/** Replaces the conversation by a summary, and answers with that. */
+const Compaction = z.looseObject({ type: z.literal('summarize'), instructions: z.string().nullish() });
+
+/** The entry of `context_management.edits` by which a long conversation is compacted before it is answered. */
+export const CompactEdit = z.looseObject({
+  type: z.literal('compact_20260112'),
+  trigger: z
+    .looseObject({ type: z.literal('input_tokens'), value: z.int({ error: INTEGER }).min(1) })
+    .nullish(),
+  instructions: z.string().nullish(),
+  pause_after_compaction: z.boolean().nullish(),
+});
+
+const ContextManagement = z.looseObject({
+  edits: z.array(z.looseObject({ type: z.string() })).nullish(),
+});
 
 const Thinking = z.looseObject({ type: z.enum(['enabled', 'disabled', 'adaptive', 'between_tools']) });
 
@@ -118,9 +135,12 @@ export const MessagesRequest = z
     temperature: decimal(0, 1).optional(),
     top_p: decimal(0, 1).optional(),
     stream: z.boolean().optional(),
+    compaction: Compaction.nullish(),
+    context_management: ContextManagement.nullish(),
   })
   .superRefine((request, context) => {
     checkConversation(request, context);
+    checkCompaction(request, context);
     checkMessagesToolChoice(request, context);
     const { thinking, max_tokens: maxTokens } = request;
     if (thinking?.type !== 'enabled') return;
@@ -129,6 +149,27 @@ export const MessagesRequest = z
       context.addIssue(invalidValue([], '`max_tokens` must be greater than `thinking.budget_tokens`.'));
   });
 export type MessagesRequest = z.infer<typeof MessagesRequest>;
+
+function checkCompaction(
+  request: {
+    readonly compaction?: unknown;
+    readonly context_management?: z.infer<typeof ContextManagement> | null | undefined;
+  },
+  context: z.RefinementCtx,
+): void {
+  const { compaction, context_management: management } = request;
+  for (const [index, edit] of (management?.edits ?? []).entries())
+    if (edit.type === CompactEdit.shape.type.value)
+      nested(CompactEdit, ['context_management', 'edits', index], edit, context);
+  if ((compaction ?? null) === null || (management ?? null) === null) return;
+  context.addIssue(
+    problem([], {
+      code: 'mutually_exclusive_parameters',
+      openai: "'compaction' and 'context_management' exclude each other.",
+      anthropic: '`compaction` and `context_management` exclude each other: send one of them.',
+    }),
+  );
+}
 
 /** A request of `POST /v1/messages/count_tokens`. */
 export const CountTokensRequest = z.looseObject(conversation).superRefine((request, context) => {

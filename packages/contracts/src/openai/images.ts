@@ -66,7 +66,7 @@ export const ImageEditJsonRequest = ImageEditRequest.extend({
 });
 export type ImageEditJsonRequest = z.infer<typeof ImageEditJsonRequest>;
 
-/** Text parts of the form that stand for something else than text. */
+/** Text parts of the form that mean something else than text. */
 export const IMAGE_FORM_NUMBERS = [
   'n',
   'output_compression',
@@ -76,9 +76,15 @@ export const IMAGE_FORM_NUMBERS = [
 ] as const;
 export const IMAGE_FORM_BOOLEANS = ['stream'] as const;
 
+/** The last time that a `Date` can hold. */
+const MAX_UNIX_SECONDS = 8.64e12;
+
+/** When a provider made something, as it reports, in Unix seconds. What is no such time is left out: the work is no worse for it. */
+export const ProviderTime = z.number().min(0).max(MAX_UNIX_SECONDS).optional().catch(undefined);
+
 /** A provider's answer. An entry has the image itself or its URL. */
 export const ImagesReply = z.looseObject({
-  created: z.number().nullish(),
+  created: ProviderTime,
   data: z
     .array(z.looseObject({ b64_json: z.string().nullish(), url: z.string().nullish() }))
     .min(1)

@@ -132,12 +132,12 @@ export type TranscriptDone = z.infer<typeof TranscriptDone>;
 export const SEEK_PER_SECOND = 100;
 
 const SEGMENT_DIGITS = 3;
-/** The id of a segment of a transcript with speakers, by its place from 0: `seg_001`. */
+/** The id of a segment of a transcript with speakers, by its position from 0: `seg_001`. */
 export const segmentId = (index: number): string => `seg_${String(index + 1).padStart(SEGMENT_DIGITS, '0')}`;
 
 const LETTERS = 26;
 const FIRST_LETTER = 65;
-/** What a speaker without a name is called, by its place from 0: A to Z, then AA, AB and so on. */
+/** What a speaker without a name is called, by its position from 0: A to Z, then AA, AB and so on. */
 export const speakerLetter = (index: number): string =>
   (index < LETTERS ? '' : speakerLetter(Math.floor(index / LETTERS) - 1)) +
   String.fromCharCode(FIRST_LETTER + (index % LETTERS));
