@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import { ConfigError } from '@gateway/contracts/config-error';
 import { z } from 'zod';
 
@@ -36,12 +37,17 @@ function isTimeZone(name: string): boolean {
   }
 }
 
+const HEAP_BYTES = getHeapStatistics().heap_size_limit;
+
 /** Builders for the settings that several processes share. */
 export const setting = {
   /** A TCP port; 0 lets the system choose. */
   port: (fallback: number) => wholeNumber(0, 65_535).default(fallback),
   integer: (fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}) =>
     wholeNumber(min, max).default(fallback),
+  /** A number of which each takes so many bytes of the heap; by default as many as fit. */
+  partOfHeap: (bytesOfEach: number) =>
+    wholeNumber(1, Number.MAX_SAFE_INTEGER).default(Math.floor(HEAP_BYTES / bytesOfEach)),
   /** How deep a request's JSON may be nested. Beyond the upper bound recursive functions may overflow the stack. */
   jsonDepth: () => wholeNumber(16, 500).default(128),
   url: () => z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }),
@@ -76,10 +82,28 @@ export const ProcessSettings = z.object({
   /** Absent: `pretty` on a terminal, else `json`. */
   LOG_FORMAT: z.enum(['pretty', 'json']).optional(),
   DRAIN_TIMEOUT_MS: setting.integer(30_000),
+  /** How long a process serves on after SIGTERM, unready, until the balancer before it has noticed. */
+  DRAIN_DELAY_MS: setting.integer(0),
   /** The address to listen on. */
   HOST: z.string().default('127.0.0.1'),
 });
 export type ProcessSettings = z.infer<typeof ProcessSettings>;
+
+/** What a request in flight takes of the heap, at most and on average: a stream takes about half of that. */
+const HEAP_BYTES_OF_REQUEST = 256 * 1024;
+/** What a JSON body takes of the heap when it has been parsed, in relation to its bytes. */
+const HEAP_OF_BODY = 8;
+
+/** The bounds of what the edge and a service take on. By default they follow the process's heap. */
+export const LoadSettings = z.object({
+  /** Requests in flight. */
+  MAX_REQUESTS_IN_FLIGHT: setting.partOfHeap(HEAP_BYTES_OF_REQUEST),
+  /** Bytes of bodies that are held in memory, in all services of the process. */
+  MAX_BODY_BYTES_IN_FLIGHT: setting.partOfHeap(HEAP_OF_BODY),
+  /** How late the event loop may be. */
+  MAX_EVENT_LOOP_DELAY_MS: setting.integer(500, { min: 1 }),
+});
+export type LoadSettings = z.infer<typeof LoadSettings>;
 
 /** The settings of every process that meters requests. */
 export const MeterSettings = z.object({

@@ -49,6 +49,16 @@ test('an identity in use is signed anew long before its token expires', () => {
   expect(sign(identity)).not.toBe(first);
 });
 
+test('after a clock was set back an identity is signed anew, and expires within its 60 seconds', () => {
+  const time = clock(7_200_000);
+  const sign = createIdentitySigner({ secret: SECRET, now: time.now });
+  sign(identity);
+  time.advance(-3_600_000);
+  const token = sign(identity);
+  time.advance(60_000);
+  expect(createIdentityVerifier({ secret: SECRET, now: time.now })(token)).toBeUndefined();
+});
+
 test.for([
   ['another secret', createIdentitySigner({ secret: 'x'.repeat(32), now: () => 0 })(identity)],
   ['no signature', Buffer.from('{}').toString('base64url')],

@@ -29,7 +29,9 @@ export function createIdentitySigner({ secret, now }: TokenOptions): (identity: 
   return (identity) => {
     const nowMs = now();
     const known = signed.get(identity);
-    if (known !== undefined && nowMs - known.signedAtMs < RESIGN_MS) return known.token;
+    const ageMs = nowMs - (known?.signedAtMs ?? 0);
+    // After a clock was set back, a token of before would be accepted for too long.
+    if (known !== undefined && ageMs >= 0 && ageMs < RESIGN_MS) return known.token;
     const content: SignedIdentity = { identity, expiresAtMs: nowMs + LIFETIME_MS };
     const payload = Buffer.from(JSON.stringify(content)).toString('base64url');
     const token = `${payload}.${signature(secret, payload).toString('base64url')}`;

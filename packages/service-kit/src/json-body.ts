@@ -5,6 +5,7 @@ import { nestedTooDeeply, outlineOf } from '@gateway/contracts/json-depth';
 import { countMembers, findRepeatedMember } from '@gateway/contracts/repeated-member';
 import { discardRest } from './discard-rest.ts';
 import { openaiPath } from './error-response.ts';
+import { findContext } from './request-context.ts';
 
 /** A JSON request body: its bytes, which may be passed on unchanged, and its parsed value. */
 export interface JsonBody {
@@ -87,13 +88,23 @@ async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Bu
   if (declared > maxBytes) throw tooLarge(request, maxBytes);
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
+  // An announced length was counted when the request was let in.
+  const load = declared === 0 ? findContext(request)?.load : undefined;
+  const hold = (chunk: Buffer): unknown => {
+    try {
+      load?.hold(chunk.length);
+    } catch (error) {
+      discardRest(request);
+      return error;
+    }
+  };
   return new Promise((resolve, reject) => {
     request.on('data', (chunk: Buffer) => {
       sizeBytes += chunk.length;
-      if (sizeBytes > maxBytes) {
-        request.removeAllListeners('data');
-        reject(tooLarge(request, maxBytes));
-      } else chunks.push(chunk);
+      const refusal = sizeBytes > maxBytes ? tooLarge(request, maxBytes) : hold(chunk);
+      if (refusal === undefined) return void chunks.push(chunk);
+      request.removeAllListeners('data');
+      reject(refusal);
     });
     request.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     request.once('error', () =>

@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { Agent, createServer, get, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
 
 const ENTRY = new URL('./fixtures/small-service.ts', import.meta.url).pathname;
@@ -91,6 +92,50 @@ test('a second signal ends the process at once', async () => {
   child.kill('SIGTERM');
   await expect(held.text()).rejects.toThrow();
   expect((await exited).code).toBe(1);
+});
+
+test('a process serves on for the drain delay, and ends each connection with its next reply', async () => {
+  const { child, url, exited } = await ready({ DRAIN_DELAY_MS: '3600000' });
+  expect((await fetch(url)).headers.get('connection')).toBe('keep-alive');
+  child.kill('SIGTERM');
+  const send = async () => (await fetch(url)).headers.get('connection');
+  await expect.poll(send, { timeout: 20_000 }).toBe('close');
+  expect(await send()).toBe('close');
+  child.kill('SIGTERM');
+  expect((await exited).code).toBe(1);
+});
+
+test('a reply that began before the process stops promises its connection, on which one more request is served', async () => {
+  const { child, url } = await ready();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const send = (path: string) =>
+    new Promise<IncomingMessage>((resolve, reject) =>
+      get(url + path, { agent }, resolve).on('error', reject),
+    );
+  const held = await send('/held');
+  child.kill('SIGTERM');
+  const isRefused = () =>
+    fetch(url).then(
+      () => false,
+      () => true,
+    );
+  await expect.poll(isRefused, { timeout: 20_000 }).toBe(true);
+  // The agent sends it as soon as its one connection is free.
+  const again = send('/again');
+  child.send('release');
+  expect(await text(held)).toBe('begun ended');
+  expect(await text(await again)).toBe('begun ended');
+});
+
+test('a client that waits for 100 Continue gets it, and its answer', async () => {
+  const { url } = await ready();
+  const request = httpRequest(url, { method: 'POST', headers: { expect: '100-continue' } });
+  const replying = once(request, 'response');
+  request.flushHeaders();
+  await once(request, 'continue');
+  request.end('body');
+  const [reply] = await replying;
+  expect(await text(reply)).toBe('begun ended');
 });
 
 test('a process whose parent is gone stops', async () => {

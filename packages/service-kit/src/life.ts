@@ -1,9 +1,11 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError } from '@gateway/contracts/config-error';
 import type { Logger } from './logger.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 import { releaseMemory } from './release-memory.ts';
+import { type Serving, serveBy } from './serving.ts';
 
 /**
  * How long an idle connection is kept: longer than any of our clients keeps one. If the server closed first, a request
@@ -33,6 +35,8 @@ const SERVER_DEFAULTS = {
 export interface Life {
   readonly logger: Logger;
   readonly readiness: Readiness;
+  /** Aborted when the process begins to stop: no new work is taken on connections that stay open. */
+  readonly stopping: AbortSignal;
   /** Aborted when the drain deadline has passed: whatever still runs ends now, with its protocol's error. */
   readonly deadline: AbortSignal;
   /** Registers a resource's close beside its opening. The last opened is closed first. */
@@ -54,18 +58,22 @@ export interface ListenAddress {
 export interface RunOptions {
   readonly logger: Logger;
   readonly drainTimeoutMs: number;
+  /** How long the process serves on as before after it has turned unready, so that balancers learn it. */
+  readonly drainDelayMs: number;
   /** The process itself; an argument so that a test can send the signals. */
   readonly process: NodeJS.Process;
 }
 
 /**
  * A process's life: builds everything, reports that it is ready, waits for SIGTERM, SIGINT or the loss of its parent,
- * turns unready, drains within the deadline, closes what it owns in reverse order and exits. A second signal ends it at once.
+ * turns unready, waits until edges and balancers have taken it out, drains within the deadline, closes what it owns in
+ * reverse order and exits. A second signal ends it at once.
  */
 export async function runService(options: RunOptions, build: (life: Life) => Promise<void>): Promise<void> {
   const { logger, process } = options;
   const resources = new AsyncDisposableStack();
-  const servers: Serving[] = [];
+  const servings: Serving[] = [];
+  const stopped = new AbortController();
   const deadline = new AbortController();
   const readiness = createReadiness();
   let port: number | undefined;
@@ -73,6 +81,7 @@ export async function runService(options: RunOptions, build: (life: Life) => Pro
   const life: Life = {
     logger,
     readiness,
+    stopping: stopped.signal,
     deadline: deadline.signal,
     own: (resource, close) =>
       resources.adopt(resource, async (owned) => {
@@ -81,7 +90,7 @@ export async function runService(options: RunOptions, build: (life: Life) => Pro
     listen: async (listener, address) => {
       const server = createServer({ ...SERVER_DEFAULTS, ...address.options }, listener);
       address.configure?.(server);
-      servers.push({ server, sockets: connectionsOf(server) });
+      servings.push(serveBy(server));
       const bound = await bind(server, address);
       port ??= bound;
       return bound;
@@ -105,9 +114,12 @@ export async function runService(options: RunOptions, build: (life: Life) => Pro
 
   const reason = await stopping;
   logger.info({ reason }, 'stopping');
-  readiness.close();
+  for (const serving of servings) serving.endKeepAlive();
+  const [wasWatched] = await Promise.all([readiness.close(), delay(options.drainDelayMs)]);
+  if (wasWatched) await delay(IN_TRANSIT_MS);
+  stopped.abort(new Error(reason));
   const timer = setTimeout(() => deadline.abort(new Error('drain deadline passed')), options.drainTimeoutMs);
-  await Promise.all(servers.map((serving) => drain(serving, deadline.signal)));
+  await Promise.all(servings.map((serving) => serving.drain(deadline.signal)));
   clearTimeout(timer);
   logger.info('stopped');
   await closeAll(resources, logger);
@@ -136,45 +148,8 @@ async function endProcess(process: NodeJS.Process, logger: Logger, code: number)
   process.exit(code);
 }
 
-/** How long a request may take to end after the drain deadline has aborted it, before its socket is destroyed. */
-const CLOSE_GRACE_MS = 1000;
-
-/** How often draining looks for connections that have become idle. */
-const IDLE_CHECK_MS = 50;
-
-interface Serving {
-  readonly server: Server;
-  readonly sockets: ReadonlySet<Socket>;
-}
-
-async function drain({ server, sockets }: Serving, deadline: AbortSignal): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.prependListener('request', (_request, response) => {
-    response.shouldKeepAlive = false;
-  });
-  const closeIdle = () => {
-    server.closeIdleConnections();
-    // Node takes a connection on which nothing was ever sent for one whose request is on its way.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-  };
-  closeIdle();
-  const idle = setInterval(closeIdle, IDLE_CHECK_MS);
-  const force = () => setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
-  if (deadline.aborted) force();
-  else deadline.addEventListener('abort', force, { once: true });
-  await closed;
-  clearInterval(idle);
-}
-
-/** A server's connections, to find those that clients have opened in advance and never used. */
-function connectionsOf(server: Server): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  return sockets;
-}
+/** What an edge sent just before it took this process out arrives within this time. */
+const IN_TRANSIT_MS = 50;
 
 async function bind(server: Server, { port, host, portSetting }: ListenAddress): Promise<number> {
   await new Promise<void>((resolve, reject) => {

@@ -1,6 +1,18 @@
 import pino, { type Logger } from 'pino';
+import type { LogFields } from './request-context.ts';
 
 export type { Logger } from 'pino';
+
+/** Of what pino keeps at a logger under its public symbols. */
+declare module 'pino' {
+  interface BaseLogger {
+    readonly [pino.symbols.streamSym]: DestinationStream;
+    /** The time as a member, after a comma. */
+    readonly [pino.symbols.timeSym]: () => string;
+    /** The members of the logger itself, after a comma. */
+    readonly [pino.symbols.chindingsSym]: string;
+  }
+}
 
 export interface LoggerOptions {
   readonly level: string;
@@ -26,4 +38,16 @@ export async function createLogger({ level, pretty: readable }: LoggerOptions): 
       })
     : pino.destination({ dest: 1, sync: false, minLength: BATCH_BYTES, periodicFlush: 100 });
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+}
+
+/**
+ * Writes, of at least one field, the very lines that `logger[level](fields)` writes, by `JSON.stringify`: pino puts a line together field by field,
+ * which takes twice the time and five times the memory.
+ */
+export function createLineWriter(logger: Logger): (level: 'info' | 'error', fields: LogFields) => void {
+  return (level, fields) => {
+    if (!logger.isLevelEnabled(level)) return;
+    const begin = `{"level":${logger.levels.values[level]}${logger[pino.symbols.timeSym]()}${logger[pino.symbols.chindingsSym]}`;
+    logger[pino.symbols.streamSym].write(`${begin},${JSON.stringify(fields).slice(1)}\n`);
+  };
 }

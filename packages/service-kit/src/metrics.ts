@@ -1,4 +1,14 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import {
+  type AddressLabels,
+  type RestLabels,
+  type SlotCounts,
+  showAddresses,
+  showConnections,
+  showLoad,
+  showRests,
+  showSlots,
+} from './gauges.ts';
 
 /** The Prometheus metrics of a process, or of one part of it. Labels come from closed lists; key and request ids never are labels. */
 export interface Metrics {
@@ -21,8 +31,33 @@ export interface Metrics {
   ): void;
   /** One attempt to send a webhook. */
   webhookAttempt(outcome: 'delivered' | 'failed' | 'refused'): void;
-  /** One channel that was asked, and how that went until its first output. */
-  attempt(labels: { readonly channel: string; readonly outcome: string }): void;
+  /** A request that was refused because there was too much to do. */
+  shed(labels: { readonly reason: string; readonly priority: string }): void;
+  /** Shows the open connections of callers, read whenever the page is. */
+  connections(read: () => number): void;
+  /** A connection that was closed at once: there were too many in total, or of its address. */
+  connectionRefused(reason: 'total' | 'address'): void;
+  /** Shows what is in flight, read whenever the page is. */
+  load(read: () => { readonly requests: number; readonly bodyBytes: number }): void;
+  /** One account of a channel that was called, and how that went until its first output. */
+  attempt(labels: { readonly channel: string; readonly account: string; readonly outcome: string }): void;
+  /** A request for which a second channel was called beside this late one, and which of them answered first. */
+  hedge(labels: { readonly channel: string; readonly winner: 'first' | 'second' | 'none' }): void;
+  /** A failure that counts for a channel's cooldown. */
+  trouble(channel: string, cause: string): void;
+  /** From where the page learns what rests, each time it is read. */
+  showRests(read: () => readonly RestLabels[]): void;
+  /** Shows the addresses of services that an edge knows, read whenever the page is. */
+  serviceAddresses(read: () => readonly AddressLabels[]): void;
+  /** A choice between several candidates: what came first, and what decided it. */
+  pick(labels: { readonly channel: string; readonly account: string; readonly by: string }): void;
+  /** A request that had to wait for a slot of an account. */
+  slotWait(
+    labels: { readonly channel: string; readonly account: string; readonly outcome: string },
+    durationMs: number,
+  ): void;
+  /** From where the page learns how many requests are in flight and wait, each time it is read. */
+  showSlots(read: () => Iterable<SlotCounts>): void;
 }
 
 export type RefusalReason =
@@ -50,6 +85,8 @@ export interface RequestLabels {
 }
 export type RequestOutcome = 'ok' | 'refused' | 'failed' | 'left';
 
+/** Seconds; a request waits for a minute at most. */
+const SLOT_WAIT_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 /** Seconds; model calls last from milliseconds to minutes. */
 const DURATION_BUCKETS = [0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
@@ -80,7 +117,7 @@ export function createSharedPage(process: string, parts: readonly Pick<Metrics, 
   collectDefaultMetrics({ register: own });
   return {
     contentType: own.contentType,
-    // A metric occurs once on a page, with the samples of all parts: the label `service` tells them apart.
+    // A metric occurs once on a page, with the samples of all parts: the label `service` distinguishes them.
     text: async () => {
       const samples = await Promise.all(parts.map(({ registry }) => registry.getMetricsAsJSON()));
       return `${await own.metrics()}\n${await AggregatorRegistry.aggregate(samples).metrics()}`;
@@ -153,11 +190,54 @@ function metricsIn(registry: Registry): Metrics {
   const attempts = new Counter({
     name: 'gateway_upstream_attempts_total',
     help: 'Requests sent to channels, by how they went until their first output',
-    labelNames: ['channel', 'outcome'],
+    labelNames: ['channel', 'account', 'outcome'],
+    registers: [registry],
+  });
+  const troubles = new Counter({
+    name: 'gateway_channel_failures_total',
+    help: "Failures that count for a channel's cooldown, by cause",
+    labelNames: ['channel', 'cause'],
+    registers: [registry],
+  });
+  const picks = new Counter({
+    name: 'gateway_upstream_picks_total',
+    help: 'Choices between several candidates, by what came first and what decided it: affinity, weight or load',
+    labelNames: ['channel', 'account', 'by'],
+    registers: [registry],
+  });
+  const slotWaits = new Histogram({
+    name: 'gateway_upstream_wait_seconds',
+    help: 'Waits of requests for an account without a free slot, by how they ended: served, busy or left',
+    labelNames: ['channel', 'account', 'outcome'],
+    buckets: SLOT_WAIT_BUCKETS,
+    registers: [registry],
+  });
+  const refusedConnections = new Counter({
+    name: 'gateway_connections_refused_total',
+    help: 'Connections that were closed at once because there were too many, in total or of one address',
+    labelNames: ['reason'],
+    registers: [registry],
+  });
+  const shed = new Counter({
+    name: 'gateway_shed_total',
+    help: 'Requests that were refused because there was too much to do, by the bound and the priority of their key',
+    labelNames: ['reason', 'priority'],
+    registers: [registry],
+  });
+  const hedges = new Counter({
+    name: 'gateway_upstream_hedges_total',
+    help: 'Requests for which a second channel was called beside a late one, by the late channel and by which of them answered first',
+    labelNames: ['channel', 'winner'],
     registers: [registry],
   });
   return {
     registry,
+    trouble: (channel, cause) => troubles.inc({ channel, cause }),
+    showRests: (read) => showRests(registry, read),
+    pick: ({ channel, account, by }) => picks.inc({ channel, account, by }),
+    slotWait: ({ channel, account, outcome }, durationMs) =>
+      slotWaits.observe({ channel, account, outcome }, durationMs / 1000),
+    showSlots: (read) => showSlots(registry, read),
     queued: (kind, waitedMs) => queued.observe({ kind }, waitedMs / 1000),
     refused: (reason) => refused.inc({ reason }),
     budgetNear: () => budgetNear.inc(),
@@ -165,7 +245,13 @@ function metricsIn(registry: Registry): Metrics {
     jobRequest: ({ kind, mode, job }) => jobRequests.inc({ kind, mode, job }),
     batchLines: ({ kind, outcome }, lines) => batchLines.inc({ kind, outcome }, lines),
     webhookAttempt: (outcome) => webhookAttempts.inc({ outcome }),
-    attempt: ({ channel, outcome }) => attempts.inc({ channel, outcome }),
+    shed: ({ reason, priority }) => shed.inc({ reason, priority }),
+    connections: (read) => showConnections(registry, read),
+    connectionRefused: (reason) => refusedConnections.inc({ reason }),
+    load: (read) => showLoad(registry, read),
+    hedge: ({ channel, winner }) => hedges.inc({ channel, winner }),
+    attempt: ({ channel, account, outcome }) => attempts.inc({ channel, account, outcome }),
+    serviceAddresses: (read) => showAddresses(registry, read),
     request: ({ endpoint, status, outcome }, durationMs) => {
       requests.inc({ endpoint, status, outcome });
       duration.observe({ endpoint, outcome }, durationMs / 1000);

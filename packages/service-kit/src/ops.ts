@@ -1,3 +1,4 @@
+import { READINESS_CHANGES_PATH } from '@gateway/contracts/readiness';
 import express, { type Router } from 'express';
 import type { ProcessSettings } from './config.ts';
 import type { MetricsPage } from './metrics.ts';
@@ -14,9 +15,34 @@ export function mountHealth(
     response.json({ status: 'ok' });
   });
   router.get('/readyz', async (_request, response) => {
-    const missing = await readiness.missing();
-    const status = missing.length === 0 ? 'ok' : 'unready';
-    response.status(missing.length === 0 ? 200 : 503).json(showMissing ? { status, missing } : { status });
+    const { status, missing } = await readiness.report();
+    const shown = status === 'ok' ? 'ok' : 'unready';
+    response
+      .status(status === 'ok' ? 200 : 503)
+      .json(showMissing ? { status: shown, missing } : { status: shown });
+  });
+}
+
+/** How long an edge may take to take this address out once it knows that the process stops. */
+const LEAVE_MS = 1000;
+
+/**
+ * The readiness as lines of JSON, for edges: several a second, and at once when the process stops. An edge that has taken
+ * this address out then ends the request; a process waits for that before it closes any connection.
+ */
+export function mountReadinessChanges(router: Router, readiness: Readiness): void {
+  router.get(READINESS_CHANGES_PATH, (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' });
+    let leaving: NodeJS.Timeout | undefined;
+    const unwatch = readiness.watch((report) => {
+      if (report.status === 'stopping') leaving ??= setTimeout(() => response.end(), LEAVE_MS);
+      // Nothing piles up for an edge that does not read; to that edge the process is silent.
+      if (!response.writableNeedDrain) response.write(`${JSON.stringify(report)}\n`);
+    });
+    response.once('close', () => {
+      clearTimeout(leaving);
+      unwatch();
+    });
   });
 }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dialectOf } from '@gateway/contracts/endpoints';
 import type { Dialect, GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
+import type { RequestLoad } from './load/load-guard.ts';
 import { createUnderway, type Underway } from './underway.ts';
 
 /** Fields that a handler adds to the request's one log line. Flat, and never a body, a prompt or a key. */
@@ -18,8 +19,12 @@ export interface RequestContext {
   readonly line: LogFields;
   /** The error that ended the request, if any: set by the error writer, and by a stream that broke after its start. */
   failure: GatewayError | undefined;
+  /** Its connection carries a WebSocket now, and is not answered over HTTP. */
+  upgraded?: boolean;
   /** A provider may have got the request: after an internal error from here on, clients must not send and pay it again. */
   mayBePaid?: boolean;
+  /** What the request holds of what its service can take on; absent where nothing is counted. */
+  readonly load?: RequestLoad;
 }
 
 /** The property of a request with its context: faster, also for the garbage collector, than a `WeakMap`. */
@@ -37,12 +42,14 @@ interface OpenOptions {
   readonly requestId: string;
   readonly identity: Identity | null;
   readonly deadline: AbortSignal;
+  /** Ends with the request. */
+  readonly load?: RequestLoad;
 }
 
 export function openContext(
   request: IncomingMessage,
   response: ServerResponse,
-  { requestId, identity, deadline }: OpenOptions,
+  { requestId, identity, deadline, load }: OpenOptions,
 ): RequestContext {
   const leaving = new AbortController();
   const underway = underwayUntil(deadline);
@@ -50,6 +57,7 @@ export function openContext(
   underway.add(open);
   response.once('close', () => {
     underway.remove(open);
+    load?.end();
     if (!response.writableFinished) leaving.abort(new CallerLeft());
   });
   const context: RequestContext = {
@@ -59,6 +67,7 @@ export function openContext(
     signal: leaving.signal,
     line: {},
     failure: undefined,
+    ...(load && { load }),
   };
   request[contextOfRequest] = context;
   request[leavingOfRequest] = leaving;

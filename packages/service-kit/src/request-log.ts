@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Logger } from './logger.ts';
+import { createLineWriter, type Logger } from './logger.ts';
 import type { Metrics, RequestOutcome } from './metrics.ts';
 import type { RequestContext } from './request-context.ts';
 
@@ -18,16 +18,16 @@ export interface RequestLog {
 export const UNKNOWN_PATH = 'unknown';
 
 export function createRequestLog({ logger, metrics }: { logger: Logger; metrics: Metrics }): RequestLog {
+  const writeLine = createLineWriter(logger);
   return {
     observe: (request, response, context, endpoint) => {
       const startedAt = performance.now();
       response.once('close', () => {
         const durationMs = performance.now() - startedAt;
-        const outcome = outcomeOf(response, context.failure);
+        const outcome = outcomeOf(response, context);
         const status = outcome === 'left' ? 499 : response.statusCode;
         metrics.request({ endpoint, status, outcome }, durationMs);
-        const level = outcome === 'failed' ? 'error' : 'info';
-        logger[level]({
+        writeLine(outcome === 'failed' ? 'error' : 'info', {
           method: request.method,
           path: endpoint,
           ...(endpoint === UNKNOWN_ENDPOINT && { requestedPath: pathOf(request) }),
@@ -52,7 +52,11 @@ const MAX_PATH_CHARS = 200;
 const pathOf = ({ url = '' }: IncomingMessage): string =>
   url.split(/[?#]/, 1)[0]?.slice(0, MAX_PATH_CHARS) ?? '';
 
-function outcomeOf(response: ServerResponse, failure: GatewayError | undefined): RequestOutcome {
+function outcomeOf(
+  response: ServerResponse,
+  { failure, upgraded }: Pick<RequestContext, 'failure' | 'upgraded'>,
+): RequestOutcome {
+  if (upgraded === true) return failure === undefined ? 'ok' : 'failed';
   if (!response.writableFinished && failure === undefined) return 'left';
   if (response.statusCode >= 500) return 'failed';
   if (response.statusCode >= 400) return 'refused';

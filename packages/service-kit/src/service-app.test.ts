@@ -4,7 +4,10 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { RequestHandler } from 'express';
 import pino from 'pino';
 import { afterEach, expect, test } from 'vitest';
+import { LoadSettings, parseConfig } from './config.ts';
 import { audioHandlers, closeServers, identity, serveAudio, signed, token } from './fixtures/serve-audio.ts';
+import { createLoadGuard } from './load/load-guard.ts';
+import { createProcessLoad } from './load/process-load.ts';
 import { createMetrics } from './metrics.ts';
 import { createReadiness } from './readiness.ts';
 import { CallerLeft, contextOf, identityOf } from './request-context.ts';
@@ -161,6 +164,7 @@ test('a service does not start with an endpoint without a handler, or a handler 
     requestLog: createRequestLog({ logger: pino({ level: 'silent' }), metrics }),
     verifyIdentity: () => undefined,
     deadline: new AbortController().signal,
+    load: createLoadGuard({ settings: parseConfig(LoadSettings, {}), process: createProcessLoad(), metrics }),
   };
   const handler: RequestHandler = (_request, response) => void response.end();
   expect(() => createService({ ...options, handlers: { 'POST /v1/audio/speech': handler } })).toThrow(

@@ -12,8 +12,10 @@ import express, {
 } from 'express';
 import { checkRequest } from './check-request.ts';
 import { isStray } from './edge-connection.ts';
+import type { LoadGuard } from './load/load-guard.ts';
+import { priorityOf } from './load/priority-of.ts';
 import { type Metrics, pageOf } from './metrics.ts';
-import { mountHealth, mountMetrics } from './ops.ts';
+import { mountHealth, mountMetrics, mountReadinessChanges } from './ops.ts';
 import type { Readiness } from './readiness.ts';
 import { findContext, openContext, type RequestContext } from './request-context.ts';
 import { requestIdOf } from './request-id.ts';
@@ -27,6 +29,7 @@ export interface ServiceAppOptions {
   readonly requestLog: RequestLog;
   readonly verifyIdentity: (token: string) => Identity | undefined;
   readonly deadline: AbortSignal;
+  readonly load: LoadGuard;
   /** One handler for each endpoint of the service, named `METHOD /path/{id}`. */
   readonly handlers: Readonly<Record<string, RequestHandler>>;
 }
@@ -78,7 +81,7 @@ function asExpress(handle: Handle): Dispatch {
   };
 }
 
-function createHandle({ service, handlers, requestLog, deadline }: ServiceAppOptions): Handle {
+function createHandle({ service, handlers, requestLog, deadline, load: guard }: ServiceAppOptions): Handle {
   const handlerOf = new Map<Endpoint, RequestHandler>();
   const unused = new Set(Object.keys(handlers));
   for (const endpoint of ENDPOINTS) {
@@ -92,7 +95,8 @@ function createHandle({ service, handlers, requestLog, deadline }: ServiceAppOpt
   if (unused.size > 0) throw new Error(`handlers without an endpoint: ${[...unused].join(', ')}`);
 
   return (endpoint, request, response, { identity, requestId }) => {
-    const context = openContext(request, response, { requestId, identity, deadline });
+    const load = guard.begin();
+    const context = openContext(request, response, { requestId, identity, deadline, load });
     requestLog.observe(request, response, context, endpoint.path);
     const fail = (error: unknown) => writeError(response, error, context);
     if (identity === null && endpoint.auth === 'key') return fail(notThroughGateway());
@@ -100,12 +104,19 @@ function createHandle({ service, handlers, requestLog, deadline }: ServiceAppOpt
     if (handler === undefined) return fail(new Error(`${endpoint.path} is not an endpoint of ${service}`));
     request.params = paramsOf(endpoint, pathOf(request.url));
     try {
+      load.admit(priorityOf(endpoint, identity), bodyBytesOf(request));
       const handling: unknown = handler(request, response, fail);
       if (handling instanceof Promise) handling.catch(fail);
     } catch (error) {
       fail(error);
     }
   };
+}
+
+/** Bytes of the body in memory, as announced; forms are stored on disk as they arrive. */
+function bodyBytesOf({ headers }: IncomingMessage): number {
+  if (headers['content-type']?.startsWith('multipart/') === true) return 0;
+  return Number(headers['content-length'] ?? 0);
 }
 
 const notThroughGateway = (): GatewayError =>
@@ -125,6 +136,7 @@ function createServiceApp(options: ServiceAppOptions, handle: Handle): RequestLi
   const app = bareExpress();
   app.use(findEndpoint(options, handle));
   mountHealth(app, options.readiness, { showMissing: true });
+  mountReadinessChanges(app, options.readiness);
   mountMetrics(app, pageOf(options.metrics));
   app.use((request) => {
     throw new GatewayError('path_not_found', `Invalid URL (${request.method} ${request.path})`);

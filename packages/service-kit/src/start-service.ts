@@ -2,6 +2,7 @@ import { ConfigError } from '@gateway/contracts/config-error';
 import type { z } from 'zod';
 import { type ProcessSettings, parseConfig } from './config.ts';
 import { type Life, runService } from './life.ts';
+import { createProcessLoad, type ProcessLoad } from './load/process-load.ts';
 import { createLogger, type Logger } from './logger.ts';
 import {
   createMetrics,
@@ -31,6 +32,8 @@ export interface Started<Config extends ProcessSettings> {
   readonly metrics: Metrics;
   /** The metrics of the whole process, for `/metrics`. */
   readonly page: MetricsPage;
+  /** Shared by all parts of the process. */
+  readonly processLoad: ProcessLoad;
 }
 
 /** A process that runs several services or workers as its parts. */
@@ -48,7 +51,9 @@ export async function startService<Schema extends z.ZodType<ProcessSettings>>(
   const metrics = createMetrics(options.service);
   await run(options, ({ config, life, rootLogger }) => {
     const logger = rootLogger.child({ service: options.service });
-    return open({ config, env: options.process.env, life, logger, metrics, page: pageOf(metrics) });
+    const { env } = options.process;
+    const processLoad = createProcessLoad();
+    return open({ config, env, life, logger, metrics, page: pageOf(metrics), processLoad });
   });
 }
 
@@ -60,6 +65,7 @@ export async function startParts<Schema extends z.ZodType<ProcessSettings>>(
   await run(options, ({ config, life, rootLogger }) => {
     const parts: Metrics[] = [];
     const page = createSharedPage(options.service, parts);
+    const processLoad = createProcessLoad();
     return open({
       config,
       life,
@@ -76,6 +82,7 @@ export async function startParts<Schema extends z.ZodType<ProcessSettings>>(
           logger,
           metrics,
           page,
+          processLoad,
         };
       },
     });
@@ -97,7 +104,8 @@ async function run<Schema extends z.ZodType<ProcessSettings>>(
   const pretty = config.LOG_FORMAT === undefined ? process.stdout.isTTY : config.LOG_FORMAT === 'pretty';
   const rootLogger = await createLogger({ level: config.LOG_LEVEL, pretty });
   const logger = rootLogger.child({ service });
-  await runService({ logger, drainTimeoutMs: config.DRAIN_TIMEOUT_MS, process }, (life) =>
+  const { DRAIN_TIMEOUT_MS: drainTimeoutMs, DRAIN_DELAY_MS: drainDelayMs } = config;
+  await runService({ logger, drainTimeoutMs, drainDelayMs, process }, (life) =>
     build({ config, life, rootLogger }),
   );
 }

@@ -9,6 +9,7 @@ export interface Underway<Item extends Indexed> {
   /** Does nothing for one that is not in the list. */
   remove(item: Item): void;
   has(item: Item): boolean;
+  readonly size: number;
   /** A copy: a loop over it may remove items. */
   all(): readonly Item[];
 }
@@ -23,6 +24,9 @@ export function createUnderway<Item extends Indexed>(): Underway<Item> {
   const has = (item: Item) => list[item.index] === item;
   return {
     has,
+    get size() {
+      return list.length;
+    },
     all: () => [...list],
     add: (item) => {
       item.index = list.push(item) - 1;

@@ -1,4 +1,4 @@
-import { type Catalog, createCatalog } from '@gateway/upstream/catalog';
+import { type Catalog, createCatalog, NO_LOADS } from '@gateway/upstream/catalog';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
 import { type ModelKind, PROTOCOLS_OF_KIND, type Protocol } from '@gateway/upstream/protocol';
 
@@ -98,7 +98,7 @@ interface SampleOptions {
 
 /** One working `curl` per endpoint, with a model that this configuration has. */
 export function sampleCommands(configuration: Configuration, options: SampleOptions): SampleCommand[] {
-  const catalog = createCatalog(configuration, Math.random);
+  const catalog = createCatalog(configuration, { random: Math.random, loads: NO_LOADS });
   const isFile = configuration.source === 'file';
   return SAMPLES.map((sample) => {
     const ownNames = isFile ? exactNames(catalog) : [];

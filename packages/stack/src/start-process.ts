@@ -12,7 +12,7 @@ export interface StackProcess {
   readonly parts: readonly string[];
   /** The variable by which others find it. */
   readonly urlVariable: string | null;
-  /** Null for a worker. */
+  /** Where the process listens that runs now, or ran last; a worker listens on another port each time. Null if it does not listen. */
   readonly url: string | null;
   /** The id of the process that runs now, or ran last. */
   readonly pid: number;
@@ -59,12 +59,14 @@ export async function startProcess(
     );
   };
   const supervised = await supervise({ name, start, signal, restarts, report });
-  const { port } = supervised.current();
   const process: StackProcess = {
     name,
     parts: row.parts ?? [],
     urlVariable: row.urlVariable,
-    url: port === null ? null : localUrl(port),
+    get url() {
+      const { port } = supervised.current();
+      return port === null ? null : localUrl(port);
+    },
     kill: (kind) => supervised.current().kill(kind),
     get pid() {
       return supervised.current().pid;

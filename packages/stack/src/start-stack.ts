@@ -68,8 +68,8 @@ export interface Stack {
 
 const ROOT = join(import.meta.dirname, '../../..');
 const DRAIN_TIMEOUT_MS = 30_000;
-/** How long after its own deadline a process is killed. */
-const GRACE_MS = 3_000;
+/** How long after its own deadline a process is killed: edges have a second to leave it, and what it aborted has one to end. */
+const GRACE_MS = 5_000;
 const WAVES = { service: 0, edge: 0, upstream: 1, redis: 2 } as const;
 
 /**
@@ -109,7 +109,7 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
   const configuration = await loadConfiguration({ path, env });
 
   const secrets = await loadSecrets(dataFolder.path, env);
-  const drainTimeoutMs = Number(env.DRAIN_TIMEOUT_MS || DRAIN_TIMEOUT_MS);
+  const drainMs = Number(env.DRAIN_DELAY_MS || 0) + Number(env.DRAIN_TIMEOUT_MS || DRAIN_TIMEOUT_MS);
   if (env.REDIS_URL) {
     // Its client is a third of what this process would load, and the stack's own Redis does not need it.
     const { checkRedis } = await import('./check-redis.ts');
@@ -158,7 +158,7 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
     restarts,
     report,
     onLines: options.onLines ?? (() => undefined),
-    onStarted: ({ stage }, supervised) => fleet.add(WAVES[stage], supervised, drainTimeoutMs + GRACE_MS),
+    onStarted: ({ stage }, supervised) => fleet.add(WAVES[stage], supervised, drainMs + GRACE_MS),
   });
 
   const all = redis ? [redis.process, ...processes] : processes;

@@ -1,0 +1,148 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { KeyPriority } from '@gateway/contracts/identity';
+import type { LoadSettings } from '../config.ts';
+import type { Metrics } from '../metrics.ts';
+import type { ProcessLoad } from './process-load.ts';
+
+/** Which bound a request would have passed. */
+export type ShedReason = 'requests_in_flight' | 'body_bytes' | 'event_loop_delay';
+
+/**
+ * Bounds what a service or the edge takes on, so that what it has begun stays fast. What is too much is refused at once,
+ * the newest first: nothing that has begun is given up.
+ */
+export interface LoadGuard {
+  /** Whether one more request may come in, of which no body is held. @throws {GatewayError} `overloaded` */
+  admit(priority: KeyPriority): void;
+  /** Counts a request of this part until it `end`s. */
+  begin(): RequestLoad;
+}
+
+/** What one request holds. */
+export interface RequestLoad {
+  /** @throws {GatewayError} `overloaded` */
+  admit(priority: KeyPriority, bodyBytes: number): void;
+  /** So many bytes of a body have arrived whose length was not announced. @throws {GatewayError} `overloaded` */
+  hold(bodyBytes: number): void;
+  /** The body is no longer in memory. */
+  dropBody(): void;
+  end(): void;
+}
+
+interface LoadGuardOptions {
+  readonly settings: LoadSettings;
+  readonly process: ProcessLoad;
+  readonly metrics: Pick<Metrics, 'shed' | 'load'>;
+  /** Counts the requests in flight where they do not `begin` here. */
+  readonly inFlight?: () => number;
+}
+
+/** Shares of each bound by priority: what is left above them is for keys of a higher one. */
+const SHARES: Readonly<Record<KeyPriority, { readonly amount: number; readonly delay: number }>> = {
+  low: { amount: 0.7, delay: 0.5 },
+  normal: { amount: 0.9, delay: 1 },
+  high: { amount: 1, delay: 2 },
+};
+
+/** With fewer requests in flight a late event loop is the work of one of them, and no overload. */
+const MIN_IN_FLIGHT_FOR_DELAY = 16;
+
+/** Callers that are refused at the same time come back one after the other. */
+const MAX_RETRY_AFTER_SECONDS = 4;
+
+export function createLoadGuard({ settings, process, metrics, inFlight }: LoadGuardOptions): LoadGuard {
+  const state: GuardState = { requests: 0, process };
+  let shed = 0;
+
+  const refuse = (reason: ShedReason, priority: KeyPriority): never => {
+    shed += 1;
+    metrics.shed({ reason, priority });
+    throw overloaded(reason, 1 + (shed % MAX_RETRY_AFTER_SECONDS));
+  };
+  const isLate = (requests: number, share: number): boolean => {
+    if (Math.max(requests, process.requests) >= MIN_IN_FLIGHT_FOR_DELAY)
+      return process.eventLoopDelayMs() > settings.MAX_EVENT_LOOP_DELAY_MS * share;
+    process.rest();
+    return false;
+  };
+  const checkBody: Checks['checkBody'] = (bodyBytes, othersBytes, priority) => {
+    // A body that alone is larger than the bound is let in while it is alone.
+    if (bodyBytes === 0 || othersBytes === 0) return;
+    const maxBytes = settings.MAX_BODY_BYTES_IN_FLIGHT * SHARES[priority].amount;
+    if (othersBytes + bodyBytes > maxBytes) refuse('body_bytes', priority);
+  };
+  /** `requests` is without the new one. */
+  const checkRequest: Checks['checkRequest'] = (requests, priority) => {
+    const { amount, delay } = SHARES[priority];
+    if (requests >= settings.MAX_REQUESTS_IN_FLIGHT * amount) refuse('requests_in_flight', priority);
+    if (isLate(requests, delay)) refuse('event_loop_delay', priority);
+  };
+  const count = inFlight ?? (() => state.requests);
+  metrics.load(() => ({ requests: count(), bodyBytes: process.bodyBytes }));
+  const checks: Checks = { checkBody, checkRequest };
+  return {
+    admit: (priority) => checkRequest(count(), priority),
+    begin: () => new CountedLoad(state, checks),
+  };
+}
+
+/** What all requests of one guard share. */
+interface GuardState {
+  requests: number;
+  readonly process: ProcessLoad;
+}
+
+interface Checks {
+  readonly checkBody: (bodyBytes: number, othersBytes: number, priority: KeyPriority) => void;
+  readonly checkRequest: (requests: number, priority: KeyPriority) => void;
+}
+
+class CountedLoad implements RequestLoad {
+  readonly #state: GuardState;
+  readonly #checks: Checks;
+  #priority: KeyPriority = 'normal';
+  #bodyBytes = 0;
+
+  constructor(state: GuardState, checks: Checks) {
+    this.#state = state;
+    this.#checks = checks;
+    state.requests += 1;
+    state.process.requests += 1;
+  }
+
+  admit(priority: KeyPriority, bodyBytes: number): void {
+    this.#priority = priority;
+    this.#checks.checkRequest(this.#state.requests - 1, priority);
+    this.hold(bodyBytes);
+  }
+
+  hold(bodyBytes: number): void {
+    const { process } = this.#state;
+    const wholeBytes = this.#bodyBytes + bodyBytes;
+    this.#checks.checkBody(wholeBytes, process.bodyBytes - this.#bodyBytes, this.#priority);
+    process.bodyBytes += bodyBytes;
+    this.#bodyBytes = wholeBytes;
+  }
+
+  dropBody(): void {
+    this.#state.process.bodyBytes -= this.#bodyBytes;
+    this.#bodyBytes = 0;
+  }
+
+  end(): void {
+    this.#state.requests -= 1;
+    this.#state.process.requests -= 1;
+    this.dropBody();
+  }
+}
+
+/** For the log; callers learn only that there is too much to do. */
+const overloaded = (reason: ShedReason, retryAfterSeconds: number): GatewayError =>
+  new GatewayError('overloaded', {
+    message: {
+      openai: 'The gateway has more to do than it can at the moment. Please try again shortly.',
+      anthropic: 'Overloaded',
+    },
+    retryAfterSeconds,
+    cause: reason,
+  });

@@ -1,0 +1,39 @@
+import pino from 'pino';
+import { expect, test } from 'vitest';
+import { createLineWriter } from './logger.ts';
+
+const FIELDS = {
+  text: 'a "quoted" \\ line\nwith \u0000, \u2028, ü, 🙂 and a lone \ud800',
+  count: 3,
+  share: 0.25,
+  notANumber: Number.NaN,
+  endless: Number.POSITIVE_INFINITY,
+  stream: false,
+  nothing: null,
+  absent: undefined,
+};
+
+test.for([
+  ['the bare logger', (root: pino.Logger) => root],
+  ['a child', (root: pino.Logger) => root.child({ service: 'text' })],
+] as const)('a line of fields has the bytes of pino: %s', ([, loggerOf]) => {
+  const lines: string[] = [];
+  const timestamp = () => ',"time":"2026-01-01T00:00:00.000Z"';
+  const logger = loggerOf(pino({ base: null, timestamp }, { write: (line) => lines.push(line) }));
+  for (const level of ['info', 'error'] as const) {
+    logger[level](FIELDS);
+    createLineWriter(logger)(level, FIELDS);
+    const [byPino, byUs] = lines.splice(0);
+    expect(byPino).toContain('"count":3');
+    expect(byUs).toBe(byPino);
+  }
+});
+
+test('a line below the logger’s level is not written', () => {
+  const lines: string[] = [];
+  const writeLine = createLineWriter(pino({ level: 'error' }, { write: (line) => lines.push(line) }));
+  writeLine('info', { kind: 'of no interest' });
+  expect(lines).toEqual([]);
+  writeLine('error', { kind: 'of interest' });
+  expect(lines).toHaveLength(1);
+});
