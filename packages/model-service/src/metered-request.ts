@@ -23,6 +23,8 @@ export interface CostlyRequest {
   readonly model: string;
   /** The most that it can consume and cost. */
   readonly estimate: UsageResult;
+  /** See `Demand`. */
+  readonly isTentative?: boolean;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
@@ -41,7 +43,7 @@ export const reserveRequest = (service: MeteringService, costly: CostlyRequest):
   // Not the request id: callers may choose that one, and a record counts once for each id.
   reserve(service, costly, requestIdOf(undefined));
 
-/** Who takes a place in a queue by this request. */
+/** Who takes a slot in a queue by this request. */
 export function turnTakerOf(request: IncomingMessage): TurnTaker {
   const { keyId, jobShare } = identityOf(request);
   return { keyId, share: jobShare };
@@ -68,13 +70,19 @@ export async function reserveJob(
 
 async function reserve(
   { meter, now }: MeteringService,
-  { endpoint, model, estimate, request, response }: CostlyRequest,
+  { endpoint, model, estimate, isTentative = false, request, response }: CostlyRequest,
   id: string,
   leaseMs?: number,
 ): Promise<ReservedRequest> {
   const { keyId, team, accounts } = identityOf(request);
   const subject = { id, keyId, team, endpoint, model, startedAtMs: now() };
-  const metered = await meter.begin({ subject, accounts, estimate, ...(leaseMs && { leaseMs }) });
+  const metered = await meter.begin({
+    subject,
+    accounts,
+    estimate,
+    isTentative,
+    ...(leaseMs && { leaseMs }),
+  });
   const { line, dialect } = contextOf(request);
   line.usageId = id;
   if (metered.budgetNotice !== null) response.setHeader(BUDGET_HEADER, metered.budgetNotice);

@@ -28,12 +28,26 @@ export async function openModelAccess({
   logger,
   metrics,
 }: Started<ModelSettings>): Promise<ModelAccess> {
-  const { upstream } = life.own(
-    await openUpstream({ path: config.GATEWAY_CONFIG, env, logger, onAttempt: metrics.attempt }),
+  const redis = life.own(createRequestRedis(config.REDIS_URL), (opened) => opened.disconnect());
+  const { upstream, follow } = life.own(
+    await openUpstream({
+      path: config.GATEWAY_CONFIG,
+      env,
+      logger,
+      onAttempt: metrics.attempt,
+      onHedge: metrics.hedge,
+      onTrouble: metrics.trouble,
+      redis,
+      onPick: ({ channel, account }, by) =>
+        metrics.pick({ channel: channel.name, account: account.name, by }),
+      onWait: (wait) => metrics.slotWait(wait, wait.durationMs),
+    }),
     (opened) => opened.close(),
   );
-  const redis = life.own(createRequestRedis(config.REDIS_URL), (opened) => opened.disconnect());
+  metrics.showSlots(() => upstream.slots);
   await connectRedis(redis, { logger, readiness: life.readiness });
+  await follow();
+  metrics.showRests(() => upstream.health.resting());
   const meter = life.own(
     await openMeter({
       redis,

@@ -1,4 +1,5 @@
 import { createIdentityVerifier } from '@gateway/service-kit/identity-token';
+import { createLoadGuard } from '@gateway/service-kit/load/load-guard';
 import { createRequestLog } from '@gateway/service-kit/request-log';
 import type { ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
@@ -10,10 +11,12 @@ export const serviceAppOptions = ({
   life,
   logger,
   metrics,
+  processLoad,
 }: Started<ModelServiceSettings>): Omit<ServiceAppOptions, 'service' | 'handlers'> => ({
   readiness: life.readiness,
   metrics,
   requestLog: createRequestLog({ logger, metrics }),
   verifyIdentity: createIdentityVerifier({ secret: config.GATEWAY_SECRET, now: Date.now }),
   deadline: life.deadline,
+  load: createLoadGuard({ settings: config, process: processLoad, metrics }),
 });

@@ -1,5 +1,5 @@
 import { isAssetsUrl } from '@gateway/assets/open-asset-stores';
-import { MeterSettings, ProcessSettings, setting } from '@gateway/service-kit/config';
+import { LoadSettings, MeterSettings, ProcessSettings, setting } from '@gateway/service-kit/config';
 import { parseNetworks } from '@gateway/upstream/public-address';
 import { z } from 'zod';
 
@@ -14,7 +14,7 @@ export const ModelSettings = ProcessSettings.extend(MeterSettings.shape).extend(
 export type ModelSettings = z.infer<typeof ModelSettings>;
 
 /** What every service reads that has the edge before it. */
-export const ModelServiceSettings = ModelSettings.extend({
+export const ModelServiceSettings = ModelSettings.extend(LoadSettings.shape).extend({
   /** Verifies the identities that the edge signs. */
   GATEWAY_SECRET: setting.secret(),
   MAX_JSON_DEPTH: setting.jsonDepth(),
@@ -30,7 +30,7 @@ export const FileSettings = z.object({
   /** Where an S3 store listens that is not Amazon's. */
   AWS_ENDPOINT_URL_S3: setting.url().optional(),
   AWS_ENDPOINT_URL: setting.url().optional(),
-  /** The S3 store's. Absent: as the AWS files say, or `us-east-1` at a store that is not Amazon's. */
+  /** The S3 store's. Absent: from the AWS files, or `us-east-1` at a store that is not Amazon's. */
   AWS_REGION: z.string().optional(),
 });
 export type FileSettings = z.infer<typeof FileSettings>;

@@ -22,6 +22,8 @@ export interface Directives {
   slowFirstEventMs?: number;
   /** Waits before each event after the first. */
   paceMs?: number;
+  /** Writes so many events at once, and no fewer before the last ones. */
+  burst?: number;
   /** Falls silent after so many events; a whole body falls silent halfway. */
   stallAfter?: number;
   /** Destroys the socket after so many events; a whole body is cut halfway. */
@@ -89,6 +91,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'slow-first-byte': numeric('slowFirstByteMs', 1000),
   'slow-first-event': numeric('slowFirstEventMs', 1000),
   pace: numeric('paceMs'),
+  burst: numeric('burst'),
   'stall-after': numeric('stallAfter', 0),
   'cut-after': numeric('cutAfter', 0),
   'end-after': numeric('endAfter', 0),

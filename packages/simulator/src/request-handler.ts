@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { type Call, createCall, type Dialect, type RepeatCounter } from './call.ts';
 import { checkKey } from './check-key.ts';
 import { errorReply } from './error-reply.ts';
+import type { LedgerEntry } from './ledger.ts';
 import type { Provider } from './provider.ts';
 import { ProviderError } from './provider-error.ts';
 import { RecordedRequest } from './recorded-request.ts';
@@ -9,15 +10,28 @@ import type { Reply } from './reply.ts';
 import { replyHeaders } from './reply-headers.ts';
 import type { RequestLog } from './request-log.ts';
 import { findRoute } from './routes.ts';
-import type { ScriptQueue } from './script-queue.ts';
+import type { ScriptedReply, ScriptQueue } from './script-queue.ts';
 import { scriptedReply } from './scripted-reply.ts';
 import { sendReply } from './send-reply.ts';
+
+/** A request whose reply is over. */
+export interface Served {
+  readonly request: RecordedRequest;
+  /** The reply's status; a fault may have replaced it. */
+  readonly status: number;
+  /** What the answer used; null for an error, and for what is not billed. */
+  readonly used: LedgerEntry | null;
+  /** Whether the reply was sent to its end. */
+  readonly isComplete: boolean;
+}
 
 export interface RequestHandlerOptions {
   readonly provider: Provider;
   readonly log: RequestLog | null;
   readonly scripts: ScriptQueue;
   readonly repeats: RepeatCounter;
+  readonly behave?: ((request: RecordedRequest) => ScriptedReply | undefined) | undefined;
+  readonly onServed?: ((served: Served) => void) | undefined;
 }
 
 const UPSTREAM_TROUBLE = 'The server had an error while processing your request.';
@@ -60,11 +74,11 @@ const answer = async (call: Call): Promise<Reply> => {
 
 /** Reads each request whole, records it, answers it. */
 export const createRequestHandler = (options: RequestHandlerOptions): RequestListener => {
-  const { provider, log, scripts, repeats } = options;
+  const { provider, log, scripts, repeats, behave, onServed } = options;
 
   const serve = async (request: RecordedRequest, response: ServerResponse): Promise<void> => {
     const dialect = dialectOf(request.path);
-    const scripted = scripts.take(request);
+    const scripted = scripts.take(request) ?? behave?.(request);
     const requestId = provider.ids.next('req_');
     const call = createCall({ provider, request, requestId, dialect, params: [], scripted, repeats });
     const reply = await answer(call);
@@ -72,6 +86,7 @@ export const createRequestHandler = (options: RequestHandlerOptions): RequestLis
     response.once('close', () => {
       if (!complete && reply.ledger) provider.ledger.addBroken(reply.ledger.model);
       reply.onEnd?.(complete);
+      onServed?.({ request, status: reply.status, used: reply.ledger ?? null, isComplete: complete });
     });
     await sendReply({
       response,

@@ -8,6 +8,7 @@ import { getFile } from './images/get-file.ts';
 import { countMessageTokens, createMessage } from './messages/create-message.ts';
 import { getModel, listModels } from './models/list-models.ts';
 import { jsonReply } from './reply.ts';
+import { compactConversation } from './responses/compaction.ts';
 import { createConversation, getConversation } from './responses/conversations.ts';
 import { createResponse } from './responses/create-response.ts';
 import {
@@ -31,6 +32,7 @@ export interface Route {
 export const ROUTE_TABLE: readonly Route[] = [
   { method: 'POST', path: '/v1/responses', handler: createResponse },
   { method: 'POST', path: '/v1/responses/input_tokens', handler: countResponseTokens },
+  { method: 'POST', path: '/v1/responses/compact', handler: compactConversation },
   { method: 'GET', path: '/v1/responses/{id}', handler: getResponse },
   { method: 'DELETE', path: '/v1/responses/{id}', handler: deleteResponse },
   { method: 'POST', path: '/v1/responses/{id}/cancel', handler: cancelResponse },

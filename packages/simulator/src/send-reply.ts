@@ -57,6 +57,19 @@ const sendReplacement = ({ response, reply, directives, headers }: Sending): boo
   return false;
 };
 
+/** Joins so many chunks into one. */
+function* inBursts(chunks: Iterable<Chunk>, size: number): Iterable<Chunk> {
+  if (size <= 1) return yield* chunks;
+  let held: Buffer[] = [];
+  for (const chunk of chunks) {
+    held.push(Buffer.from(chunk));
+    if (held.length < size) continue;
+    yield Buffer.concat(held);
+    held = [];
+  }
+  if (held.length > 0) yield Buffer.concat(held);
+}
+
 type Break = 'stall' | 'cut' | 'end' | 'error-event' | 'garbage';
 
 /** Finds the break after so many events. A whole body breaks at its middle only. */
@@ -100,7 +113,7 @@ const sendChunks = async (sending: Sending, chunks: Iterable<Chunk>): Promise<vo
     return false;
   };
 
-  const iterator = chunks[Symbol.iterator]();
+  const iterator = inBursts(chunks, directives.burst ?? 1)[Symbol.iterator]();
   let takesMore = true;
   for (let sent = 0; ; sent += 1) {
     // Before the next chunk is made: an error event reports what has been sent, not what would have been.

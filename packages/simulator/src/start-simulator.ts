@@ -7,7 +7,7 @@ import { createLedger, type LedgerRow } from './ledger.ts';
 import { createThreadStore } from './messages/thread-store.ts';
 import type { Provider } from './provider.ts';
 import type { RecordedRequest } from './recorded-request.ts';
-import { createRequestHandler } from './request-handler.ts';
+import { createRequestHandler, type Served } from './request-handler.ts';
 import { createRequestLog, type RequestPredicate } from './request-log.ts';
 import { createConversationStore } from './responses/conversation-store.ts';
 import { createResponseStore } from './responses/response-store.ts';
@@ -28,6 +28,10 @@ export interface SimulatorOptions {
   readonly idSeed?: string;
   /** Providers with different secrets refuse each other's signatures and encrypted reasoning. */
   readonly signatureSecret?: string;
+  /** Scripts every request for which no reply is scripted; undefined for an ordinary answer. */
+  readonly behave?: (request: RecordedRequest) => ScriptedReply | undefined;
+  /** Called when a reply is over. */
+  readonly onServed?: (served: Served) => void;
 }
 
 export interface Simulator extends AsyncDisposable {
@@ -48,6 +52,10 @@ export interface Simulator extends AsyncDisposable {
   ledger(): Readonly<Record<string, LedgerRow>>;
   /** Deletes requests, scripts, ledger, stored responses, conversations, threads and files. */
   reset(): void;
+  /** Refuses connections, and cuts those that are open. Its state stays. */
+  refuse(): Promise<void>;
+  /** Takes connections again, on its port. */
+  accept(): Promise<void>;
   /** Stops listening and cuts open connections. */
   close(): Promise<void>;
 }
@@ -76,25 +84,37 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
   };
   const server = createServer(
     { keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS, requestTimeout: 0 },
-    createRequestHandler({ provider, log: records ? log : null, scripts, repeats }),
+    createRequestHandler({
+      provider,
+      log: records ? log : null,
+      scripts,
+      repeats,
+      behave: options.behave,
+      onServed: options.onServed,
+    }),
   );
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
+  const listen = (onPort: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(onPort, host, () => {
+        server.off('error', reject);
+        resolve();
+      });
     });
-  });
+  await listen(port);
   const address = server.address() as AddressInfo;
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
 
-  const close = async (): Promise<void> => {
-    provider.responses.clear();
+  const refuse = async (): Promise<void> => {
     if (!server.listening) return;
     await new Promise<void>((resolve) => {
       server.close(() => resolve());
       server.closeAllConnections();
     });
+  };
+  const close = (): Promise<void> => {
+    provider.responses.clear();
+    return refuse();
   };
   return {
     url,
@@ -120,6 +140,8 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
       provider.threads.clear();
       provider.files.clear();
     },
+    refuse,
+    accept: () => listen(address.port),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -1,7 +1,7 @@
 import type { Dialect } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
 import { answerFailure } from './answer-failure.ts';
-import { type Candidate, createCatalog } from './catalog.ts';
+import { type Candidate, createCatalog, NO_LOADS } from './catalog.ts';
 import { parseConfiguration } from './configuration/parse-configuration.ts';
 import { failureError } from './failure.ts';
 import type { Protocol } from './protocol.ts';
@@ -16,7 +16,10 @@ channels:
 models:
   small: { kind: text, routes: [{ channel: one, model: vendor/large-1 }] }
 `;
-  const catalog = createCatalog(parseConfiguration(text, 'gateway.yaml', {}), Math.random);
+  const catalog = createCatalog(parseConfiguration(text, 'gateway.yaml', {}), {
+    random: Math.random,
+    loads: NO_LOADS,
+  });
   const model = catalog.resolveModel('small');
   const candidate = model && catalog.candidates({ model, protocol })[0];
   if (!candidate) throw new Error('no candidate');

@@ -5,6 +5,7 @@ import type { Candidate } from './catalog.ts';
 import { cleanMessage, withoutOwnSecrets, withoutSecrets } from './clean-message.ts';
 import type { Failure } from './failure.ts';
 import { classifyAnswer, type FailureKind, failureRule } from './failures.ts';
+import { troubleOfAnswer } from './health/trouble-of-answer.ts';
 import { dialectOfProtocol } from './protocol.ts';
 import { type ProviderError, parseJson, readProviderError } from './provider-error.ts';
 import { retryAfterSeconds } from './retry-after.ts';
@@ -112,7 +113,10 @@ export const answerFailure = (answer: ErrorAnswer, context: Context): Failure =>
   const error = readProviderError(withoutOwnSecrets(body, context.candidate));
   const { namesObject, candidate } = context;
   const kind = classifyAnswer({ status, error, namesObject, model: candidate.model });
-  const wait = retryAfterSeconds(headers, error.message, Date.now());
+  const nowMs = Date.now();
+  const wait = retryAfterSeconds(headers, error.message, nowMs);
+  const waitMs = wait === null ? null : wait * 1000;
+  const trouble = troubleOfAnswer({ kind, status, error, headers, waitMs, candidate }, nowMs);
   // Messages about a caller's mistake may quote the request, so they are not logged.
   const quotes = QUOTING_KINDS.has(kind);
   const words = quotes ? '' : withoutSecrets(error.message, context.candidate).slice(0, 500);
@@ -121,6 +125,7 @@ export const answerFailure = (answer: ErrorAnswer, context: Context): Failure =>
     candidate: context.candidate,
     status,
     detail: [`answered ${status}`, error.code ?? error.type, words].filter(Boolean).join(', '),
+    ...(trouble === null ? {} : { trouble }),
   };
   if (kind === 'too-long') return { ...failure, options: tooLong(answer, error, context) };
   if (quotes) return { ...failure, options: rejection(answer, error, context) };

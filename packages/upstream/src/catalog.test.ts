@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createCatalog } from './catalog.ts';
+import { createCatalog, NO_LOADS } from './catalog.ts';
 import { parseConfiguration } from './configuration/parse-configuration.ts';
 
 const configuration = parseConfiguration(
@@ -34,17 +34,21 @@ test.for([
   ['gpt-', 'gpt-*'],
   ['xgpt-5', '*'],
 ] as const)('%s is served by the entry %s', ([name, pattern]) => {
-  expect(createCatalog(configuration, Math.random).resolveModel(name)).toMatchObject({ name, pattern });
+  expect(
+    createCatalog(configuration, { random: Math.random, loads: NO_LOADS }).resolveModel(name),
+  ).toMatchObject({ name, pattern });
 });
 
 test('a name that fits no entry is not served, nor one that is far too long', () => {
   const few = { ...configuration, models: configuration.models.filter(({ pattern }) => pattern !== '*') };
-  expect(createCatalog(few, Math.random).resolveModel('claude')).toBe(null);
-  expect(createCatalog(configuration, Math.random).resolveModel('x'.repeat(257))).toBe(null);
+  expect(createCatalog(few, { random: Math.random, loads: NO_LOADS }).resolveModel('claude')).toBe(null);
+  expect(
+    createCatalog(configuration, { random: Math.random, loads: NO_LOADS }).resolveModel('x'.repeat(257)),
+  ).toBe(null);
 });
 
 test("a route's own name goes to its channel; without one, the caller's", () => {
-  const catalog = createCatalog(configuration, Math.random);
+  const catalog = createCatalog(configuration, { random: Math.random, loads: NO_LOADS });
   const modelAt = (name: string) => {
     const model = catalog.resolveModel(name);
     if (model === null) throw new Error('no model');
@@ -60,7 +64,7 @@ const order = (
   protocol: 'responses' | 'chat' | 'messages' | 'images',
   tool?: string,
 ) => {
-  const catalog = createCatalog(configuration, random);
+  const catalog = createCatalog(configuration, { random, loads: NO_LOADS });
   const model = catalog.resolveModel('split');
   if (model === null) throw new Error('no model');
   return catalog
@@ -97,7 +101,7 @@ test('over many requests the choice follows the weights', () => {
     seed = (seed * 48271) % 2147483647;
     return seed / 2147483647;
   };
-  const catalog = createCatalog(configuration, random);
+  const catalog = createCatalog(configuration, { random, loads: NO_LOADS });
   const model = catalog.resolveModel('split');
   if (model === null) throw new Error('no model');
   const firsts = Array.from(
@@ -127,7 +131,7 @@ models:
     'gateway.yaml',
     {},
   );
-  const catalog = createCatalog(mixed, () => 0.5);
+  const catalog = createCatalog(mixed, { random: () => 0.5, loads: NO_LOADS });
   const model = catalog.resolveModel('m');
   if (model === null) throw new Error('no model');
   const ordered = (protocol: 'messages' | 'responses') =>

@@ -1,5 +1,7 @@
 import { fitsPattern } from '@gateway/contracts/model-pattern';
-import type { Channel, Configuration, Model, Route } from './configuration/configuration.ts';
+import { type Affinity, type ChosenBy, orderCandidates } from './choosing/order-candidates.ts';
+import type { RouteLoads } from './choosing/route-loads.ts';
+import type { Account, Channel, Configuration, Model, Route } from './configuration/configuration.ts';
 import { dearer, KNOWN_MODELS, type KnownModels } from './prices/known-models.ts';
 import { PROTOCOLS_OF_KIND, type Protocol } from './protocol.ts';
 
@@ -12,16 +14,21 @@ export interface ResolvedModel extends Model {
   readonly knownContextWindow: number | null;
 }
 
-/** A route that may serve a request, under one protocol. */
+/** An account that may serve a request by one of its channel's routes, under one protocol. */
 export interface Candidate {
   readonly channel: Channel;
+  readonly account: Account;
   readonly route: Route;
   readonly protocol: Protocol;
+  /** Its share among the candidates of its priority: the route's, shared out among the channel's accounts. */
+  readonly weight: number;
   /** The model's name at the channel, for the body. */
   readonly model: string;
   /** The name that the caller used. */
   readonly requestedModel: string;
 }
+
+export type { Affinity };
 
 export interface CandidateQuery {
   readonly model: ResolvedModel;
@@ -30,7 +37,21 @@ export interface CandidateQuery {
   readonly orElse?: readonly Protocol[];
   /** Further conditions, such as a built-in tool that the route must offer. */
   readonly requires?: (route: Route, protocol: Protocol) => boolean;
+  /** Which candidate has the request's prompt in its cache; null: it does not matter. Only called where there is a choice. */
+  readonly affinity?: () => Affinity | null;
 }
+
+/** How one of several candidates is chosen. */
+export interface Choosing {
+  /** In [0, 1), as `Math.random`. */
+  readonly random: () => number;
+  readonly loads: Pick<RouteLoads, 'isLighter'>;
+  /** Called where there was a choice. */
+  readonly onPick?: (candidate: Candidate, by: ChosenBy) => void;
+}
+
+/** For a process that sends nothing. */
+export const NO_LOADS: Choosing['loads'] = { isLighter: () => false };
 
 export interface Catalog {
   /** The exact name first, else the most specific pattern: the longest text before its first `*`. Case counts. */
@@ -43,7 +64,8 @@ export interface Catalog {
    */
   listNamedModels(): readonly ResolvedModel[];
   /**
-   * The channels for one request, best first: by priority, and within one priority at random by weight.
+   * The candidates for one request, best first: by priority, within one priority those of its own protocol, and among
+   * those by `orderCandidates`.
    * Only channels with the protocol, or one of those given for others; empty if there are none.
    */
   candidates(query: CandidateQuery): readonly Candidate[];
@@ -65,37 +87,6 @@ const toPattern = (model: Model): Pattern => ({
   literalLength: model.pattern.replaceAll('*', '').length,
 });
 
-/** Orders routes of one priority: each next one drawn with a chance in proportion to its weight. */
-const drawByWeight = (routes: readonly Candidate[], random: () => number): readonly Candidate[] => {
-  const left = [...routes];
-  const drawn: Candidate[] = [];
-  while (left.length > 1) {
-    let point = random() * left.reduce((sum, { route }) => sum + route.weight, 0);
-    let index = 0;
-    for (; index < left.length - 1; index += 1) {
-      point -= left[index]?.route.weight ?? 0;
-      if (point < 0) break;
-    }
-    drawn.push(...left.splice(index, 1));
-  }
-  return [...drawn, ...left];
-};
-
-/** Groups sorted candidates by priority, and by whether they need translation. */
-const byRank = (sorted: readonly Candidate[], protocol: Protocol): readonly (readonly Candidate[])[] => {
-  const groups: Candidate[][] = [];
-  for (const candidate of sorted) {
-    const last = groups.at(-1);
-    const [first] = last ?? [];
-    const isAlike =
-      first?.route.priority === candidate.route.priority &&
-      (first.protocol === protocol) === (candidate.protocol === protocol);
-    if (isAlike) last?.push(candidate);
-    else groups.push([candidate]);
-  }
-  return groups;
-};
-
 const sortedCandidates = (model: ResolvedModel, protocols: readonly Protocol[]): readonly Candidate[] => {
   const [own] = protocols;
   return model.routes
@@ -106,7 +97,17 @@ const sortedCandidates = (model: ResolvedModel, protocols: readonly Protocol[]):
       );
       if (usable === undefined) return [];
       const name = route.model ?? model.name;
-      return [{ channel: route.channel, route, protocol: usable, model: name, requestedModel: model.name }];
+      const { channel } = route;
+      const weights = channel.accounts.reduce((sum, { weight }) => sum + weight, 0);
+      return channel.accounts.map((account) => ({
+        channel,
+        account,
+        route,
+        protocol: usable,
+        weight: (route.weight * account.weight) / weights,
+        model: name,
+        requestedModel: model.name,
+      }));
     })
     .sort(
       (a, b) =>
@@ -133,10 +134,10 @@ const namesOf = (model: Model, known: KnownModels): readonly string[] => [
   ),
 ];
 
-/** Names and channels of one configuration. `random` is in [0, 1), as `Math.random`. */
+/** Names and channels of one configuration. */
 export const createCatalog = (
   configuration: Configuration,
-  random: () => number,
+  { random, loads, onPick }: Choosing,
   known: KnownModels = KNOWN_MODELS,
 ): Catalog => {
   const resolved = new Map<string, ResolvedModel>();
@@ -184,13 +185,24 @@ export const createCatalog = (
         // Another entry may serve a name that fits this pattern too.
         return named.filter(({ pattern }) => pattern === model.pattern);
       }),
-    candidates({ model, protocol, orElse = NO_OTHERS, requires }) {
+    candidates({ model, protocol, orElse = NO_OTHERS, requires, affinity }) {
       const all = candidatesOf(model, orElse.length === 0 ? [protocol] : [protocol, ...orElse]);
       const fitting = requires
         ? all.filter((candidate) => requires(candidate.route, candidate.protocol))
         : all;
       if (fitting.length < 2) return fitting;
-      return byRank(fitting, protocol).flatMap((group) => drawByWeight(group, random));
+      const { candidates, by } = orderCandidates({
+        candidates: fitting,
+        isSameRank: (one, other) =>
+          one.route.priority === other.route.priority &&
+          (one.protocol === protocol) === (other.protocol === protocol),
+        affinity: affinity?.() ?? null,
+        loads,
+        random,
+      });
+      const [first] = candidates;
+      if (first !== undefined && by !== null) onPick?.(first, by);
+      return candidates;
     },
   };
 };

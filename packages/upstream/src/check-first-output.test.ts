@@ -31,10 +31,15 @@ test.for([
   [JSON_TYPE, '{"error":{"message":"x","type":"authentication_error"}}', 401],
   [JSON_TYPE, ' {"type":"error","error":{"type":"timeout_error"}}', 504],
   [JSON_TYPE, '{"error":"model is loading"}', 502],
-  [JSON_TYPE, 'garbage', 502],
-  ['text/html', '<html>', 502],
 ] as const)('of type %s, %s is an error like an HTTP status %d', ([type, text, status]) => {
   expect(check(type, text)).toMatchObject({ status });
+});
+
+test.for([
+  [JSON_TYPE, 'garbage'],
+  ['text/html', '<html>'],
+] as const)('of type %s, %s is no answer, and no error of the provider either', ([type, text]) => {
+  expect(check(type, text)).toEqual({ broken: expect.any(String) });
 });
 
 test('an error that has not arrived whole is waited for', () => {

@@ -18,8 +18,14 @@ export interface Disguised {
   readonly body: string;
 }
 
-/** `wait`: checked again when more has arrived, or when the body has ended. */
-export type Verdict = 'accept' | 'wait' | Disguised;
+/** A 2xx reply that is no answer and has no error either: the provider may have done the work. */
+export interface Broken {
+  /** What is wrong with it, for the log. */
+  readonly broken: string;
+}
+
+/** `wait`: checked again when more has arrived, or when the body has ended; `wait-for-end`: only then. */
+export type Verdict = 'accept' | 'wait' | 'wait-for-end' | Disguised | Broken;
 export type OutputCheck = (first: FirstOutput) => Verdict;
 
 /** The status that an error type or code would have had outside a stream. */
@@ -49,7 +55,8 @@ const STATUS_OF: Readonly<Record<string, number>> = {
 /** vLLM, llama.cpp and others send the status itself. */
 const STATUS_CODE = /^[45]\d\d$/;
 
-const disguised = (body: string): Disguised => {
+/** The error that a body reports, with the status that it would have had outside a stream. */
+export const disguised = (body: string): Disguised => {
   const { code, type } = readProviderError(body);
   const ownStatus = lookUp(STATUS_OF, code) ?? lookUp(STATUS_OF, type);
   const status = ownStatus ?? (STATUS_CODE.test(code ?? '') ? Number(code) : 502);
@@ -88,7 +95,9 @@ export const checkFirstOutput: OutputCheck = ({ headers, bytes, ended }) => {
   }
   if (type.startsWith('application/json')) {
     if (ERROR_BODY.test(start)) return ended ? disguised(bytes.toString('utf8')) : 'wait';
-    return /^\s*(?:[[{"]|$)/.test(start) ? 'accept' : { status: 502, body: '' };
+    return /^\s*(?:[[{"]|$)/.test(start)
+      ? 'accept'
+      : { broken: 'the reply is not the JSON that it claims to be' };
   }
-  return type.startsWith('text/html') ? { status: 502, body: '' } : 'accept';
+  return type.startsWith('text/html') ? { broken: 'the reply is a page of HTML' } : 'accept';
 };

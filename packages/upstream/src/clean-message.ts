@@ -22,9 +22,9 @@ const hostExpression = (origin: string): RegExp => {
 };
 
 /** Takes this channel's own secrets out of a text and leaves everything else as it is. */
-export const withoutOwnSecrets = (text: string, { channel }: Candidate): string => {
+export const withoutOwnSecrets = (text: string, { account }: Candidate): string => {
   let clean = text;
-  for (const secret of channel.secrets.values) clean = clean.replaceAll(secret, '[removed]');
+  for (const secret of account.secrets.values) clean = clean.replaceAll(secret, '[removed]');
   return clean;
 };
 

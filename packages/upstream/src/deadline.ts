@@ -1,5 +1,5 @@
 /** Which of a channel's time limits ran out. */
-export type Limit = 'sending' | 'first output' | 'idle' | 'total' | 'drain';
+export type Limit = 'sending' | 'first output' | 'idle' | 'total' | 'all attempts' | 'drain';
 
 /**
  * The time limits of one exchange on a single timer. Activity only stores the time; a timer that fires too early is set
@@ -36,12 +36,11 @@ export class Deadline {
     this.#since = performance.now();
   }
 
-  /** The exchange ends after this time at the latest. */
-  endWithin(limit: Limit, limitMs: number): void {
-    const now = performance.now();
-    this.#endsAt = now + limitMs;
+  /** From now on the exchange ends at this time at the latest, on the clock of `performance.now()`. */
+  endBy(limit: Limit, endsAt: number): void {
+    this.#endsAt = endsAt;
     this.#endsBy = limit;
-    this.#arm(now);
+    this.#arm(performance.now());
   }
 
   stop(): void {

@@ -4,28 +4,52 @@ import type { Dispatcher } from 'undici';
 import { answerFailure } from './answer-failure.ts';
 import type { Candidate } from './catalog.ts';
 import type { ChannelClient } from './channel-client.ts';
-import type { OutputCheck } from './check-first-output.ts';
+import type { OutputCheck, Verdict } from './check-first-output.ts';
+import type { SlotPool } from './choosing/slot-pool.ts';
 import { Deadline, type Limit } from './deadline.ts';
 import { type Failure, failureError } from './failure.ts';
-import type { FailureKind } from './failures.ts';
+import { type FailureKind, failureRule } from './failures.ts';
+import { HeldStart, hasStartEvents } from './first-output/held-start.ts';
 import { ReplyBody } from './reply-body.ts';
 import { brokenFailure, connectFailure } from './transport-failure.ts';
 
 /** The most bytes read of an error's body, or of an output that cannot be checked yet. */
-const MAX_JUDGED_BYTES = 65_536;
+const MAX_CHECKED_BYTES = 65_536;
+/** The most bytes of start events that are held back: a response repeats the instructions and tools of its request. */
+const MAX_HELD_BYTES = 1_048_576;
+/** The most bytes of a reply that is checked whole. */
+const MAX_WHOLE_BYTES = 64 * 1_048_576;
 /** The first output's time limit for streamed replies if the channel has none. */
 const FIRST_OUTPUT_MS = 60_000;
+
+const isEventStream = (headers: IncomingHttpHeaders): boolean =>
+  headers['content-type']?.startsWith('text/event-stream') ?? false;
+/** Limits that only a provider can exceed. The whole of a long reply takes as long as its caller requested, or reads. */
+const SLOW_LIMITS: Readonly<Record<'checking' | 'open', ReadonlySet<Limit>>> = {
+  checking: new Set<Limit>(['sending', 'first output', 'idle', 'total']),
+  open: new Set<Limit>(['idle']),
+};
 
 export interface ExchangeOptions {
   readonly candidate: Candidate;
   readonly client: ChannelClient;
+  readonly slot: Pick<SlotPool, 'release'>;
   readonly dialect: Dialect;
   readonly work: 'free' | 'paid';
   readonly streamed: boolean;
   readonly namesObject: boolean;
   readonly translated: boolean;
   readonly checkOutput: OutputCheck;
+  /** Start events of a stream wait for the first output; see `SendOptions`. */
+  readonly holdsStart: boolean;
+  readonly onHeld: (() => void) | undefined;
+  /** No other candidate is left: start events need not be given up for a late first output. */
+  readonly isLast: boolean;
+  /** The time within which the first output must have come, whatever the channel allows. */
+  readonly withinMs: number;
   readonly signal: AbortSignal | undefined;
+  /** Called when a reply whose first output was accepted has ended; null: completely. */
+  readonly onEnd: (exchange: Exchange, failure: Failure | null) => void;
 }
 
 /**
@@ -40,9 +64,25 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #phase: 'checking' | 'refused' | 'open' | 'over' = 'checking';
   #controller: Dispatcher.DispatchController | null = null;
   #sent = false;
+  /** By when this channel, and any channel, must have sent its first output. */
+  #outputBy = Number.POSITIVE_INFINITY;
+  readonly #allBy: number;
+  /** Reads the start of a stream whose start events are held back. */
+  #held: HeldStart | null = null;
+  /** The most bytes that are waited for. */
+  #maxCheckedBytes = MAX_CHECKED_BYTES;
+  /** A part of the reply has come that is no output yet. */
+  #isAwaiting = false;
+  /** The check has no verdict before the reply has ended. */
+  #waitsForEnd = false;
+  /** The consumer was slower than the provider, which may have given up because of it. */
+  #hasPaused = false;
 
   readonly body = new ReplyBody({
-    pause: () => this.#controller?.pause(),
+    pause: () => {
+      this.#hasPaused = true;
+      this.#controller?.pause();
+    },
     resume: () => {
       this.#deadline.touch();
       this.#controller?.resume();
@@ -60,6 +100,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#settle = settle;
     const { totalMs } = options.candidate.channel.timeouts;
     this.#deadline = new Deadline(this.startedAt, totalMs, (limit) => this.#expire(limit));
+    this.#allBy = this.startedAt + options.withinMs;
+    if (options.withinMs < totalMs) this.#deadline.endBy('all attempts', this.#allBy);
+    this.body.unbounded = true;
     options.signal?.addEventListener('abort', this);
   }
 
@@ -72,7 +115,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     this.draining = true;
     this.body.neverPause = true;
-    this.#deadline.endWithin('drain', channel.drainMs);
+    this.#deadline.endBy('drain', performance.now() + channel.drainMs);
     this.body.resume();
   }
 
@@ -94,32 +137,37 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onRequestSent(): void {
     this.#sent = true;
     const { firstOutputMs, totalMs } = this.#options.candidate.channel.timeouts;
-    this.#deadline.begin(
-      'first output',
-      firstOutputMs ?? (this.#options.streamed ? FIRST_OUTPUT_MS : totalMs),
-    );
+    const limitMs = firstOutputMs ?? (this.#options.streamed ? FIRST_OUTPUT_MS : totalMs);
+    this.#outputBy = performance.now() + limitMs;
+    this.#deadline.begin('first output', limitMs);
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.headersAt = performance.now();
     this.status = status;
     this.headers = headers;
+    const { holdsStart, candidate } = this.#options;
     if (status < 200 || status > 299) this.#phase = 'refused';
+    else if (holdsStart && isEventStream(headers) && hasStartEvents(candidate.protocol)) {
+      this.#held = new HeldStart(candidate.protocol);
+      this.#maxCheckedBytes = MAX_HELD_BYTES;
+    }
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#phase === 'over' || chunk.length === 0) return;
     this.body.push(chunk);
     if (this.#phase === 'open') this.#deadline.touch();
-    else if (this.#phase === 'checking') this.#check(false);
-    else if (this.body.waitingBytes > MAX_JUDGED_BYTES) this.#refuse(this.status, '');
+    else if (this.#phase === 'checking') this.#check(chunk);
+    else if (this.body.waitingBytes > MAX_CHECKED_BYTES) this.#refuse(this.status, '');
   }
 
   onResponseEnd(): void {
-    if (this.#phase === 'checking') this.#check(true);
+    if (this.#phase === 'checking') this.#check(null);
     else if (this.#phase === 'refused') this.#refuse(this.status, this.body.peek().toString('utf8'));
     if (this.#phase !== 'open') return;
     this.#over();
+    this.#options.onEnd(this, null);
     this.body.end();
   }
 
@@ -143,28 +191,87 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { idleMs } = this.#options.candidate.channel.timeouts;
     // While the reader pauses, the provider is not idle.
     if (limit === 'idle' && this.body.paused) this.#deadline.begin('idle', idleMs);
+    // No other candidate can be called, and the provider is at work: its start events go out, and the caller waits on.
+    else if (limit === 'first output' && this.#held?.hasBegun && this.#options.isLast) this.#open(false);
     else if (limit === 'drain') this.fail('left', 'the caller left, and reading on took too long');
-    else this.fail(this.#lost('timeout'), `the time limit "${limit}" ran out`);
+    else this.#fail(this.#timeout(limit));
   }
 
-  #check(ended: boolean): void {
+  #timeout(limit: Limit): Failure {
+    const { candidate } = this.#options;
+    const isSlow = SLOW_LIMITS[this.#phase === 'open' ? 'open' : 'checking'].has(limit);
+    return {
+      kind: this.#lost('timeout'),
+      candidate,
+      status: this.status || null,
+      detail: `the time limit "${limit}" ran out`,
+      ...(isSlow ? { trouble: { cause: 'slow', waitMs: null } } : {}),
+    };
+  }
+
+  #broken(detail: string): Failure {
+    const { candidate } = this.#options;
+    const trouble = { cause: 'failing', waitMs: null } as const;
+    return { kind: this.#lost('failed'), candidate, status: this.status, detail, trouble };
+  }
+
+  /** Checks what has arrived; null: the reply has ended. */
+  #check(chunk: Buffer | null): void {
+    const verdict = this.#verdictOn(chunk);
+    if (verdict === 'wait-for-end') {
+      this.#waitsForEnd = true;
+      this.#maxCheckedBytes = MAX_WHOLE_BYTES;
+    }
+    const mayWait = chunk !== null && this.body.waitingBytes < this.#maxCheckedBytes;
+    if (verdict === 'wait' || verdict === 'wait-for-end') {
+      if (mayWait) this.#awaitMore();
+      else this.#open(chunk === null);
+    } else if (verdict === 'accept') this.#open(chunk === null);
+    else if ('broken' in verdict) this.#fail(this.#broken(verdict.broken));
+    else this.#refuse(verdict.status, verdict.body);
+  }
+
+  #verdictOn(chunk: Buffer | null): Verdict {
+    if (this.#held !== null) return chunk === null ? this.#held.end() : this.#held.push(chunk);
+    if (this.#waitsForEnd && chunk !== null) return 'wait-for-end';
     const { status, headers } = this;
-    const verdict = this.#options.checkOutput({ status, headers, bytes: this.body.peek(), ended });
-    if (verdict === 'wait' && !ended && this.body.waitingBytes < MAX_JUDGED_BYTES) return;
-    if (typeof verdict === 'object') {
-      this.#refuse(verdict.status, verdict.body);
+    return this.#options.checkOutput({ status, headers, bytes: this.body.peek(), ended: chunk === null });
+  }
+
+  /** Something has come, so that silence counts from now on; the first output still has its own limit where it can be recognised. */
+  #awaitMore(): void {
+    if (this.#isAwaiting) {
+      this.#deadline.touch();
       return;
     }
+    this.#isAwaiting = true;
+    const isBounded = this.#held !== null && !this.draining && this.#outputBy < this.#allBy;
+    if (isBounded) this.#deadline.endBy('first output', this.#outputBy);
+    if (this.#held !== null) this.#options.onHeld?.();
+    this.#deadline.begin('idle', this.#options.candidate.channel.timeouts.idleMs);
+  }
+
+  /** From here on the reply is its consumer's. */
+  #open(ended: boolean): void {
     this.#phase = 'open';
+    this.#held = null;
+    this.body.unbounded = false;
     this.firstOutputAt = performance.now();
-    if (!ended) this.#deadline.begin('idle', this.#options.candidate.channel.timeouts.idleMs);
+    if (!ended) {
+      const { idleMs, totalMs } = this.#options.candidate.channel.timeouts;
+      if (!this.draining) this.#deadline.endBy('total', this.startedAt + totalMs);
+      this.#deadline.begin('idle', idleMs);
+    }
     this.#settle(null);
   }
 
   /** The provider answered with an error, by its status or in a 2xx reply. */
   #refuse(status: number, body: string): void {
     const answer = { status, headers: this.headers, body };
-    this.#fail(answerFailure(answer, this.#options));
+    const failure = answerFailure(answer, this.#options);
+    // The caller's own mistake: a caller of the same protocol reads it in the stream as the provider reports it.
+    if (this.#held?.hasBegun && !failureRule(failure.kind).elsewhere) this.#open(false);
+    else this.#fail(failure);
   }
 
   #fail(failure: Failure, when: 'after what is waiting' | 'at once' = 'at once'): void {
@@ -172,8 +279,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const wasOpen = this.#phase === 'open';
     this.#over();
     this.#controller?.abort(new Error('the exchange is over'));
-    if (wasOpen) this.body.fail(failureError(failure), when);
-    else this.#settle(failure);
+    if (wasOpen) {
+      const { trouble: _, ...excused } = failure;
+      this.#options.onEnd(this, this.#hasPaused ? excused : failure);
+      this.body.fail(failureError(failure), when);
+    } else this.#settle(failure);
   }
 
   /** Ends the exchange once, for any reason. */
@@ -182,5 +292,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#deadline.stop();
     this.#options.signal?.removeEventListener('abort', this);
     this.#options.client.release();
+    this.#options.slot.release();
   }
 }

@@ -1,6 +1,7 @@
 import { GatewayError, type GatewayErrorOptions } from '@gateway/contracts/gateway-error';
 import type { Candidate } from './catalog.ts';
 import { type FailureKind, failureRule } from './failures.ts';
+import type { Trouble } from './health/causes.ts';
 
 /** Why an attempt got no reply. */
 export interface Failure {
@@ -13,6 +14,8 @@ export interface Failure {
   /** The parts of the caller's error that differ from the kind's. */
   readonly options?: Partial<GatewayErrorOptions>;
   readonly cause?: unknown;
+  /** The trouble of the provider that it shows; absent: none, so it does not count for a cooldown. */
+  readonly trouble?: Trouble;
 }
 
 /** The error that a caller sees for a failure. */

@@ -87,6 +87,12 @@ export const FAILURES = {
     message:
       'The connection to the upstream broke after the request was sent. It may have been carried out and charged; repeat it only if that is acceptable.',
   },
+  overtaken: {
+    code: 'upstream_failed',
+    elsewhere: true,
+    rank: 0,
+    message: 'Another upstream answered first.',
+  },
   left: {
     code: 'client_closed_request',
     elsewhere: false,

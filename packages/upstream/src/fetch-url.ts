@@ -25,7 +25,7 @@ export class FetchUrlError extends Error {
 }
 
 export interface FetchedBody {
-  /** As the server says; null if it does not. */
+  /** As the server sends it; null if it sends none. */
   readonly contentType: string | null;
   /** Throws `FetchUrlError` beyond the bound. */
   readonly chunks: AsyncIterable<Buffer>;

@@ -1,21 +1,26 @@
+import type { Redis } from 'ioredis';
+import { createLeaseStore } from './choosing/lease-store.ts';
 import { loadConfiguration } from './configuration/load-configuration.ts';
 import { watchConfiguration } from './configuration/watch-configuration.ts';
-import type { Attempt } from './reply.ts';
-import { createUpstream, type Upstream } from './upstream.ts';
+import { type HealthLogger, healthLog } from './health/health-log.ts';
+import { createRestStore } from './health/rest-store.ts';
+import { shareRests } from './health/share-rests.ts';
+import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts';
 
-interface OpenUpstreamOptions {
+interface OpenUpstreamOptions
+  extends Pick<UpstreamOptions, 'onAttempt' | 'onTrouble' | 'onPick' | 'onWait' | 'onHedge'> {
   /** The configuration file. */
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly logger: {
-    info(message: string): void;
-    error(fields: { reason: string }, message: string): void;
-  };
-  readonly onAttempt?: (attempt: Attempt) => void;
+  readonly logger: HealthLogger;
+  /** The process's connection, through which replicas share slots of accounts and, from `follow` on, what rests. */
+  readonly redis: Redis;
 }
 
 export interface OpenUpstream {
   readonly upstream: Upstream;
+  /** Reads what rests, from other replicas and from before a restart, and follows it. Call it once Redis is connected. */
+  follow(): Promise<void>;
   /** Aborts the requests in flight, and stops watching the file. */
   close(): Promise<void>;
 }
@@ -29,10 +34,23 @@ export async function openUpstream({
   path,
   env,
   logger,
-  onAttempt,
+  redis,
+  ...observers
 }: OpenUpstreamOptions): Promise<OpenUpstream> {
   const configuration = await loadConfiguration({ path, env });
-  const upstream = createUpstream({ configuration, ...(onAttempt === undefined ? {} : { onAttempt }) });
+  const sharing = shareRests({
+    store: createRestStore(redis),
+    clock: () => performance.now(),
+    onProblem: (error) =>
+      logger.warn({ err: error }, 'which channels rest is not shared with other replicas'),
+  });
+  const upstream = createUpstream({
+    configuration,
+    sharing,
+    ...healthLog(logger),
+    leases: createLeaseStore(redis),
+    ...observers,
+  });
   const watch = watchConfiguration({
     path,
     env,
@@ -48,9 +66,11 @@ export async function openUpstream({
   });
   return {
     upstream,
+    follow: () => sharing.follow(upstream.health),
     close: async () => {
       watch.close();
       await upstream.destroy();
+      await sharing.close();
     },
   };
 }

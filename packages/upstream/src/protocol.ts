@@ -19,6 +19,7 @@ export const PROTOCOLS_OF_KIND: Readonly<Record<ModelKind, readonly Protocol[]>>
 export const OPERATIONS = {
   responses: 'responses',
   'responses.input_tokens': 'responses',
+  'responses.compact': 'responses',
   messages: 'messages',
   'messages.count_tokens': 'messages',
   chat: 'chat',

@@ -32,7 +32,12 @@ const Body = z.union([
   z.object({ error: ErrorObject }).transform(({ error }) => error),
   z.object({ error: z.string() }).transform(({ error }) => ({ message: error })),
   z.object({ response: z.object({ error: ErrorObject }) }).transform(({ response }) => response.error),
-  z.object({ message: z.string() }).pipe(ErrorObject),
+  // An event of the Responses protocol; its type is that of the event.
+  z
+    .looseObject({ message: z.string(), type: z.literal('error') })
+    .transform(({ type: _, ...error }) => error)
+    .pipe(ErrorObject),
+  z.looseObject({ message: z.string() }).pipe(ErrorObject),
   z.object({ detail: z.string() }).transform(({ detail }) => ({ message: detail })),
 ]);
 

@@ -24,6 +24,8 @@ export interface ProviderForTests {
   answer: Answer;
   /** Resolves when the connection of an answer that has not ended is closed from the other side. */
   readonly left: Promise<void>;
+  /** Breaks all connections. */
+  readonly closeAll: () => void;
 }
 
 /** A real HTTP server; a test writes its answers. Closed when the test ends. */
@@ -35,6 +37,7 @@ export const startProvider = async (answer?: Answer): Promise<ProviderForTests> 
     connections: 0,
     answer: answer ?? ((response: ServerResponse) => json(response, { ok: true })),
     left: left.promise,
+    closeAll: () => server.closeAllConnections(),
   };
   const server = createServer(async (request, response) => {
     response.once('close', () => {
@@ -76,28 +79,48 @@ export interface ChannelForTests {
   readonly speaks?: readonly Protocol[];
   /** YAML flow members, such as `timeouts: { idleMs: 50 }`. */
   readonly settings?: string;
+  /** Names of accounts, each with a key of its own; absent: one key. */
+  readonly accounts?: readonly string[];
 }
+
+/** The key of an account of a channel of `startUpstream`. */
+export const keyOf = (channel: string, account: string): string => `sk-secret-of-${channel}-${account}`;
 
 /** An upstream whose model `small` is served by these channels, in this order; the model is called `large` there. */
 export const startUpstream = async (
   channels: Readonly<Record<string, ChannelForTests>>,
   onAttempt?: Parameters<typeof createUpstream>[0]['onAttempt'],
+  /** YAML flow members of the model, such as `fallback: { maxAttempts: 1 }`. */
+  modelSettings = '',
+  onHedge?: Parameters<typeof createUpstream>[0]['onHedge'],
 ): Promise<Upstream> => {
   const entries = Object.entries(channels);
-  const channelLines = entries.map(([name, { origin, speaks = ['responses', 'chat'], settings = '' }]) => {
-    const provider = speaks.includes('messages') ? 'anthropic' : 'openai';
-    const base = provider === 'openai' ? `${origin}/v1` : origin;
-    const key = `sk-secret-of-${name}-0123456789`;
-    return `  ${name}: { provider: ${provider}, baseUrl: "${base}", apiKey: ${key}, speaks: [${speaks}], ${settings} }`;
-  });
+  const channelLines = entries.map(
+    ([name, { origin, speaks = ['responses', 'chat'], settings = '', accounts }]) => {
+      const provider = speaks.includes('messages') ? 'anthropic' : 'openai';
+      const base = provider === 'openai' ? `${origin}/v1` : origin;
+      const named = accounts?.map((account) => `${account}: ${keyOf(name, account)}`);
+      const key = named ? `apiKeys: { ${named} }` : `apiKey: ${keyOf(name, '0123456789')}`;
+      return `  ${name}: { provider: ${provider}, baseUrl: "${base}", ${key}, speaks: [${speaks}], ${settings} }`;
+    },
+  );
   const routes = entries.map(([name], index) => `{ channel: ${name}, model: large, priority: ${index} }`);
-  const file = ['channels:', ...channelLines, 'models:', `  small: { kind: text, routes: [${routes}] }`];
+  const file = [
+    'channels:',
+    ...channelLines,
+    'models:',
+    `  small: { kind: text, routes: [${routes}], ${modelSettings} }`,
+  ];
   const configuration = await loadConfiguration({
     path: 'gateway.yaml',
     env: {},
     readFile: async () => file.join('\n'),
   });
-  const upstream = createUpstream({ configuration, ...(onAttempt && { onAttempt }) });
+  const upstream = createUpstream({
+    configuration,
+    ...(onAttempt && { onAttempt }),
+    ...(onHedge && { onHedge }),
+  });
   onTestFinished(() => upstream.destroy());
   return upstream;
 };

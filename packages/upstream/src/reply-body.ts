@@ -19,6 +19,8 @@ export class ReplyBody {
   #paused = false;
   #ended = false;
   #error: GatewayError | null = null;
+  /** Without a consumer it takes what comes; the check of the reply bounds it. */
+  unbounded = false;
   /** After the sink has cancelled, it cannot block the rest. */
   neverPause = false;
 
@@ -56,7 +58,7 @@ export class ReplyBody {
     }
     this.#waiting.push(chunk);
     this.#waitingBytes += chunk.length;
-    if (this.#waitingBytes > MAX_WAITING_BYTES) this.#source.pause();
+    if (this.#waitingBytes > MAX_WAITING_BYTES && !this.unbounded) this.#source.pause();
   }
 
   end(): void {

@@ -6,8 +6,12 @@ import type { FailureKind } from './failures.ts';
 /** One attempt, and how it went. */
 export interface Attempt {
   readonly channel: string;
+  /** The name of the channel's account. */
+  readonly account: string;
   /** `ok`: it gave the reply. `busy`: it was skipped because all its slots were taken. */
   readonly outcome: 'ok' | 'busy' | FailureKind;
+  /** It began because another attempt was late. */
+  readonly isHedge: boolean;
   /** The provider's HTTP status, if it answered. */
   readonly status: number | null;
   /** Until its first output, or its failure. */
@@ -32,7 +36,7 @@ export interface Reply {
   readonly headers: IncomingHttpHeaders;
   /** Every attempt for this reply, the successful one last. */
   readonly attempts: readonly Attempt[];
-  /** Members of the request that its provider has no place for. */
+  /** Members of the request that its provider does not have. */
   readonly dropped: readonly string[];
   /** From the beginning of the attempt that succeeded. */
   readonly timings: { readonly headersMs: number; readonly firstOutputMs: number };

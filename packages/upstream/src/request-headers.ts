@@ -1,4 +1,4 @@
-import type { Channel } from './configuration/configuration.ts';
+import type { Account } from './configuration/configuration.ts';
 import { OPERATIONS, type Operation, type Protocol } from './protocol.ts';
 
 /** The Messages protocol requires a version; a caller with a bearer key may leave it out. */
@@ -77,15 +77,14 @@ const connectionNames = (value: RequestHeaders[string]): ReadonlySet<string> | n
   );
 };
 
-/** The flat list of names and values for the provider: the caller's allowed headers, and the channel's own. */
+/** The flat list of names and values for the provider: the caller's allowed headers, and the account's own. */
 export const upstreamHeaders = (
-  channel: Channel,
+  { secrets }: Account,
   callers: RequestHeaders,
   operation: Operation,
   contentLengthBytes: number | null,
 ): string[] => {
   const list: string[] = [];
-  const { secrets } = channel;
   const protocol = OPERATIONS[operation];
   const ofConnection = connectionNames(callers.connection);
   for (const name in callers) {

@@ -9,8 +9,8 @@ const bounded = (seconds: number): number | null =>
 const headerText = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value;
 
-/** `1.898s`, `120ms`, `6m0s`, `20 seconds`. */
-const duration = (text: string): number | null => {
+/** Seconds of `1.898s`, `120ms`, `6m0s`, `20 seconds`; null: not a duration. */
+export const durationSeconds = (text: string): number | null => {
   let seconds = 0;
   let seen = false;
   for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)\s*(ms|s|m|h)/g)) {
@@ -44,7 +44,7 @@ export const retryAfterSeconds = (
     );
   return match?.[1] === undefined
     ? null
-    : duration(
+    : durationSeconds(
         match[1]
           .replace(/milliseconds?/gi, 'ms')
           .replace(/seconds?/gi, 's')

@@ -142,7 +142,16 @@ test.for(['responses', 'messages', 'chat', 'images', 'speech', 'transcriptions']
     const [model] = upstream.configuration.models;
     const route = model?.routes[0];
     if (route === undefined) throw new Error('no route');
-    const candidate = { channel: route.channel, route, protocol, model: 'large', requestedModel: 'small' };
+    const { channel } = route;
+    const candidate = {
+      channel,
+      account: channel.accounts[0],
+      weight: 1,
+      route,
+      protocol,
+      model: 'large',
+      requestedModel: 'small',
+    };
     const names = [...new Set([...Object.values(PASSES).flat(), ...STAYS, 'x-ours'])];
     const headers = Object.fromEntries(names.map((name) => [name, 'callers']));
     const request = () =>

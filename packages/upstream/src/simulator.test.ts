@@ -16,6 +16,7 @@ type Operation = keyof typeof PRESETS.simulator.paths;
 const REQUESTS: Readonly<Record<Operation, { model: string; body: object | typeof form; status: number }>> = {
   responses: { model: 'gpt-5.2', body: { input: 'Hello' }, status: 200 },
   'responses.input_tokens': { model: 'gpt-5.2', body: { input: 'Hello' }, status: 200 },
+  'responses.compact': { model: 'gpt-5.2', body: { input: 'Hello' }, status: 200 },
   messages: { model: 'claude-sonnet-5', body: { max_tokens: 9, messages }, status: 200 },
   'messages.count_tokens': { model: 'claude-sonnet-5', body: { messages }, status: 200 },
   chat: { model: 'gpt-5.2', body: { messages }, status: 200 },

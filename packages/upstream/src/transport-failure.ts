@@ -2,8 +2,19 @@ import type { Candidate } from './catalog.ts';
 import { withoutSecrets } from './clean-message.ts';
 import type { Failure } from './failure.ts';
 import type { FailureKind } from './failures.ts';
+import type { Cause } from './health/causes.ts';
 
 const CONNECT_TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']);
+
+/**
+ * Errors of the network, of TLS and of an answer that is not HTTP. Others come from within the gateway, such as a header
+ * that cannot be sent or too many open files, and show nothing about the provider.
+ */
+const PROVIDERS_CODES =
+  /^(?:E(?:CONN\w+|HOST\w+|NET\w+|PIPE|TIMEDOUT|AI_\w+|NOTFOUND|PROTO)$|UND_ERR_(?:CONNECT_TIMEOUT|SOCKET|RES_\w+|HEADERS_OVERFLOW|HTTP_PARSER)$|HPE_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_(?:TLS|SSL)_)/;
+
+const troubleFor = (cause: Cause, error: Error): Pick<Failure, 'trouble'> =>
+  PROVIDERS_CODES.test(codeOf(error)) ? { trouble: { cause, waitMs: null } } : {};
 
 const codeOf = (error: Error): string =>
   'code' in error && typeof error.code === 'string' ? error.code : '';
@@ -18,6 +29,7 @@ export const connectFailure = (candidate: Candidate, error: Error): Failure => (
   status: null,
   detail: `no connection (${describe(error, candidate)})`,
   cause: error,
+  ...troubleFor('unreachable', error),
 });
 
 /** A connection that broke, or an answer that was not HTTP, after it was made. */
@@ -32,4 +44,5 @@ export const brokenFailure = (
   status,
   detail: `the connection broke (${describe(error, candidate)})`,
   cause: error,
+  ...troubleFor('failing', error),
 });

@@ -1,17 +1,46 @@
-import { type Candidate, type CandidateQuery, createCatalog, type ResolvedModel } from './catalog.ts';
+import {
+  type Candidate,
+  type CandidateQuery,
+  type Choosing,
+  createCatalog,
+  type ResolvedModel,
+} from './catalog.ts';
 import { ChannelClients } from './channel-clients.ts';
+import type { LeaseStore } from './choosing/lease-store.ts';
+import type { SlotWait } from './choosing/request-slots.ts';
+import { createRouteLoads } from './choosing/route-loads.ts';
+import type { SlotPool } from './choosing/slot-pool.ts';
+import { SlotPools } from './choosing/slot-pools.ts';
 import type { Configuration, Model } from './configuration/configuration.ts';
 import { type AssetOptions, fetchAsset } from './fetch-asset.ts';
 import type { FetchedBody } from './fetch-url.ts';
+import {
+  createChannelHealth,
+  type HealthEvents,
+  type HealthMemory,
+  type RestSharing,
+} from './health/channel-health.ts';
+import { createChannelSettings } from './health/channel-settings.ts';
+import { Hedger } from './hedging/hedger.ts';
+import type { HedgeResult } from './hedging/send-hedged.ts';
 import type { Attempt, Reply } from './reply.ts';
 import { type SendOptions, send } from './send.ts';
 
-export interface UpstreamOptions {
+export interface UpstreamOptions extends HealthEvents {
   readonly configuration: Configuration;
   /** In [0, 1); decides between routes of one priority. */
   readonly random?: () => number;
+  /** Through which all replicas keep `maxConcurrent` together; absent: the process keeps it by itself. */
+  readonly leases?: LeaseStore | undefined;
+  /** Called for every choice between candidates, and for every wait for a slot, for metrics. */
+  readonly onPick?: Choosing['onPick'];
+  readonly onWait?: ((wait: SlotWait) => void) | undefined;
   /** Called for every attempt of every request, for metrics. */
   readonly onAttempt?: (attempt: Attempt) => void;
+  /** Called for every request that was hedged, for metrics. */
+  readonly onHedge?: (result: HedgeResult) => void;
+  /** How replicas share which channels rest; without it this process keeps that to itself. */
+  readonly sharing?: RestSharing;
 }
 
 /** All calls of a service to providers, under the current configuration. */
@@ -22,10 +51,14 @@ export interface Upstream {
   listModels(): readonly Model[];
   /** The models that callers can be shown: those with a name, and the catalogue's names for a pattern. */
   listNamedModels(): readonly ResolvedModel[];
-  /** The channels that may serve one request, best first. */
+  /** The candidates that may serve one request, best first. */
   candidates(query: CandidateQuery): readonly Candidate[];
+  /** Requests in flight and waiting, by account, in this process. */
+  readonly slots: Iterable<Pick<SlotPool, 'channel' | 'account' | 'inFlight' | 'waiting'>>;
   /** Tries candidates until one begins to answer. Throws a `GatewayError`. */
   send(options: SendOptions): Promise<Reply>;
+  /** Which channels rest. */
+  readonly health: HealthMemory;
   /** Fetches what a provider's result links to. Throws a `GatewayError`. */
   fetchAsset<Result>(options: AssetOptions, read: (body: FetchedBody) => Promise<Result>): Promise<Result>;
   /** From now on another configuration holds. Requests that have begun end under the old one. */
@@ -37,11 +70,28 @@ export interface Upstream {
 }
 
 export const createUpstream = (options: UpstreamOptions): Upstream => {
-  const { random = Math.random, onAttempt } = options;
+  const { random = Math.random, onAttempt, onPick, onWait, onHedge, leases } = options;
   const clients = new ChannelClients();
+  const pools = new SlotPools({ leases });
+  const loads = createRouteLoads({
+    inFlight: (candidate) => pools.of(candidate).inFlight,
+    clock: () => performance.now(),
+  });
+  const choosing: Choosing = { random, loads, ...(onPick && { onPick }) };
   let configuration = options.configuration;
-  let catalog = createCatalog(configuration, random);
+  let catalog = createCatalog(configuration, choosing);
   clients.replace(configuration);
+  pools.replace(configuration);
+  const settings = createChannelSettings();
+  settings.replace(configuration);
+  const health = createChannelHealth({
+    ...options,
+    clock: () => performance.now(),
+    random,
+    sharing: options.sharing ?? null,
+    settings,
+  });
+  const services = { clients, health, pools, loads, onWait, hedger: new Hedger(), onHedge };
 
   const withObserver = (request: SendOptions): SendOptions =>
     onAttempt === undefined
@@ -62,14 +112,27 @@ export const createUpstream = (options: UpstreamOptions): Upstream => {
     listModels: () => catalog.listModels(),
     listNamedModels: () => catalog.listNamedModels(),
     candidates: (query) => catalog.candidates(query),
-    send: (request) => send(clients, withObserver(request)),
+    send: (request) => send(services, withObserver(request)),
+    health,
+    get slots() {
+      return pools.all;
+    },
     fetchAsset,
     replace(next) {
       configuration = next;
-      catalog = createCatalog(next, random);
+      catalog = createCatalog(next, choosing);
       clients.replace(next);
+      pools.replace(next);
+      settings.replace(next);
+      health.endOutdated();
     },
-    close: () => clients.close(),
-    destroy: () => clients.destroy(),
+    async close() {
+      await clients.close();
+      await pools.close();
+    },
+    async destroy() {
+      await clients.destroy();
+      await pools.close();
+    },
   };
 };

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { ChainableCommander, Redis } from 'ioredis';
 import { z } from 'zod';
 import { type ReportBroken, readStored } from '../broken-records.ts';
 import { awaitRedis } from '../keys/await-redis.ts';
@@ -22,6 +22,8 @@ export const AUDIT_ACTIONS = [
   'team.created',
   'team.changed',
   'team.deleted',
+  'channel.rested',
+  'channel.woken',
 ] as const;
 
 const shown = z.record(z.string(), z.unknown()).nullable();
@@ -32,7 +34,7 @@ export const AuditEntry = z.object({
   who: z.string(),
   requestId: z.string().nullable(),
   action: z.enum(AUDIT_ACTIONS),
-  /** The key's id or the team's name. */
+  /** The key's id, or the name of the team or the channel. */
   subject: z.string(),
   before: shown,
   after: shown,
@@ -41,6 +43,12 @@ export type AuditEntry = z.infer<typeof AuditEntry>;
 
 /** About how many entries the log keeps; older ones are dropped. */
 export const MAX_AUDIT_ENTRIES = 100_000;
+
+/** Adds an entry to the transaction that makes the change, so that neither is there without the other. */
+export function addAuditEntry(transaction: ChainableCommander, entry: AuditEntry): void {
+  const text = JSON.stringify(entry);
+  transaction.xadd(redisNames.audit, 'MAXLEN', '~', MAX_AUDIT_ENTRIES, '*', 'entry', text);
+}
 
 interface AuditRequest {
   readonly limit: number;

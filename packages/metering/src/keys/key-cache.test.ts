@@ -38,6 +38,7 @@ function replica() {
   const { findKey } = store();
   return createKeyCache({
     now,
+    uptime: now,
     findKey: (secret) => {
       lookups += 1;
       return findKey(secret);
@@ -57,6 +58,20 @@ test('a key in use is found at once, without a promise and as the same object', 
   expect(cache.identify(secret)).toBe(identity);
   await waitFor(() => lookups === 2);
 });
+
+test.for([-3_600_000, 3_600_000])(
+  'a revoked key is refused within one second, also when the clock is set by %i ms',
+  async (byMs) => {
+    let uptimeMs = 0;
+    const { record, secret } = await store().createKey({ name: 'search' });
+    const cache = createKeyCache({ now, uptime: () => uptimeMs, findKey: store().findKey });
+    expect(await cache.identify(secret)).toBeDefined();
+    await store().revokeKey(record.id);
+    nowMs += byMs;
+    uptimeMs += 1000;
+    expect(await cache.identify(secret)).toBeUndefined();
+  },
+);
 
 test('a revoked key is refused by every replica within one second', async () => {
   const { record, secret } = await store().createKey({ name: 'search' });
@@ -110,6 +125,7 @@ test('random keys do not evict known ones and are evicted themselves', async () 
   let known = 0;
   const cache = createKeyCache({
     now,
+    uptime: now,
     findKey: async (secret) => {
       lookups += 1;
       if (secret !== 'known') return undefined;
@@ -166,6 +182,7 @@ async function whenRedisIsAway(settings: Omit<KeySettings, 'name'>): Promise<unk
   const { secret } = await store().createKey({ name: 'limited', ...settings });
   const cache = createKeyCache({
     now,
+    uptime: now,
     findKey: (secret) =>
       answers ? store().findKey(secret) : Promise.reject(new GatewayError('service_unavailable', 'away')),
   });

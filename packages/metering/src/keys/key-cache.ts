@@ -16,7 +16,8 @@ const MAX_UNKNOWN = 10_000;
 
 export interface KeyCache {
   /**
-   * The owner of this secret; undefined if there is none. Immediate for keys in use, else a promise.
+   * The owner of this secret, or of this keyed hash of one where the cache was made with `findKeyByHash`; undefined if
+   * there is none. Immediate for keys in use, else a promise.
    *
    * @throws {GatewayError} `service_unavailable` when Redis is away and the key was not seen within the last minute, or
    * has limits or a budget
@@ -38,9 +39,13 @@ interface KnownKey extends FoundKey {
 export function createKeyCache({
   findKey,
   now,
+  uptime,
 }: {
   findKey: KeyStore['findKey'];
+  /** Unix milliseconds, for the end of a key. */
   now: () => number;
+  /** Milliseconds of a clock that nobody sets, for the age of an answer: a clock set back must not make it young. */
+  uptime: () => number;
 }): KeyCache {
   const known = new Map<string, KnownKey>();
   const unknown = new Map<string, { untilMs: number }>();
@@ -56,7 +61,7 @@ export function createKeyCache({
   };
 
   const findInStore = async (secret: string): Promise<Identity | undefined> => {
-    const startedAtMs = now();
+    const startedAtMs = uptime();
     try {
       const found = await findKey(secret);
       away = false;
@@ -87,19 +92,19 @@ export function createKeyCache({
 
   /** Limits and budgets cannot be enforced without Redis, so keys that have any are refused. */
   const tolerated = ({ identity, confirmedAtMs, expiresAtMs }: KnownKey): boolean => {
-    const nowMs = now();
-    return identity.accounts.length === 0 && nowMs < expiresAtMs && nowMs - confirmedAtMs < TOLERATED_MS;
+    const ageMs = uptime() - confirmedAtMs;
+    return identity.accounts.length === 0 && now() < expiresAtMs && ageMs < TOLERATED_MS;
   };
 
   return {
     identify: (secret) => {
-      const nowMs = now();
+      const uptimeMs = uptime();
       const key = known.get(secret);
-      if (key === undefined || nowMs >= key.expiresAtMs) {
+      if (key === undefined || now() >= key.expiresAtMs) {
         const refused = unknown.get(secret);
-        return refused !== undefined && nowMs < refused.untilMs ? undefined : lookUp(secret);
+        return refused !== undefined && uptimeMs < refused.untilMs ? undefined : lookUp(secret);
       }
-      const ageMs = nowMs - key.confirmedAtMs;
+      const ageMs = uptimeMs - key.confirmedAtMs;
       if (ageMs < REFRESH_AFTER_MS) return key.identity;
       const answer = lookUp(secret);
       if (ageMs < TRUSTED_MS) {

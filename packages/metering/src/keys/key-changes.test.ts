@@ -69,7 +69,7 @@ test('revoking ends both secrets at once, and a revoked key is neither changed n
 test('a key that was stored by the first version still works, is changed and rotated', async () => {
   const { record, secret } = await keys().createKey({ name: 'old', team: 'platform' });
   const { owner: _, limits: _l, budget: _b, secrets: _s, ...settings } = record;
-  const { webhookUrl: _u, webhookSecrets: _w, ...first } = settings;
+  const { webhookUrl: _u, webhookSecrets: _w, priority: _p, ...first } = settings;
   await redis.set(`gateway:key:${record.id}`, JSON.stringify({ ...first, version: 1 }));
   expect((await keys().findKey(secret))?.identity).toMatchObject({ keyId: record.id, accounts: [] });
   const limits = { requestsPerMinute: 3 };

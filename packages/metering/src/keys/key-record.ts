@@ -1,4 +1,11 @@
-import { type Account, Budget, type Identity, type JobShare, KeyLimits } from '@gateway/contracts/identity';
+import {
+  type Account,
+  Budget,
+  type Identity,
+  type JobShare,
+  KeyLimits,
+  KeyPriority,
+} from '@gateway/contracts/identity';
 import { WebhookUrl } from '@gateway/contracts/webhooks';
 import { z } from 'zod';
 import {
@@ -44,6 +51,8 @@ const KeyRecord = FirstRecord.extend({
   budget: Budget.nullable(),
   /** The current one first, then at most one whose grace is not over. */
   secrets: z.array(Secret).max(2),
+  /** Absent in records from before there were priorities. */
+  priority: KeyPriority.default('normal'),
   /** Absent in records from before there were webhooks. */
   webhookUrl: WebhookUrl.nullable().default(null),
   /** As `secrets`. */
@@ -58,7 +67,8 @@ export function parseKeyRecord(text: string): KeyRecord {
   if (stored.version === 2) return stored;
   const secrets = [{ hash: null, until: null }];
   const webhooks = { webhookUrl: null, webhookSecrets: [] };
-  return { ...stored, version: 2, owner: null, limits: {}, budget: null, secrets, ...webhooks };
+  const settings = { owner: null, limits: {}, budget: null, priority: 'normal' } as const;
+  return { ...stored, version: 2, ...settings, secrets, ...webhooks };
 }
 
 export const newKeyRecord = (
@@ -92,6 +102,7 @@ const decided = (settings: KeySettings) => ({
   budget: toBudget(settings.budget),
   expiresAt: settings.expiresAt ?? null,
   disabled: settings.disabled ?? false,
+  priority: settings.priority ?? 'normal',
   labels: settings.labels ?? {},
   webhookUrl: settings.webhookUrl ?? null,
 });
@@ -133,6 +144,7 @@ export const identityOf = (record: KeyRecord, team: TeamRecord | undefined): Ide
   endpoints: record.endpoints,
   // No account if nothing is limited, so that such a key needs no Redis call.
   accounts: [accountOfKey(record), ...(team === undefined ? [] : [accountOfTeam(team)])].filter(isLimited),
+  ...(record.priority !== 'normal' && { priority: record.priority }),
   ...(record.webhookSecrets.length > 0 && { signsWebhooks: true }),
   ...jobShareOf(record),
 });

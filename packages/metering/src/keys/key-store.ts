@@ -80,6 +80,8 @@ export interface KeyStore {
   ensureBootstrapKey(secret: string): Promise<void>;
   /** The valid key that has this secret, with its team's account; undefined if unknown, revoked, disabled or expired. */
   findKey(secret: string): Promise<FoundKey | undefined>;
+  /** The same by the keyed hash of the secret, for those who must not have the secret itself. */
+  findKeyByHash(secretHash: string): Promise<FoundKey | undefined>;
 }
 
 interface KeyStoreOptions {
@@ -164,6 +166,23 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
       return changed ? { record } : undefined;
     }).then(({ record }) => record);
 
+  const findByHash = async (secretHash: string): Promise<FoundKey | undefined> => {
+    const [id, text, team] = await awaitRedis(
+      redis.gatewayFindKey(
+        1,
+        redisNames.idOfHash(secretHash),
+        redisNames.recordPrefix,
+        redisNames.teamPrefix,
+      ),
+    );
+    if (id === undefined || text === undefined) return undefined;
+    const record = read(id, text);
+    if (record === undefined) return undefined;
+    const expiresAtMs = validUntilMs(record, secretHash, now());
+    if (expiresAtMs === undefined) return undefined;
+    return { identity: identityOf(record, teamOf(record, team)), expiresAtMs };
+  };
+
   return {
     createKey: async (settings, by = GATEWAY_ITSELF) => {
       const secret = makeSecret();
@@ -236,24 +255,8 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
       await create(record, secretHash, GATEWAY_ITSELF);
     },
 
-    findKey: async (secret) => {
-      if (!isPlausibleSecret(secret)) return undefined;
-      const secretHash = hash(secret);
-      const [id, text, team] = await awaitRedis(
-        redis.gatewayFindKey(
-          1,
-          redisNames.idOfHash(secretHash),
-          redisNames.recordPrefix,
-          redisNames.teamPrefix,
-        ),
-      );
-      if (id === undefined || text === undefined) return undefined;
-      const record = read(id, text);
-      if (record === undefined) return undefined;
-      const expiresAtMs = validUntilMs(record, secretHash, now());
-      if (expiresAtMs === undefined) return undefined;
-      return { identity: identityOf(record, teamOf(record, team)), expiresAtMs };
-    },
+    findKey: async (secret) => (isPlausibleSecret(secret) ? findByHash(hash(secret)) : undefined),
+    findKeyByHash: findByHash,
   };
 }
 

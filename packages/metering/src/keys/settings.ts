@@ -1,4 +1,11 @@
-import { type Budget, BudgetPeriod, EndpointScope, KeyLimits, Limits } from '@gateway/contracts/identity';
+import {
+  type Budget,
+  BudgetPeriod,
+  EndpointScope,
+  KeyLimits,
+  KeyPriority,
+  Limits,
+} from '@gateway/contracts/identity';
 import { WebhookUrl } from '@gateway/contracts/webhooks';
 import { DECIMAL, problem } from '@gateway/contracts/wire-types';
 import { z } from 'zod';
@@ -60,6 +67,8 @@ export const KeySettings = z.strictObject({
   budget: BudgetSettings.optional(),
   expiresAt: instant.optional(),
   disabled: z.boolean().optional(),
+  /** Default: normal. */
+  priority: KeyPriority.optional(),
   labels: labels.optional(),
   /** Where the ends of its detached jobs are reported. */
   webhookUrl: WebhookUrl.optional(),

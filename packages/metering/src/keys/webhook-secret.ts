@@ -13,7 +13,7 @@ const SALT_BYTES = 16;
 export const WebhookSecret = z.strictObject({
   salt: z.string(),
   madeAt: instant,
-  /** When it stops being signed with because another one took its place; null: not planned. */
+  /** When it stops being signed with because another one replaced it; null: not planned. */
   until: instant.nullable(),
 });
 export type WebhookSecret = z.infer<typeof WebhookSecret>;

@@ -50,10 +50,10 @@ export interface Ledger {
   settle(subject: UsageSubject, result: UsageResult): Promise<boolean>;
   /** Gives back all of a reservation, if there is one: its request was not let in, and leaves no record. */
   release(id: string): Promise<void>;
-  /** Renews reservations of requests that still run. */
+  /** Renews reservations of requests that still run. @throws what Redis throws, also where there is none to renew */
   renew(ids: readonly string[], leaseMs: number): Promise<void>;
-  /** Settles reservations whose lease has run out, as estimated. Returns how many. */
-  settleAbandoned(): Promise<number>;
+  /** Settles reservations whose lease ran out so long ago, as estimated. Returns how many. */
+  settleAbandoned(graceMs?: number): Promise<number>;
 }
 
 /** The script's answer to a reservation: 0 or the number of the charge that refuses, and numbers that belong to it. */
@@ -183,16 +183,16 @@ export function createLedger(options: LedgerOptions): Ledger {
     settle: (subject, result) => append(subject, result, 'ended'),
     release: giveBack,
     renew: async (ids, leaseMs) => {
-      if (ids.length === 0) return;
       const until = (await redisNow()) + leaseMs;
+      if (ids.length === 0) return;
       // Never shortens a lease: one that was extended meanwhile stays so.
       await redis.zadd(redisNames.openReservations, 'XX', 'GT', ...ids.flatMap((id) => [until, id]));
     },
-    settleAbandoned: async () => {
+    settleAbandoned: async (graceMs = 0) => {
       const ids = await redis.zrangebyscore(
         redisNames.openReservations,
         0,
-        await redisNow(),
+        (await redisNow()) - graceMs,
         'LIMIT',
         0,
         ABANDONED_AT_ONCE,

@@ -8,6 +8,7 @@ import type { Rate } from '../limits/rate-limit-headers.ts';
 import { chargesOf } from './account-charges.ts';
 import { budgetNotice } from './budget-notice.ts';
 import { type RefusedFor, reasonOf, refusalOf, refuseUnpriced } from './refusal.ts';
+import { createUpkeep } from './upkeep.ts';
 import type { SpooledUsage, UsageSpool } from './usage-spool.ts';
 
 export interface MeterOptions {
@@ -49,6 +50,8 @@ export interface Demand {
    * it until it settles.
    */
   readonly leaseMs?: number;
+  /** The caller will demand less if this is refused: the refusal is not counted. */
+  readonly isTentative?: boolean;
 }
 
 /** A request that has been let in. */
@@ -179,20 +182,21 @@ export function createMeter(options: MeterOptions): Meter {
     }
   };
 
-  const upkeep = async (): Promise<void> => {
-    await attempt('renew', () => ledger.renew([...open], LEASE_MS));
-    await attempt('release', releaseDoubtful);
-    await attempt('sweep', () => ledger.settleAbandoned());
-    await attempt('replay', () =>
-      spool.replay(async (usage) => {
-        await settle(usage);
-      }),
-    );
-  };
+  const upkeep = createUpkeep({
+    ledger,
+    spool,
+    openIds: () => [...open],
+    leaseMs: LEASE_MS,
+    release: releaseDoubtful,
+    settle: async (usage) => {
+      await settle(usage);
+    },
+    attempt,
+  });
   const timer = setInterval(() => void upkeep(), UPKEEP_EVERY_MS).unref();
 
   return {
-    begin: async ({ subject, accounts, estimate, leaseMs }) => {
+    begin: async ({ subject, accounts, estimate, leaseMs, isTentative = false }) => {
       if (estimate.costMicroUsd === null)
         refuseUnpriced(subject.model, accounts, () => onRefused('unpriced_model', subject));
       const charges = chargesOf(accounts, subject.model, timeZone);
@@ -222,7 +226,7 @@ export function createMeter(options: MeterOptions): Meter {
         return metered(subject, Promise.resolve(true), { estimate, budgetNotice: notice, tokenRate });
       }
       open.delete(subject.id);
-      onRefused(reasonOf(answer.charge), subject);
+      if (!isTentative) onRefused(reasonOf(answer.charge), subject);
       throw refusalOf(answer, amountsOf(estimate)[answer.charge.dimension] ?? 0, now());
     },
     resume: (subject) => metered(subject, Promise.resolve(true)),

@@ -12,6 +12,7 @@ const parseLine = (line: string): SpooledUsage => SpooledUsage.parse(JSON.parse(
 
 /** Usage that could not be settled because Redis was away, kept on disk until it can. */
 export interface UsageSpool {
+  /** @throws where the disk takes nothing; the usage is then held in memory, bounded, for as long as the process runs */
   add(usage: SpooledUsage): Promise<void>;
   /**
    * Passes everything kept to `settle`; an error of it ends the replay and everything stays kept. Settling is idempotent
@@ -27,6 +28,8 @@ const FULL = '.full.ndjson';
 const BROKEN = 'broken.txt';
 /** An open file without a write for this long belongs to a process that has ended or does not need it now. */
 const LEFT_ALONE_MS = 60_000;
+/** The most records that are held in memory while the disk takes none: some ten megabytes. */
+const MAX_HELD = 20_000;
 
 /** `name` is this process's own among those that share the folder. */
 export async function openUsageSpool(
@@ -38,6 +41,9 @@ export async function openUsageSpool(
   await mkdir(folder, { recursive: true });
   const own = `${name}${OPEN}`;
   let lastClosed = 0;
+  const held: SpooledUsage[] = [];
+  /** A full disk may have taken the beginning of a line. */
+  let isTorn = false;
   /** Appending and closing take turns, so that no line falls between two files. */
   let turn: Promise<unknown> = Promise.resolve();
   const inTurn = <Outcome>(action: () => Promise<Outcome>): Promise<Outcome> => {
@@ -59,9 +65,25 @@ export async function openUsageSpool(
     await rename(join(folder, file), join(folder, full)).catch(() => undefined);
   };
 
+  const append = async (usage: SpooledUsage): Promise<void> => {
+    try {
+      await appendFile(join(folder, own), `${isTorn ? '\n' : ''}${JSON.stringify(usage)}\n`);
+      isTorn = false;
+    } catch (cause) {
+      isTorn = true;
+      if (held.length < MAX_HELD) held.push(usage);
+      throw cause;
+    }
+  };
+
   return {
-    add: (usage) => inTurn(() => appendFile(join(folder, own), `${JSON.stringify(usage)}\n`)),
+    add: (usage) => inTurn(() => append(usage)),
     replay: async (settle) => {
+      for (let usage = held[0]; usage !== undefined; usage = held[0]) {
+        await settle(usage);
+        // Another replay may have been faster.
+        if (held[0] === usage) held.shift();
+      }
       await inTurn(async () => {
         for (const file of await readdir(folder)) if (await isClosable(file)) await close(file);
       });

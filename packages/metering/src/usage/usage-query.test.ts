@@ -51,7 +51,7 @@ async function record(moment: string, changes: Partial<UsageRecord>) {
   await ledger.settle({ id, keyId, team, endpoint, model, startedAtMs }, rest);
 }
 
-test('usage is grouped as the query says, from the first hour to the last, and nothing else', async () => {
+test('usage is grouped as the query demands, from the first hour to the last, and nothing else', async () => {
   await record('2026-11-19T23:59:00Z', {});
   await record('2026-11-20T10:10:00Z', {});
   await record('2026-11-20T10:50:00Z', { outcome: 'cut', costMicroUsd: 5 });

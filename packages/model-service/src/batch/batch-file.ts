@@ -104,12 +104,12 @@ async function* boundedBody(request: IncomingMessage): AsyncGenerator<Buffer> {
   }
 }
 
-/** The stored lines, each with its place from 0, which names its job. */
+/** The stored lines, each with its index from 0, which names its job. */
 export async function* storedLines(uploads: UploadStore, fileId: string) {
-  let place = 0;
+  let index = 0;
   for await (const { bytes } of linesIn(createReadStream(uploads.pathOf(fileId)), MAX_LINE_BYTES)) {
-    yield { place, bytes };
-    place += 1;
+    yield { index, bytes };
+    index += 1;
   }
 }
 
@@ -140,8 +140,8 @@ export async function* namesIn(chunks: AsyncIterable<Buffer>): AsyncGenerator<st
 }
 
 const inLine = (number: number, error: GatewayError): GatewayError => {
-  const placed = below([`line ${number}`], error);
-  return new GatewayError(error.code, { ...placed.options, message: `Line ${number}: ${error.message}` });
+  const named = below([`line ${number}`], error);
+  return new GatewayError(error.code, { ...named.options, message: `Line ${number}: ${error.message}` });
 };
 
 const repeatedId = (): GatewayError =>

@@ -8,7 +8,7 @@ import type { RequestHandler } from 'express';
 import { isStrict } from '../is-strict.ts';
 import { acceptJob } from '../jobs/answer-job.ts';
 import { wishesOf } from '../jobs/job-wishes.ts';
-import { reservePlace, submitJob } from '../jobs/submit-job.ts';
+import { reserveSlot, submitJob } from '../jobs/submit-job.ts';
 import { receiveBatch } from './batch-file.ts';
 import type { BatchService, LineKind } from './batch-service.ts';
 
@@ -23,15 +23,15 @@ const CONTENT_TYPES: ReadonlySet<string> = new Set([
   'text/plain',
 ]);
 
-/** `POST …/jobs`: checks and stores lines of JSON, and answers with the job that stands for all of theirs. */
+/** `POST …/jobs`: checks and stores lines of JSON, and answers with the job of all of them. */
 export const batchHandler =
   <Kind extends LineKind, Batch extends BatchKind>(service: BatchService<Kind, Batch>): RequestHandler =>
   async (request, response) => {
     const { kind, uploads, queue, now } = service;
     const context = contextOf(request);
-    const { applied: _, ...asked } = wishesOf(request);
+    const { applied: _, ...requested } = wishesOf(request);
     // It always goes on without its caller, and nobody waits for it.
-    const wishes = { ...asked, isDetached: true, waitMs: 0, applied: null };
+    const wishes = { ...requested, isDetached: true, waitMs: 0, applied: null };
     const strict = isStrict(request);
     const { fileId, lines, model, fingerprint } = await (async () => {
       checkContentType(request.headers['content-type']);
@@ -46,13 +46,13 @@ export const batchHandler =
     try {
       const ended = endedRequest(context);
       if (ended) throw ended;
-      await using place = await reservePlace(service, { kind, wishes, request });
+      await using slot = await reserveSlot(service, { kind, wishes, request });
       const submitted = await submitJob(service, {
         kind,
         endpoint: 'batch',
         estimate: null,
         input: { model, fileId, lines, untilMs: now() + LIFETIME_MS, strict },
-        place,
+        slot,
         wishes,
         fingerprint: () => `${kind} ${strict} ${fingerprint}`,
         request,

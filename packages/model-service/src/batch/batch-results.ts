@@ -46,10 +46,10 @@ async function* resultLines<Kind extends LineKind, Batch extends BatchKind>(
   batch: FoundJob,
   names: AsyncIterable<Buffer>,
 ): AsyncGenerator<string> {
-  let place = 0;
+  let index = 0;
   for await (const name of namesIn(names)) {
-    const id = lineJobId(batch.id, place);
-    place += 1;
+    const id = lineJobId(batch.id, index);
+    index += 1;
     yield `{"id":"${id}","custom_id":${JSON.stringify(name)},`;
     const record = await service.queue.find(id, batch.keyId);
     yield* record === undefined ? notBegun(batch) : outcomeOf(service, record);

@@ -7,7 +7,7 @@ import type { JobInput } from '@gateway/jobs/catalog';
 import { parseJson } from '@gateway/service-kit/json-body';
 import { listed, validate } from '@gateway/service-kit/validate';
 
-/** Who asks for a line, and how. */
+/** Whose line it is, and how it is requested. */
 export interface LineAsker {
   readonly identity: Pick<Identity, 'models' | 'endpoints'>;
   /** An error rather than have a member left out. */
@@ -81,8 +81,8 @@ export const noStream = (member: string): GatewayError =>
   });
 
 /** The same error, about something further inside. */
-export const below = (place: readonly (string | number)[], error: GatewayError): GatewayError =>
-  new GatewayError(error.code, { ...error.options, path: [...place, ...(error.options.path ?? [])] });
+export const below = (prefix: readonly (string | number)[], error: GatewayError): GatewayError =>
+  new GatewayError(error.code, { ...error.options, path: [...prefix, ...(error.options.path ?? [])] });
 
 const MAX_SHOWN = 64;
 

@@ -1,8 +1,8 @@
 import type { BatchKind } from '@gateway/contracts/jobs';
 import { BatchOutput } from '@gateway/contracts/jobs';
 import { JOBS } from '@gateway/jobs/catalog';
-import type { JobActs } from '@gateway/jobs/job-act';
 import { jobLine } from '@gateway/jobs/job-line';
+import type { JobProcessors } from '@gateway/jobs/job-processor';
 import { createJobWorker } from '@gateway/jobs/job-worker';
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyIdentityReader, type ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
@@ -28,16 +28,16 @@ export const openIdentityReader = (
   });
 
 /** What a service does for the batches that it queues. */
-export const batchActs = <Kind extends LineKind, Batch extends BatchKind>(
+export const batchProcessors = <Kind extends LineKind, Batch extends BatchKind>(
   service: BatchService<Kind, Batch>,
-): JobActs => ({
+): JobProcessors => ({
   [service.kind]: {
     run: (input: Parameters<typeof runBatch>[1], context: Parameters<typeof runBatch>[2]) =>
       runBatch(service, input, context),
   },
 });
 
-/** Runs batches in a service's own process, for as long as that lives; then another replica goes on with them. */
+/** Runs batches in a service's own process, until it ends; then another replica goes on with them. */
 export async function openBatchRunner<Kind extends LineKind, Batch extends BatchKind>(
   started: Started<ModelSettings>,
   service: BatchService<Kind, Batch>,
@@ -47,7 +47,7 @@ export async function openBatchRunner<Kind extends LineKind, Batch extends Batch
   life.own(
     await createJobWorker({
       redisUrl: config.REDIS_URL,
-      acts: batchActs(service),
+      processors: batchProcessors(service),
       concurrency: JOBS[kind].concurrency,
       uploads,
       assets,

@@ -3,9 +3,9 @@ import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { BatchInput, BatchKind, BatchOutput } from '@gateway/contracts/jobs';
 import { longestLifeMs } from '@gateway/jobs/catalog';
-import type { JobContext } from '@gateway/jobs/job-act';
 import { type JobRecord, uploadsOf } from '@gateway/jobs/job-envelope';
 import { lineJobId } from '@gateway/jobs/job-keys';
+import type { JobContext } from '@gateway/jobs/job-processor';
 import { hasEnded } from '@gateway/jobs/job-record';
 import { keepNames, storedLines } from './batch-file.ts';
 import type { BatchService, LineKind } from './batch-service.ts';
@@ -44,11 +44,11 @@ export async function runBatch<Kind extends LineKind, Batch extends BatchKind>(
     await patiently(signal, () => queue.keepCounts(jobId, counts));
   };
   try {
-    for await (const { place, bytes } of storedLines(uploads, fileId)) {
+    for await (const { index, bytes } of storedLines(uploads, fileId)) {
       while (underway.size >= AT_ONCE) await Promise.race(underway);
       signal.throwIfAborted();
       if (now() >= untilMs) break;
-      const lineId = lineJobId(jobId, place);
+      const lineId = lineJobId(jobId, index);
       const known = await patiently(signal, () => queue.find(lineId, context.keyId));
       if (known !== undefined && hasEnded(known)) {
         count(known);
@@ -105,19 +105,19 @@ async function take<Kind extends LineKind, Batch extends BatchKind>(
     const subject = { id: lineId, keyId, team, endpoint: endpoint.usage, model, startedAtMs: now() };
     const leaseMs = longestLifeMs(kind, { isDetached: true });
     const admit = async () => {
-      const place = await queue.reservePlace(kind, { keyId, share });
+      const slot = await queue.reserveSlot(kind, { keyId, share });
       try {
         // A run that was interrupted here has reserved the same, which counts once.
         await meter.begin({ subject, accounts, estimate, leaseMs });
-        return place;
+        return slot;
       } catch (error) {
-        await place.free();
+        await slot.free();
         throw error;
       }
     };
-    await using place = await patiently(signal, admit, () => untilMs - now());
+    await using slot = await patiently(signal, admit, () => untilMs - now());
     const metering = { subject, estimate };
-    const owner = { keyId, requestId, batchId, metering, share, place, isDetached: true };
+    const owner = { keyId, requestId, batchId, metering, share, slot, isDetached: true };
     const handle = await queue.enqueue(kind, input, owner);
     handle.leave();
   } catch (error) {
@@ -167,13 +167,13 @@ const WAITED_OUT: ReadonlySet<ErrorCode> = new Set([
 /** Tries again for as long as a limit, a full queue or Redis being away is all that is in the way. */
 async function patiently<Result>(
   signal: AbortSignal,
-  act: () => Promise<Result>,
+  processor: () => Promise<Result>,
   leftMs: () => number = () => Number.POSITIVE_INFINITY,
 ): Promise<Result> {
   for (;;) {
     signal.throwIfAborted();
     try {
-      return await act();
+      return await processor();
     } catch (error) {
       if (!(error instanceof GatewayError && error.retry && WAITED_OUT.has(error.code))) throw error;
       const seconds = Math.min(MAX_WAIT_SECONDS, error.options.retryAfterSeconds ?? DEFAULT_WAIT_SECONDS);

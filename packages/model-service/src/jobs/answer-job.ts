@@ -40,13 +40,15 @@ export async function answerJob<Output>(options: AnswerOptions<Output>): Promise
   else handle.delivered(await write(result.output));
 }
 
-/** Says in the reply's headers and in the log line which job a request is done by. */
+/** Names the job of a request in the reply's headers and in the log line. */
 export function showJob(
   { handle, wishes, isNew }: Pick<SubmittedJob<unknown>, 'handle' | 'wishes' | 'isNew'>,
   context: RequestContext,
   response: ServerResponse,
 ): void {
   context.mayBePaid = true;
+  // What the job needs of it is stored.
+  context.load?.dropBody();
   context.line.jobId = handle.id;
   if (!isNew) context.line.joined = true;
   if (wishes.applied !== null) {

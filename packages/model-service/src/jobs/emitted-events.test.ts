@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createEventReader, placeIn } from './emitted-events.ts';
+import { createEventReader, positionIn } from './emitted-events.ts';
 
 /** What a job has emitted: several events in a text, one event in several texts, and what is no event. */
 const TEXTS = [
@@ -26,7 +26,7 @@ const textsFrom = async (from: string) =>
 
 const read = async (lastEventId: string) => {
   const events: unknown[] = [];
-  for await (const event of createEventReader(textsFrom, placeIn(lastEventId)).read()) events.push(event);
+  for await (const event of createEventReader(textsFrom, positionIn(lastEventId)).read()) events.push(event);
   return events;
 };
 

@@ -1,17 +1,17 @@
 import type { EmittedText } from '@gateway/jobs/job-texts';
 
 /** An event among those that a job has emitted: the text in which it ends, and which of that text's events it is. */
-export interface EventPlace {
+export interface EventPosition {
   readonly textId: string;
   readonly number: number;
 }
 
-const PLACE = /^(\d{1,20}-\d{1,20})\.(\d{1,9})/;
+const POSITION = /^(\d{1,20}-\d{1,20})\.(\d{1,9})/;
 const START = '0-0.0';
 
 /** The event that a `Last-Event-ID` names; undefined for the beginning. */
-export function placeIn(lastEventId: string): EventPlace | undefined {
-  const [, textId, number] = PLACE.exec(lastEventId) ?? [];
+export function positionIn(lastEventId: string): EventPosition | undefined {
+  const [, textId, number] = POSITION.exec(lastEventId) ?? [];
   if (textId === undefined || number === undefined) return undefined;
   return { textId, number: Number(number) };
 }
@@ -34,13 +34,13 @@ const FRAME_END = /\r?\n\r?\n/;
 /** Some streaming jobs emit first who answers, which is no event. */
 const HEAD = /^\{[^\n]*\}$/;
 
-/** Reads a job's texts as events, each once, from after a place on. A text may hold several events, and an event several texts. */
+/** Reads a job's texts as events, each once, from after a position on. A text may hold several events, and an event several texts. */
 export function createEventReader(
   textsFrom: (textId: string) => Promise<EmittedText[]>,
-  place: EventPlace | undefined,
+  position: EventPosition | undefined,
 ): EventReader {
-  let from = place?.textId ?? '-';
-  let lastId = place === undefined ? START : `${place.textId}.${place.number}`;
+  let from = position?.textId ?? '-';
+  let lastId = position === undefined ? START : `${position.textId}.${position.number}`;
   let rest = '';
 
   const eventsIn = function* ({ id, text }: EmittedText): Generator<EmittedEvent> {
@@ -49,7 +49,7 @@ export function createEventReader(
     rest = frames.pop() ?? '';
     for (const [at, frame] of frames.entries()) {
       const number = at + 1;
-      if (id === place?.textId && number <= place.number) continue;
+      if (id === position?.textId && number <= position.number) continue;
       lastId = `${id}.${number}`;
       yield { id: lastId, frame };
     }

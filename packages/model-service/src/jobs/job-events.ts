@@ -6,7 +6,7 @@ import type { JobQueue } from '@gateway/jobs/job-queue';
 import { hasEnded } from '@gateway/jobs/job-record';
 import { contextOf } from '@gateway/service-kit/request-context';
 import type { Request, RequestHandler, Response } from 'express';
-import { createEventReader, type EventPlace, placeIn } from './emitted-events.ts';
+import { createEventReader, type EventPosition, positionIn } from './emitted-events.ts';
 import { publicJob } from './public-job.ts';
 
 /** Makes the event that a caller gets out of what a job has emitted; in pieces, since it may hold a whole image. */
@@ -28,7 +28,7 @@ const MAX_STREAMS = 1000;
 const END = '.end';
 
 /**
- * `GET …/jobs/{id}/events`: how a job stands, at first and after every change, and what it emits. `Last-Event-ID` goes on
+ * `GET …/jobs/{id}/events`: a job's status, at first and after every change, and what it emits. `Last-Event-ID` goes on
  * after an event; a reader that has had all of them gets 204, by which an `EventSource` stops.
  */
 export function jobEventsHandler<Kinds extends JobKind>(options: EventsOptions<Kinds>): RequestHandler {
@@ -50,7 +50,7 @@ export function jobEventsHandler<Kinds extends JobKind>(options: EventsOptions<K
         'x-gateway-job': record.id,
       });
       response.flushHeaders();
-      await follow(options, { record, place: placeIn(last), request, response });
+      await follow(options, { record, position: positionIn(last), request, response });
       response.end();
     } finally {
       streams -= 1;
@@ -60,14 +60,14 @@ export function jobEventsHandler<Kinds extends JobKind>(options: EventsOptions<K
 
 interface Following {
   readonly record: FoundJob;
-  readonly place: EventPlace | undefined;
+  readonly position: EventPosition | undefined;
   readonly request: Request;
   readonly response: Response;
 }
 
 async function follow<Kinds extends JobKind>(
   { queue, expandEvent = asItIs, find }: EventsOptions<Kinds>,
-  { record: first, place, request, response }: Following,
+  { record: first, position, request, response }: Following,
 ): Promise<void> {
   const { signal } = contextOf(request);
   const kind = queue.kinds.find((known) => known === first.kind);
@@ -77,18 +77,18 @@ async function follow<Kinds extends JobKind>(
   const keepAlive = setInterval(() => response.write(': keep-alive\n\n'), KEEP_ALIVE_MS);
   const lifetime = setTimeout(bell.stop, LIFETIME_MS);
   signal.addEventListener('abort', bell.stop);
-  const reader = createEventReader((from) => queue.texts(first.id, from), place);
+  const reader = createEventReader((from) => queue.texts(first.id, from), position);
   const write = async (text: string) => {
     if (!response.write(text) && !signal.aborted) await Promise.race([once(response, 'drain'), bell.stopped]);
   };
   try {
-    let told: string | undefined;
+    let lastStatus: string | undefined;
     for (;;) {
       // The job first: what it has emitted before it ended is then there to be read.
       const record = await find(request);
-      const isNews = record.status !== told;
+      const isNews = record.status !== lastStatus;
       if (isNews && !hasEnded(record)) await write(await statusEvent(queue, record, reader.lastId));
-      told = record.status;
+      lastStatus = record.status;
       for await (const { id, frame } of reader.read()) {
         if (signal.aborted) return;
         for await (const piece of expandEvent(frame)) await write(piece);

@@ -39,7 +39,7 @@ interface JobHandlerOptions<Kinds extends JobKind> {
   readonly queue: JobQueue<Kinds>;
   readonly writers: ResultWriters<Exclude<Kinds, BatchKind>>;
   readonly batches: BatchResults;
-  /** What stands in the place of an event that a job has emitted, where that only refers to it. */
+  /** Replaces an event that a job has emitted, if that only refers to its content. */
   readonly expandEvent?: ExpandEvent;
   /** Unix milliseconds. */
   readonly now: () => number;

@@ -9,10 +9,10 @@ export interface JobWishes {
   readonly isDetached: boolean;
   /** How long the caller wants to wait for the result before it is answered with the job; null: until the result is there. */
   readonly waitMs: number | null;
-  /** What `Preference-Applied` says. */
+  /** The value of `Preference-Applied`. */
   readonly applied: string | null;
   readonly idempotencyKey: string | null;
-  /** Where the job's end is to be reported, beside what the key's own settings say. */
+  /** Where the job's end is to be reported, beside the key's own settings. */
   readonly webhook: string | null;
 }
 

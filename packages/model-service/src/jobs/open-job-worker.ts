@@ -1,6 +1,6 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
-import { actsByQueue, type JobActs } from '@gateway/jobs/job-act';
 import { jobLine } from '@gateway/jobs/job-line';
+import { type JobProcessors, processorsByQueue } from '@gateway/jobs/job-processor';
 import { createJobWorker } from '@gateway/jobs/job-worker';
 import { startSweeping } from '@gateway/jobs/start-sweeping';
 import type { UploadStore } from '@gateway/jobs/upload-store';
@@ -14,8 +14,8 @@ import { openFileStores } from './open-file-stores.ts';
 
 interface WorkerOptions {
   /** What is done for each kind of job. */
-  readonly acts: (access: WorkerAccess) => JobActs | Promise<JobActs>;
-  /** What a job's log line says of its output, beside what every job's does. */
+  readonly processors: (access: WorkerAccess) => JobProcessors | Promise<JobProcessors>;
+  /** The fields of its output in a job's log line, beside those of every job. */
   readonly outputFields: (output: unknown) => LogFields;
   /** Jobs that this process runs at a time. Absent: `WORKER_CONCURRENCY`. */
   readonly concurrency?: number;
@@ -26,21 +26,21 @@ interface WorkerAccess extends ModelAccess {
   readonly uploads: UploadStore;
 }
 
-/** Opens a worker for each queue of a service, and one for webhooks: they work as long as the process lives, and each job ends with one log line. */
+/** Opens a worker for each queue of a service, and one for webhooks: they work as long as the process runs, and each job ends with one log line. */
 export async function openJobWorker(
   started: Started<JobWorkerSettings>,
-  { acts, outputFields, concurrency = started.config.WORKER_CONCURRENCY }: WorkerOptions,
+  { processors, outputFields, concurrency = started.config.WORKER_CONCURRENCY }: WorkerOptions,
 ): Promise<void> {
   const { config, life, logger, metrics } = started;
   const access = await openModelAccess(started);
   const { uploads, assets } = await openFileStores(started);
   const onError = (error: unknown) => logger.warn({ err: error }, 'the queue');
   const announce = await openAnnouncer(started, { uploads, assets });
-  const open = async (own: JobActs) => {
+  const open = async (own: JobProcessors) => {
     const worker = life.own(
       await createJobWorker({
         redisUrl: config.REDIS_URL,
-        acts: own,
+        processors: own,
         concurrency,
         maxBytesInFlight: config.WORKER_MAX_BYTES_IN_FLIGHT,
         uploads,
@@ -59,7 +59,9 @@ export async function openJobWorker(
     );
     return worker;
   };
-  const workers = await Promise.all(actsByQueue(await acts({ ...access, assets, uploads })).map(open));
+  const workers = await Promise.all(
+    processorsByQueue(await processors({ ...access, assets, uploads })).map(open),
+  );
   await openWebhookWorker(started, access.redis);
   life.readiness.check('queue', async () => {
     const ready = await Promise.all(workers.map((worker) => worker.isReady()));

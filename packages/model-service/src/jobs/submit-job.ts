@@ -6,7 +6,7 @@ import type { JobInput, JobOutput } from '@gateway/jobs/catalog';
 import type { JobHandle } from '@gateway/jobs/job-handle';
 import { newJobId } from '@gateway/jobs/job-keys';
 import type { JobQueue } from '@gateway/jobs/job-queue';
-import type { QueuePlace } from '@gateway/jobs/queue-places';
+import type { QueueSlot } from '@gateway/jobs/queue-slots';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { Metrics } from '@gateway/service-kit/metrics';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
@@ -28,8 +28,8 @@ interface Submission<Kind extends JobKind>
   readonly estimate: CostlyRequest['estimate'] | null;
   readonly kind: Kind;
   readonly input: JobInput<Kind>;
-  /** What `reservePlace` gave. */
-  readonly place: QueuePlace | undefined;
+  /** What `reserveSlot` gave. */
+  readonly slot: QueueSlot | undefined;
   readonly wishes: JobWishes;
   /** The same for the same request; called where it has an idempotency key. */
   readonly fingerprint: () => string | Promise<string>;
@@ -45,17 +45,17 @@ export interface SubmittedJob<Output> {
 }
 
 /**
- * Keeps a place in the queue, before the files of a request are read. One that repeats another needs none.
+ * Keeps a slot in the queue, before the files of a request are read. One that repeats another needs none.
  *
  * @throws {GatewayError} `queue_full`, `service_unavailable`
  */
-export async function reservePlace<Kinds extends JobKind>(
+export async function reserveSlot<Kinds extends JobKind>(
   { queue }: Pick<JobService<Kinds>, 'queue'>,
   { kind, wishes, request }: { kind: Kinds; wishes: JobWishes; request: IncomingMessage },
-): Promise<QueuePlace | undefined> {
+): Promise<QueueSlot | undefined> {
   const { idempotencyKey } = wishes;
   const known = idempotencyKey && (await queue.claims.jobOf(identityOf(request).keyId, idempotencyKey));
-  return known ? undefined : queue.reservePlace(kind, turnTakerOf(request));
+  return known ? undefined : queue.reserveSlot(kind, turnTakerOf(request));
 }
 
 /**
@@ -68,7 +68,7 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
   service: JobService<Kinds>,
   submission: Submission<Kind>,
 ): Promise<SubmittedJob<JobOutput<Kind>>> {
-  const { kind, input, place, wishes, fingerprint, request, response, endpoint, estimate } = submission;
+  const { kind, input, slot, wishes, fingerprint, request, response, endpoint, estimate } = submission;
   const { queue } = service;
   const { isDetached, idempotencyKey, webhook } = wishes;
   const { keyId, signsWebhooks = false } = identityOf(request);
@@ -83,7 +83,7 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
       jobId,
     });
     if (!claimed.isNew) {
-      await place?.free();
+      await slot?.free();
       service.metrics.jobRequest({ kind, mode: 'detached', job: 'joined' });
       return { handle: await queue.attach(kind, claimed.record.id), wishes, isNew: false };
     }
@@ -104,7 +104,7 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
       isDetached,
       ...(claim && { claim }),
       ...(webhook !== null && { webhook }),
-      ...(place && { place }),
+      ...(slot && { slot }),
     });
     service.metrics.jobRequest({ kind, mode: isDetached ? 'detached' : 'waiting', job: 'new' });
     return { handle, wishes, isNew: true };

@@ -14,7 +14,7 @@ export const PASS = Symbol('pass');
 /** What the events of one stream mean: the part of `RelayedStream` that differs from protocol to protocol. */
 export interface EventMapper {
   /**
-   * Takes the upstream's next frame. `PASS` sends its bytes on; text is sent in its place, empty for nothing.
+   * Takes the upstream's next frame. `PASS` sends its bytes on; text replaces it, empty text removes it.
    *
    * @throws for an event that cannot be read
    */

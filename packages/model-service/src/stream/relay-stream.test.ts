@@ -17,7 +17,7 @@ import type { RelayedStream } from './relayed-stream.ts';
 
 const MAX_FRAME_BYTES = 2 * 1024 * 1024;
 
-/** Passes frames on until `data: last`. Others of their words ask for what else a mapper may do. */
+/** Passes frames on until `data: last`. Others of their words trigger what else a mapper may do. */
 class TestMapper implements EventMapper {
   id: string | null = null;
   failure: GatewayError | null = null;
@@ -178,14 +178,14 @@ afterAll(async () => {
 });
 
 const frames = (...words: string[]) => words.map((word) => `data: ${JSON.stringify(word)}\n\n`).join('');
-const ask = (model = 'one', init: RequestInit = {}) =>
+const relayed = (model = 'one', init: RequestInit = {}) =>
   fetch(`${service.url}/${model}`, { method: 'POST', ...init });
 
 test.for(['whole', 'events', 'bytes'] as const)(
   'frames pass, change or are hidden, whether they come as %s',
   async (cuts) => {
     simulator.script({ sse: frames('a', 'hide=b', 'map=c', 'd', 'ü', 'last'), cuts });
-    const reply = await ask();
+    const reply = await relayed();
     expect(await reply.text()).toBe(frames('a', 'mapped c', 'd', 'ü', 'last'));
     expect(service.ends).toEqual([undefined]);
   },
@@ -197,7 +197,7 @@ test('what has arrived together is written once', async () => {
     'last',
   );
   simulator.script({ sse, cuts: 'whole' });
-  const reply = await ask();
+  const reply = await relayed();
   await reply.text();
   const [response] = service.responses;
   expect(response && vi.mocked(response.write).mock.calls.length).toBeLessThan(5);
@@ -207,7 +207,7 @@ test.for(['events', 'bytes'] as const)(
   'what is held goes out when it is there, and everything after it then (%s)',
   async (cuts) => {
     simulator.script({ sse: frames('a', 'hold', 'b', 'last'), cuts });
-    const reply = await ask();
+    const reply = await relayed();
     const holding = await waitFor(() => holds[0]);
     expect(service.ends).toEqual([]);
     holding.resolve(frames('held'));
@@ -218,7 +218,7 @@ test.for(['events', 'bytes'] as const)(
 
 test('an upstream that breaks while something is held breaks the stream after it', async () => {
   simulator.script({ sse: frames('a', 'hold', 'b'), cuts: 'events', cutAfter: 2 });
-  const reply = await ask();
+  const reply = await relayed();
   const holding = await waitFor(() => holds[0]);
   await (await simulator.nextRequest()).closed;
   holding.resolve(frames('held'));
@@ -228,7 +228,7 @@ test('an upstream that breaks while something is held breaks the stream after it
 
 test('what is held and cannot be made ends the stream in its error event', async () => {
   simulator.script({ sse: frames('a', 'hold', 'last'), cuts: 'events' });
-  const reply = await ask();
+  const reply = await relayed();
   const holding = await waitFor(() => holds[0]);
   holding.reject(new Error('no'));
   expect(await reply.text()).toMatch(/^data: "a"\n\nevent: error\n/);
@@ -236,7 +236,7 @@ test('what is held and cannot be made ends the stream in its error event', async
 
 test('the end of a held stream waits for what is held', async () => {
   simulator.script({ sse: `${frames('a', 'last')}data: "hold"`, cuts: 'whole' });
-  const reply = await ask();
+  const reply = await relayed();
   const holding = await waitFor(() => holds[0]);
   holding.resolve(frames('held'));
   expect(await reply.text()).toBe(frames('a', 'last', 'held'));
@@ -249,7 +249,7 @@ test.for([
   ['begins with a frame beyond the bound', { sse: frames('x'.repeat(MAX_FRAME_BYTES + 10)) }],
 ] as const)('an upstream that %s is an HTTP error: nothing has been sent', async ([, script]) => {
   simulator.script(script);
-  const reply = await ask();
+  const reply = await relayed();
   expect([reply.status, reply.headers.get('content-type')]).toEqual([502, 'application/json']);
   expect(service.ends).toMatchObject([{ code: 'upstream_failed' }]);
 });
@@ -271,7 +271,7 @@ test.for([
 ] as const)('an upstream that %s ends the stream in its error event', async ([, script, message]) => {
   for (const cuts of ['whole', 'events'] as const) {
     simulator.script({ cuts, ...script });
-    const reply = await ask();
+    const reply = await relayed();
     const sse = await reply.text();
     expect(sse.startsWith(frames('a', 'b'))).toBe(true);
     expect(sse.slice(frames('a', 'b').length)).toMatch(/^event: error\ndata: ".*"\n\n$/);
@@ -283,7 +283,7 @@ test.for([
 
 test('a failure that the upstream reports itself passes, and the request has failed', async () => {
   simulator.script({ sse: frames('a', 'failed') });
-  const reply = await ask();
+  const reply = await relayed();
   expect(await reply.text()).toBe(frames('a', 'failed'));
   expect(service.contexts[0]?.failure?.message).toBe('reported');
 });
@@ -291,14 +291,14 @@ test('a failure that the upstream reports itself passes, and the request has fai
 test('what breaks after the last event is no failure', async () => {
   for (const sse of [`${frames('a', 'last')}data: no\n\n`, `${frames('a', 'last')}data: "unfin`]) {
     simulator.script({ sse });
-    expect(await (await ask()).text()).toBe(frames('a', 'last'));
+    expect(await (await relayed()).text()).toBe(frames('a', 'last'));
   }
   expect(service.ends).toEqual([undefined, undefined]);
 });
 
 test('an upstream whose rest nobody wants is left at once', async () => {
   simulator.script({ sse: frames('a', 'stop', 'b', 'c'), stallAfter: 2 });
-  const reply = await ask();
+  const reply = await relayed();
   const received = await simulator.nextRequest();
   expect(await reply.text()).toBe(frames('a', 'stop'));
   expect(await received.closed).toBe('aborted');
@@ -307,31 +307,31 @@ test('an upstream whose rest nobody wants is left at once', async () => {
 test('an upstream that pauses goes on in another reply', async () => {
   simulator.script({ sse: frames('a', 'pause') });
   simulator.script({ sse: frames('b', 'last') });
-  expect(await (await ask()).text()).toBe(frames('a', 'pause', 'b', 'last'));
+  expect(await (await relayed()).text()).toBe(frames('a', 'pause', 'b', 'last'));
 });
 
 test('an upstream that cannot go on after a pause ends the stream in its error event', async () => {
   simulator.script({ sse: frames('a', 'pause') });
   simulator.script({ status: 500 });
-  expect(await (await ask()).text()).toMatch(/^data: "a"\n\ndata: "pause"\n\nevent: error\n/);
+  expect(await (await relayed()).text()).toMatch(/^data: "a"\n\ndata: "pause"\n\nevent: error\n/);
 });
 
 test('the caller learns an id only when it can be found again', async () => {
   settings.maySkipId = false;
   simulator.script({ sse: frames('id=7', 'b', 'last'), cuts: 'whole' });
-  const asked = ask();
+  const replying = relayed();
   const pending = await waitFor(() => service.ids[0]);
   for (let turn = 0; turn < 50; turn += 1) await setImmediate();
   expect(service.responses[0]?.headersSent).toBe(false);
   pending.resolve();
-  expect(await (await asked).text()).toBe(frames('id=7', 'b', 'last'));
+  expect(await (await replying).text()).toBe(frames('id=7', 'b', 'last'));
 });
 
 test('silence is broken between whole frames', async () => {
   settings.keepAliveMs = 5;
   const resume = Promise.withResolvers<void>();
   simulator.script({ sse: frames('a', 'last'), stallAfter: 1, resume: resume.promise });
-  const reply = await ask();
+  const reply = await relayed();
   let seen = '';
   for await (const chunk of reply.body?.pipeThrough(new TextDecoderStream()) ?? []) {
     seen += chunk;
@@ -347,7 +347,7 @@ test.for([
   const resume = Promise.withResolvers<void>();
   simulator.script({ sse: frames('a', 'b', 'last'), stallAfter: 1, resume: resume.promise });
   const leaving = new AbortController();
-  const reply = await ask(model, { signal: leaving.signal });
+  const reply = await relayed(model, { signal: leaving.signal });
   const received = await simulator.nextRequest();
   await reply.body?.getReader().read();
   leaving.abort();
@@ -363,7 +363,7 @@ test.for(['one', 'drained'])(
   'at the drain deadline a stream of channel %s ends and the upstream is left',
   async (model) => {
     simulator.script({ sse: frames('a', 'b', 'last'), stallAfter: 1 });
-    const reply = await ask(model);
+    const reply = await relayed(model);
     const received = await simulator.nextRequest();
     const reading = reply.text();
     await waitFor(() => service.responses[0]?.headersSent);
@@ -374,7 +374,7 @@ test.for(['one', 'drained'])(
   },
 );
 
-test('a caller who stands still holds up the upstream, and gets everything when it goes on', async () => {
+test('a caller who reads nothing pauses the upstream, and gets everything when it goes on', async () => {
   const piece = frames('x'.repeat(64 * 1024));
   const count = 1600;
   const tail = frames('last');

@@ -14,7 +14,7 @@ interface RelayOptions {
   /** Written with the first output. */
   readonly status?: number;
   readonly headers: OutgoingHttpHeaders;
-  /** Silence after which a frame that says nothing is sent; 0 for never. */
+  /** Silence after which an empty frame is sent; 0 for never. */
   readonly keepAliveMs?: number;
   /** Gets the provider's id before the caller does; the stream waits for what this returns. */
   readonly onId?: (id: string) => Promise<unknown> | undefined;
@@ -28,7 +28,7 @@ interface RelayOptions {
  * Relays an upstream's stream to the caller as it comes: one write for each chunk that arrived, and no faster than the
  * caller takes it.
  *
- * Where the stream breaks after its first output, the caller gets the dialect's error and `context.failure` says why.
+ * Where the stream breaks after its first output, the caller gets the dialect's error and `context.failure` holds the reason.
  * A caller who leaves ends it without one; whether the upstream is then aborted or read to its end is the channel's
  * setting, and the exchange's own affair. Resolves when the answer is over, however it ended.
  *
@@ -48,6 +48,8 @@ class Relay {
   #reply: Reply;
   #over = false;
   #knowsId = false;
+  /** Whether anything of the answer was written; a head alone may have been sent to keep the caller waiting. */
+  #hasWritten = false;
   #lastWriteAt = 0;
   #keepAlive: NodeJS.Timeout | undefined;
   /** Set while something is done before the caller gets its next output. */
@@ -76,7 +78,7 @@ class Relay {
     });
   }
 
-  /** False asks the upstream to pause. What comes after the caller's last byte is only read off. */
+  /** False makes the upstream pause. What comes after the caller's last byte is only read off. */
   #onChunk(chunk: Buffer): boolean {
     if (this.#over) return true;
     try {
@@ -129,10 +131,9 @@ class Relay {
     const { response, status = 200, headers, onFirstByte } = this.#options;
     // The caller has left, and the rest is read only to learn how it ends.
     if (output === null || output.length === 0 || response.destroyed) return true;
-    if (!response.headersSent) {
-      response.writeHead(status, headers);
-      onFirstByte?.();
-    }
+    if (!response.headersSent) response.writeHead(status, headers);
+    if (!this.#hasWritten) onFirstByte?.();
+    this.#hasWritten = true;
     this.#lastWriteAt = performance.now();
     return response.write(output);
   }
@@ -183,7 +184,7 @@ class Relay {
     this.#over = true;
     if (failure !== null || stream.rest === 'cancelled') this.#reply.cancel();
     if (this.#hasLeft) this.#stop(undefined);
-    else if (failure !== null && !response.headersSent) {
+    else if (failure !== null && !this.#hasWritten) {
       this.#stop(failure);
       this.#reject(failure);
       return;
@@ -208,9 +209,9 @@ class Relay {
       return;
     }
     const shown = endedRequest(context) ?? error;
-    if (response.headersSent) context.failure = shown;
+    if (this.#hasWritten) context.failure = shown;
     this.#stop(shown);
-    if (!response.headersSent) {
+    if (!this.#hasWritten) {
       this.#reject(shown);
       return;
     }
@@ -247,7 +248,7 @@ class Relay {
 
   readonly #breakSilence = (): void => {
     const { response, stream, keepAliveMs = 0 } = this.#options;
-    if (!response.headersSent || response.writableNeedDrain) return;
+    if (!this.#hasWritten || response.writableNeedDrain) return;
     if (performance.now() - this.#lastWriteAt >= keepAliveMs) this.#write(stream.keepAlive());
   };
 

@@ -21,7 +21,7 @@ export interface RelayedStream {
    * error. Null where the format has no words for it: then the connection is broken off.
    */
   fail(error: GatewayError): string | null;
-  /** Why the stream is not a good answer, where what it has given says so itself, or nothing has been given. */
+  /** Why the stream is not a good answer, if its own content shows so, or it gave nothing. */
   readonly failure: GatewayError | null;
   /** Whether the caller has a whole answer: an error that comes now is none. */
   readonly isWhole: boolean;
@@ -32,7 +32,7 @@ export interface RelayedStream {
   readonly rest: 'wanted' | 'read-off' | 'cancelled';
   /** The provider's id of the answer, once it is known; null where the format has none. */
   readonly id: string | null;
-  /** A frame that says nothing, for long silences; null while none may be sent. */
+  /** An empty frame, for long silences; null while none may be sent. */
   keepAlive(): string | null;
   /** After the upstream has closed: the reply in which it goes on. Null where it had not paused. */
   goOn?(): Promise<Reply> | null;

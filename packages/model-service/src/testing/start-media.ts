@@ -7,8 +7,8 @@ import type { Identity } from '@gateway/contracts/identity';
 import type { JobKind } from '@gateway/contracts/jobs';
 import type { UsageRecord } from '@gateway/contracts/usage-record';
 import type { FinishedJob } from '@gateway/jobs/finished-job';
-import { actsByQueue, type JobActs } from '@gateway/jobs/job-act';
 import type { SettleJob } from '@gateway/jobs/job-metering';
+import { type JobProcessors, processorsByQueue } from '@gateway/jobs/job-processor';
 import { createJobQueue, type JobQueue } from '@gateway/jobs/job-queue';
 import { type JobStoresOptions, openJobStores } from '@gateway/jobs/job-stores';
 import { createJobWorker, type JobWorkerOptions } from '@gateway/jobs/job-worker';
@@ -18,7 +18,10 @@ import type { Meter } from '@gateway/metering/meter/meter';
 import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { usageRecords } from '@gateway/metering/usage/usage-records';
+import { LoadSettings, parseConfig } from '@gateway/service-kit/config';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity-token';
+import { createLoadGuard } from '@gateway/service-kit/load/load-guard';
+import { createProcessLoad } from '@gateway/service-kit/load/process-load';
 import { createMetrics } from '@gateway/service-kit/metrics';
 import { createReadiness } from '@gateway/service-kit/readiness';
 import type { LogFields } from '@gateway/service-kit/request-context';
@@ -77,10 +80,10 @@ interface MediaOptions<Kind extends JobKind> {
   /** The configuration file, given the stand-in provider's URL. */
   readonly configuration: (url: string) => string;
   readonly service: (parts: MediaParts<Kind>) => Service;
-  readonly acts: (parts: WorkerParts) => JobActs;
+  readonly processors: (parts: WorkerParts) => JobProcessors;
   readonly files?: StoreLocation;
   /** What the service itself does for its batches. */
-  readonly batchActs: (parts: MediaParts<Kind>) => JobActs;
+  readonly batchProcessors: (parts: MediaParts<Kind>) => JobProcessors;
 }
 
 /** A media service and, if wanted, its worker, in this process, before a stand-in provider and a real Redis. */
@@ -101,7 +104,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
   const clock = { offsetMs: 0 };
   const now = () => Date.now() + clock.offsetMs;
   const identities = new Map<string, Partial<Identity> | null>();
-  /** Every key that is not said to be gone works. */
+  /** Every key works that is not listed as revoked. */
   const readIdentity: ReadKeyIdentity = async (keyId) => {
     const own = identities.get(keyId);
     return own === null ? undefined : { ...IDENTITY, keyId, ...own };
@@ -109,6 +112,11 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
   const troubles: unknown[] = [];
   const onError = (error: unknown) => void troubles.push(error);
   const metrics = createMetrics(name);
+  const load = createLoadGuard({
+    settings: parseConfig(LoadSettings, {}),
+    process: createProcessLoad(),
+    metrics,
+  });
   const meterRedis = resources.adopt(createRequestRedis(redis.url), (opened) => opened.disconnect());
   meterRedis.on('error', () => undefined);
   await meterRedis.connect();
@@ -126,7 +134,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
       report: (problem) => void troubles.push(problem),
     }),
   );
-  // A job is told of a little after its caller has the answer: one of an earlier test must not count for a later one.
+  // A job is reported a little after its caller has the answer: one of an earlier test must not count for a later one.
   let resets = 0;
   const settledAfter = new Map<string, number>();
   const settle: SettleJob = (subject, result) => {
@@ -150,10 +158,10 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
   const queue = await openQueue();
   const jobs: FinishedJob[] = [];
   const startWorker = async ({ takeover }: Pick<JobWorkerOptions, 'takeover'> = {}) => {
-    const open = async (acts: JobActs) => {
+    const open = async (processors: JobProcessors) => {
       const worker = await createJobWorker({
         redisUrl: redis.url,
-        acts,
+        processors,
         concurrency: 4,
         uploads,
         assets,
@@ -167,7 +175,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
       return resources.adopt(worker, (owned) => owned.close({ drainTimeoutMs: 0 }));
     };
     const workers = await Promise.all(
-      actsByQueue(options.acts({ upstream, assets, uploads, now })).map(open),
+      processorsByQueue(options.processors({ upstream, assets, uploads, now })).map(open),
     );
     return {
       close: async (closing: { drainTimeoutMs: number }) => {
@@ -214,6 +222,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
       requestLog,
       verifyIdentity: createIdentityVerifier({ secret: SECRET, now: Date.now }),
       deadline: deadline.signal,
+      load,
       upstream,
       queue: ownQueue,
       meter,
@@ -228,7 +237,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
     resources.adopt(
       await createJobWorker({
         redisUrl: redis.url,
-        acts: options.batchActs(parts),
+        processors: options.batchProcessors(parts),
         concurrency: 4,
         uploads,
         assets,

@@ -26,7 +26,7 @@ export interface ReceivedWebhook {
 
 export type Answer = (response: ServerResponse) => void;
 
-/** A receiver of webhooks that answers as it is told: each request by the next answer, later ones by the last. */
+/** A receiver of webhooks with prepared answers: each request gets the next one, later ones the last. */
 export async function startReceiver(...answers: Answer[]) {
   const received: ReceivedWebhook[] = [];
   const server = createServer((request, response) => {
@@ -113,7 +113,7 @@ export async function startWebhooks() {
     startJobs: async (run: () => Promise<typeof images> = async () => images) => {
       const worker = await createJobWorker({
         ...common,
-        acts: { 'image.generation': { run }, 'image.edit': { run } },
+        processors: { 'image.generation': { run }, 'image.edit': { run } },
         concurrency: 4,
         onFinished: () => undefined,
       });

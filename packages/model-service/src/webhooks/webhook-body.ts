@@ -10,7 +10,7 @@ const typeOf = ({ status }: FoundJob): JobWebhook['type'] => {
   return status === 'cancelled' ? 'job.cancelled' : 'job.failed';
 };
 
-/** The body of the webhook that tells of a job's end: the job, as it is polled. Its result is fetched with the key. */
+/** The body of the webhook for a job's end: the job, as it is polled. Its result is fetched with the key. */
 export async function webhookBody(record: FoundJob): Promise<string> {
   const job = await publicJob({ positionOf: async () => undefined }, record);
   const { message } = job.error ?? {};

@@ -109,7 +109,7 @@ interface Failing {
   readonly timeLimitMs: number;
 }
 
-/** What the log may say: neither the URL's query nor addresses behind a name. */
+/** The URL as the log may have it: without its query, and without the addresses of its name. */
 function reasonOf(error: unknown, { url, isLate, timeLimitMs }: Failing): string {
   if (error instanceof NotPublicError) {
     const { protocol } = new URL(url);

@@ -111,7 +111,7 @@ test('the end of a job whose caller waits is not sent', async () => {
   expect(await shown(waited.id)).toBeUndefined();
 });
 
-test('failed and cancelled jobs are told of as well', async () => {
+test('failed and cancelled jobs are announced as well', async () => {
   const { url, received } = await receiver(answer(200));
   const { keyId, secret } = await stage.makeKey(url);
   await stage.startSending();
@@ -184,7 +184,7 @@ test('a receiver that never takes it is given up, listed, and can be replayed un
   await waitFor(() => received.length === 12);
 });
 
-test('a receiver that says it is gone is not asked again', async () => {
+test('a receiver that answers 410 is not called again', async () => {
   const { url, received } = await receiver(answer(410));
   const { keyId } = await stage.makeKey(url);
   await stage.startJobs();
@@ -301,7 +301,7 @@ test('neither Redis nor what is logged holds a secret or the query of a URL', as
   }
 });
 
-test('a job whose end is announced twice is told of once', async () => {
+test('a job whose end is announced twice has one webhook', async () => {
   const { url, received } = await receiver(answer(200));
   const { keyId } = await stage.makeKey(url);
   const notice = {

@@ -17,12 +17,17 @@ export const isOwnSignature = (text: string, signature: unknown, secret: string)
 export const seal = (prefix: string, text: string, secret: string): string =>
   prefix + Buffer.from(`${digest(text, secret)}${text}`).toString('base64');
 
-export const isOwnSeal = (prefix: string, sealed: string, secret: string): boolean => {
-  if (!sealed.startsWith(prefix)) return false;
+/** The text that this provider packed; null for anything else. */
+export const unsealed = (prefix: string, sealed: string, secret: string): string | null => {
+  if (!sealed.startsWith(prefix)) return null;
   const unpacked = Buffer.from(sealed.slice(prefix.length), 'base64').toString();
   const digestLength = digest('', secret).length;
-  return unpacked.slice(0, digestLength) === digest(unpacked.slice(digestLength), secret);
+  const text = unpacked.slice(digestLength);
+  return unpacked.slice(0, digestLength) === digest(text, secret) ? text : null;
 };
+
+export const isOwnSeal = (prefix: string, sealed: string, secret: string): boolean =>
+  unsealed(prefix, sealed, secret) !== null;
 
 export const ENCRYPTED_REASONING_PREFIX = 'gAAAAAB';
 export const REDACTED_THINKING_PREFIX = 'EmwK';

@@ -64,7 +64,9 @@ const checkMessages = (messages: readonly unknown[]): void => {
         throw invalidMessages('messages: text content blocks must be non-empty');
     }
   });
-  if (asObject(messages[0]).role !== 'user') {
+  const first = asObject(messages[0]);
+  const isCompacted = asObject(asList(first.content)[0]).type === 'compaction';
+  if (first.role !== 'user' && !isCompacted) {
     throw invalidMessages('messages: first message must use the "user" role');
   }
 };

@@ -9,6 +9,13 @@ import { jsonReply, streamReply } from '../reply.ts';
 import { eventFrame } from '../sse.ts';
 import { checkMessagesRequest } from './check-request.ts';
 import { checkSignatures } from './check-signatures.ts';
+import {
+  checkCompactions,
+  compactionBlock,
+  compactionOrder,
+  compactionUsage,
+  readByModel,
+} from './compaction.ts';
 import { contentBlocks, cumulativeUsage, messageUsage, usageAtStart } from './content-blocks.ts';
 import { messageFrames } from './message-stream.ts';
 import { lastUserText, readMessagesPrompt } from './read-prompt.ts';
@@ -41,8 +48,10 @@ const readChecked = (call: Call, counts: boolean): { body: JsonObject; thread: T
   const thread = readThread(call, sent);
   const body = thread?.body ?? sent;
   checkMessagesRequest(body, { version, refusesUnknown: call.provider.refusesUnknown, counts });
-  checkSignatures(asList(body.messages), call.provider.signatureSecret);
-  return { body, thread };
+  const messages = asList(body.messages);
+  checkSignatures(messages, call.provider.signatureSecret);
+  checkCompactions(messages, call.provider.signatureSecret);
+  return { body: { ...body, messages: readByModel(messages) }, thread };
 };
 
 const endingOf = ({ finish, stopSequence }: Answer) => ({
@@ -52,17 +61,38 @@ const endingOf = ({ finish, stopSequence }: Answer) => ({
   container: null,
 });
 
+/** A compaction that nothing follows. */
+const NOTHING_SAID = {
+  parts: [],
+  usage: { inputTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 },
+};
+
+const billed = ({ usage }: Answer, compacted: { readonly iterations: readonly JsonObject[] } | null) =>
+  compacted === null
+    ? usage
+    : {
+        ...usage,
+        inputTokens: usage.inputTokens + Number(compacted.iterations[0]?.input_tokens),
+        outputTokens: usage.outputTokens + Number(compacted.iterations[0]?.output_tokens),
+      };
+
 /** `POST /v1/messages` */
 export const createMessage: Handler = (call) => {
   const { provider } = call;
   const { body, thread } = readChecked(call, false);
   const prompt = readMessagesPrompt(body);
-  const answer = composeAnswer(prompt, call.wish());
-  const blocks = contentBlocks(answer, {
+  const order = compactionOrder(body, prompt.inputTokens);
+  const composed = composeAnswer(prompt, call.wish());
+  const answer = order === 'alone' ? { ...composed, ...NOTHING_SAID } : composed;
+  const summary =
+    order === null ? null : compactionBlock(asList(body.messages).length, provider.signatureSecret);
+  const answered = contentBlocks(answer, {
     provider,
     omitsThinking: asObject(body.thinking).display === 'omitted',
     redactsThinking: call.wish().redactedThinking === true,
   });
+  const blocks = summary === null ? answered : [summary, ...answered];
+  const iterations = summary && { iterations: [compactionUsage(prompt.inputTokens, summary)] };
   const id = provider.ids.next('msg_');
   const message = (content: readonly JsonObject[], ending: JsonObject, usage: JsonObject): JsonObject => ({
     id,
@@ -74,18 +104,19 @@ export const createMessage: Handler = (call) => {
     diagnostics: null,
     usage,
   });
-  const ending = endingOf(answer);
-  const ledger = tokenLedgerEntry(prompt.model, answer.usage);
+  const ending = { ...endingOf(answer), ...(order === 'alone' && { stop_reason: 'compaction' }) };
+  const ledger = tokenLedgerEntry(prompt.model, billed(answer, iterations));
   const isKept = answer.finish !== 'refusal';
   if (isKept) thread?.keep(id, blocks);
-  if (body.stream !== true) return jsonReply(message(blocks, ending, messageUsage(answer)), ledger);
+  if (body.stream !== true)
+    return jsonReply(message(blocks, ending, { ...messageUsage(answer), ...iterations }), ledger);
 
   const unended = { stop_reason: null, stop_sequence: null, stop_details: null, container: null };
   const frames = messageFrames({
     started: message([], unended, usageAtStart(answer)),
     blocks,
     ending,
-    usage: cumulativeUsage(answer),
+    usage: { ...cumulativeUsage(answer), ...iterations },
   });
   const error = { type: 'overloaded_error', message: 'Overloaded' };
   const errorFrames = () => [eventFrame('error', { type: 'error', error, request_id: call.requestId })];

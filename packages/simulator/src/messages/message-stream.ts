@@ -22,6 +22,8 @@ const startOf = (block: JsonObject): JsonObject => {
     case 'tool_use':
     case 'server_tool_use':
       return { ...block, input: {} };
+    case 'compaction':
+      return { ...block, content: null, encrypted_content: null };
     default:
       return block;
   }
@@ -40,6 +42,9 @@ function* deltasOf(block: JsonObject): Generator<JsonObject> {
       yield { type: 'input_json_delta', partial_json };
   } else if (block.type === 'server_tool_use') {
     yield { type: 'input_json_delta', partial_json: JSON.stringify(block.input) };
+  } else if (block.type === 'compaction') {
+    const { content, encrypted_content } = block;
+    yield { type: 'compaction_delta', content, encrypted_content };
   }
 }
 

@@ -5,6 +5,7 @@ import { asList, asObject, asText, isGiven, type JsonObject } from '../json-valu
 import { tokenLedgerEntry } from '../ledger-entry.ts';
 import { jsonReply, type Reply, streamReply } from '../reply.ts';
 import { checkResponsesRequest } from './check-request.ts';
+import { checkCompactions, compactionItem, isCompacted, isTriggered, readByModel } from './compaction.ts';
 import { conversationOf } from './conversations.ts';
 import { checkEncryptedReasoning, checkPairing, ownItems, previousContext } from './effective-input.ts';
 import { outputItems } from './output-items.ts';
@@ -24,15 +25,22 @@ const prepare = (call: Call, body: JsonObject) => {
   const context = [...earlier, ...items];
   checkPairing(context);
   checkEncryptedReasoning(items, provider.signatureSecret);
+  checkCompactions(context, provider.signatureSecret);
 
-  const prompt = readResponsesPrompt(body, context);
+  const prompt = readResponsesPrompt(body, readByModel(context, provider.signatureSecret));
   const answer = composeAnswer(prompt, call.wish());
-  const output = outputItems(answer, {
+  const isAlone = isTriggered(items);
+  const compaction =
+    isAlone || isCompacted(body, prompt.inputTokens)
+      ? [{ item: compactionItem(context, provider), text: '' }]
+      : [];
+  const answered = outputItems(isAlone ? { ...answer, parts: [] } : answer, {
     provider,
     include: asList(body.include),
     summarises: isGiven(asObject(body.reasoning).summary),
     rawReasoning: call.wish().rawReasoning === true,
   });
+  const output = [...compaction, ...answered];
   const echoed = startedResponse(body, provider.ids.next('resp_'), provider.nowSeconds());
   const started = body.background === true ? { ...echoed, status: 'queued' } : echoed;
   const outputs = output.map(({ item }) => item);

@@ -58,7 +58,7 @@ export const startedResponse = (body: JsonObject, id: string, createdAt: number)
   };
 };
 
-const responsesUsage = (usage: AnswerUsage): JsonObject => ({
+export const responsesUsage = (usage: AnswerUsage): JsonObject => ({
   input_tokens: usage.inputTokens,
   input_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: usage.cacheWriteTokens },
   output_tokens: usage.outputTokens,

@@ -89,6 +89,7 @@ const EMPTY_MEMBERS: Readonly<Record<string, JsonObject>> = {
   custom_tool_call: { status: 'in_progress', input: '' },
   web_search_call: { status: 'in_progress', action: { type: 'search', query: '', queries: [] } },
   file_search_call: { status: 'in_progress', queries: [], results: null },
+  compaction: { encrypted_content: '' },
 };
 
 const announced = (item: JsonObject): JsonObject => {
@@ -130,6 +131,7 @@ export const createResponseStream = ({
     else if (item.type === 'reasoning') yield* reasoningEvents(item, position, text);
     else if (item.type === 'function_call' || item.type === 'custom_tool_call')
       yield* argumentEvents(item, position, text);
+    else if (item.type === 'compaction') yield ['response.compaction.compacting', position];
     else yield* searchEvents(item, position);
     done.push(item);
     open = null;

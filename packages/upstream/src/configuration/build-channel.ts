@@ -1,6 +1,7 @@
 import { Quirks } from '@gateway/contracts/quirks';
+import { type Cooldown, DEFAULT_COOLDOWN } from '../health/cooldown.ts';
 import type { Operation } from '../protocol.ts';
-import { ChannelSecrets } from './channel-secrets.ts';
+import { buildAccounts } from './build-accounts.ts';
 import type { Channel } from './configuration.ts';
 import type { ChannelEntry } from './file-schema.ts';
 import { presetOf } from './presets.ts';
@@ -11,12 +12,29 @@ const DEFAULTS = {
   connectMs: 5_000,
   idleMs: 60_000,
   totalMs: 600_000,
-  maxConcurrent: 4_096,
   drainMs: 60_000,
+  maxConcurrentPerProcess: 4_096,
+  maxWaitMs: 1_000,
 } as const;
 
 const operationNames = (paths: Readonly<Partial<Record<Operation, string>>>): Operation[] =>
   Object.keys(paths).filter((name): name is Operation => name in paths);
+
+const buildCooldown = (entry: ChannelEntry['cooldown'] = {}): Cooldown | null => {
+  if (entry === 'off') return null;
+  const { consecutiveFailures, failureRate, minRequests, windowSeconds, restSeconds, maxRestSeconds } = entry;
+  return {
+    consecutiveFailures: consecutiveFailures ?? DEFAULT_COOLDOWN.consecutiveFailures,
+    failureRate: failureRate ?? DEFAULT_COOLDOWN.failureRate,
+    minRequests: minRequests ?? DEFAULT_COOLDOWN.minRequests,
+    windowMs: milliseconds(windowSeconds) ?? DEFAULT_COOLDOWN.windowMs,
+    restMs: milliseconds(restSeconds) ?? DEFAULT_COOLDOWN.restMs,
+    maxRestMs: milliseconds(maxRestSeconds) ?? DEFAULT_COOLDOWN.maxRestMs,
+  };
+};
+
+const milliseconds = (seconds: number | undefined): number | undefined =>
+  seconds === undefined ? undefined : seconds * 1000;
 
 /** A channel from a checked entry, with its preset and all defaults filled in. */
 export const buildChannel = (name: string, entry: ChannelEntry, env: Environment): Channel => {
@@ -28,12 +46,6 @@ export const buildChannel = (name: string, entry: ChannelEntry, env: Environment
   for (const operation of operationNames(preset.paths)) {
     paths[operation] = basePath + preset.paths[operation];
   }
-
-  const headers = new Map<string, string>([['accept-encoding', 'identity']]);
-  const apiKey = entry.apiKey ?? preset.key.fallback;
-  if (apiKey !== undefined) headers.set(preset.key.header, preset.key.prefix + apiKey);
-  for (const [header, value] of Object.entries(entry.headers ?? {})) headers.set(header.toLowerCase(), value);
-  const secretValues = [entry.apiKey ?? '', ...Object.values(entry.headers ?? {})];
 
   return {
     name,
@@ -48,15 +60,14 @@ export const buildChannel = (name: string, entry: ChannelEntry, env: Environment
       idleMs: entry.timeouts?.idleMs ?? DEFAULTS.idleMs,
       totalMs: entry.timeouts?.totalMs ?? DEFAULTS.totalMs,
     },
-    maxConcurrent: entry.maxConcurrent ?? DEFAULTS.maxConcurrent,
+    accounts: buildAccounts(entry, preset),
+    maxConcurrentPerProcess: entry.maxConcurrentPerProcess ?? DEFAULTS.maxConcurrentPerProcess,
+    maxWaitMs: entry.maxWaitMs ?? DEFAULTS.maxWaitMs,
+    accountsShareStorage: entry.accountsShareStorage ?? false,
     onDisconnect: entry.onDisconnect ?? 'cancel',
     drainMs: entry.drainMs ?? DEFAULTS.drainMs,
+    cooldown: buildCooldown(entry.cooldown),
     forwardUserIds: entry.forwardUserIds ?? false,
     quirks: Quirks.parse({ ...preset.quirks, ...entry.quirks }),
-    // Short configured values, such as "1", are no secrets and would be cut out of every message.
-    secrets: new ChannelSecrets(
-      [...headers],
-      secretValues.filter((value) => value.length >= 8),
-    ),
   };
 };

@@ -1,5 +1,5 @@
 /**
- * The secrets that a channel sends with every request: its key and its configured headers.
+ * The secrets that an account of a channel sends with every request: its key and the channel's configured headers.
  * Kept in private fields, so that neither a logger, JSON nor the console prints them.
  */
 export class ChannelSecrets {
@@ -8,7 +8,7 @@ export class ChannelSecrets {
   /** Lower-case names of `headers`; a caller's headers of these names are replaced. */
   readonly names: ReadonlySet<string>;
 
-  /** `values` are the bare secrets that may not occur in anything shown to people. */
+  /** `values` are the bare secrets of the whole channel, which may not occur in anything shown to people. */
   constructor(headers: readonly (readonly [string, string])[], values: readonly string[]) {
     this.#headers = headers;
     this.#values = values;

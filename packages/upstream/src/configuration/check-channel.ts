@@ -1,8 +1,10 @@
 import { OPERATIONS, PROTOCOLS, type Protocol } from '../protocol.ts';
-import { type ChannelEntry, ChannelName } from './file-schema.ts';
+import { type ChannelEntry, SafeName } from './file-schema.ts';
 import type { Complaint } from './mistake-list.ts';
 import { type Preset, presetOf } from './presets.ts';
 import { listed } from './suggest.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The protocols that a preset has paths for. */
 const possibleProtocols = (preset: Preset): readonly Protocol[] =>
@@ -23,29 +25,61 @@ const checkBaseUrl = (text: string, preset: Preset): string | null => {
   return null;
 };
 
-export const checkChannel = (name: string, entry: ChannelEntry): readonly Complaint[] => {
-  const complaints: Complaint[] = [];
-  const preset = presetOf(entry.provider);
-  if (!ChannelName.test(name)) {
-    const expected =
-      'a name of up to 64 letters, digits, ".", "_" and "-" that begins with a letter or digit';
-    complaints.push({ path: [], at: 'key', found: JSON.stringify(name), expected });
+/** The preset's own variable for its address. */
+const checkVariable = (preset: Preset, env: Environment): Complaint | null => {
+  const variable = preset.baseUrlVariable;
+  const text = variable === undefined ? undefined : env[variable];
+  const expected = text ? checkBaseUrl(text, preset) : null;
+  // The value may hold a password.
+  return expected === null ? null : { path: ['baseUrl'], found: `another value in ${variable}`, expected };
+};
+
+const NAME_EXPECTED =
+  'a name of up to 64 letters, digits, ".", "_" and "-" that begins with a letter or digit';
+
+const checkName = (name: string, path: Complaint['path']): Complaint[] =>
+  SafeName.test(name) ? [] : [{ path, at: 'key', found: JSON.stringify(name), expected: NAME_EXPECTED }];
+
+const checkKeys = ({ apiKey, apiKeys, headers, provider }: ChannelEntry, preset: Preset): Complaint[] => {
+  const { header, required } = preset.key;
+  const hasOwnKey = Object.keys(headers ?? {}).some((name) => name.toLowerCase() === header);
+  if (apiKeys === undefined) {
+    const isMissing = required && apiKey === undefined && !hasOwnKey;
+    return isMissing
+      ? [{ path: ['apiKey'], expected: `the provider's key, such as \${MY_PROVIDER_KEY}` }]
+      : [];
   }
+  const names = Object.keys(apiKeys);
+  const complaints = names.flatMap((name) => checkName(name, ['apiKeys', name]));
+  if (names.length === 0) {
+    complaints.push({
+      path: ['apiKeys'],
+      expected: "at least one of the provider's keys, by a name of yours",
+    });
+  }
+  if (apiKey !== undefined) complaints.push({ path: ['apiKey'], expected: 'either apiKey or apiKeys' });
+  if (hasOwnKey) {
+    const expected = `no header ${header}, which carries the keys of a channel of ${provider}`;
+    complaints.push({ path: ['headers'], expected });
+  }
+  return complaints;
+};
+
+export const checkChannel = (name: string, entry: ChannelEntry, env: Environment): readonly Complaint[] => {
+  const complaints = checkName(name, []);
+  const preset = presetOf(entry.provider);
   if (entry.baseUrl === undefined) {
     if (preset.baseUrl === null) {
       const example = preset.basePath ? 'https://NAME.openai.azure.com' : 'http://10.0.0.5:8000/v1';
       complaints.push({ path: ['baseUrl'], expected: `the provider's address, such as ${example}` });
     }
+    const complaint = checkVariable(preset, env);
+    if (complaint !== null) complaints.push(complaint);
   } else {
     const expected = checkBaseUrl(entry.baseUrl, preset);
     if (expected !== null) complaints.push({ path: ['baseUrl'], expected });
   }
-  const hasOwnKey = Object.keys(entry.headers ?? {}).some(
-    (header) => header.toLowerCase() === preset.key.header,
-  );
-  if (preset.key.required && entry.apiKey === undefined && !hasOwnKey) {
-    complaints.push({ path: ['apiKey'], expected: `the provider's key, such as \${MY_PROVIDER_KEY}` });
-  }
+  complaints.push(...checkKeys(entry, preset));
   const possible = possibleProtocols(preset);
   for (const [index, protocol] of (entry.speaks ?? []).entries()) {
     if (possible.includes(protocol)) continue;

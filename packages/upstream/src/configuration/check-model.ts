@@ -15,6 +15,7 @@ const KINDS_OF_SETTING: Readonly<Record<string, readonly ModelKind[]>> = {
   contextWindow: ['text'],
   maxOutputTokens: ['text'],
   quirks: ['text'],
+  hedge: ['text'],
   family: ['image', 'speech', 'transcription'],
   maskTransparent: ['image'],
   voices: ['speech'],

@@ -1,12 +1,24 @@
 import type { Price } from '@gateway/contracts/price';
 import type { Quirks } from '@gateway/contracts/quirks';
+import type { Cooldown } from '../health/cooldown.ts';
 import type { LibraryName } from '../libraries/libraries.ts';
 import type { ModelKind, Operation, Protocol } from '../protocol.ts';
 import type { ChannelSecrets } from './channel-secrets.ts';
 import type { ImageFamily } from './image-family-schema.ts';
 import type { Provider } from './presets.ts';
 
-/** One provider account that we may call, with every default filled in. Safe to log: `secrets` shows nothing. */
+/** One API key of a channel; the provider counts and limits each by itself. Safe to log: `secrets` shows nothing. */
+export interface Account {
+  /** `default` for the only key of a channel with `apiKey`, or without a key. */
+  readonly name: string;
+  /** Its share among the channel's accounts. */
+  readonly weight: number;
+  /** How many of its requests may be in flight, in all processes together; null: no bound of its own. */
+  readonly maxConcurrent: number | null;
+  readonly secrets: ChannelSecrets;
+}
+
+/** One provider that we may call, at one address, with every default filled in. Safe to log. */
 export interface Channel {
   readonly name: string;
   readonly provider: Provider;
@@ -24,14 +36,41 @@ export interface Channel {
     readonly idleMs: number;
     readonly totalMs: number;
   };
-  readonly maxConcurrent: number;
+  /** At least one, in the order of the file. */
+  readonly accounts: readonly [Account, ...Account[]];
+  /** Whether every account can read what the provider stores for another: responses, threads, files. */
+  readonly accountsShareStorage: boolean;
+  /** How many requests of one account may be in flight in one process. */
+  readonly maxConcurrentPerProcess: number;
+  /** How long a request waits for an account in which nothing is free, where no other candidate can take it. */
+  readonly maxWaitMs: number;
   readonly onDisconnect: 'cancel' | 'drain';
   readonly drainMs: number;
+  /** When it rests after failures; null: never by itself. */
+  readonly cooldown: Cooldown | null;
   /** Whether a translated request passes a caller's end-user ids to the provider. */
   readonly forwardUserIds: boolean;
   /** How it departs from its protocols: its preset's quirks, with the configuration's changes. */
   readonly quirks: Quirks;
-  readonly secrets: ChannelSecrets;
+}
+
+/** The bounds of all attempts for one request. */
+export interface Fallback {
+  /** The most requests that are sent for one request of a caller. */
+  readonly maxAttempts: number;
+  /** From the first attempt's beginning: the first output has come by then, or the request fails. */
+  readonly totalMs: number;
+}
+
+/** When a second candidate is called beside one whose first output is late. */
+export interface Hedge {
+  /** Bounds of the delay, which otherwise is the time within which 95 % of the channel's first outputs came. */
+  readonly minDelayMs: number;
+  readonly maxDelayMs: number;
+  /** First outputs of the model at the channel that must have been seen. */
+  readonly minSamples: number;
+  /** Of the requests for the model that may be hedged, at most. */
+  readonly maxShare: number;
 }
 
 /** One way to reach a model: a channel and that channel's own name for it. The model's settings for all routes are filled in. */
@@ -42,6 +81,9 @@ export interface Route {
   /** Lower numbers first. */
   readonly priority: number;
   readonly weight: number;
+  readonly fallback: Fallback;
+  /** Null: never. */
+  readonly hedge: Hedge | null;
   /** The channel's quirks, with the route's changes. */
   readonly quirks: Quirks;
   readonly builtInTools: 'any' | readonly string[];

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Price } from '@gateway/contracts/price';
 import { expect, test } from 'vitest';
-import { ChannelEntry, ConversationsEntry, ModelEntry, RouteEntry } from './file-schema.ts';
+import { ChannelEntry, ConversationsEntry, CooldownEntry, ModelEntry, RouteEntry } from './file-schema.ts';
 import { ImageFamily } from './image-family-schema.ts';
 import { loadConfiguration } from './load-configuration.ts';
 
@@ -11,6 +11,7 @@ const env = {
   OPENAI_API_KEY: 'sk-openai-0000',
   OPENAI_PROJECT: 'proj_0000',
   ANTHROPIC_API_KEY: 'sk-ant-0000',
+  ANTHROPIC_BATCH_KEY: 'k',
   AZURE_OPENAI_API_KEY: 'azure-0000',
   ELEVENLABS_API_KEY: 'eleven-0000',
   BFL_API_KEY: 'bfl-0000',
@@ -29,7 +30,10 @@ test('the example shows every setting that exists', async () => {
   const settings = [
     ChannelEntry,
     ChannelEntry.shape.timeouts.unwrap(),
+    CooldownEntry,
     ModelEntry,
+    ModelEntry.shape.fallback.unwrap(),
+    ModelEntry.shape.hedge.unwrap(),
     RouteEntry,
     Price,
     ImageFamily,

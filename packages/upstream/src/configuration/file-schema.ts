@@ -11,8 +11,8 @@ const milliseconds = z.int().min(1).max(86_400_000);
 const words = z.array(z.string().min(1)).max(100);
 const providers = Object.keys(PRESETS).filter((name): name is Provider => name in PRESETS);
 
-/** A name that is safe in a header and as a metric's label. */
-export const ChannelName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+/** A name of a channel or an account that is safe in a header and as a metric's label. */
+export const SafeName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 const HeaderName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, { error: 'a header name' });
 const HeaderValue = z
@@ -21,10 +21,33 @@ const HeaderValue = z
 
 const ApiKey = z.string().regex(/^[\x21-\x7e]+$/, { error: 'a key: letters, digits and signs, no spaces' });
 
+const maxConcurrent = z.int().min(1).max(100_000).optional();
+const weight = z.number().positive().max(1_000_000).optional();
+
+const AccountEntry = z.strictObject({ apiKey: ApiKey, weight, maxConcurrent });
+export type AccountEntry = z.infer<typeof AccountEntry>;
+const seconds = z.number().positive().max(86_400);
+
+export const CooldownEntry = z.strictObject({
+  consecutiveFailures: z.int().min(1).max(1000).optional(),
+  failureRate: z.number().positive().max(1).optional(),
+  minRequests: z.int().min(1).max(100_000).optional(),
+  windowSeconds: seconds.optional(),
+  restSeconds: seconds.optional(),
+  maxRestSeconds: seconds.optional(),
+});
+
 export const ChannelEntry = z.strictObject({
   provider: z.enum(providers),
   baseUrl: z.string().optional(),
   apiKey: ApiKey.optional(),
+  apiKeys: z
+    .record(
+      z.string(),
+      z.union([ApiKey, AccountEntry], { error: 'a key, or a mapping with apiKey, weight and maxConcurrent' }),
+    )
+    .optional(),
+  accountsShareStorage: z.boolean().optional(),
   speaks: z.array(z.enum(PROTOCOLS)).min(1).optional(),
   headers: z.record(HeaderName, HeaderValue).optional(),
   timeouts: z
@@ -35,9 +58,14 @@ export const ChannelEntry = z.strictObject({
       totalMs: milliseconds.optional(),
     })
     .optional(),
-  maxConcurrent: z.int().min(1).max(100_000).optional(),
+  maxConcurrent,
+  maxConcurrentPerProcess: maxConcurrent,
+  maxWaitMs: z.int().min(0).max(60_000).optional(),
   onDisconnect: z.enum(['cancel', 'drain']).optional(),
   drainMs: milliseconds.optional(),
+  cooldown: z
+    .union([z.literal('off'), CooldownEntry], { error: 'off, or a mapping of its settings' })
+    .optional(),
   forwardUserIds: z.boolean().optional(),
   quirks: QuirkSettings.optional(),
 });
@@ -64,7 +92,7 @@ export const RouteEntry = z.strictObject({
     .regex(/^[^*]+$/, { error: "one name without *, or nothing: the caller's name is then passed on" })
     .optional(),
   priority: z.int().min(0).max(1000).optional(),
-  weight: z.number().positive().max(1_000_000).optional(),
+  weight,
   quirks: QuirkSettings.optional(),
   ...abilities,
 });
@@ -73,6 +101,17 @@ export type RouteEntry = z.infer<typeof RouteEntry>;
 export const ModelEntry = z.strictObject({
   kind: z.enum(MODEL_KINDS),
   routes: z.array(RouteEntry).min(1).max(100),
+  fallback: z
+    .strictObject({ maxAttempts: z.int().min(1).max(100).optional(), totalMs: milliseconds.optional() })
+    .optional(),
+  hedge: z
+    .strictObject({
+      minDelayMs: milliseconds.optional(),
+      maxDelayMs: milliseconds.optional(),
+      minSamples: z.int().min(1).max(100_000).optional(),
+      maxShare: z.number().positive().max(1).optional(),
+    })
+    .optional(),
   family: z
     .union([z.string().min(1), ImageFamily], { error: "a family's name, or a mapping of its rules" })
     .optional(),

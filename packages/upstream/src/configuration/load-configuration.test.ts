@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createCatalog } from '../catalog.ts';
+import { createCatalog, NO_LOADS } from '../catalog.ts';
 import { loadConfiguration } from './load-configuration.ts';
 
 const noFile = async (): Promise<string> => {
@@ -9,7 +9,7 @@ const load = (env: Record<string, string>) =>
   loadConfiguration({ path: 'gateway.yaml', env, readFile: noFile });
 
 const channelOf = async (env: Record<string, string>, name: string) => {
-  const catalog = createCatalog(await load(env), Math.random);
+  const catalog = createCatalog(await load(env), { random: Math.random, loads: NO_LOADS });
   return catalog.resolveModel(name)?.routes[0]?.channel.name ?? null;
 };
 
@@ -24,7 +24,7 @@ test('without a file, channels come from the provider keys in the environment', 
 test('without a file and without keys, the simulator serves the same names over the same protocols', async () => {
   const configuration = await load({ SIMULATOR_URL: 'http://simulator:9', OPENAI_API_KEY: '' });
   expect(configuration.source).toBe('simulator');
-  const catalog = createCatalog(configuration, Math.random);
+  const catalog = createCatalog(configuration, { random: Math.random, loads: NO_LOADS });
   const model = catalog.resolveModel('claude-sonnet-5');
   expect(model?.routes[0]?.channel).toMatchObject({ origin: 'http://simulator:9', speaks: ['messages'] });
   expect(model?.routes[0]?.channel.paths.messages).toBe('/v1/messages');
@@ -43,7 +43,7 @@ test.for([
   ['gpt-4o-transcribe-diarize', 'transcription', 'gpt-4o-transcribe-diarize'],
   ['gpt-transcribe', 'transcription', 'gpt-transcribe'],
 ] as const)('without a file, %s is a model of the kind %s', async ([name, kind, family]) => {
-  const catalog = createCatalog(await load({}), Math.random);
+  const catalog = createCatalog(await load({}), { random: Math.random, loads: NO_LOADS });
   expect(catalog.resolveModel(name)).toMatchObject({ kind, family });
 });
 

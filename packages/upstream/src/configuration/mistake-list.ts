@@ -2,7 +2,7 @@ import type { Mistake } from './configuration-error.ts';
 import { type Path, pathText, type YamlDocument } from './yaml-document.ts';
 
 /** Texts below these names are secrets, from any source. */
-const SECRET_NAMES: ReadonlySet<string | number> = new Set(['apiKey', 'headers']);
+const SECRET_NAMES: ReadonlySet<string | number> = new Set(['apiKey', 'apiKeys', 'headers']);
 
 export const valueAt = (value: unknown, path: Path): unknown =>
   path.reduce<unknown>(

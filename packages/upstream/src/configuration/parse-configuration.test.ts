@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { DEFAULT_COOLDOWN } from '../health/cooldown.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import { parseConfiguration } from './parse-configuration.ts';
 
@@ -34,6 +35,14 @@ test.for(MISTAKES)(
   },
 );
 
+test("a mistake in a preset's own variable for its address is reported, without its value", () => {
+  const text = 'channels: { local: { provider: ollama } }\nmodels: {}';
+  const parse = () => parseConfiguration(text, 'gateway.yaml', { OLLAMA_BASE_URL: 'pa55word@10.0.0.9' });
+  expect(parse).toThrow(ConfigurationError);
+  expect(parse).toThrow(/baseUrl: found another value in OLLAMA_BASE_URL, expected/);
+  expect(parse).not.toThrow(/pa55word/);
+});
+
 test('an empty file is reported', () => {
   expect(mistakesIn('').message).toContain('found nothing (null), expected a mapping');
 });
@@ -62,6 +71,7 @@ extra: 1
 test.for([
   ['from the environment', `provider: "\${OPENAI_API_KEY}"`, 'sk-from-the-environment'],
   ['of a literal key', 'apiKey: "sk literal with spaces"', 'literal'],
+  ['of a named key', 'apiKeys: { a: "sk literal with spaces" }', 'literal'],
   ['of a header', 'headers: { x-key: "sk-literal\\nnext" }', 'sk-literal'],
   ['of a base URL with a password', 'baseUrl: "http://user:pa55word@host/"', 'pa55word'],
   ['of broken YAML', 'apiKey: sk-literal: sk-literal', 'sk-literal'],
@@ -92,13 +102,16 @@ test.for([
   const text = GOOD.replace('provider: openai,', `provider: azure-openai, baseUrl: "${baseUrl}",`);
   const channel = parseConfiguration(text, 'gateway.yaml', env).channels.get('openai');
   expect(channel?.paths.responses).toBe(path);
-  expect(channel?.secrets.headers).toContainEqual(['api-key', env.OPENAI_API_KEY]);
+  expect(channel?.accounts[0].secrets.headers).toContainEqual(['api-key', env.OPENAI_API_KEY]);
 });
 
 test('a channel can be logged without showing its key', () => {
   const channel = parseConfiguration(GOOD, 'gateway.yaml', env).channels.get('openai');
   expect(inspect(channel, { depth: 9, showHidden: true }) + JSON.stringify(channel)).not.toContain('sk-from');
-  expect(channel?.secrets.headers).toContainEqual(['authorization', `Bearer ${env.OPENAI_API_KEY}`]);
+  expect(channel?.accounts[0].secrets.headers).toContainEqual([
+    'authorization',
+    `Bearer ${env.OPENAI_API_KEY}`,
+  ]);
 });
 
 test('anchors and merge keys can share settings', () => {
@@ -144,4 +157,20 @@ test('rules of conversations have defaults, each by itself', () => {
     retentionMs: 43_200_000,
     neverKept: { keys: [], models: ['secret-*'] },
   });
+});
+
+test("a channel's cooldown has defaults, each by itself, and can be off", () => {
+  const cooldownOf = (setting: string) =>
+    parseConfiguration(
+      `channels: { one: { provider: vllm, baseUrl: "http://10.0.0.5:8000/v1"${setting} } }\nmodels: { m: { kind: text, routes: [{ channel: one }] } }`,
+      'gateway.yaml',
+      env,
+    ).channels.get('one')?.cooldown;
+  expect(cooldownOf('')).toEqual(DEFAULT_COOLDOWN);
+  expect(cooldownOf(', cooldown: { consecutiveFailures: 2, restSeconds: 0.5 }')).toEqual({
+    ...DEFAULT_COOLDOWN,
+    consecutiveFailures: 2,
+    restMs: 500,
+  });
+  expect(cooldownOf(', cooldown: off')).toBeNull();
 });

@@ -34,7 +34,7 @@ export const parseConfiguration = (
     const entry = checkEntry(ChannelEntry, value, path, mistakes);
     known.set(name, entry && { speaks: entry.speaks ?? presetOf(entry.provider).speaks });
     if (entry === null) continue;
-    const complaints = checkChannel(name, entry);
+    const complaints = checkChannel(name, entry, env);
     for (const complaint of complaints) mistakes.add(path, complaint);
     if (complaints.length === 0) channels.set(name, buildChannel(name, entry, env));
   }

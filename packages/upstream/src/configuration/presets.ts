@@ -33,6 +33,7 @@ export interface Preset {
 const openaiPaths = {
   responses: '/responses',
   'responses.input_tokens': '/responses/input_tokens',
+  'responses.compact': '/responses/compact',
   chat: '/chat/completions',
   'images.generations': '/images/generations',
   'images.edits': '/images/edits',
@@ -75,6 +76,7 @@ const openaiQuirks = {
   instructionRole: 'developer',
   customTools: true,
   storedResponses: true,
+  compaction: true,
 } as const satisfies QuirksInput;
 
 /** Operations of media, for libraries that know their own paths below the base URL. */
@@ -113,7 +115,7 @@ export const PRESETS = {
     paths: messagesPaths,
     key: { header: 'x-api-key', prefix: '', required: true },
     builtInTools: 'any',
-    quirks: { messageThreads: true },
+    quirks: { messageThreads: true, compaction: true },
   },
   // The v1 API: no api-version parameter, models named by deployment in the body.
   'azure-openai': {
@@ -306,6 +308,7 @@ export const PRESETS = {
     paths: {
       responses: '/v1/responses',
       'responses.input_tokens': '/v1/responses/input_tokens',
+      'responses.compact': '/v1/responses/compact',
       chat: '/v1/chat/completions',
       'images.generations': '/v1/images/generations',
       'images.edits': '/v1/images/edits',
@@ -316,7 +319,7 @@ export const PRESETS = {
     // It accepts every key, but, like a real provider, requires one.
     key: { ...bearer, required: false, fallback: 'simulator' },
     builtInTools: 'any',
-    quirks: { messageThreads: true, backgroundResponses: true, storedResponses: true },
+    quirks: { messageThreads: true, backgroundResponses: true, storedResponses: true, compaction: true },
   },
 } as const satisfies Record<string, Preset>;
 

@@ -6,13 +6,13 @@ import { ratioOf } from './ratio.ts';
 
 /** What becomes of a request at a provider that carries less than the protocol. */
 export interface Fit {
-  /** Why it cannot be asked at all; null: it can. */
+  /** Why it cannot be called at all; null: it can. */
   readonly refusal: GatewayError | null;
-  /** Members that have no place there. */
+  /** Members that the provider does not have. */
   readonly dropped: readonly string[];
 }
 
-/** Members that every provider has in some way, or that say to the gateway how to answer. */
+/** Members that every provider has in some way, or that tell the gateway how to answer. */
 const CARRIED: Readonly<Record<'images' | 'speech' | 'transcriptions', readonly string[]>> = {
   images: ['model', 'prompt', 'n', 'size', 'response_format', 'stream', 'partial_images'],
   speech: ['model', 'input', 'voice', 'response_format', 'stream_format'],
@@ -26,14 +26,14 @@ const isNoChoice = (value: unknown): boolean =>
 const NO_IMAGES = 'The upstream of this model';
 
 /**
- * Whether a provider's library can be asked for this, and what would be left out.
+ * Whether a provider's library can serve this, and what would be left out.
  *
  * @param model the model's name at the channel, which the caller may have chosen
  */
 export function fitOf(library: Library, request: MediaRequest, model: string): Fit {
   const kind = kindOf(request);
   const abilities = library[kind];
-  if (abilities === undefined) throw new Error(`no ${kind} behind this library`);
+  if (abilities === undefined) throw new Error(`no ${kind} in this library`);
   const { members, strict } = request;
   const known: readonly string[] = [...CARRIED[kind], ...abilities.takes];
   const dropped = Object.keys(members).filter((name) => !known.includes(name) && !isNoChoice(members[name]));

@@ -4,7 +4,7 @@ import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { MultipartPart } from '../multipart-body.ts';
 import type { Operation } from '../protocol.ts';
-import { type Asked, type Body, requestOf, send, upstreamOf } from './ask-for-tests.ts';
+import { type Body, type LibraryChannel, requestOf, send, upstreamOf } from './library-calls-for-tests.ts';
 import { replay } from './replay-for-tests.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -64,7 +64,7 @@ const segments = [
 
 interface Row {
   readonly exchange: string;
-  readonly asked: Omit<Asked, 'origin'>;
+  readonly channel: Omit<LibraryChannel, 'origin'>;
   readonly operation: Operation;
   readonly body: () => Body;
   /** JSON, or the bytes. */
@@ -84,7 +84,7 @@ const picture = { model: 'm', prompt: 'A lighthouse', response_format: 'b64_json
 const ROWS: readonly Row[] = [
   {
     exchange: 'elevenlabs-speech',
-    asked: { library: 'elevenlabs', protocol: 'speech', model: 'eleven_multilingual_v2' },
+    channel: { library: 'elevenlabs', protocol: 'speech', model: 'eleven_multilingual_v2' },
     operation: 'speech',
     body: () => ({ ...speech, speed: 1.1, instructions: 'Cheerfully' }),
     reply: MP3,
@@ -92,7 +92,7 @@ const ROWS: readonly Row[] = [
   },
   {
     exchange: 'elevenlabs-transcription',
-    asked: { library: 'elevenlabs', protocol: 'transcriptions', model: 'scribe_v2' },
+    channel: { library: 'elevenlabs', protocol: 'transcriptions', model: 'scribe_v2' },
     operation: 'transcriptions',
     body: () => [
       field('model', 'm'),
@@ -118,28 +118,28 @@ const ROWS: readonly Row[] = [
   },
   {
     exchange: 'elevenlabs-transcription',
-    asked: { library: 'elevenlabs', protocol: 'transcriptions', model: 'scribe_v2' },
+    channel: { library: 'elevenlabs', protocol: 'transcriptions', model: 'scribe_v2' },
     operation: 'transcriptions',
     body: () => [field('language', 'en'), field('response_format', 'diarized_json'), wav()],
     reply: turns(2.7),
   },
   {
     exchange: 'deepgram-speech',
-    asked: { library: 'deepgram', protocol: 'speech', model: 'aura-2' },
+    channel: { library: 'deepgram', protocol: 'speech', model: 'aura-2' },
     operation: 'speech',
     body: () => ({ ...speech, voice: { id: 'thalia' } }),
     reply: MP3,
   },
   {
     exchange: 'deepgram-transcription',
-    asked: { library: 'deepgram', protocol: 'transcriptions', model: 'nova-3' },
+    channel: { library: 'deepgram', protocol: 'transcriptions', model: 'nova-3' },
     operation: 'transcriptions',
     body: () => [field('language', 'en'), field('response_format', 'diarized_json'), wav()],
     reply: { ...turns(2.9), usage: { type: 'duration', seconds: 3 } },
   },
   {
     exchange: 'deepgram-transcription-plain',
-    asked: { library: 'deepgram', protocol: 'transcriptions', model: 'nova-3' },
+    channel: { library: 'deepgram', protocol: 'transcriptions', model: 'nova-3' },
     operation: 'transcriptions',
     body: () => [field('response_format', 'verbose_json'), field('stream', 'true'), wav()],
     reply: {
@@ -153,7 +153,7 @@ const ROWS: readonly Row[] = [
   },
   {
     exchange: 'assemblyai-transcription',
-    asked: { library: 'assemblyai', protocol: 'transcriptions', model: 'universal-3-5-pro' },
+    channel: { library: 'assemblyai', protocol: 'transcriptions', model: 'universal-3-5-pro' },
     operation: 'transcriptions',
     body: () => [
       field('language', 'en'),
@@ -167,14 +167,14 @@ const ROWS: readonly Row[] = [
   },
   {
     exchange: 'assemblyai-transcription-plain',
-    asked: { library: 'assemblyai', protocol: 'transcriptions', model: 'universal-3-5-pro' },
+    channel: { library: 'assemblyai', protocol: 'transcriptions', model: 'universal-3-5-pro' },
     operation: 'transcriptions',
     body: () => [field('response_format', 'json'), wav()],
     reply: { text: 'Good morning. Hello there.', usage: { type: 'duration', seconds: 3 } },
   },
   {
     exchange: 'google-image',
-    asked: { library: 'google', protocol: 'images', model: 'gemini-2.5-flash-image' },
+    channel: { library: 'google', protocol: 'images', model: 'gemini-2.5-flash-image' },
     operation: 'images.generations',
     body: () => ({ ...picture, size: '1536x1024', seed: 7, quality: 'high', background: 'auto' }),
     reply: { data: [image], usage: { input_tokens: 9, output_tokens: 1290, total_tokens: 1299 } },
@@ -182,14 +182,14 @@ const ROWS: readonly Row[] = [
   },
   {
     exchange: 'google-edit',
-    asked: { library: 'google', protocol: 'images', model: 'gemini-2.5-flash-image' },
+    channel: { library: 'google', protocol: 'images', model: 'gemini-2.5-flash-image' },
     operation: 'images.edits',
     body: () => [field('prompt', 'Add a rainbow'), field('size', 'auto'), png()],
     reply: { data: [image], usage: { input_tokens: 9, output_tokens: 1290, total_tokens: 1299 } },
   },
   {
     exchange: 'google-transcription',
-    asked: { library: 'google', protocol: 'transcriptions', model: 'gemini-3.5-transcribe' },
+    channel: { library: 'google', protocol: 'transcriptions', model: 'gemini-3.5-transcribe' },
     operation: 'transcriptions',
     body: () => [
       field('language', 'en'),
@@ -207,14 +207,14 @@ const ROWS: readonly Row[] = [
   },
   {
     exchange: 'black-forest-labs-image',
-    asked: { library: 'black-forest-labs', protocol: 'images', model: 'flux-pro-1.1' },
+    channel: { library: 'black-forest-labs', protocol: 'images', model: 'flux-pro-1.1' },
     operation: 'images.generations',
     body: () => ({ ...picture, size: '1024x768', output_format: 'png', seed: 7 }),
     reply: { data: [image] },
   },
   {
     exchange: 'fal-image',
-    asked: { library: 'fal', protocol: 'images', model: 'fal-ai/flux/dev' },
+    channel: { library: 'fal', protocol: 'images', model: 'fal-ai/flux/dev' },
     operation: 'images.generations',
     body: () => ({ ...picture, size: '1024x768', output_format: 'png', seed: 7, n: 2, user: 'u1' }),
     reply: { data: [image, image] },
@@ -222,14 +222,14 @@ const ROWS: readonly Row[] = [
   },
   {
     exchange: 'fal-edit',
-    asked: { library: 'fal', protocol: 'images', model: 'fal-ai/flux-lora/inpainting' },
+    channel: { library: 'fal', protocol: 'images', model: 'fal-ai/flux-lora/inpainting' },
     operation: 'images.edits',
     body: () => [field('prompt', 'Add a rainbow'), png(), png('mask')],
     reply: { data: [image] },
   },
   {
     exchange: 'replicate-image',
-    asked: { library: 'replicate', protocol: 'images', model: 'black-forest-labs/flux-schnell' },
+    channel: { library: 'replicate', protocol: 'images', model: 'black-forest-labs/flux-schnell' },
     operation: 'images.generations',
     body: () => ({ ...picture, size: '1024x768', output_format: 'jpeg', seed: 7 }),
     reply: { data: [image] },
@@ -238,10 +238,10 @@ const ROWS: readonly Row[] = [
 
 test.for(ROWS.map((row) => [row.exchange, row] as const))(
   '%s: sent as the provider wants it, answered as the protocol has it',
-  async ([, { exchange, asked, operation, body, reply: expected, dropped = [] }]) => {
+  async ([, { exchange, channel, operation, body, reply: expected, dropped = [] }]) => {
     const provider = await replay(exchange);
-    const upstream = upstreamOf([{ ...asked, origin: provider.origin }]);
-    const reply = await send(upstream, requestOf(operation, body()), asked).catch((error: unknown) => {
+    const upstream = upstreamOf([{ ...channel, origin: provider.origin }]);
+    const reply = await send(upstream, requestOf(operation, body()), channel).catch((error: unknown) => {
       expect(provider.complaints).toEqual([]);
       throw error;
     });

@@ -8,7 +8,7 @@ const text = (value: unknown): string | undefined =>
 const texts = (value: unknown): string[] =>
   (Array.isArray(value) ? value : [value]).flatMap((one) => text(one) ?? []);
 
-/** Members without those that are absent: the libraries' options have no place for undefined. */
+/** Members without those that are absent: the libraries' options do not allow undefined. */
 const given = <Value>(members: Readonly<Record<string, Value | undefined>>): Record<string, Value> => {
   const present: Record<string, Value> = {};
   for (const [name, value] of Object.entries(members)) if (value !== undefined) present[name] = value;
@@ -37,8 +37,8 @@ const FLUX_RATIOS = [
   '21:9',
 ] as const;
 
-type TranscriptFacts = CallFacts & { readonly ask: TranscriptFormat };
-const wantsSpeakers = ({ ask }: TranscriptFacts): boolean => ask === 'diarized_json';
+type TranscriptFacts = CallFacts & { readonly format: TranscriptFormat };
+const wantsSpeakers = ({ format }: TranscriptFacts): boolean => format === 'diarized_json';
 
 const jpegOrPng = ({ members }: CallFacts) =>
   members.output_format === 'jpeg' || members.output_format === 'png' ? members.output_format : undefined;
@@ -154,14 +154,14 @@ export const LIBRARIES = {
     transcriptions: {
       takes: ['language', 'languages', 'keywords'],
       formats: ['json', 'text', 'verbose_json'],
-      options: ({ members, ask }) => {
+      options: ({ members, format }) => {
         const languages = [...texts(members.language), ...texts(members.languages)];
         const keywords = texts(members.keywords);
         return {
           google: given<boolean | string[]>({
             languageCodes: languages.length > 0 ? languages : undefined,
             customVocabulary: keywords.length > 0 ? keywords : undefined,
-            wordTimestamp: ask === 'verbose_json' || undefined,
+            wordTimestamp: format === 'verbose_json' || undefined,
           }),
         };
       },

@@ -49,7 +49,7 @@ const ErrorWords = z.union([
   z
     .object({ detail: Detail })
     .transform(({ detail }) => ({ message: detail.message, code: detail.status ?? null })),
-  // fal and Black Forest Labs: what FastAPI says of a body that does not fit
+  // fal and Black Forest Labs: FastAPI's error for a body that does not fit
   z
     .object({ detail: z.array(z.object({ msg: z.string(), loc: z.array(z.unknown()).optional() })).min(1) })
     .transform(({ detail }) => ({
@@ -57,9 +57,9 @@ const ErrorWords = z.union([
       code: null,
     })),
   // Deepgram
-  z.object({ err_code: z.string(), err_msg: z.string() }).transform((said) => ({
-    message: said.err_msg,
-    code: said.err_code,
+  z.object({ err_code: z.string(), err_msg: z.string() }).transform(({ err_msg, err_code }) => ({
+    message: err_msg,
+    code: err_code,
   })),
 ]);
 
@@ -67,7 +67,7 @@ function wordsOf(body: string): { readonly message: string; readonly code: strin
   return ErrorWords.safeParse(parseJson(body)).data ?? readProviderError(body);
 }
 
-/** A library that will not send what it was given says so before it has sent anything. Other errors are faults. */
+/** A library that will not send what it was given throws before it has sent anything. Other errors are faults. */
 export const ownRefusal = (error: unknown): Refusal | null =>
   error instanceof Error && OWN_ERROR.test(error.name) && !('syscall' in error)
     ? { status: 400, headers: {}, error: { message: error.message, type: TYPE, code: null } }

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
 import { error, json, muteOrigin, startProvider } from '../provider-for-tests.ts';
-import { type Asked, type Body, requestOf, send, upstreamOf } from './ask-for-tests.ts';
+import { type Body, type LibraryChannel, requestOf, send, upstreamOf } from './library-calls-for-tests.ts';
 import { replay } from './replay-for-tests.ts';
 
 const SPEECH = { library: 'elevenlabs', protocol: 'speech', model: 'eleven_v3' } as const;
@@ -18,9 +18,13 @@ const OPERATIONS = {
 } as const;
 
 /** The failure of a request to these channels. */
-async function failureOf(asked: readonly Asked[], body: Body, strict = false): Promise<GatewayError> {
-  const [{ protocol } = SPEECH] = asked;
-  return send(upstreamOf(asked), requestOf(OPERATIONS[protocol], body, strict), { protocol }).then(
+async function failureOf(
+  channels: readonly LibraryChannel[],
+  body: Body,
+  strict = false,
+): Promise<GatewayError> {
+  const [{ protocol } = SPEECH] = channels;
+  return send(upstreamOf(channels), requestOf(OPERATIONS[protocol], body, strict), { protocol }).then(
     () => Promise.reject(new Error('it was answered')),
     (thrown) => thrown,
   );
@@ -28,9 +32,9 @@ async function failureOf(asked: readonly Asked[], body: Body, strict = false): P
 
 test('sound without a container is given its container', async () => {
   const provider = await replay('elevenlabs-speech-wav');
-  const asked = { ...SPEECH, model: 'eleven_multilingual_v2', origin: provider.origin };
+  const channel = { ...SPEECH, model: 'eleven_multilingual_v2', origin: provider.origin };
   const body = { ...speech, voice: 'JBFqnCBsd6RMkjVDRZzb', response_format: 'wav' };
-  const reply = await send(upstreamOf([asked]), requestOf('speech', body), asked);
+  const reply = await send(upstreamOf([channel]), requestOf('speech', body), channel);
   const bytes = await reply.bytes(10_000);
   expect(reply.headers['content-type']).toBe('audio/wav');
   expect([bytes.toString('latin1', 0, 4), bytes.readUInt32LE(4), bytes.readUInt32LE(24)]).toEqual([
@@ -42,12 +46,12 @@ test('sound without a container is given its container', async () => {
   expect(provider.complaints).toEqual([]);
 });
 
-test('tokens that a provider of speech reports come as the events that have a place for them', async () => {
+test('tokens that a provider of speech reports come as the events that have a member for them', async () => {
   const provider = await replay('google-speech');
-  const asked = { library: 'google', protocol: 'speech', model: 'gemini-2.5-flash-preview-tts' } as const;
+  const channel = { library: 'google', protocol: 'speech', model: 'gemini-2.5-flash-preview-tts' } as const;
   const body = { ...speech, voice: 'Kore', instructions: 'Cheerfully', response_format: 'pcm' };
-  const upstream = upstreamOf([{ ...asked, origin: provider.origin }]);
-  const reply = await send(upstream, requestOf('speech', body), asked);
+  const upstream = upstreamOf([{ ...channel, origin: provider.origin }]);
+  const reply = await send(upstream, requestOf('speech', body), channel);
   expect(reply.headers['content-type']).toBe('text/event-stream');
   const text = (await reply.bytes(10_000)).toString();
   expect(text).toContain('"type":"speech.audio.delta"');
@@ -103,7 +107,7 @@ const ANSWERS: readonly (readonly [
 ];
 
 test.for(ANSWERS)(
-  '%s is told as it would be of any provider, after one request',
+  '%s is reported as for any provider, after one request',
   async ([, status, body, [code, message, retry]]) => {
     const provider = await startProvider(error(status, body, { 'retry-after': '7' }));
     const failure = await failureOf([{ ...SPEECH, origin: provider.origin }], speech);
@@ -117,13 +121,13 @@ test.for(ANSWERS)(
 test('paid work goes to the next channel where the first one certainly did not begin', async () => {
   for (const answer of [error(500, { detail: 'oops' }), error(429, { detail: 'slow' })]) {
     const [first, second] = [await startProvider(answer), await replay('elevenlabs-speech')];
-    const asked = { ...SPEECH, model: 'eleven_multilingual_v2' };
+    const channel = { ...SPEECH, model: 'eleven_multilingual_v2' };
     const upstream = upstreamOf([
-      { ...asked, origin: first.origin },
-      { ...asked, origin: second.origin },
+      { ...channel, origin: first.origin },
+      { ...channel, origin: second.origin },
     ]);
     const body = { ...speech, voice: 'JBFqnCBsd6RMkjVDRZzb', speed: 1.1 };
-    const reply = await send(upstream, requestOf('speech', body), asked);
+    const reply = await send(upstream, requestOf('speech', body), channel);
     expect(reply.candidate.channel.name).toBe('c1');
     await reply.bytes(10_000);
     expect(first.requests).toHaveLength(1);
@@ -153,10 +157,10 @@ test('paid work that may have been done is not done again', async () => {
   const task = { id: 'task-1', polling_url: 'https://api.bfl.ai/v1/get_result?id=task-1' };
   const providers = {
     'broken after it was sent': await startProvider((response) => response.destroy()),
-    'broken while the task is asked for': await startProvider((response, { method }) =>
+    'broken while the task is polled': await startProvider((response, { method }) =>
       method === 'POST' ? json(response, task) : response.destroy(),
     ),
-    'failed while the task is asked for': await startProvider((response, { method }) =>
+    'failed while the task is polled': await startProvider((response, { method }) =>
       method === 'POST' ? json(response, task) : json(response, { detail: 'oops' }, 500),
     ),
     'an answer without its members': await startProvider((response) => json(response, { ok: true })),
@@ -178,9 +182,9 @@ test.for([
   ],
 ] as const)(
   "%s: a provider's no to a task that it had taken is the caller's to read",
-  async ([exchange, asked, code, words]) => {
+  async ([exchange, channel, code, words]) => {
     const provider = await replay(exchange);
-    const failure = await failureOf([{ ...asked, origin: provider.origin }], picture);
+    const failure = await failureOf([{ ...channel, origin: provider.origin }], picture);
     expect(failure).toMatchObject({
       code: 'upstream_rejected',
       retry: false,
@@ -206,8 +210,8 @@ test('a caller who leaves ends it too', async () => {
   const leaving = new AbortController();
   const provider = await startProvider(() => leaving.abort());
   const upstream = upstreamOf([{ ...SPEECH, origin: provider.origin }]);
-  const asking = send(upstream, requestOf('speech', speech), { ...SPEECH, signal: leaving.signal });
-  await expect(asking).rejects.toMatchObject({ code: 'client_closed_request' });
+  const replying = send(upstream, requestOf('speech', speech), { ...SPEECH, signal: leaving.signal });
+  await expect(replying).rejects.toMatchObject({ code: 'client_closed_request' });
   await provider.left;
   await upstream.close();
 });
@@ -226,11 +230,11 @@ test('a result on a private address is not fetched, and no foreign address gets 
 });
 
 test('of several images those that were made are answered with', async () => {
-  let asked = 0;
+  let polls = 0;
   const inlineData = { mimeType: 'image/png', data: Buffer.from('png').toString('base64') };
   const provider = await startProvider((response) => {
-    asked += 1;
-    if (asked === 2)
+    polls += 1;
+    if (polls === 2)
       return json(response, { error: { code: 429, message: 'slow', status: 'RESOURCE_EXHAUSTED' } }, 429);
     const candidates = [{ content: { role: 'model', parts: [{ inlineData }] }, finishReason: 'STOP' }];
     return json(response, { candidates, usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 2 } });
@@ -243,21 +247,21 @@ test('of several images those that were made are answered with', async () => {
     data: [image, image],
     usage: { input_tokens: 2, output_tokens: 4, total_tokens: 6 },
   });
-  expect(asked).toBe(3);
+  expect(polls).toBe(3);
 });
 
-test('what a provider does not carry is refused before it is asked, and the next one is', async () => {
+test('what a provider does not carry is refused before it is called, and the next one is called', async () => {
   const first = await startProvider();
   const second = await startProvider(error(400, { err_code: 'X', err_msg: 'second' }));
-  const asked = { ...SPEECH, origin: first.origin };
+  const channel = { ...SPEECH, origin: first.origin };
   const body = { ...speech, response_format: 'aac' };
-  expect(await failureOf([asked], body)).toMatchObject({
+  expect(await failureOf([channel], body)).toMatchObject({
     code: 'unsupported_value',
     options: { path: ['response_format'] },
   });
   const other = { library: 'deepgram', protocol: 'speech', model: 'aura-2', origin: second.origin } as const;
-  expect((await failureOf([asked, other], body)).message).toBe('second');
-  expect(await failureOf([asked], { ...speech, instructions: 'x' }, true)).toMatchObject({
+  expect((await failureOf([channel, other], body)).message).toBe('second');
+  expect(await failureOf([channel], { ...speech, instructions: 'x' }, true)).toMatchObject({
     code: 'unsupported_parameter',
     options: { path: ['instructions'] },
   });
@@ -270,14 +274,14 @@ test.for([
   ['a voice of dots', SPEECH, { ...speech, voice: '..' }, 'voice'],
   ['a model that leads to another path', { ...FLUX, model: 'flux/../../v1/credits' }, picture, 'model'],
   ['a model with a fragment', { ...FLUX, model: 'flux-pro#x' }, picture, 'model'],
-] as const)("%s is refused: the channel's key is for this path only", async ([, asked, body, param]) => {
+] as const)("%s is refused: the channel's key is for this path only", async ([, channel, body, param]) => {
   const provider = await startProvider();
-  const failure = await failureOf([{ ...asked, origin: provider.origin }], body);
+  const failure = await failureOf([{ ...channel, origin: provider.origin }], body);
   expect(failure).toMatchObject({ code: 'invalid_value', options: { path: [param] } });
   expect(provider.requests).toHaveLength(0);
 });
 
-test('a library that will not send a request says why', async () => {
+test('a library that will not send a request reports the reason', async () => {
   const provider = await startProvider();
   const imagen = {
     library: 'google',

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Agent, type Dispatcher } from 'undici';
 import type { ChannelClient } from '../channel-client.ts';
-import type { Channel } from '../configuration/configuration.ts';
+import type { Account, Channel } from '../configuration/configuration.ts';
 import { parseJson } from '../provider-error.ts';
 import { publicConnector } from '../public-connector.ts';
 import type { Library } from './library.ts';
@@ -16,7 +16,7 @@ export class TaskRefused extends Error {
   }
 }
 
-/** What the requests of one call come to, told as it happens. */
+/** Gets the events of the requests of one call as they happen. */
 export interface FetchObserver {
   /** A connection is about to carry a request. */
   onRequestStart(): void;
@@ -31,6 +31,7 @@ export interface FetchObserver {
 interface FetchOptions {
   readonly library: Library;
   readonly channel: Channel;
+  readonly account: Account;
   /** The path of the channel's base URL. */
   readonly basePath: string;
   readonly client: Pick<ChannelClient, 'dispatchPart'>;
@@ -42,16 +43,16 @@ interface FetchOptions {
 const MAX_REPLY_BYTES = 128 * 1024 * 1024;
 
 /**
- * The `fetch` of a library: over the channel's connections, with the channel's key and at the channel's address. Where a
+ * The `fetch` of a library: over the channel's connections, with the account's key and at the channel's address. Where a
  * reply leads elsewhere, only public addresses are connected to, and only hosts of the same provider get the key.
  */
 export function libraryFetch(options: FetchOptions): typeof globalThis.fetch {
-  const { library, channel, client, observer, signal } = options;
+  const { library, channel, account, client, observer, signal } = options;
   return async (input, init) => {
     const { signal: _, ...rest } = init ?? {};
     const request = new Request(input, rest);
     const { url, isOwn, isTrusted } = destinationOf(new URL(request.url), options);
-    const headers = headersFor(request.headers, isTrusted ? channel : null);
+    const headers = headersFor(request.headers, isTrusted ? account : null);
     const body = request.body === null ? null : Buffer.from(await request.arrayBuffer());
     const makes = request.method === 'POST';
     const sent: Dispatcher.DispatchOptions = {
@@ -105,7 +106,7 @@ function destinationOf(
   return { url, isOwn: false, isTrusted: base !== undefined || isSibling };
 }
 
-/** The library's own headers, without the stand-in for the key and whatever says how long the body was. */
+/** The library's own headers, without the placeholder of the key and the headers that give the length of the body. */
 const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'authorization',
   'xi-api-key',
@@ -114,11 +115,11 @@ const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'content-length',
 ]);
 
-function headersFor(headers: Headers, channel: Channel | null): string[] {
+function headersFor(headers: Headers, account: Account | null): string[] {
   const list: string[] = [];
-  const own = channel?.secrets.headers ?? [];
+  const own = account?.secrets.headers ?? [];
   for (const [name, value] of headers)
-    if (!NOT_FORWARDED.has(name) && !channel?.secrets.names.has(name)) list.push(name, value);
+    if (!NOT_FORWARDED.has(name) && !account?.secrets.names.has(name)) list.push(name, value);
   for (const [name, value] of own) list.push(name, value);
   return list;
 }

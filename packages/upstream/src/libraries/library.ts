@@ -41,7 +41,7 @@ interface Abilities {
 export interface ImageAbilities extends Abilities {
   /** Whether the size in pixels is carried. */
   readonly sizes: boolean;
-  /** The ratios that it has, of which the nearest one to the size is asked for; absent: it is asked for none. */
+  /** The ratios that it has; the nearest one to the size is requested. Absent: none is requested. */
   readonly ratios?: readonly `${number}:${number}`[];
   /** Images of one call; more are made by calls side by side. */
   readonly imagesPerCall: number;
@@ -68,7 +68,7 @@ export type TranscriptionResult = Awaited<ReturnType<TranscriptionModelV4['doGen
 
 export interface TranscriptionAbilities extends Omit<Abilities, 'options'> {
   readonly formats: readonly TranscriptFormat[];
-  readonly options: (facts: CallFacts & { readonly ask: TranscriptFormat }) => SharedV4ProviderOptions;
+  readonly options: (facts: CallFacts & { readonly format: TranscriptFormat }) => SharedV4ProviderOptions;
   /** Whether the seconds that it reports are those that it bills, and not merely the end of the last word. */
   readonly tellsDuration: boolean;
   /** Who spoke when; for formats with `diarized_json`. */
@@ -77,7 +77,7 @@ export interface TranscriptionAbilities extends Omit<Abilities, 'options'> {
 
 /** One provider's client library: where it calls, what it carries, and how it reports that it will not. */
 export interface Library {
-  /** Addresses that it builds its URLs from. A channel's own base URL takes their place. */
+  /** Addresses that it builds its URLs from. A channel's own base URL replaces them. */
   readonly bases: readonly [string, ...string[]];
   /** Hosts of the same provider that it is sent to by replies, and that get the key. */
   readonly siblingHosts?: RegExp;
@@ -88,7 +88,7 @@ export interface Library {
   readonly transcriptions?: TranscriptionAbilities;
   /** What of its own error codes means another of ours. */
   readonly errorCodes?: Readonly<Record<string, string>>;
-  /** A task that has been accepted and ended without a result: by its `status`, with the member that says why. */
+  /** A task that has been accepted and ended without a result: by its `status`, with the member that has the reason. */
   readonly refusedTask?: { readonly status: RegExp; readonly reason: string; readonly code: string | null };
 }
 

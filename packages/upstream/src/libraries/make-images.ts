@@ -62,7 +62,7 @@ async function inputsOf(
 const base64Of = (image: string | Uint8Array): string =>
   typeof image === 'string' ? image : Buffer.from(image).toString('base64');
 
-/** Only where every call tells its tokens. */
+/** Only where every call reports its tokens. */
 function usageOf(results: readonly Generated[]) {
   const sum = (name: 'inputTokens' | 'outputTokens'): number =>
     results.reduce((total, { usage }) => total + (usage?.[name] ?? Number.NaN), 0);

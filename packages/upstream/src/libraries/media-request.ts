@@ -7,7 +7,7 @@ import type { Members } from './library.ts';
 
 type FilePart = Extract<MultipartPart, { readonly path: string }>;
 
-/** A request as a library is asked: its members, whether they came as JSON or as a form, and its files. */
+/** A request as a library gets it: its members, from JSON or from a form, and its files. */
 export interface MediaRequest {
   readonly operation: Operation;
   readonly members: Members;

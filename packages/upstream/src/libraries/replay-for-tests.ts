@@ -27,7 +27,7 @@ type Exchange = z.infer<typeof Exchanges>[number];
 
 export interface ReplayedProvider {
   readonly origin: string;
-  /** The exchanges that have not taken place. */
+  /** The exchanges that have not happened. */
   readonly left: readonly Exchange[];
   /** What did not fit. */
   readonly complaints: readonly unknown[];

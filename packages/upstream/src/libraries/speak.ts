@@ -5,7 +5,7 @@ import type { LibraryAnswer, LibraryCall, SpeechAbilities } from './library.ts';
 import { voiceOf } from './media-request.ts';
 
 /**
- * Speech as raw audio; as events where the provider tells its tokens, for which raw audio has no place.
+ * Speech as raw audio; as events where the provider reports its tokens, which raw audio cannot hold.
  *
  * @throws {Error} for an answer without sound
  */

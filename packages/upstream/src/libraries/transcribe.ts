@@ -4,26 +4,26 @@ import { SEEK_PER_SECOND, segmentId, TranscriptFormat } from '@gateway/contracts
 import type { LibraryAnswer, LibraryCall, TranscriptionAbilities, TranscriptionResult } from './library.ts';
 import { segmentsOf, spelledWords } from './words.ts';
 
-/** A transcript in the format of the protocol that was asked for. @throws {Error} without a file */
+/** A transcript in the format of the protocol that was requested. @throws {Error} without a file */
 export async function transcribe(
   model: TranscriptionModelV4,
   abilities: TranscriptionAbilities,
   { members, files: [file], signal, timeoutMs }: LibraryCall,
 ): Promise<LibraryAnswer> {
   if (file === undefined) throw new Error('a transcription without a file');
-  const ask = TranscriptFormat.catch('json').parse(members.response_format);
+  const format = TranscriptFormat.catch('json').parse(members.response_format);
   const result = await model.doGenerate({
     audio: await readFile(file.path),
     mediaType: file.contentType,
-    providerOptions: abilities.options({ members, ask, inputImages: 0, timeoutMs }),
+    providerOptions: abilities.options({ members, format, inputImages: 0, timeoutMs }),
     abortSignal: signal,
   });
   const seconds = abilities.tellsDuration ? result.durationInSeconds : undefined;
   const usage = seconds === undefined ? {} : { usage: { type: 'duration', seconds: Math.ceil(seconds) } };
-  if (ask === 'text')
+  if (format === 'text')
     return { contentType: 'text/plain; charset=utf-8', body: Buffer.from(`${result.text}\n`) };
-  if (ask === 'verbose_json') return json({ ...verboseOf(result, granularitiesOf(members)), ...usage });
-  if (ask === 'diarized_json') return json({ ...diarizedOf(result, abilities), ...usage });
+  if (format === 'verbose_json') return json({ ...verboseOf(result, granularitiesOf(members)), ...usage });
+  if (format === 'diarized_json') return json({ ...diarizedOf(result, abilities), ...usage });
   return json({ text: result.text, ...usage });
 }
 

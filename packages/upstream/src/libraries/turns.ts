@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { TranscriptionResult, Turn } from './library.ts';
 import { turnsOfWords } from './words.ts';
 
-// Who spoke when, as each provider tells it beside what the libraries have in common.
+// Who spoke when, as each provider reports it beside what the libraries have in common.
 
 const ElevenLabsWords = z.object({
   words: z.array(

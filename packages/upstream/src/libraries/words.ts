@@ -1,7 +1,7 @@
 import { speakerLetter } from '@gateway/contracts/openai/transcriptions';
 import type { Turn } from './library.ts';
 
-/** A word, or what stands between two, with its times in seconds. */
+/** A word, or what comes between two, with its times in seconds. */
 export interface Word {
   readonly text: string;
   readonly start: number;
@@ -45,22 +45,22 @@ export function segmentsOf(transcript: string, words: readonly Word[]): readonly
     if (begins) groups.push([word]);
     else last?.push(word);
   }
-  let told = 0;
+  let end = 0;
   return groups.map((group, id) => {
     const [first] = group;
     const last = group.at(-1);
-    const from = told;
+    const from = end;
     for (const { text } of group) {
-      const at = transcript.indexOf(text, told);
-      if (at !== -1) told = at + text.length;
+      const at = transcript.indexOf(text, end);
+      if (at !== -1) end = at + text.length;
     }
-    const said = transcript.slice(from, told).trim();
-    const text = said === '' ? group.map((word) => word.text).join(' ') : said;
+    const spoken = transcript.slice(from, end).trim();
+    const text = spoken === '' ? group.map((word) => word.text).join(' ') : spoken;
     return { id, start: first?.start ?? 0, end: last?.end ?? 0, text };
   });
 }
 
-/** Joins what one speaker says without a break, and calls the speakers A, B, C in the order in which they begin. */
+/** Joins the words of one speaker without a break, and calls the speakers A, B, C in the order in which they begin. */
 export function turnsOfWords(words: readonly Turn[]): readonly Turn[] {
   const letters = new Map<string, string>();
   const turns: { start: number; end: number; text: string; speaker: string }[] = [];

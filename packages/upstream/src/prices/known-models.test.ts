@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createCatalog } from '../catalog.ts';
+import { createCatalog, NO_LOADS } from '../catalog.ts';
 import { parseConfiguration } from '../configuration/parse-configuration.ts';
 import type { PriceCatalogue } from './catalogue-schema.ts';
 import { createKnownModels, KNOWN_MODELS } from './known-models.ts';
@@ -73,7 +73,7 @@ ${models}`,
       'gateway.yaml',
       {},
     ),
-    Math.random,
+    { random: Math.random, loads: NO_LOADS },
     known,
   );
 

@@ -13,25 +13,25 @@ import { mediaRequestOf } from './media-request.ts';
 import { speak } from './speak.ts';
 import { transcribe } from './transcribe.ts';
 
-interface AskOptions {
+interface CallOptions {
   readonly candidate: Candidate;
   readonly client: ChannelClient;
   readonly request: UpstreamRequest;
   readonly library: LibraryName;
 }
 
-/** Its requests get the channel's key only on their way out. */
+/** Its requests get the account's key only on their way out. */
 const NO_KEY = 'set-on-the-way-out';
 
 /**
- * Asks a provider through its own library, in the place of one HTTP request: the exchange is told what happens as if the
+ * Calls a provider through its own library instead of by one HTTP request: the exchange gets the same events as if the
  * provider spoke the protocol itself, so that time limits, failures and what may be repeated are the same for all.
  */
-export async function askLibrary(
-  { candidate, client, request, library: name }: AskOptions,
+export async function callLibrary(
+  { candidate, client, request, library: name }: CallOptions,
   exchange: Exchange,
 ): Promise<void> {
-  const { channel } = candidate;
+  const { channel, account } = candidate;
   const library = libraryOf(name);
   const controller = new CallController();
   const state = { isLoaded: false, hasFetched: false, hasBegun: false, isSent: false, isAccepted: false };
@@ -42,6 +42,7 @@ export async function askLibrary(
   const fetch = libraryFetch({
     library,
     channel,
+    account,
     basePath: channel.paths[request.operation] ?? '',
     client,
     signal: controller.signal,
@@ -103,10 +104,10 @@ async function run(
     return speak(models.speech(model), library.speech, call);
   if (kind === 'transcriptions' && models.transcription && library.transcriptions)
     return transcribe(models.transcription(model), library.transcriptions, call);
-  throw new Error(`no ${kind} behind this library`);
+  throw new Error(`no ${kind} in this library`);
 }
 
-/** What the exchange may ask of the call. Answers come whole, so there is nothing to pause. */
+/** How the exchange controls the call. Answers come whole, so there is nothing to pause. */
 class CallController implements Dispatcher.DispatchController {
   readonly #abort = new AbortController();
   reason: Error | null = null;

@@ -25,7 +25,7 @@ const KIND_OF: Readonly<Record<string, string>> = {
 };
 
 /** A channel of a library and its model. */
-export interface Asked {
+export interface LibraryChannel {
   readonly library: LibraryName;
   readonly protocol: Extract<Protocol, 'images' | 'speech' | 'transcriptions'>;
   readonly model: string;
@@ -34,15 +34,15 @@ export interface Asked {
 }
 
 /** An upstream whose model `m` is served by these, in this order. */
-export function upstreamOf(asked: readonly Asked[]): Upstream {
-  const channels = asked.map(
+export function upstreamOf(libraryChannels: readonly LibraryChannel[]): Upstream {
+  const channels = libraryChannels.map(
     ({ library, origin, settings = '' }, index) =>
       `  c${index}: { provider: ${library}, baseUrl: "${origin}${BASE_PATHS[library]}", apiKey: sk-secret-of-${library}, ${settings} }`,
   );
-  const routes = asked.map(
+  const routes = libraryChannels.map(
     ({ model }, index) => `{ channel: c${index}, model: "${model}", priority: ${index} }`,
   );
-  const kind = KIND_OF[asked[0]?.protocol ?? ''];
+  const kind = KIND_OF[libraryChannels[0]?.protocol ?? ''];
   const text = ['channels:', ...channels, 'models:', `  m: { kind: ${kind}, routes: [${routes}] }`].join(
     '\n',
   );
@@ -65,7 +65,7 @@ export function requestOf(operation: Operation, body: Body, strict = false): Ups
 export function send(
   upstream: Upstream,
   request: UpstreamRequest,
-  { protocol, ...more }: Pick<Asked, 'protocol'> & Partial<SendOptions>,
+  { protocol, ...more }: Pick<LibraryChannel, 'protocol'> & Partial<SendOptions>,
 ): Promise<Reply> {
   const model = upstream.resolveModel('m');
   if (model === null) throw new Error('no model');

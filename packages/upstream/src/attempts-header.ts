@@ -1,0 +1,32 @@
+import type { Attempt } from './reply.ts';
+
+/** The header that lists the attempts for a request, as a structured list (RFC 9651). */
+export const ATTEMPTS_HEADER = 'x-gateway-attempts';
+
+/** A model may have a hundred routes, and all of them may be busy. */
+const MAX_SHOWN = 16;
+
+/** The name of the account of a channel with one key. */
+const ONLY_ACCOUNT = 'default';
+
+/** Names of channels and accounts are configured, and safe inside quotes; outcomes are tokens. */
+const memberOf = ({ channel, account, outcome, status, durationMs, isHedge }: Attempt): string => {
+  const answered = status === null ? '' : `;status=${status}`;
+  const hedge = isHedge ? ';hedge' : '';
+  const by = account === ONLY_ACCOUNT ? '' : `;account="${account}"`;
+  return `"${channel}"${by};outcome=${outcome}${answered};ms=${Math.round(durationMs)}${hedge}`;
+};
+
+/**
+ * The attempts for a request in the order in which they ended, such as
+ * `"one";outcome=rate-limited;status=429;ms=81, "two";outcome=ok;status=200;ms=412`. Of many, those in the middle are
+ * counted only: `more;count=5`. Null where there was none.
+ */
+export function attemptsHeader(attempts: readonly Attempt[]): string | null {
+  if (attempts.length === 0) return null;
+  if (attempts.length <= MAX_SHOWN) return attempts.map(memberOf).join(', ');
+  const first = attempts.slice(0, MAX_SHOWN / 2);
+  const last = attempts.slice(-MAX_SHOWN / 2);
+  const more = `more;count=${attempts.length - MAX_SHOWN}`;
+  return [...first.map(memberOf), more, ...last.map(memberOf)].join(', ');
+}

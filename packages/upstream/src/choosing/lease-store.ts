@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Redis, Result } from 'ioredis';
+
+export interface LeaseReport {
+  /** Slots that this process keeps in any case. */
+  readonly held: number;
+  /** Slots that it needs now. */
+  readonly needed: number;
+  /** The most that it holds beyond those. */
+  readonly spare: number;
+  readonly limit: number;
+  /** Whether requests wait for a slot. */
+  readonly isWaiting: boolean;
+}
+
+export interface LeaseReply {
+  /** Slots that it holds from now on; at least `held`. */
+  readonly granted: number;
+  /** Other processes that hold some. */
+  readonly others: number;
+  /** How many of those have requests that wait. */
+  readonly waiting: number;
+}
+
+/** The slots that the processes of all replicas hold. */
+export interface LeaseStore {
+  /** @throws what Redis throws; then it is not known whether it happened */
+  adjust(name: string, report: LeaseReport): Promise<LeaseReply>;
+}
+
+/** Slots of a process that died are free again after this time, in milliseconds. */
+export const LEASE_MS = 4_000;
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    gatewayAdjustLeases(
+      key: string,
+      ...args: (string | number)[]
+    ): Result<[granted: number, others: number, waiting: number], Context>;
+  }
+}
+
+const ADJUST = readFileSync(new URL('./adjust-leases.lua', import.meta.url), 'utf8');
+
+const leasesKey = (name: string): string => `gateway:slots:${name}`;
+
+/** The leases of one process: each store is a holder of its own. */
+export const createLeaseStore = (redis: Redis, { leaseMs = LEASE_MS } = {}): LeaseStore => {
+  redis.defineCommand('gatewayAdjustLeases', { numberOfKeys: 1, lua: ADJUST });
+  const holder = randomUUID();
+  return {
+    adjust: async (name, { held, needed, spare, limit, isWaiting }) => {
+      const wait = isWaiting ? 1 : 0;
+      const [granted, others, waiting] = await redis.gatewayAdjustLeases(
+        leasesKey(name),
+        ...[holder, held, needed, spare, limit, wait, leaseMs],
+      );
+      return { granted, others, waiting };
+    },
+  };
+};

@@ -1,0 +1,125 @@
+import type { Candidate } from '../catalog.ts';
+import { hashOf, standingOf } from './rendezvous.ts';
+import type { RouteLoads } from './route-loads.ts';
+
+/**
+ * Where requests of one conversation belong. `key`: what they have in common, so that all of them come to the same
+ * candidate. `at`: the one that answered the last of them.
+ */
+export type Affinity = { readonly key: string } | { readonly at: (candidate: Candidate) => boolean };
+
+/** What decided which candidate comes first. */
+export type ChosenBy = 'affinity' | 'weight' | 'load';
+
+export interface OrderOptions {
+  /** Sorted by rank; the accounts of a route are adjacent. */
+  readonly candidates: readonly Candidate[];
+  /** Whether two of them have the same rank: then it is free which of them comes first. */
+  readonly isSameRank: (one: Candidate, other: Candidate) => boolean;
+  readonly affinity: Affinity | null;
+  readonly loads: Pick<RouteLoads, 'isLighter'>;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+interface Ordered {
+  readonly candidates: readonly Candidate[];
+  /** Null: there was no choice. */
+  readonly by: ChosenBy | null;
+}
+
+/** A route's name among the routes of a model. */
+const routeName = ({ channel, model }: Candidate): string => `${channel.name}\n${model}`;
+
+/** The index of one of them, drawn with a chance in proportion to its weight. */
+const draw = (candidates: readonly Candidate[], random: () => number): number => {
+  let point = random() * candidates.reduce((sum, { weight }) => sum + weight, 0);
+  let index = 0;
+  for (; index < candidates.length - 1; index += 1) {
+    point -= candidates[index]?.weight ?? 0;
+    if (point < 0) break;
+  }
+  return index;
+};
+
+/** Moves one candidate to the other list, at random by weight. */
+const drawOne = (from: Candidate[], to: Candidate[], random: () => number): void => {
+  to.push(...from.splice(from.length === 1 ? 0 : draw(from, random), 1));
+};
+
+/**
+ * The first is the less loaded of two that are drawn by weight; where neither is clearly less loaded, the first drawn.
+ * So a candidate's share stays near its weight: of a weight w it is never less than w², and never more than 1 − (1 − w)².
+ * The other accounts of its route follow, then the rest by weight.
+ */
+const orderByLoad = (group: readonly Candidate[], { loads, random }: OrderOptions): Ordered => {
+  const left = [...group];
+  const one = draw(left, random);
+  const other = draw(left, random);
+  const [first, second] = [left[one], left[other]];
+  const isLighter = first !== second && first && second && loads.isLighter(second, first);
+  const ordered = left.splice(isLighter ? other : one, 1);
+  const [winner] = ordered;
+  const siblings = left.filter(({ route }) => route === winner?.route);
+  const others = siblings.length === 0 ? left : left.filter(({ route }) => route !== winner?.route);
+  while (siblings.length > 0) drawOne(siblings, ordered, random);
+  while (others.length > 0) drawOne(others, ordered, random);
+  return { candidates: ordered, by: isLighter ? 'load' : 'weight' };
+};
+
+/**
+ * All replicas come to the same order without sharing anything. The order of routes is by their channel's name and weight, that of the
+ * accounts of a route by theirs: so a new account moves nothing between channels.
+ */
+const orderByKey = (group: readonly Candidate[], text: string): Ordered => {
+  const key = hashOf(text);
+  const standings = group.map((candidate) => {
+    const { route, account, channel } = candidate;
+    return {
+      candidate,
+      route: standingOf(key, routeName(candidate), route.weight),
+      account: standingOf(key, `${channel.name}/${account.name}`, account.weight),
+    };
+  });
+  standings.sort((a, b) => a.route - b.route || a.account - b.account);
+  return { candidates: standings.map(({ candidate }) => candidate), by: 'affinity' };
+};
+
+/** Those that answered before come first, in the order of their load. */
+const orderByLast = (
+  group: readonly Candidate[],
+  isLast: (candidate: Candidate) => boolean,
+  options: OrderOptions,
+): Ordered => {
+  const { candidates, by } = orderByLoad(group, options);
+  const last = candidates.filter(isLast);
+  if (last.length === 0) return { candidates, by };
+  return { candidates: [...last, ...candidates.filter((one) => !last.includes(one))], by: 'affinity' };
+};
+
+const orderGroup = (group: readonly Candidate[], options: OrderOptions): Ordered => {
+  const { affinity } = options;
+  if (affinity === null) return orderByLoad(group, options);
+  return 'key' in affinity ? orderByKey(group, affinity.key) : orderByLast(group, affinity.at, options);
+};
+
+/** The order in which a request is offered to its candidates. */
+export const orderCandidates = (options: OrderOptions): Ordered => {
+  const { candidates, isSameRank } = options;
+  const ordered: Candidate[] = [];
+  let by: ChosenBy | null = null;
+  for (let start = 0; start < candidates.length; ) {
+    const first = candidates[start];
+    let end = start + 1;
+    for (let next = candidates[end]; first && next && isSameRank(first, next); next = candidates[end])
+      end += 1;
+    const group = candidates.slice(start, end);
+    if (group.length > 1) {
+      const choice = orderGroup(group, options);
+      if (start === 0) by = choice.by;
+      ordered.push(...choice.candidates);
+    } else ordered.push(...group);
+    start = end;
+  }
+  return { candidates: ordered, by };
+};

@@ -1,0 +1,49 @@
+import type { Candidate } from '../catalog.ts';
+import { DecayingMean } from './decaying-mean.ts';
+
+/** How busy candidates are, as far as this process knows. */
+export interface RouteLoads {
+  /** The time from a streamed request to its first output. A whole reply's depends on its length and shows nothing. */
+  addFirstOutput(candidate: Candidate, durationMs: number): void;
+  /** Whether `other` is clearly less loaded than `chosen`. */
+  isLighter(other: Candidate, chosen: Candidate): boolean;
+}
+
+interface RouteLoadsOptions {
+  /** Requests to this account that have not ended. */
+  readonly inFlight: (candidate: Candidate) => number;
+  /** Milliseconds that never go back, as `performance.now`. */
+  readonly clock: () => number;
+}
+
+/** Smaller differences are chance, and would override the weights. */
+const CLEARLY = 0.8;
+
+/**
+ * A candidate's load is its recent time to first output, and once more of it for each request in flight; a candidate of
+ * twice the weight is as loaded with twice the requests. While one of two times is unknown, only the requests count.
+ */
+export const createRouteLoads = ({ inFlight, clock }: RouteLoadsOptions): RouteLoads => {
+  // The catalog gives the same candidates for the same model and protocol, until the configuration changes.
+  const firstOutputs = new WeakMap<Candidate, DecayingMean>();
+
+  return {
+    addFirstOutput(candidate, durationMs) {
+      let mean = firstOutputs.get(candidate);
+      if (mean === undefined) {
+        mean = new DecayingMean();
+        firstOutputs.set(candidate, mean);
+      }
+      mean.add(durationMs, clock());
+    },
+    isLighter(other, chosen) {
+      const now = clock();
+      const otherMs = firstOutputs.get(other)?.at(now) ?? null;
+      const chosenMs = firstOutputs.get(chosen)?.at(now) ?? null;
+      const isKnown = otherMs !== null && chosenMs !== null;
+      const usual = (other.weight + chosen.weight) / 2;
+      const queueOf = (candidate: Candidate): number => 1 + (inFlight(candidate) * usual) / candidate.weight;
+      return (isKnown ? otherMs : 1) * queueOf(other) < (isKnown ? chosenMs : 1) * queueOf(chosen) * CLEARLY;
+    },
+  };
+};

@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest';
+import { HeldStart } from './held-start.ts';
+
+type Name = 'responses' | 'messages' | 'chat';
+
+const named = (type: string, more: object = {}): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+const chunk = (delta: object, more: object = {}): string =>
+  `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta, finish_reason: null, ...more }] })}\n\n`;
+
+const STARTS: Record<Name, readonly string[]> = {
+  responses: [
+    named('response.created', { response: { id: 'resp_1', tools: [{ type: 'function' }] } }),
+    named('response.queued', { response: { id: 'resp_1' } }),
+    named('response.in_progress', { response: { id: 'resp_1' } }),
+    named('keepalive'),
+    'data: {"type":"response.created","response":{}}\r\n\r\n',
+  ],
+  messages: [
+    named('message_start', { message: { id: 'msg_1', content: [] } }),
+    named('ping'),
+    'data: {"type": "ping"}\n\n',
+  ],
+  chat: [
+    chunk({ role: 'assistant', content: '' }),
+    chunk({ role: 'assistant', content: null, refusal: null, tool_calls: [] }),
+    chunk({}),
+    chunk({ reasoning_content: '' }),
+    'data: {"id":"","choices":[],"prompt_filter_results":[{"prompt_index":0}]}\n\n',
+    'data: {"choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}],"usage":{"total_tokens":5}}\n\n',
+  ],
+};
+/** What every protocol may begin with. */
+const SILENT = [': a comment\n\n', '\n\n', 'retry: 5\n\n'];
+
+const OUTPUTS: Record<Name, readonly string[]> = {
+  responses: [
+    named('response.output_item.added', { item: { type: 'message' } }),
+    named('response.output_text.delta', { delta: 'Hi' }),
+    named('response.completed', { response: {} }),
+    named('response.incomplete', { response: {} }),
+    named('brand_new'),
+  ],
+  messages: [
+    named('content_block_start', { content_block: { type: 'text', text: '' } }),
+    named('message_delta', { delta: { stop_reason: 'end_turn' } }),
+    named('brand_new'),
+  ],
+  chat: [
+    chunk({ content: 'Hi' }),
+    chunk({ content: [{ type: 'thinking' }] }),
+    chunk({ reasoning: 'Hm' }),
+    chunk({ tool_calls: [{ index: 0, id: 'call_1' }] }),
+    chunk({}, { finish_reason: 'stop' }),
+    'data: {"brand":"new"}\n\n',
+    'data: [DONE]\n\n',
+  ],
+};
+
+const cases = (table: Record<Name, readonly string[]>) =>
+  (['responses', 'messages', 'chat'] as const).flatMap((protocol) =>
+    table[protocol].map((frame) => [protocol, frame] as const),
+  );
+
+/** Pushes piece by piece, until a verdict comes. */
+const read = (protocol: Name, pieces: readonly string[]) => {
+  const held = new HeldStart(protocol);
+  for (const piece of pieces) {
+    const verdict = held.push(Buffer.from(piece));
+    if (verdict !== 'wait') return verdict;
+  }
+  return 'wait';
+};
+
+test.for(cases(STARTS))('%s: %s shows nothing of the answer', ([protocol, frame]) => {
+  expect(read(protocol, [...SILENT, frame, ...STARTS[protocol]])).toBe('wait');
+  expect(read(protocol, [...frame])).toBe('wait');
+});
+
+test.for(cases(OUTPUTS))('%s: %s is output, however it is cut', ([protocol, frame]) => {
+  const start = STARTS[protocol].join('');
+  expect(read(protocol, [start + frame])).toBe('accept');
+  expect(read(protocol, [start, ...frame])).toBe('accept');
+  expect(read(protocol, [start.replaceAll(/\r?\n/g, '\r\n'), frame.replaceAll('\n', '\r\n')])).toBe('accept');
+});
+
+test.for([
+  ['responses', named('error', { code: 'rate_limit_exceeded', message: 'x' }), 429],
+  [
+    'responses',
+    named('response.failed', { response: { error: { code: 'server_error', message: 'x' } } }),
+    502,
+  ],
+  ['messages', named('error', { error: { type: 'overloaded_error', message: 'x' } }), 529],
+  ['chat', 'data: {"error":{"message":"Über","type":"server_error","code":503}}\n\n', 503],
+  ['chat', 'event: error\ndata: {"message":"x"}\n\n', 502],
+] as const)('%s: a failure after start events counts as one before them: %s', ([protocol, frame, status]) => {
+  const { data } = /data: (?<data>.*)/.exec(frame)?.groups ?? {};
+  expect(read(protocol, [...STARTS[protocol], frame])).toEqual({ status, body: data });
+});
+
+test.for([
+  ['responses', 'event: response.created\ndata: {"type":"response.cr\n\n'],
+  ['messages', 'data: garbage\n\n'],
+  ['messages', 'event: content_block_delta\ndata: {not json}\n\n'],
+  ['chat', 'data: {"choices":[{"in\n\n'],
+  ['chat', 'data: [1]\n\n'],
+] as const)('%s: an event that cannot be read is no output: %s', ([protocol, frame]) => {
+  expect(read(protocol, [...STARTS[protocol], frame])).toEqual({ broken: expect.any(String) });
+});
+
+test.for(['responses', 'messages', 'chat'] as const)(
+  '%s: an end before any output is no answer',
+  (protocol) => {
+    for (const before of [[], SILENT, STARTS[protocol]]) {
+      const held = new HeldStart(protocol);
+      for (const piece of before) held.push(Buffer.from(piece));
+      expect(held.end()).toEqual({ broken: 'the stream ended before its first output' });
+    }
+  },
+);
+
+test('an end without the last empty line is read as clients read it', () => {
+  const held = new HeldStart('chat');
+  held.push(Buffer.from(chunk({ content: 'Hi' }).trimEnd()));
+  expect(held.end()).toBe('accept');
+});
+
+test('output that is too large to be parsed on the way is taken as it is', () => {
+  const held = new HeldStart('responses');
+  const frame = `event: response.image_generation_call.partial_image\ndata: {"b64":"${'x'.repeat(100_000)}"}\n\n`;
+  expect(held.push(Buffer.from(frame))).toBe('accept');
+});

@@ -1,0 +1,95 @@
+import { type Disguised, disguised, type Verdict } from '../check-first-output.ts';
+import type { Protocol } from '../protocol.ts';
+import { parseJson } from '../provider-error.ts';
+import { START_EVENTS, type StartEvents } from './start-events.ts';
+
+/** Larger events are not parsed here: what they hold is taken for output. */
+const MAX_PARSED_CHARS = 16_384;
+
+/** Events by which a protocol reports a failure. */
+const FAILURE_EVENTS: ReadonlySet<string> = new Set(['error', 'response.failed']);
+
+const DATA_LINE = /^data: ?(.*)$/gm;
+const EVENT_LINE = /^event: ?(\S+)/m;
+const TYPE_MEMBER = /^\s*\{\s*"type"\s*:\s*"([^"\\]*)"/;
+
+/** Whether streams of this protocol have start events. */
+export const hasStartEvents = (protocol: Protocol): boolean => START_EVENTS[protocol] !== undefined;
+
+const NONE: StartEvents = { names: new Set(), empty: null };
+
+type FrameVerdict = 'start' | Exclude<Verdict, 'wait' | 'wait-for-end'>;
+
+/**
+ * Reads a text stream up to its first output, so that another channel can be tried as long as there is none. Its bytes
+ * are looked at and not kept: they wait where the reply's body waits for its consumer.
+ */
+export class HeldStart {
+  readonly #startEvents: StartEvents;
+  /** One character per byte, from the beginning of the frame that has not ended. */
+  #text = '';
+  /** Whether a start event has come: the provider has taken the request. */
+  hasBegun = false;
+
+  constructor(protocol: Protocol) {
+    this.#startEvents = START_EVENTS[protocol] ?? NONE;
+  }
+
+  push(chunk: Buffer): Verdict {
+    const searchFrom = Math.max(0, this.#text.length - 3);
+    this.#text += chunk.toString('latin1');
+    let start = 0;
+    const emptyLine = /\r?\n\r?\n/g;
+    emptyLine.lastIndex = searchFrom;
+    for (let end = emptyLine.exec(this.#text); end !== null; end = emptyLine.exec(this.#text)) {
+      const verdict = this.#frame(this.#text.slice(start, end.index));
+      if (verdict !== 'start') return verdict;
+      start = emptyLine.lastIndex;
+    }
+    this.#text = this.#text.slice(start);
+    return 'wait';
+  }
+
+  /** The stream has ended. Its last event may lack the empty line. */
+  end(): Verdict {
+    const verdict = this.#frame(this.#text);
+    return verdict === 'start' ? { broken: 'the stream ended before its first output' } : verdict;
+  }
+
+  #frame(frame: string): FrameVerdict {
+    const lines = [...frame.matchAll(DATA_LINE)];
+    if (lines.length === 0) return 'start';
+    const data = lines.map(([, line = '']) => line).join('\n');
+    if (data.trim() === '[DONE]') return 'accept';
+    const verdict = this.#event(EVENT_LINE.exec(frame)?.[1] ?? TYPE_MEMBER.exec(data)?.[1] ?? '', data);
+    if (verdict === 'start') this.hasBegun = true;
+    return verdict;
+  }
+
+  #event(name: string, data: string): FrameVerdict {
+    if (FAILURE_EVENTS.has(name)) return failure(data);
+    const { names, empty } = this.#startEvents;
+    if (!looksLikeObject(data)) return UNREADABLE;
+    // A start event may repeat a whole request; that it is an object must do.
+    if (names.has(name)) return 'start';
+    if (data.length > MAX_PARSED_CHARS) return 'accept';
+    const event = parseJson(data);
+    if (event === null) return UNREADABLE;
+    if (name !== '') return 'accept';
+    if (reportsFailure(event)) return failure(data);
+    return empty?.safeParse(event).success ? 'start' : 'accept';
+  }
+}
+
+const UNREADABLE = { broken: 'the stream has an event that cannot be read' } as const;
+
+const looksLikeObject = (data: string): boolean => {
+  const text = data.trim();
+  return text.startsWith('{') && text.endsWith('}');
+};
+
+/** Chat has no name for it: its error is a chunk with the member `error`. */
+const reportsFailure = (event: unknown): boolean =>
+  typeof event === 'object' && event !== null && 'error' in event && Boolean(event.error);
+
+const failure = (data: string): Disguised => disguised(Buffer.from(data, 'latin1').toString('utf8'));

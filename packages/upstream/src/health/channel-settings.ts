@@ -1,0 +1,52 @@
+import { scryptSync } from 'node:crypto';
+import type { Account, Channel, Configuration } from '../configuration/configuration.ts';
+import type { Rest } from './rest.ts';
+import { accountOf, type HealthCandidate } from './target.ts';
+
+/** What a rest depends on in the configuration. */
+export interface ChannelSettings {
+  /** The configuration that is in force from now on. */
+  replace(configuration: Configuration): void;
+  /** Names the address and the key of a candidate's account without telling them, so that a change shows. */
+  of(candidate: HealthCandidate): string;
+  /**
+   * Whether a rest that the gateway began holds here: not for a channel or an account that is gone, has another key, or never rests.
+   */
+  isCurrent(rest: Pick<Rest, 'channel' | 'account' | 'settings'>): boolean;
+}
+
+const HASH_BYTES = 12;
+
+/**
+ * All replicas must find the same hash, and some have no secret in common but the channel's own. It is slow, some 40 ms, so
+ * that nobody who reads it in Redis can try short keys. It is needed only where a provider refused the key.
+ */
+const hashOf = ({ name, origin }: Channel, account: Account): string =>
+  scryptSync(JSON.stringify(account.secrets.headers), `${name}\n${origin}`, HASH_BYTES).toString('base64url');
+
+export const createChannelSettings = (): ChannelSettings => {
+  let channels: ReadonlyMap<string, Channel> = new Map();
+  const hashes = new WeakMap<Account, string>();
+
+  /** Empty for an account that the channel does not have. */
+  const knownHashOf = (channel: Channel | undefined, accountName: string | null): string => {
+    const account = channel?.accounts.find(({ name }) => name === accountName);
+    if (channel === undefined || account === undefined) return '';
+    const hash = hashes.get(account) ?? hashOf(channel, account);
+    hashes.set(account, hash);
+    return hash;
+  };
+
+  return {
+    replace(configuration) {
+      channels = configuration.channels;
+    },
+    of: (candidate) => knownHashOf(channels.get(candidate.channel.name), accountOf(candidate)),
+    isCurrent(rest) {
+      const channel = channels.get(rest.channel);
+      if (channel === undefined || channel.cooldown === null) return false;
+      if (rest.account !== null && !channel.accounts.some(({ name }) => name === rest.account)) return false;
+      return rest.settings === null || rest.settings === knownHashOf(channel, rest.account);
+    },
+  };
+};
