@@ -13,7 +13,7 @@ interface Announcer {
 }
 
 /**
- * To be called when a detached job's end has been kept and before it is told, so that a process that dies in between does it
+ * To be called when a detached job's end has been kept and before it is published, so that a process that dies in between does it
  * again. A job does not fail because of its webhook.
  */
 export async function announceEnd(

@@ -3,7 +3,7 @@ import { createByteBudget } from './byte-budget.ts';
 
 const staying = new AbortController().signal;
 
-test('no more bytes are lent than there are, and whoever came first is served first', async () => {
+test('no more bytes are lent than there are, and the first to wait is served first', async () => {
   const budget = createByteBudget(10);
   const first = await budget.take(6, staying);
   const order: string[] = [];
@@ -31,7 +31,7 @@ test('what is larger than all there is runs alone', async () => {
   expect((await after).bytes).toBe(1);
 });
 
-test('one that stops waiting makes room for those after it', async () => {
+test('one that stops waiting frees its bytes for those after it', async () => {
   const budget = createByteBudget(10);
   await budget.take(5, staying);
   const leaving = new AbortController();

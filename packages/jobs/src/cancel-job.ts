@@ -35,7 +35,7 @@ export async function cancelJob(options: CancelOptions): Promise<boolean> {
   const job = await queue.getJob(id);
   if (job === undefined) return false;
   const kind = JobKind.parse(job.name);
-  const record = await recordOf(kind, id, job, files);
+  const record = await recordOf(queue, id, job, files);
   if (hasEnded(record) || (await redis.exists(endedKey(id))) === 1) return true;
   const finishedAtMs = Date.now();
   const { resultRetentionSeconds } = JOBS[kind];

@@ -36,19 +36,19 @@ export interface KeptAsset {
 
 /** After which failures an attempt is followed by another, and how soon. */
 export interface RetryRules {
-  /** The work certainly did not begin, unless the error itself says that it must not be repeated. */
+  /** The work certainly did not begin, unless the error itself forbids a repetition. */
   readonly notBegun: ReadonlySet<ErrorCode>;
   /** It may have been done: only for work that costs nothing. */
   readonly mayHaveBegun: ReadonlySet<ErrorCode>;
   /** Before the second attempt; it doubles with each one. */
   readonly firstDelayMs: number;
-  /** A caller waits: one who would have to wait longer is better told so. */
+  /** A caller waits: a longer wait is answered with an error at once. */
   readonly maxDelayMs: number;
 }
 
 /** What is known of a kind of job before one is made. */
 export interface JobSpec<Kind extends JobKind = JobKind> {
-  /** Kinds with the same queue wait in one line and share its workers' places. */
+  /** Kinds with the same queue wait in one line and share its workers' slots. */
   readonly queue: string;
   readonly input: z.ZodType<JobInput<Kind>>;
   readonly output: z.ZodType<JobOutput<Kind>>;
@@ -71,7 +71,7 @@ export interface JobSpec<Kind extends JobKind = JobKind> {
   readonly waitLimitMs: number;
   /** How long a job may wait that goes on without its caller. */
   readonly queueLimitMs: number;
-  /** How many one worker process runs at a time, unless it is told otherwise. */
+  /** How many one worker process runs at a time, unless the settings say otherwise. */
   readonly concurrency: number;
   /** How long a result is kept that nobody has got. That there was one is remembered twice as long. */
   readonly resultRetentionSeconds: number;
@@ -202,7 +202,7 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
     retry: { notBegun: NOT_BEGUN, mayHaveBegun: new Set<ErrorCode>(), ...BACKOFF },
     takeovers: 3,
     timeLimitMs: 2 * HOUR_MS,
-    // Nobody is held: this bounds how long what was reserved stands.
+    // No caller is held: this bounds the life of the reservation.
     waitLimitMs: 24 * HOUR_MS,
     queueLimitMs: 24 * HOUR_MS,
     concurrency: 64,
@@ -212,7 +212,7 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
   'audio.batch': { ...batch, queue: 'audio-batch' },
 };
 
-/** The longest that a job lives: for how long what was reserved for it stands, unless somebody settles it. */
+/** The longest life of a job, and so of its reservation, unless it is settled before. */
 export function longestLifeMs(kind: JobKind, { isDetached }: { isDetached: boolean }): number {
   const { waitLimitMs, queueLimitMs, timeLimitMs } = JOBS[kind];
   return (isDetached ? queueLimitMs : waitLimitMs) + timeLimitMs;

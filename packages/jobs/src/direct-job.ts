@@ -12,7 +12,7 @@ import { createJobEmitter, endTexts } from './job-texts.ts';
 import { listJob } from './owned-jobs.ts';
 import type { Delivery, KeptResults } from './results/kept-results.ts';
 
-/** How long a silent process counts as alive, and how often it says that it is. */
+/** How long a silent process counts as alive, and how often it reports. */
 const LEASE_MS = 30_000;
 const RENEWAL_MS = 10_000;
 /** As many events as BullMQ itself keeps. */
@@ -58,7 +58,7 @@ export async function beginDirectJob<Kind extends JobKind>(
     ...{ id, kind, keyId, model, createdAtMs, startedAtMs: createdAtMs, ...open },
     status: 'in_progress',
   };
-  const tell = (event: string, ...fields: string[]) => tellEvent(redis, kind, id, [event, ...fields]);
+  const publish = (event: string, ...fields: string[]) => publishEvent(redis, kind, id, [event, ...fields]);
   const renew = () => redis.set(directLeaseKey(id), '1', 'PX', LEASE_MS);
   const spec: JobSpec<Kind> = JOBS[kind];
   const { resultRetentionSeconds: retentionSeconds } = spec;
@@ -66,7 +66,7 @@ export async function beginDirectJob<Kind extends JobKind>(
     renew(),
     redis.set(directKey(id), JSON.stringify(record), 'EX', retentionSeconds),
     listJob(redis, { kind, keyId, jobId: id, createdAtMs }),
-    tell('active', 'prev', 'waiting'),
+    publish('active', 'prev', 'waiting'),
   ]);
   const renewal = setInterval(() => void renew().catch(onError), RENEWAL_MS);
   const cancelling = new AbortController();
@@ -80,7 +80,7 @@ export async function beginDirectJob<Kind extends JobKind>(
     jobId: id,
     redis,
     keepsTexts: true,
-    tell: (count) => tell('progress', 'data', JSON.stringify({ texts: count })),
+    publish: (count) => publish('progress', 'data', JSON.stringify({ texts: count })),
   });
 
   const end = async (error: GatewayError | undefined, reason: string | null) => {
@@ -92,8 +92,8 @@ export async function beginDirectJob<Kind extends JobKind>(
     const ended = { ...record, status, finishedAtMs: now() } as const;
     await keepRecord(redis, ended, reason);
     await redis.del(directKey(id), directLeaseKey(id));
-    if (reason === null) await tell('completed', 'returnvalue', '""');
-    else await tell('failed', 'failedReason', reason);
+    if (reason === null) await publish('completed', 'returnvalue', '""');
+    else await publish('failed', 'failedReason', reason);
     await endTexts(redis, id, { isRead: true });
   };
   const fail = async (error: GatewayError) => {
@@ -127,11 +127,16 @@ export async function cancelDirectJob(redis: Redis, record: JobRecord, nowMs: nu
   const { id, kind } = record;
   const cancelled = { ...record, status: 'cancelled', finishedAtMs: nowMs };
   await redis.set(cancelledKey(id), JSON.stringify(cancelled), 'EX', 2 * JOBS[kind].resultRetentionSeconds);
-  await tellEvent(redis, kind, id, ['removed', 'prev', 'active']);
+  await publishEvent(redis, kind, id, ['removed', 'prev', 'active']);
 }
 
-/** Tells in the queue's own event stream what has become of a job that BullMQ does not know. */
-const tellEvent = (redis: Redis, kind: JobKind, jobId: string, event: readonly string[]): Promise<unknown> =>
+/** Publishes an event of a job that BullMQ does not know in the queue's own event stream. */
+const publishEvent = (
+  redis: Redis,
+  kind: JobKind,
+  jobId: string,
+  event: readonly string[],
+): Promise<unknown> =>
   redis.xadd(
     eventsKey(JOBS[kind].queue),
     'MAXLEN',

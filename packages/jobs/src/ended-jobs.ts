@@ -12,7 +12,7 @@ import { endedKey } from './job-keys.ts';
 const EndedJob = JobRecord.omit({ error: true }).extend({ reason: z.string().nullable() });
 type EndedJob = z.infer<typeof EndedJob>;
 
-/** Longer than any result is kept (`results/kept-results.ts`), so that its caller is told that it has expired. */
+/** Longer than any result is kept (`results/kept-results.ts`), so that its caller learns that it has expired. */
 const rememberedSeconds = (kind: JobKind): number => 2 * JOBS[kind].resultRetentionSeconds;
 
 async function keep(redis: Redis, ended: EndedJob): Promise<void> {
@@ -26,7 +26,7 @@ export interface JobEnd {
 }
 
 /**
- * Keeps what became of a job, for longer than the queue knows of it. To be called before its end is told, so that it can
+ * Keeps what became of a job, for longer than the queue knows of it. To be called before its end is published, so that it can
  * be found by who hears of that.
  */
 export async function keepEnd(redis: Redis, job: Job, { error, reason }: JobEnd): Promise<void> {

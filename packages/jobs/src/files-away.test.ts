@@ -5,7 +5,7 @@ import { edit, images, type JobStage, openJobStage, owner, staying } from './fix
 import { createJobWorker, type JobWorker } from './job-worker.ts';
 import type { UploadStore } from './upload-store.ts';
 
-/** The store of the jobs' files is away for a moment, at every place where a worker needs it before the work begins. */
+/** The store of the jobs' files is away for a moment, at every point where a worker needs it before the work begins. */
 
 let stage: JobStage;
 let worker: JobWorker;
@@ -57,7 +57,7 @@ test.for(Object.entries(FIRST))(
     };
     worker = await createJobWorker({
       redisUrl: stage.redis.url,
-      acts: { 'image.edit': { run }, 'image.generation': { run } },
+      processors: { 'image.edit': { run }, 'image.generation': { run } },
       concurrency: 1,
       uploads: uploadsOf(stage.uploads),
       assets: stage.assets,

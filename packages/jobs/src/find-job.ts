@@ -1,4 +1,4 @@
-import { BatchCounts, isBatch, JobKind } from '@gateway/contracts/jobs';
+import { BatchCounts, isBatch } from '@gateway/contracts/jobs';
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { readEnded } from './ended-jobs.ts';
@@ -43,13 +43,13 @@ export function createJobFinder({ redis, queues, files, results }: FinderOptions
     for (const queue of queues) {
       const job = await queue.getJob(jobId);
       if (job === undefined) continue;
-      const record = await recordOf(JobKind.parse(job.name), jobId, job, files);
+      const record = await recordOf(queue, jobId, job, files);
       if (!hasEnded(record)) return record;
-      // It may have ended while it was looked at: what was kept of its end stands there before that.
+      // It may have ended while it was looked at: its kept end is written before that.
       const ended = await findStored(jobId);
       if (ended !== undefined) return ended;
       const again = await queue.getJob(jobId);
-      return again && recordOf(JobKind.parse(again.name), jobId, again, files);
+      return again && recordOf(queue, jobId, again, files);
     }
     // One that a queue does not keep may have ended since it was looked for first.
     return findStored(jobId);

@@ -6,7 +6,7 @@ import { type ClaimOutcome, createJobClaims } from './job-claims.ts';
 import { newJobId } from './job-keys.ts';
 import type { JobOwner } from './job-owner.ts';
 
-/** One idempotency key stands for one job, whatever happens between its claim and its queueing. */
+/** One idempotency key names one job, whatever happens between its claim and its queueing. */
 
 let stage: JobStage;
 let redis: Redis;
@@ -107,7 +107,7 @@ test('another request under a key is refused, also before the first one is queue
   });
 });
 
-test('a detached job goes on without its caller, and whoever attaches gets its texts from the start', async () => {
+test('a detached job goes on without its caller, and a caller who attaches gets its texts from the start', async () => {
   const queue = await stage.openQueue();
   const elsewhere = await stage.openQueue();
   const finish = Promise.withResolvers<void>();

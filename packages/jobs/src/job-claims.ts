@@ -41,7 +41,7 @@ export type ClaimOutcome =
   | { readonly isNew: true; readonly claim: string }
   | { readonly isNew: false; readonly record: FoundJob };
 
-/** Which job each idempotency key stands for. Any number of processes agree. */
+/** Which job each idempotency key names. Any number of processes agree. */
 export interface JobClaims {
   /**
    * Takes an idempotency key for a new job, or finds the job that has it. A key whose job failed, was cancelled, never came

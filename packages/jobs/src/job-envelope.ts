@@ -23,9 +23,9 @@ export const JobEnvelope = z.strictObject({
    * been done, so that it can be queued again.
    */
   isDetached: z.boolean().optional(),
-  /** Where the claim of its idempotency key stands. It runs only as long as no other job has taken that over. */
+  /** The key of its idempotency claim in Redis. The job runs only as long as no other job has taken the claim over. */
   claim: z.string().optional(),
-  /** Where its end is to be reported, as its request says. */
+  /** Where its end is to be reported, from its request. */
   webhook: z.string().optional(),
   /** The batch that it is a line of: it is begun only as long as that is not cancelled. */
   batchId: z.string().optional(),
@@ -33,7 +33,7 @@ export const JobEnvelope = z.strictObject({
   requeues: z.int().optional(),
   /** Its begin is marked beside its input; absent in jobs of before that was so. */
   marksBegin: z.literal(true).optional(),
-  /** How its key's jobs stand beside others'. Absent: as those of every key. */
+  /** The priority and weight of its key's jobs among others'. Absent: the defaults. */
   share: JobShare.optional(),
 });
 export type JobEnvelope = z.infer<typeof JobEnvelope>;

@@ -22,7 +22,17 @@ export const outcomeUnknown = (cause?: unknown): GatewayError =>
     cause,
   });
 
-/** Anything thrown while a job ran, as something that its caller may be told. */
+const AWAY_RETRY_AFTER_SECONDS = 5;
+
+/** For a job whose output Redis did not take while it was made. Paid work has begun by then, and is not to be repeated. */
+export const outputLost = (work: 'free' | 'paid', cause: unknown): GatewayError =>
+  new GatewayError('service_unavailable', {
+    message: 'What the job put out could not be stored.',
+    ...(work === 'free' ? { retryAfterSeconds: AWAY_RETRY_AFTER_SECONDS } : { retry: false }),
+    cause,
+  });
+
+/** Anything thrown while a job ran, as an error that its caller may see. */
 export const toJobError = (error: unknown): GatewayError =>
   error instanceof GatewayError
     ? error

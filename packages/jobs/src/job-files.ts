@@ -67,7 +67,7 @@ export async function storeFailure(
   try {
     await assets.put(failureId(jobId), Buffer.from(reason));
   } catch {
-    // Without room for it, the caller gets to know the code at least.
+    // Without space for it, the caller gets the code at least.
     const { code, retry, source } = error;
     return encodeFailure(new GatewayError(code, { message: error.message.slice(0, 200), retry, source }));
   }

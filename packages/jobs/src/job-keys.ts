@@ -7,14 +7,14 @@ export const QUEUE_PREFIX = 'gateway:{jobs}';
 /** Where workers hear which jobs are no longer wanted. Messages are job ids. */
 export const CANCEL_CHANNEL = `${QUEUE_PREFIX}:cancel`;
 
-/** Where a worker that takes a job over asks whether another still runs it, and where that one answers. Messages are job ids. */
+/** A worker that takes a job over publishes its id here; a worker that still runs the job answers on the second channel. */
 export const ASK_CHANNEL = `${QUEUE_PREFIX}:ask`;
 export const ANSWER_CHANNEL = `${QUEUE_PREFIX}:answer`;
 
 /** A worker is subscribed to its own for as long as it is alive; nothing is sent there. */
 export const workerChannel = (workerId: string): string => `${QUEUE_PREFIX}:worker:${workerId}`;
 
-/** Says that a job is cancelled, for the process that takes it later; holds its record. */
+/** The mark of a cancelled job, for the process that takes it later; its value is the job's record. */
 export const cancelledKey = (jobId: string): string => `${QUEUE_PREFIX}:cancelled:${jobId}`;
 
 /** What a job came to: whose it is, its bytes, its assets. The scripts of `results` build the keys of its owner themselves. */
@@ -28,7 +28,7 @@ export const resultsOfKey = (keyId: string): string => `${QUEUE_PREFIX}:results-
 export const deliveredResultsKey = (keyId: string): string => `${QUEUE_PREFIX}:results-delivered:${keyId}`;
 export const resultBytesKey = (keyId: string): string => `${QUEUE_PREFIX}:result-bytes:${keyId}`;
 
-/** Stands while somebody queues a failed job again. */
+/** Exists while a failed job is queued again. */
 export const requeueKey = (jobId: string): string => `${QUEUE_PREFIX}:requeue:${jobId}`;
 /** What became of a job that a worker has ended. */
 export const endedKey = (jobId: string): string => `${QUEUE_PREFIX}:ended:${jobId}`;
@@ -37,13 +37,13 @@ export const endedKey = (jobId: string): string => `${QUEUE_PREFIX}:ended:${jobI
 export const directKey = (jobId: string): string => `${QUEUE_PREFIX}:direct:${jobId}`;
 export const directLeaseKey = (jobId: string): string => `${QUEUE_PREFIX}:direct-lease:${jobId}`;
 
-/** How the lines of a batch stand. */
+/** The counts of a batch's lines by status. */
 export const batchCountsKey = (jobId: string): string => `${QUEUE_PREFIX}:batch:${jobId}`;
 
 /** The ids of a key's jobs in one area, by when they were made. */
 export const jobListKey = (area: JobArea, keyId: string): string => `${QUEUE_PREFIX}:list:${area}:${keyId}`;
 
-/** Which job has a key's idempotency key. What callers sent stands there as a digest: it may be long, or a secret. */
+/** Which job has a key's idempotency key. What callers sent is kept as a digest: it may be long, or a secret. */
 export const claimKey = (keyId: string, idempotencyKey: string): string =>
   `${QUEUE_PREFIX}:claim:${keyId}:${createHash('sha256').update(idempotencyKey).digest('base64url')}`;
 
@@ -54,7 +54,7 @@ export const webhookListKey = (keyId: string | null): string =>
 /** The texts that a job has emitted and its reader has not taken yet. */
 export const textsKey = (jobId: string): string => `${QUEUE_PREFIX}:texts:${jobId}`;
 
-/** The stream in which BullMQ tells what becomes of a queue's jobs. */
+/** BullMQ's event stream of a queue. */
 export const eventsKey = (queue: string): string => `${QUEUE_PREFIX}:${queue}:events`;
 
 /** `worker_` and 64 random bits. */

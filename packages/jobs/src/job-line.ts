@@ -8,11 +8,11 @@ export interface JobLine {
     readonly status: number;
     readonly outcome: 'ok' | 'refused' | 'failed' | 'left';
   };
-  /** Flat, and never what was asked for or answered. */
+  /** Flat, and never content of the request or the response. */
   readonly fields: Record<string, string | number | undefined>;
 }
 
-/** What a job's one log line and its metrics say, whatever its kind. */
+/** What a job's one log line and its metrics hold, for every kind. */
 export function jobLine({ error, output: _, usage, ...line }: FinishedJob): JobLine {
   const status = error?.status('openai') ?? 200;
   return {

@@ -35,11 +35,11 @@ interface WaitOptions {
   readonly lost?: LostJob;
 }
 
-/** Hears what becomes of one queue's jobs and tells those who wait. */
+/** Follows the event stream of one queue and notifies those who wait for its jobs. */
 export interface JobListener {
   /** To be called before the job is stored, so that nothing is missed. */
   wait(jobId: string, options: WaitOptions): Waiter;
-  /** Tells those who wait for a job what has become of it before they did. */
+  /** Notifies those who wait for a job that ended before they waited. */
   lookUp(jobId: string): Promise<void>;
   /** Calls back whenever something may have changed about a job, until it is stopped. */
   watch(jobId: string, onChange: () => void): { stop(): void };
@@ -67,7 +67,7 @@ interface Waiting extends Waiter {
 }
 
 /**
- * Reads the queue's event stream from the place where it ends now. Reading goes on there after a lost connection, so
+ * Reads the queue's event stream from its present end. Reading goes on there after a lost connection, so
  * that no event is missed; should the stream have been cut or lost meanwhile, the jobs waited for are looked up as well.
  */
 export async function listenToJobs(options: ListenerOptions): Promise<JobListener> {

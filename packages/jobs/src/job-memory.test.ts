@@ -17,8 +17,9 @@ import {
   transcription,
 } from './fixtures/job-stage.ts';
 import { newJobId, QUEUE_PREFIX } from './job-keys.ts';
+import type { JobContext } from './job-processor.ts';
 
-/** What jobs leave behind: little in Redis, and in the data folder nothing but their results. */
+/** What jobs leave: little in Redis, and only their results in the data folder. */
 
 const KIBIBYTE = 1024;
 const LONG = 'x'.repeat(500 * KIBIBYTE);
@@ -161,7 +162,7 @@ test('a job from before inputs lay in files is done, with its output where its s
   await queue.close();
 });
 
-test('a job that finds no place in Redis leaves no file', async () => {
+test('a job that does not fit into Redis leaves no file', async () => {
   const queue = await stage.openQueue();
   await redis.config('SET', 'maxmemory', '1');
   await expect(queue.enqueue('image.generation', generation, owner)).rejects.toMatchObject({
@@ -169,4 +170,32 @@ test('a job that finds no place in Redis leaves no file', async () => {
   });
   await redis.config('SET', 'maxmemory', '0');
   await waitFor(async () => (await files()).uploads.length === 0);
+});
+
+/** Emits while Redis takes no writes. */
+async function emitWhileFull({ emit }: JobContext): Promise<void> {
+  await redis.config('SET', 'maxmemory', '1');
+  await emit('a text').finally(() => redis.config('SET', 'maxmemory', '0'));
+}
+
+test('free work whose output Redis does not take is unavailable, and may be repeated', async () => {
+  const queue = await stage.openQueue();
+  const run = async (_: unknown, context: JobContext) => {
+    await emitWhileFull(context);
+    return transcript;
+  };
+  await stage.openWorker({ 'audio.transcription': { run } });
+  const handle = await queue.enqueue('audio.transcription', transcription(await upload()), owner);
+  await expect(handle.result(staying)).rejects.toMatchObject({ code: 'service_unavailable', retry: true });
+});
+
+test('paid work whose output Redis does not take is unavailable, and is not repeated', async () => {
+  const queue = await stage.openQueue();
+  const run = async (_: unknown, context: JobContext) => {
+    await emitWhileFull(context);
+    return images;
+  };
+  await stage.openWorker({ 'image.generation': { run }, 'image.edit': { run } });
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  await expect(handle.result(staying)).rejects.toMatchObject({ code: 'service_unavailable', retry: false });
 });

@@ -14,9 +14,9 @@ import {
   transcript,
   transcription,
 } from './fixtures/job-stage.ts';
-import type { JobContext } from './job-act.ts';
 import { newJobId } from './job-keys.ts';
 import type { JobMetering } from './job-metering.ts';
+import type { JobContext } from './job-processor.ts';
 
 let stage: JobStage;
 const children: ChildProcess[] = [];
@@ -62,8 +62,8 @@ function metered(endpoint = 'images') {
 }
 
 const openWorker = (run: (context: JobContext) => Promise<typeof images>) => {
-  const act = { run: (_input: unknown, context: JobContext) => run(context) };
-  return stage.openWorker({ 'image.generation': act, 'image.edit': act });
+  const processor = { run: (_input: unknown, context: JobContext) => run(context) };
+  return stage.openWorker({ 'image.generation': processor, 'image.edit': processor });
 };
 
 const settledOnce = async (result: object) => {
@@ -73,7 +73,7 @@ const settledOnce = async (result: object) => {
 const nothing = { consumption: NOTHING_CONSUMED, costMicroUsd: 0, estimated: false, channel: null };
 const asEstimated = { consumption: estimate.consumption, costMicroUsd: 120_000, estimated: true };
 
-test('a job is accounted under its own id by what it told, before its end is told', async () => {
+test('a job is accounted under its own id by what it reported, before its end is published', async () => {
   const queue = await stage.openQueue();
   await openWorker(async ({ consumed }) => {
     consumed(amounts(2));
@@ -145,7 +145,7 @@ test('a job cancelled before its start has consumed nothing, one cancelled while
   await settledOnce({ ...asEstimated, outcome: 'cancelled' });
 });
 
-test('a job for which there is no room has consumed nothing', async () => {
+test('a job that finds the queue full has consumed nothing', async () => {
   const queue = await stage.openQueue({ maxWaiting: 1 });
   const first = await queue.enqueue('image.generation', generation, owner);
   await expect(queue.enqueue('image.generation', generation, metered())).rejects.toMatchObject({
@@ -182,7 +182,7 @@ test('free work of a worker that was killed is accounted once, by the worker tha
   await settledOnce({ ...amounts(0), outcome: 'ok' });
 });
 
-test('paid work of a worker that was killed is accounted once, by whoever takes it over, as estimated', async () => {
+test('paid work of a worker that was killed is accounted once, as estimated, by the worker that takes it over', async () => {
   const queue = await stage.openQueue();
   const handle = await queue.enqueue('image.generation', generation, metered());
   await killWorkerInTheMiddle('image');

@@ -14,7 +14,7 @@ export interface JobEnding {
   readonly metering: JobMetering;
   /** Whether its work was ever begun. */
   readonly hasRun: boolean;
-  /** The last that it told of its consumption. */
+  /** The last consumption that it reported. */
   readonly consumed: ConsumedUsage | undefined;
   /** Why it did not succeed. */
   readonly error: GatewayError | undefined;
@@ -22,7 +22,7 @@ export interface JobEnding {
   readonly nowMs: number;
 }
 
-/** How a job is accounted that ends like this: by what it told, else as estimated where the provider may bill it. */
+/** How a job is accounted that ends like this: by what it reported, else by an estimate if the provider may bill it. */
 export function settlementOf({ metering, hasRun, consumed, error, nowMs }: JobEnding): UsageResult {
   const { subject, estimate } = metering;
   return {

@@ -1,6 +1,6 @@
 import type { JobShare } from '@gateway/contracts/identity';
 import type { JobMetering } from './job-metering.ts';
-import type { QueuePlace } from './queue-places.ts';
+import type { QueueSlot } from './queue-slots.ts';
 
 /** Whose a new job is, and how it is made. */
 export interface JobOwner {
@@ -8,10 +8,10 @@ export interface JobOwner {
   readonly requestId: string;
   /** What has been reserved for the job, whose id is the subject's. Whatever becomes of the job, this is settled. */
   readonly metering?: JobMetering;
-  /** How its key's jobs stand beside others'. */
+  /** The priority and weight of its key's jobs among others'. */
   readonly share?: JobShare | undefined;
   /** Where it is to wait; one is reserved if left out. */
-  readonly place?: QueuePlace;
+  readonly slot?: QueueSlot;
   /**
    * It goes on without its caller, who comes back for its result. Where it fails without having been done, its files stay, and
    * it can be queued again.

@@ -16,7 +16,7 @@ import {
   transcript,
   transcription,
 } from './fixtures/job-stage.ts';
-import type { JobContext } from './job-act.ts';
+import type { JobContext } from './job-processor.ts';
 import { openJobStores } from './job-stores.ts';
 
 let stage: JobStage;
@@ -26,12 +26,12 @@ beforeAll(async () => {
 afterEach(() => stage.clear());
 afterAll(() => stage.close());
 
-const imageActs = (run: (context: JobContext) => Promise<typeof images>) => ({
+const imageProcessors = (run: (context: JobContext) => Promise<typeof images>) => ({
   'image.generation': { run: (_input: unknown, context: JobContext) => run(context) },
   'image.edit': { run: (_input: unknown, context: JobContext) => run(context) },
 });
 
-/** An act that begins, tells so, and ends when it is stopped. */
+/** A processor that begins, reports so, and ends when it is stopped. */
 const endless = (began: (context: JobContext) => void) => (context: JobContext) =>
   new Promise<never>((_resolve, reject) => {
     context.signal.addEventListener('abort', () => reject(context.signal.reason));
@@ -44,10 +44,10 @@ async function upload({ uploads }: Pick<JobStage, 'uploads'> = stage): Promise<s
   return uploadId;
 }
 
-test('a job is done by a worker and its output reaches whoever waits', async () => {
+test('a job is done by a worker and its output reaches the caller who waits', async () => {
   const queue = await stage.openQueue();
   const handle = await queue.enqueue('image.generation', generation, owner);
-  await stage.openWorker(imageActs(async () => images));
+  await stage.openWorker(imageProcessors(async () => images));
   expect(await handle.result(staying)).toEqual(images);
 });
 
@@ -55,7 +55,7 @@ test('a job is known to its own key and to no other', async () => {
   const queue = await stage.openQueue();
   const handle = await queue.enqueue('image.generation', generation, owner);
   expect(await queue.find(handle.id, 'key_1')).toMatchObject({ status: 'queued', startedAtMs: null });
-  await stage.openWorker(imageActs(async () => images));
+  await stage.openWorker(imageProcessors(async () => images));
   await handle.result(staying);
   expect(await queue.find(handle.id, 'key_1')).toMatchObject({
     id: handle.id,
@@ -70,7 +70,7 @@ test('a job is known to its own key and to no other', async () => {
 
 test('two processes that wait each get their own results', async () => {
   const [first, second] = [await stage.openQueue(), await stage.openQueue()];
-  await stage.openWorker(imageActs(async ({ requestId }) => ({ ...images, channel: requestId })));
+  await stage.openWorker(imageProcessors(async ({ requestId }) => ({ ...images, channel: requestId })));
   const handles = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
       (index % 2 === 0 ? first : second).enqueue('image.generation', generation, {
@@ -103,7 +103,7 @@ test('what a job emits arrives in order, all of it before the end', async () => 
 test("a job's failure reaches its caller with everything that the worker knew, but its cause", async () => {
   const queue = await stage.openQueue();
   await stage.openWorker(
-    imageActs(async () => {
+    imageProcessors(async () => {
       throw new GatewayError('upstream_rejected', {
         message: 'too many fingers',
         path: ['prompt'],
@@ -137,10 +137,10 @@ test("a job's failure reaches its caller with everything that the worker knew, b
   });
 });
 
-test('a bug in a worker is told as an internal error, without a word of it', async () => {
+test('a bug in a worker is an internal error, without its details', async () => {
   const queue = await stage.openQueue();
   await stage.openWorker(
-    imageActs(async () => {
+    imageProcessors(async () => {
       throw new TypeError('x is not a function');
     }),
   );
@@ -155,7 +155,7 @@ test('a finished job whose output is not there, or is none, is an internal error
   const elsewhere = await temporaryFolder();
   const { assets: apart } = await openJobStores({ dataDir: elsewhere.path });
   const queue = await stage.openQueue({ assets: apart });
-  await stage.openWorker(imageActs(async () => images));
+  await stage.openWorker(imageProcessors(async () => images));
   const lost = await queue.enqueue('image.generation', generation, owner);
   await expect(lost.result(staying)).rejects.toMatchObject({ code: 'internal', retry: false });
 
@@ -164,7 +164,7 @@ test('a finished job whose output is not there, or is none, is an internal error
   await stage.clear();
   const again = await stage.openQueue({ assets: apart });
   await stage.openWorker(
-    imageActs(async (context) => {
+    imageProcessors(async (context) => {
       began.resolve(context);
       await finish.promise;
       return images;
@@ -178,7 +178,7 @@ test('a finished job whose output is not there, or is none, is an internal error
   await elsewhere.close();
 });
 
-test('a full queue refuses before anything is stored, and says when to come back', async () => {
+test('a full queue refuses before anything is stored, and names the time to come back', async () => {
   // A Redis of its own, in which nothing has been measured.
   const fresh = await openJobStage();
   const queue = await fresh.openQueue({ maxWaiting: 2 });
@@ -188,12 +188,12 @@ test('a full queue refuses before anything is stored, and says when to come back
   ];
   const error = await queue.enqueue('image.generation', generation, owner).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: 'queue_full', options: { retryAfterSeconds: 5 } });
-  await expect(queue.reservePlace('image.edit', owner)).rejects.toMatchObject({ code: 'queue_full' });
-  // Another queue has its own room.
-  await (await queue.reservePlace('audio.transcription', owner)).free();
-  await fresh.openWorker(imageActs(async () => images));
+  await expect(queue.reserveSlot('image.edit', owner)).rejects.toMatchObject({ code: 'queue_full' });
+  // Another queue has a bound of its own.
+  await (await queue.reserveSlot('audio.transcription', owner)).free();
+  await fresh.openWorker(imageProcessors(async () => images));
   await Promise.all(handles.map((handle) => handle.result(staying)));
-  await (await queue.reservePlace('image.edit', owner)).free();
+  await (await queue.reserveSlot('image.edit', owner)).free();
   await fresh.close();
 });
 
@@ -209,7 +209,7 @@ test('a caller who leaves takes its queued job out of the line, with its uploads
   await waitFor(async () => !(await exists(uploadId)));
   const done: string[] = [];
   await stage.openWorker(
-    imageActs(async ({ jobId }) => {
+    imageProcessors(async ({ jobId }) => {
       done.push(jobId);
       return images;
     }),
@@ -222,7 +222,7 @@ test('a caller who leaves takes its queued job out of the line, with its uploads
 test('a caller who leaves stops its running job, and its uploads are deleted', async () => {
   const queue = await stage.openQueue();
   const began = Promise.withResolvers<JobContext>();
-  await stage.openWorker(imageActs(endless(began.resolve)));
+  await stage.openWorker(imageProcessors(endless(began.resolve)));
   const uploadId = await upload();
   const handle = await queue.enqueue('image.edit', edit(uploadId), owner);
   const caller = new AbortController();
@@ -238,7 +238,7 @@ test('a caller who leaves stops its running job, and its uploads are deleted', a
   expect(await queue.find(handle.id, 'key_1')).toMatchObject({ status: 'cancelled' });
 });
 
-test('a job cancelled elsewhere ends the waiting of whoever waits for it', async () => {
+test('a job cancelled elsewhere ends the wait of its caller', async () => {
   const queue = await stage.openQueue();
   const handle = await queue.enqueue('image.generation', generation, owner);
   const refused = expect(handle.result(staying)).rejects.toMatchObject({ code: 'job_cancelled' });
@@ -248,7 +248,7 @@ test('a job cancelled elsewhere ends the waiting of whoever waits for it', async
 
 test('cancelling a job that has ended changes nothing', async () => {
   const queue = await stage.openQueue();
-  await stage.openWorker(imageActs(async () => images));
+  await stage.openWorker(imageProcessors(async () => images));
   const handle = await queue.enqueue('image.generation', generation, owner);
   await handle.result(staying);
   await handle.cancel();
@@ -259,7 +259,7 @@ test('a result that comes although the job was cancelled is kept', async () => {
   const queue = await stage.openQueue();
   const began = Promise.withResolvers<JobContext>();
   await stage.openWorker(
-    imageActs(async (context) => {
+    imageProcessors(async (context) => {
       began.resolve(context);
       await new Promise((resolve) => context.signal.addEventListener('abort', resolve));
       return images;
@@ -275,7 +275,7 @@ test('while Redis is away a request is refused at once, and afterwards all goes 
   const own = await openJobStage();
   const queue = await own.openQueue();
   const { port } = new URL(own.redis.url);
-  const worker = await own.openWorker(imageActs(async () => images));
+  const worker = await own.openWorker(imageProcessors(async () => images));
   await own.redis.stop();
   await waitFor(async () => {
     const error = await queue
@@ -297,7 +297,7 @@ test('while Redis is away a request is refused at once, and afterwards all goes 
 test('a process ends although Redis is away', async () => {
   const own = await openJobStage();
   const queue = await own.openQueue();
-  await own.openWorker(imageActs(async () => images));
+  await own.openWorker(imageProcessors(async () => images));
   await own.redis.stop();
   await waitFor(async () => !(await queue.isReady().catch(() => false)));
   // Closes the queue and the worker.
@@ -318,8 +318,8 @@ test('a job that nobody waits for is done, by whatever process, and cancelled by
   await queue.cancelSubmitted('image.generation', 'job_unknown');
   const done = await queue.submit('image.generation', generation, owner);
   await queue.close();
-  const act = { run: async () => images };
-  await stage.openWorker({ 'image.generation': act, 'image.edit': act });
+  const processor = { run: async () => images };
+  await stage.openWorker({ 'image.generation': processor, 'image.edit': processor });
   await waitFor(() => stage.finished.length > 0);
   expect(stage.finished).toMatchObject([{ jobId: done, outcome: 'completed' }]);
 });

@@ -19,7 +19,7 @@ import { oncePerOutage } from './once-per-outage.ts';
 import { openFinder, openLines } from './open-lines.ts';
 import { listJob } from './owned-jobs.ts';
 import { unlessAway } from './queue-errors.ts';
-import { createQueuePlaces, type QueuePlace } from './queue-places.ts';
+import { createQueueSlots, type QueueSlot } from './queue-slots.ts';
 import { createKeptResults, type Delivery } from './results/kept-results.ts';
 import { type JobToStore, storeJob } from './store-job.ts';
 import { createJobStoring } from './store-new-job.ts';
@@ -48,7 +48,7 @@ export interface JobQueueOptions<Kind extends JobKind> {
   readonly now: () => number;
   /** How often jobs that are waited for are looked up beside what is heard of them. */
   readonly lookUpMs?: number;
-  /** Told of lost connections and the like; they are dealt with here. */
+  /** Called for lost connections and the like, which the queue recovers from itself. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -56,24 +56,24 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
   /** What it enqueues. */
   readonly kinds: readonly Kinds[];
   /**
-   * Keeps a place for a job, before its files are read. Refuses when the queue is full, or what is free is kept for other keys.
+   * Keeps a slot for a job, before its files are read. Refuses when the queue is full, or what is free is kept for other keys.
    *
    * @throws {GatewayError} `queue_full`, `result_quota_exhausted`, `service_unavailable`
    */
-  reservePlace(kind: Kinds, taker: TurnTaker): Promise<QueuePlace>;
-  /** @throws {GatewayError} as `reservePlace`, before anything is stored; `storage_full` */
+  reserveSlot(kind: Kinds, taker: TurnTaker): Promise<QueueSlot>;
+  /** @throws {GatewayError} as `reserveSlot`, before anything is stored; `storage_full` */
   enqueue<Kind extends Kinds>(
     kind: Kind,
     input: JobInput<Kind>,
     owner: JobOwner,
   ): Promise<JobHandle<JobOutput<Kind>>>;
-  /** As `enqueue`, for a job that nobody waits for: its act keeps what its caller reads. Resolves to its id. */
+  /** As `enqueue`, for a job that nobody waits for: its processor keeps what its caller reads. Resolves to its id. */
   submit<Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner): Promise<string>;
   /** Waits for a detached job that was made before, here or elsewhere. */
   attach<Kind extends Kinds>(kind: Kind, jobId: string): Promise<JobHandle<JobOutput<Kind>>>;
   /** Takes a queued job out of the line and stops a running one, in whatever process it runs. */
   cancel(record: JobRecord): Promise<void>;
-  /** The same for one that was submitted, of which only the id is known. */
+  /** The same for one that was submitted, of which only the id is known. It waits for a Redis that is away. @throws {GatewayError} `service_unavailable` */
   cancelSubmitted(kind: Kinds, jobId: string): Promise<void>;
   /**
    * Makes a job that this process does by itself, outside the queues.
@@ -89,7 +89,7 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
     job: { readonly id: string; readonly kind: Kinds; readonly keyId: string; readonly model: string },
     error: GatewayError,
   ): Promise<void>;
-  /** Keeps how a batch's lines stand. @throws {GatewayError} `service_unavailable` */
+  /** Keeps the counts of a batch's lines by status. @throws {GatewayError} `service_unavailable` */
   keepCounts(batchId: string, counts: BatchCounts): Promise<void>;
   /** Calls back whenever something may have changed about a job, until it is stopped. */
   watch(kind: Kinds, jobId: string, onChange: () => void): { stop(): void };
@@ -100,9 +100,9 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
 
 /** A day for its lines, and two in which a batch is remembered. */
 const COUNTS_SECONDS = 4 * 86_400;
-/** A Redis that was emptied does not say so. */
+/** A Redis that was emptied reports nothing. */
 const LOOK_UP_MS = 5000;
-/** How long a worker may take to say that it runs a job that Redis has lost. */
+/** How long a worker may take to claim a job that Redis has lost. */
 const ANSWER_WAIT_MS = 3000;
 
 /**
@@ -130,7 +130,7 @@ export async function createJobQueue<Kinds extends JobKind>(
     answerWaitMs: ANSWER_WAIT_MS,
     onError,
   });
-  const places = createQueuePlaces({ turns, maxWaiting, onError });
+  const slots = createQueueSlots({ turns, maxWaiting, onError });
   const open = { kinds, files, now, lookUpMs, onError };
   const findAny = openFinder({ ...open, redis: prompt });
   const lines = await openLines({ ...open, prompt, patient });
@@ -153,9 +153,9 @@ export async function createJobQueue<Kinds extends JobKind>(
 
   const ensureRoom = ({ keyId, share }: TurnTaker) =>
     unlessAway(results.ensureRoom(keyId, share?.keptResultBytes ?? maxResultBytes));
-  const reservePlace = async (kind: Kinds, taker: TurnTaker) => {
+  const reserveSlot = async (kind: Kinds, taker: TurnTaker) => {
     await ensureRoom(taker);
-    return unlessAway(places.reserve(lineOf(kind).queue.name, taker));
+    return unlessAway(slots.reserve(lineOf(kind).queue.name, taker));
   };
   const cancelIn = (kind: JobKind, id: string, isPrompt: boolean) => {
     const { queue, patientQueue } = lineOf(kind);
@@ -176,29 +176,29 @@ export async function createJobQueue<Kinds extends JobKind>(
   const storing = createJobStoring({
     queueOf: (kind) => lineOf(kind).queue,
     turns,
-    places,
+    slots,
     files,
     settle,
     cancel: (kind, id) => cancelIn(kind, id, false),
     now,
     onError,
   });
-  const placeFor = async (kind: Kinds, owner: JobOwner) =>
-    owner.place ?? (await reservePlace(kind, owner).catch(storing.refusing(owner)));
+  const slotFor = async (kind: Kinds, owner: JobOwner) =>
+    owner.slot ?? (await reserveSlot(kind, owner).catch(storing.refusing(owner)));
 
   return {
     ...known,
     kinds,
-    reservePlace,
+    reserveSlot,
     submit: async (kind, input, owner) => {
-      await using place = await placeFor(kind, owner);
-      const job = await storing.prepare(kind, input, owner, place);
+      await using slot = await slotFor(kind, owner);
+      const job = await storing.prepare(kind, input, owner, slot);
       await storing.store(job, async () => undefined);
       return job.id;
     },
     enqueue: async <Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner) => {
-      await using place = await placeFor(kind, owner);
-      const job = await storing.prepare(kind, input, owner, place);
+      await using slot = await slotFor(kind, owner);
+      const job = await storing.prepare(kind, input, owner, slot);
       const { id, envelope, createdAtMs } = job;
       const { patientQueue, listener } = lineOf(kind);
       const { keyId, isDetached = false } = envelope;
@@ -243,7 +243,7 @@ export async function createJobQueue<Kinds extends JobKind>(
       const isQueued = await unlessAway(cancelIn(record.kind, record.id, true));
       if (!isQueued) await unlessAway(cancelDirectJob(prompt, record, now()));
     },
-    cancelSubmitted: async (kind, jobId) => void (await cancelIn(kind, jobId, false)),
+    cancelSubmitted: async (kind, jobId) => void (await unlessAway(cancelIn(kind, jobId, false))),
     beginDirect: async (kind, { id, model, ...taker }) => {
       const { listener } = lineOf(kind);
       await ensureRoom(taker);
@@ -264,7 +264,7 @@ export async function createJobQueue<Kinds extends JobKind>(
     watch: (kind, jobId, onChange) => lineOf(kind).listener.watch(jobId, onChange),
     isReady: async () => (await prompt.ping()) === 'PONG',
     close: async () => {
-      places.close();
+      slots.close();
       channel.close();
       for (const { listener } of lines.values()) await listener.close();
       prompt.disconnect();

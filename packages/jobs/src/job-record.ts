@@ -1,5 +1,5 @@
-import type { JobKind, JobStatus } from '@gateway/contracts/jobs';
-import type { Job, JobState } from 'bullmq';
+import { JobKind, type JobStatus } from '@gateway/contracts/jobs';
+import type { Job, JobState, Queue } from 'bullmq';
 import { type JobRecord, parseEnvelope } from './job-envelope.ts';
 import { failureOf, type JobFiles } from './job-files.ts';
 
@@ -20,10 +20,22 @@ const statusOf = (state: JobState | 'unknown', attemptsStarted: number): JobStat
 };
 
 /** What BullMQ knows of a job, in our words. */
-export async function recordOf(kind: JobKind, id: string, job: Job, files: JobFiles): Promise<JobRecord> {
-  const { keyId, model, claim } = parseEnvelope(kind, job.data);
-  const state = await job.getState();
-  const error = state === 'failed' ? await failureOf(files, id, job.failedReason) : null;
+export async function recordOf(
+  queue: Pick<Queue, 'getJob'>,
+  id: string,
+  found: Job,
+  files: JobFiles,
+): Promise<JobRecord> {
+  const kind = JobKind.parse(found.name);
+  const { keyId, model, claim } = parseEnvelope(kind, found.data);
+  const state = await found.getState();
+  // It may have ended since it was found: how it ended is read again then.
+  const hasJustEnded = (state === 'failed' || state === 'completed') && found.finishedOn === undefined;
+  const job = (hasJustEnded ? await queue.getJob(id) : undefined) ?? found;
+  const error =
+    state === 'failed' && job.failedReason !== undefined
+      ? await failureOf(files, id, job.failedReason)
+      : null;
   return {
     id,
     kind,

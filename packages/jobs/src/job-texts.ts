@@ -6,7 +6,7 @@ const MAX_CHARACTERS = 65_536;
 const MAX_TEXTS = 100_000;
 /** What is kept of a job's texts for those who come later; of more, the oldest go. */
 const MAX_KEPT_CHARACTERS = 4 * 1024 * 1024;
-/** How long texts stand that nobody takes, because their reader or their writer is gone. */
+/** How long texts are kept that nobody takes, because their reader or their writer is gone. */
 const UNREAD_TTL_S = 3600;
 const ENDED_TTL_S = 300;
 /** Read in one round trip. */
@@ -24,8 +24,8 @@ interface EmitterOptions {
   readonly redis: Redis;
   /** Texts stay when they have been read. */
   readonly keepsTexts: boolean;
-  /** Says in the queue's event stream that there are so many. */
-  readonly tell: (count: number) => Promise<unknown>;
+  /** Publishes in the queue's event stream how many there are. */
+  readonly publish: (count: number) => Promise<unknown>;
 }
 
 /** Which of a job's texts are kept. */
@@ -46,9 +46,9 @@ function createKeptTexts() {
 
 /**
  * Sends a job's texts through a stream of its own, which goes when they have been read, or after a while. The queue's event stream, which
- * also tells of the job's end, says that there are more.
+ * also reports the job's end, announces that there are more.
  */
-export function createJobEmitter({ jobId, redis, keepsTexts, tell }: EmitterOptions): JobEmitter {
+export function createJobEmitter({ jobId, redis, keepsTexts, publish }: EmitterOptions): JobEmitter {
   const key = textsKey(jobId);
   const kept = createKeptTexts();
   let count = 0;
@@ -58,7 +58,7 @@ export function createJobEmitter({ jobId, redis, keepsTexts, tell }: EmitterOpti
     const added = redis.xadd(key, '*', 'text', text);
     const commands: Promise<unknown>[] = [added];
     if (count === 1) commands.push(redis.expire(key, UNREAD_TTL_S));
-    commands.push(tell(count));
+    commands.push(publish(count));
     await Promise.all(commands);
     const id = await added;
     const oldest = keepsTexts && id !== null ? kept.add(id, text.length) : undefined;
@@ -84,7 +84,7 @@ export function createJobEmitter({ jobId, redis, keepsTexts, tell }: EmitterOpti
 /** Whether this attempt or an earlier one has emitted: the progress of a new job is 0, ours is an object. */
 export const hasEmitted = (job: Job): boolean => typeof job.progress === 'object';
 
-/** After a job's end: what its reader has not taken yet stands a little longer, and nothing where nobody reads. */
+/** After a job's end: what its reader has not taken yet is kept a little longer; without a reader nothing is kept. */
 export async function endTexts(redis: Redis, jobId: string, { isRead }: { isRead: boolean }): Promise<void> {
   if (isRead) await redis.expire(textsKey(jobId), ENDED_TTL_S);
   else await redis.del(textsKey(jobId));

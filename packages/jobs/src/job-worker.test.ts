@@ -14,7 +14,7 @@ import {
   transcript,
   transcription,
 } from './fixtures/job-stage.ts';
-import type { JobContext } from './job-act.ts';
+import type { JobContext } from './job-processor.ts';
 
 let stage: JobStage;
 const children: ChildProcess[] = [];
@@ -28,11 +28,14 @@ afterEach(async () => {
 afterAll(() => stage.close());
 
 type ImageRun = (context: JobContext) => Promise<typeof images>;
-const imageActs = (run: ImageRun, recover = async (): Promise<typeof images | undefined> => undefined) => ({
+const imageProcessors = (
+  run: ImageRun,
+  recover = async (): Promise<typeof images | undefined> => undefined,
+) => ({
   'image.generation': { run: (_input: unknown, context: JobContext) => run(context), recover },
   'image.edit': { run: (_input: unknown, context: JobContext) => run(context), recover },
 });
-const audioActs = (run: (context: JobContext) => Promise<typeof transcript>) => ({
+const audioProcessors = (run: (context: JobContext) => Promise<typeof transcript>) => ({
   'audio.transcription': { run: (_input: unknown, context: JobContext) => run(context) },
 });
 
@@ -50,7 +53,7 @@ test('a job that was cancelled in the moment in which a worker took it is not be
   await redis.set(`gateway:{jobs}:cancelled:${handle.id}`, '{}');
   let runs = 0;
   await stage.openWorker(
-    imageActs(async () => {
+    imageProcessors(async () => {
       runs += 1;
       return images;
     }),
@@ -63,7 +66,7 @@ test('a job that was cancelled in the moment in which a worker took it is not be
 test('an upstream that did not begin is asked again, even for paid work', async () => {
   const queue = await stage.openQueue();
   await stage.openWorker(
-    imageActs(async ({ attempt }) => {
+    imageProcessors(async ({ attempt }) => {
       if (attempt === 1) throw new GatewayError('upstream_overloaded', 'busy');
       return images;
     }),
@@ -77,7 +80,7 @@ test('an upstream that did not begin is asked again, even for paid work', async 
 test('what is tried again and fails each time ends with the last failure', async () => {
   const queue = await stage.openQueue();
   await stage.openWorker(
-    imageActs(async ({ attempt }) => {
+    imageProcessors(async ({ attempt }) => {
       throw new GatewayError('upstream_overloaded', `busy ${attempt}`);
     }),
   );
@@ -90,7 +93,7 @@ test('a worker that closes lets a running job finish', async () => {
   const began = Promise.withResolvers<void>();
   const finish = Promise.withResolvers<void>();
   const worker = await stage.openWorker(
-    imageActs(async () => {
+    imageProcessors(async () => {
       began.resolve();
       await finish.promise;
       return images;
@@ -116,7 +119,7 @@ test('free work that is not done when a worker must stop goes back into the line
   const queue = await stage.openQueue();
   const began = Promise.withResolvers<void>();
   const worker = await stage.openWorker(
-    audioActs((context) => {
+    audioProcessors((context) => {
       began.resolve();
       return untilStopped(context);
     }),
@@ -124,7 +127,7 @@ test('free work that is not done when a worker must stop goes back into the line
   const handle = await queue.enqueue('audio.transcription', transcription(await upload()), owner);
   await began.promise;
   await worker.close({ drainTimeoutMs: 0 });
-  await stage.openWorker(audioActs(async () => transcript));
+  await stage.openWorker(audioProcessors(async () => transcript));
   expect(await handle.result(staying)).toEqual(transcript);
 });
 
@@ -132,7 +135,7 @@ test('paid work that is not done when a worker must stop ends as outcome_unknown
   const queue = await stage.openQueue();
   const began = Promise.withResolvers<void>();
   const worker = await stage.openWorker(
-    imageActs((context) => {
+    imageProcessors((context) => {
       began.resolve();
       return untilStopped(context);
     }),
@@ -143,12 +146,12 @@ test('paid work that is not done when a worker must stop ends as outcome_unknown
   await expect(handle.result(staying)).rejects.toMatchObject({ code: 'outcome_unknown' });
 });
 
-test('no more jobs run at a time than the worker has places', async () => {
+test('no more jobs run at a time than the worker has slots', async () => {
   const queue = await stage.openQueue();
   let running = 0;
   let most = 0;
   await stage.openWorker(
-    imageActs(async () => {
+    imageProcessors(async () => {
       running += 1;
       most = Math.max(most, running);
       await new Promise((resolve) => setImmediate(resolve));
@@ -170,7 +173,7 @@ test('jobs at work hold no more memory together than the worker may, by what is 
   let most = 0;
   // Images that come as events are taken for 40 MB, others for 16.
   await stage.openWorker(
-    imageActs(async () => {
+    imageProcessors(async () => {
       running += 1;
       most = Math.max(most, running);
       await new Promise((resolve) => setImmediate(resolve));

@@ -10,7 +10,6 @@ import { JOBS, type KeptAsset } from './catalog.ts';
 import { closeInTime, GOODBYE_MS } from './close-in-time.ts';
 import { keepEnd } from './ended-jobs.ts';
 import { errorOf, type FinishedJob, finishedJob } from './finished-job.ts';
-import type { JobActs } from './job-act.ts';
 import { claimedUntilMs } from './job-claims.ts';
 import { connectPatiently } from './job-connections.ts';
 import { parseEnvelope } from './job-envelope.ts';
@@ -18,6 +17,7 @@ import { encodeFailure } from './job-failure.ts';
 import type { JobFiles } from './job-files.ts';
 import { endedKey, newWorkerId, QUEUE_PREFIX } from './job-keys.ts';
 import { type SettleJob, settlementOf } from './job-metering.ts';
+import type { JobProcessors } from './job-processor.ts';
 import { endTexts, hasEmitted } from './job-texts.ts';
 import { oncePerOutage } from './once-per-outage.ts';
 import { type DoneJob, type EarlierRun, earlierRun, type JobRun, processJob } from './process-job.ts';
@@ -33,7 +33,7 @@ import type { UploadStore } from './upload-store.ts';
 export interface JobWorkerOptions {
   readonly redisUrl: string;
   /** What to do for each kind of one queue; all of the queue's kinds must be here. */
-  readonly acts: JobActs;
+  readonly processors: JobProcessors;
   /** Jobs at a time in this process. */
   readonly concurrency: number;
   /** What the jobs at work may hold in memory together, as estimated; one that alone holds more runs alone. Absent: not bounded. */
@@ -48,7 +48,7 @@ export interface JobWorkerOptions {
   readonly announce?: AnnounceEnd;
   /** For the log line and the metrics. */
   readonly onFinished: (job: FinishedJob) => void;
-  /** Told of lost connections and the like; they are dealt with here. */
+  /** Called for lost connections and the like, which the worker recovers from itself. */
   readonly onError: (error: unknown) => void;
   readonly takeover?: Partial<TakeoverTimes>;
 }
@@ -100,11 +100,11 @@ const TAKEOVER: TakeoverTimes = {
  * @throws {Error} when Redis does not answer at the start
  */
 export async function createJobWorker(options: JobWorkerOptions): Promise<JobWorker> {
-  const { redisUrl, acts, concurrency, uploads, assets, onFinished, settle, announce } = options;
+  const { redisUrl, processors, concurrency, uploads, assets, onFinished, settle, announce } = options;
   const takeover = { ...TAKEOVER, ...options.takeover };
   const files: JobFiles = { uploads, assets };
   const onError = oncePerOutage(options.onError);
-  const spec = specOfQueue(acts);
+  const spec = specOfQueue(processors);
   const redis = await connectPatiently(redisUrl, onError);
   const turns = createJobTurns(redis, Date.now);
   const marks = createBegunMarks(uploads);
@@ -128,7 +128,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     await settle?.(metering.subject, usage);
   };
 
-  const tell = (job: Job) => announceEnd({ announce, onError }, JobKind.parse(job.name), job);
+  const announceJob = (job: Job) => announceEnd({ announce, onError }, JobKind.parse(job.name), job);
 
   const run = (job: Job, jobId: string, token: string, earlier: EarlierRun | undefined): RunningJob => {
     const stopper = new AbortController();
@@ -140,11 +140,20 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     const keep = (kept: readonly KeptAsset[]) =>
       results.keep({ jobId, keyId, assets: kept, retentionSeconds, ...held }).catch(onError);
     const attempt = { job, jobId, token, earlier, workerId, stopper };
-    const shared = { ...attempt, redis, files, marks, memory, keep, settle, announce: () => tell(job) };
+    const shared = {
+      ...attempt,
+      redis,
+      files,
+      marks,
+      memory,
+      keep,
+      settle,
+      announce: () => announceJob(job),
+    };
     const processAs = <Kind extends JobKind>(kind: Kind) => {
-      const act = acts[kind];
-      if (act === undefined) throw new Error(`this worker does not know how to do ${kind}`);
-      return processJob({ ...shared, kind, act });
+      const processor = processors[kind];
+      if (processor === undefined) throw new Error(`this worker does not know how to do ${kind}`);
+      return processJob({ ...shared, kind, processor });
     };
     return { stopper, outcome: processAs(JobKind.parse(job.name)) };
   };
@@ -202,14 +211,14 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     const isRead = finished.outcome !== 'cancelled';
     if (thrown) keepUnkept(job, errorOf(thrown)).catch(onError);
     if (hasEmitted(job)) endTexts(redis, finished.jobId, { isRead }).catch(onError);
-    acts[finished.kind]?.ended?.(finished).catch(onError);
+    processors[finished.kind]?.ended?.(finished).catch(onError);
     onFinished(finished);
   };
   /** BullMQ itself ends a job that was taken over too often: nobody has kept its end. */
   const keepUnkept = async (job: Job, error: GatewayError) => {
     if ((await redis.exists(endedKey(job.id ?? ''))) === 1) return;
     await keepEnd(redis, job, { error, reason: encodeFailure(error) });
-    await tell(job);
+    await announceJob(job);
   };
   worker.on('completed', (job) => end(job, undefined));
   worker.on('failed', (job, error) => {
@@ -250,8 +259,8 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
 }
 
 /** What the kinds of a queue have in common, once it is sure that they are all there. */
-function specOfQueue(acts: JobActs) {
-  const kinds = JobKind.options.filter((kind) => acts[kind] !== undefined);
+function specOfQueue(processors: JobProcessors) {
+  const kinds = JobKind.options.filter((kind) => processors[kind] !== undefined);
   const [first] = kinds;
   if (first === undefined) throw new Error('a worker needs something to do');
   const { queue } = JOBS[first];

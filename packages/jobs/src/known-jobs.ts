@@ -9,7 +9,7 @@ import { type JobFiles, outputOf } from './job-files.ts';
 import { type EmittedText, readTexts } from './job-texts.ts';
 import { listedJobs, unlistJobs } from './owned-jobs.ts';
 import { unlessAway } from './queue-errors.ts';
-import { secondsFor } from './queue-places.ts';
+import { secondsFor } from './queue-slots.ts';
 import type { Delivery, KeptResults } from './results/kept-results.ts';
 import type { JobTurns } from './turns/job-turns.ts';
 
@@ -21,7 +21,7 @@ interface ListOptions {
   readonly count: number;
 }
 
-/** Where a waiting job stands. */
+/** The position of a waiting job. */
 export interface WaitingJob {
   /** From 1. */
   readonly position: number;
@@ -31,7 +31,7 @@ export interface WaitingJob {
 
 /** What callers can learn of jobs that were made before, here or elsewhere. All of it fails with `service_unavailable` while Redis is away. */
 export interface KnownJobs<Kinds extends JobKind> {
-  /** Which jobs idempotency keys stand for. */
+  /** Which jobs idempotency keys name. */
   readonly claims: JobClaims;
   /** What is known of a job, if it is this key's and of this queue's area. @throws {GatewayError} `service_unavailable` */
   find(jobId: string, keyId: string): Promise<FoundJob | undefined>;

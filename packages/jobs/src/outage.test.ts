@@ -3,11 +3,11 @@ import { startRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { generation, images, type JobStage, openJobStage, owner, staying } from './fixtures/job-stage.ts';
 import { openRedisProxy } from './fixtures/redis-proxy.ts';
-import type { JobContext } from './job-act.ts';
 import { readOutput } from './job-files.ts';
+import type { JobContext } from './job-processor.ts';
 
 /** Redis goes away while jobs are waited for: what was paid for reaches its caller. */
 
@@ -33,9 +33,9 @@ async function waitingCallers(stage: JobStage, redisUrl?: string) {
     const stored = await readOutput(stage, jobId);
     return stored === undefined ? undefined : ImageOutput.parse(stored);
   };
-  const act = { run, recover };
+  const processor = { run, recover };
   await stage.openWorker(
-    { 'image.generation': act, 'image.edit': act },
+    { 'image.generation': processor, 'image.edit': processor },
     { concurrency: WAITING, lockMs: CLAIM_MS },
   );
   const handles = await Promise.all(
@@ -89,22 +89,22 @@ test('a job that ends while it is looked up after a lost connection is answered 
   const proxy = await openRedisProxy(redis.port);
   const callers = await waitingCallers(stage, proxy.url);
 
-  // The look-up gets one answer, which says that a job still runs; then all jobs end; then it goes on. What the event
-  // stream has to say comes last.
+  // The look-up gets one answer, that a job still runs; then all jobs end; then it goes on. The event
+  // stream is read last.
   const looking = Promise.withResolvers<void>();
   const lookOn = Promise.withResolvers<void>();
   const hearOn = Promise.withResolvers<void>();
-  let asked = 0;
+  let lookUps = 0;
   proxy.beforeWrite = (commands) => {
     if (/xread/i.test(commands)) return hearOn.promise;
     if (!commands.includes('job_')) return undefined;
-    asked += 1;
+    lookUps += 1;
     looking.resolve();
-    return asked === 1 ? undefined : lookOn.promise;
+    return lookUps === 1 ? undefined : lookOn.promise;
   };
   proxy.cut();
   await looking.promise;
-  await waitFor(() => asked === 2);
+  await waitFor(() => lookUps === 2);
   callers.finish();
   await waitFor(() => stage.finished.length === WAITING);
   lookOn.resolve();
@@ -159,7 +159,7 @@ test('a job that is being stored while another connection is lost is not taken f
   };
   const enqueued = queue.enqueue('image.generation', generation, owner);
   proxy.cut(await storing.promise);
-  // What is looked up when the other connections are back is looked up now: these questions wait behind it, one by one.
+  // What is looked up when the other connections are back is looked up now: these look-ups wait for it, one by one.
   for (let turn = 0; turn < LOOK_UP_TURNS; turn += 1) await earlier.cancel();
   storeOn.resolve();
   expect(await (await enqueued).result(staying)).toEqual(images);
@@ -167,4 +167,20 @@ test('a job that is being stored while another connection is lost is not taken f
   await stage.clear();
   await proxy.close();
   await stage.close();
+});
+
+test('a job that Redis takes no cancellation of is refused as unavailable, and can be cancelled later', async () => {
+  const stage = await openJobStage();
+  onTestFinished(() => stage.close());
+  const redis = new Redis(stage.redis.url);
+  onTestFinished(() => redis.disconnect());
+  const queue = await stage.openQueue();
+  const jobId = await queue.submit('image.generation', generation, owner);
+  await redis.config('SET', 'maxmemory', '1');
+  await expect(queue.cancelSubmitted('image.generation', jobId)).rejects.toMatchObject({
+    code: 'service_unavailable',
+  });
+  await redis.config('SET', 'maxmemory', '0');
+  await queue.cancelSubmitted('image.generation', jobId);
+  expect(await queue.find(jobId, owner.keyId)).toMatchObject({ status: 'cancelled' });
 });

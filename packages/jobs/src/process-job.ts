@@ -6,13 +6,13 @@ import type { Redis } from 'ioredis';
 import type { ByteBudget } from './byte-budget.ts';
 import { JOBS, type JobOutput, type KeptAsset } from './catalog.ts';
 import { keepEnd } from './ended-jobs.ts';
-import type { JobAct } from './job-act.ts';
 import { isSuperseded } from './job-claims.ts';
 import { parseEnvelope, type QueuedJob } from './job-envelope.ts';
-import { encodeFailure, outcomeUnknown, toJobError } from './job-failure.ts';
+import { encodeFailure, outcomeUnknown, outputLost, toJobError } from './job-failure.ts';
 import { type JobFiles, readInput, storeFailure, storeOutput } from './job-files.ts';
 import { cancelledKey } from './job-keys.ts';
 import { jobCancelled } from './job-listener.ts';
+import type { JobProcessor } from './job-processor.ts';
 import { createJobEmitter, hasEmitted } from './job-texts.ts';
 import { mayBeRequeued, retryDelayMs } from './retry-policy.ts';
 import { runStoppable, WorkerStopping } from './running-job.ts';
@@ -20,7 +20,7 @@ import type { BegunMarks } from './takeover/begun-marks.ts';
 
 export interface ProcessOptions<Kind extends JobKind> {
   readonly kind: Kind;
-  readonly act: JobAct<Kind>;
+  readonly processor: JobProcessor<Kind>;
   readonly job: Job;
   readonly jobId: string;
   /** The worker's claim on the job. */
@@ -38,9 +38,9 @@ export interface ProcessOptions<Kind extends JobKind> {
   readonly keep: (assets: readonly KeptAsset[]) => Promise<void>;
   /** Bounds what the process holds in memory. */
   readonly memory: ByteBudget;
-  /** Accounts for the job before its end is told, so that no end goes without. */
+  /** Accounts for the job before its end is published, so that every end is accounted. */
   readonly settle: (run: JobRun, error: GatewayError | undefined) => Promise<void>;
-  /** Sees to the job's webhook, when its end has been kept and before it is told. */
+  /** Queues the job's webhook after its end was kept and before it is published. */
   readonly announce: () => Promise<void>;
 }
 
@@ -69,11 +69,15 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     jobId,
     redis,
     keepsTexts: queued.isDetached ?? false,
-    tell: (count) => job.updateProgress({ texts: count }),
+    publish: (count) => job.updateProgress({ texts: count }),
   });
+  const emit = (text: string): Promise<void> =>
+    emitter.emit(text).catch((cause: unknown) => {
+      throw outputLost(spec.work, cause);
+    });
   const run: JobRun = { hasRun: earlier !== undefined, consumed: undefined };
   try {
-    const output = spec.output.parse(await attempt(options, queued, run, emitter.emit));
+    const output = spec.output.parse(await attempt(options, queued, run, emit));
     const stored = 'inline' in queued.input ? undefined : await storeOutput(files, jobId, output);
     if (stored !== undefined) await keep([stored, ...spec.assetsOf(output)]);
     await emitter.flush();
@@ -91,7 +95,7 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     const isHeard = emitter.hasEmitted || hasEmitted(job);
     const again = !isHeard && retryDelayMs(error, job.attemptsMade + 1, spec) !== undefined;
     if (!again) await settle(run, error);
-    // Another's mark says what that one did. One that stays by mistake lets the next attempt end as `outcome_unknown`.
+    // Another worker's mark records what that worker did. One that stays by mistake ends the next attempt as `outcome_unknown`.
     if (earlier === undefined && mayBeRequeued(error, spec) && 'inputId' in queued.input)
       await marks.clear(queued.input.inputId).catch(() => undefined);
     const reason = await storeFailure(files, jobId, error);
@@ -115,7 +119,7 @@ function failureWith(
 }
 
 async function attempt<Kind extends JobKind>(
-  { kind, act, job, jobId, redis, files, marks, workerId, memory, stopper }: ProcessOptions<Kind>,
+  { kind, processor, job, jobId, redis, files, marks, workerId, memory, stopper }: ProcessOptions<Kind>,
   queued: QueuedJob,
   run: JobRun,
   emit: (text: string) => Promise<void>,
@@ -127,7 +131,7 @@ async function attempt<Kind extends JobKind>(
   };
   const stored = queued.input;
   const reading = 'inline' in stored ? stored.inline : readInput(files, stored.inputId);
-  // Who cancels sets the mark and then tells the workers; this one has been listening since before it looks.
+  // A cancellation sets the mark and then notifies the workers; this one listens before it looks.
   const [isCancelled, read] = await Promise.allSettled([redis.exists(cancelledKey(jobId)), reading]);
   if (settledValue(isCancelled) === 1) throw jobCancelled();
   if (queued.claim && (await isSuperseded(redis, queued.claim, jobId))) throw superseded();
@@ -136,12 +140,12 @@ async function attempt<Kind extends JobKind>(
     throw jobCancelled();
   const input = spec.input.parse(settledValue(read));
   if (run.hasRun && (spec.work === 'paid' || hasEmitted(job))) {
-    const output = await act.recover?.(input, { jobId, consumed });
+    const output = await processor.recover?.(input, { jobId, consumed });
     if (output !== undefined) return output;
-    if (!(await act.hasNotBegun?.(jobId))) throw outcomeUnknown();
+    if (!(await processor.hasNotBegun?.(jobId))) throw outcomeUnknown();
     if ('inputId' in stored) await marks.clear(stored.inputId);
   }
-  using _held = await memory.take(act.bytesOf?.(input) ?? spec.bytesOf(input), stopper.signal);
+  using _held = await memory.take(processor.bytesOf?.(input) ?? spec.bytesOf(input), stopper.signal);
   await using _files = await files.uploads.borrow(spec.uploadsOf(input));
   if ('inputId' in stored) {
     const isFirst = await marks.begin(stored.inputId, workerId);
@@ -152,7 +156,7 @@ async function attempt<Kind extends JobKind>(
   return await runStoppable(
     (signal) => {
       run.hasRun = true;
-      return act.run(input, { ...context, signal });
+      return processor.run(input, { ...context, signal });
     },
     { stopper, timeLimitMs: spec.timeLimitMs },
   );

@@ -16,7 +16,7 @@ export async function unlessAway<Value>(answer: Promise<Value>): Promise<Value> 
   }
 }
 
-/** What a caller who left is told, in the log. */
+/** The reason in the log for a caller who left. */
 export const leaving = (reason: unknown): GatewayError =>
   reason instanceof GatewayError
     ? reason

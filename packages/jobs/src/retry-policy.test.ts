@@ -35,11 +35,11 @@ test('work that certainly did not begin is tried again, ever later, until the at
   ]);
 });
 
-test('an upstream that asks for a short pause gets it; for a long one the caller is told instead', () => {
+test('a short pause that an upstream requests is kept; a long one is passed on to the caller', () => {
   expect(delay('upstream_rate_limited', paid, { retryAfterSeconds: 3 })).toBe(3000);
   expect(delay('upstream_rate_limited', paid, { retryAfterSeconds: 30 })).toBeUndefined();
 });
 
-test('an error that says itself that it must not be repeated is not', () => {
+test('an error that forbids a repetition is not repeated', () => {
   expect(delay('upstream_failed', paid, { retry: false })).toBeUndefined();
 });

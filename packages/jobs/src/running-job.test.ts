@@ -9,7 +9,7 @@ test('work beyond its time limit ends as upstream_timeout, even if it ignores it
   });
 });
 
-test('the reason for stopping is what is thrown, whatever the work says', async () => {
+test('the reason for stopping is what is thrown, whatever the work throws', async () => {
   const stopper = new AbortController();
   const run = (signal: AbortSignal) =>
     new Promise<never>((_resolve, reject) => {

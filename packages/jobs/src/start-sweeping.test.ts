@@ -4,10 +4,10 @@ import { startSweeping } from './start-sweeping.ts';
 const HOUR_MS = 3_600_000;
 
 test('assets outlive every URL that was given out for them, uploads every job', async () => {
-  const asked: Record<string, number> = {};
+  const cutoffs: Record<string, number> = {};
   const remember = (name: string) => ({
     sweep: async (olderThanMs: number) => {
-      asked[name] = olderThanMs;
+      cutoffs[name] = olderThanMs;
       return 0;
     },
   });
@@ -21,13 +21,13 @@ test('assets outlive every URL that was given out for them, uploads every job', 
     onError: () => undefined,
   });
   sweeping.close();
-  // A result is kept for a day, and a URL made of it at the end of that lives for an hour; a job may wait for a day.
-  expect(asked.assets).toBeLessThan(now - 25 * HOUR_MS);
-  expect(asked.uploads).toBeLessThan(now - 25 * HOUR_MS);
+  // A result is kept for a day, and a URL that is made at its end is valid for an hour; a job may wait for a day.
+  expect(cutoffs.assets).toBeLessThan(now - 25 * HOUR_MS);
+  expect(cutoffs.uploads).toBeLessThan(now - 25 * HOUR_MS);
 });
 
-test('a sweep that fails is told and tried again, no more', async () => {
-  const told: unknown[] = [];
+test('a sweep that fails is reported and tried again', async () => {
+  const reported: unknown[] = [];
   const failed = new Error('no disk');
   const sweep = () => Promise.reject(failed);
   const sweeping = startSweeping({
@@ -36,23 +36,23 @@ test('a sweep that fails is told and tried again, no more', async () => {
     uploads: { sweep },
     now: Date.now,
     onSwept: () => undefined,
-    onError: (error) => told.push(error),
+    onError: (error) => reported.push(error),
   });
   sweeping.close();
   await new Promise((resolve) => setImmediate(resolve));
-  expect(told).toEqual([failed, failed, failed]);
+  expect(reported).toEqual([failed, failed, failed]);
 });
 
-test('what was deleted is told, and nothing where nothing was', async () => {
-  const told: unknown[] = [];
+test('deleted files are reported, an empty sweep is not', async () => {
+  const reported: unknown[] = [];
   startSweeping({
     results: { sweep: async () => 2 },
     assets: { sweep: async () => 0 },
     uploads: { sweep: async () => 1 },
     now: Date.now,
-    onSwept: (counts) => told.push(counts),
-    onError: (error) => told.push(error),
+    onSwept: (counts) => reported.push(counts),
+    onError: (error) => reported.push(error),
   }).close();
   await new Promise((resolve) => setImmediate(resolve));
-  expect(told).toEqual([{ results: 2 }, { uploads: 1 }]);
+  expect(reported).toEqual([{ results: 2 }, { uploads: 1 }]);
 });

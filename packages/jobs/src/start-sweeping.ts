@@ -25,7 +25,7 @@ interface SweepOptions {
   readonly uploads: Pick<UploadStore, 'sweep'>;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Told how much was deleted of what, where that was anything. */
+  /** Called with the counts of what was deleted, unless nothing was. */
   readonly onSwept: (counts: Readonly<Record<string, number>>) => void;
   readonly onError: (error: unknown) => void;
 }
@@ -36,14 +36,14 @@ interface SweepOptions {
  */
 export function startSweeping(options: SweepOptions): { close(): void } {
   const { results, assets, uploads, now, onSwept, onError } = options;
-  const tell = (name: string, sweeping: Promise<number>) =>
+  const report = (name: string, sweeping: Promise<number>) =>
     sweeping.then((count) => {
       if (count > 0) onSwept({ [name]: count });
     }, onError);
-  const sweepResults = () => void tell('results', results.sweep());
+  const sweepResults = () => void report('results', results.sweep());
   const sweepFiles = () => {
-    void tell('assets', assets.sweep(now() - ASSET_LIFETIME_MS));
-    void tell('uploads', uploads.sweep(now() - UPLOAD_LIFETIME_MS));
+    void report('assets', assets.sweep(now() - ASSET_LIFETIME_MS));
+    void report('uploads', uploads.sweep(now() - UPLOAD_LIFETIME_MS));
   };
   sweepResults();
   sweepFiles();

@@ -13,8 +13,8 @@ export interface JobToStore {
   readonly id: string;
   readonly kind: JobKind;
   readonly envelope: JobEnvelope;
-  /** The place that was reserved for it. */
-  readonly placeId: string;
+  /** The slot that was reserved for it. */
+  readonly slotId: string;
   /** Unix milliseconds. */
   readonly createdAtMs: number;
 }
@@ -22,7 +22,7 @@ export interface JobToStore {
 /** Stores a job in its queue and gives it its turn, both or neither. One that is stored already is left as it is. */
 export async function storeJob(
   { queue, turns }: { readonly queue: Queue; readonly turns: JobTurns },
-  { id, kind, envelope, placeId, createdAtMs }: JobToStore,
+  { id, kind, envelope, slotId, createdAtMs }: JobToStore,
 ): Promise<void> {
   const { attempts } = JOBS[kind];
   const { batchId } = envelope;
@@ -42,6 +42,6 @@ export async function storeJob(
   const transaction = client.multi();
   await new Job(queue, kind, envelope, options, id).addJob(transaction);
   const { keyId, share } = envelope;
-  turns.takeTurn(transaction, queue.name, { keyId, share, jobId: id, placeId });
+  turns.takeTurn(transaction, queue.name, { keyId, share, jobId: id, slotId });
   for (const [error] of (await transaction.exec()) ?? []) if (error) throw error;
 }

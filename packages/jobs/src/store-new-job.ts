@@ -9,14 +9,14 @@ import { newJobId } from './job-keys.ts';
 import type { JobMetering, SettleJob } from './job-metering.ts';
 import type { JobOwner } from './job-owner.ts';
 import { unlessAway } from './queue-errors.ts';
-import type { QueuePlace, QueuePlaces } from './queue-places.ts';
+import type { QueueSlot, QueueSlots } from './queue-slots.ts';
 import { type JobToStore, storeJob } from './store-job.ts';
 import type { JobTurns } from './turns/job-turns.ts';
 
 interface StoringOptions {
   readonly queueOf: (kind: JobKind) => Queue;
   readonly turns: JobTurns;
-  readonly places: Pick<QueuePlaces, 'used'>;
+  readonly slots: Pick<QueueSlots, 'used'>;
   readonly files: JobFiles;
   readonly settle: SettleJob | undefined;
   /** Resolves to whether the job was there. It waits for a Redis that is away. */
@@ -27,7 +27,7 @@ interface StoringOptions {
 
 /** Puts new jobs into their queues. Whatever goes wrong, what was reserved for a job is settled. */
 export function createJobStoring(options: StoringOptions) {
-  const { queueOf, turns, places, files, settle, cancel, now, onError } = options;
+  const { queueOf, turns, slots, files, settle, cancel, now, onError } = options;
   const { uploads } = files;
 
   const neverStarted = async (metering: JobMetering | undefined, error: unknown) => {
@@ -50,7 +50,7 @@ export function createJobStoring(options: StoringOptions) {
       kind: Kind,
       input: JobInput<Kind>,
       owner: JobOwner,
-      place: QueuePlace,
+      slot: QueueSlot,
     ): Promise<JobToStore> => {
       const { keyId, requestId, metering, share, isDetached = false, claim, webhook, batchId } = owner;
       const checked = JOBS[kind].input.parse(input);
@@ -74,15 +74,15 @@ export function createJobStoring(options: StoringOptions) {
         ...(share && { share }),
       };
       const id = metering?.subject.id ?? owner.id ?? newJobId();
-      return { id, kind, envelope, placeId: place.id, createdAtMs: now() };
+      return { id, kind, envelope, slotId: slot.id, createdAtMs: now() };
     },
 
     /** Stores it, and what `beside` does at the same time. @throws {GatewayError} `service_unavailable` */
     store: async (job: JobToStore, beside: () => Promise<unknown>): Promise<void> => {
-      const { id, kind, envelope, placeId } = job;
+      const { id, kind, envelope, slotId } = job;
       try {
         await unlessAway(Promise.all([beside(), storeJob({ queue: queueOf(kind), turns }, job)]));
-        places.used(placeId);
+        slots.used(slotId);
       } catch (error) {
         const removed = () =>
           Promise.all([neverStarted(envelope.metering, error), uploads.delete(envelope.inputId)]);

@@ -78,7 +78,7 @@ test('a result that is got again is kept for as long again', async () => {
   expect(await leftAfter(126 * MINUTE_MS)).toEqual([]);
 });
 
-test('a result that is held is kept until then, got or not, and makes no room for others', async () => {
+test('a held result is kept until then, delivered or not, and is not removed for others', async () => {
   await keep('job_1', { heldUntilMs: start + 24 * HOUR_MS });
   await results.delivered('job_1', 'whole');
   await expect(results.ensureRoom('key_1', 100)).rejects.toMatchObject({ code: 'result_quota_exhausted' });
@@ -86,7 +86,7 @@ test('a result that is held is kept until then, got or not, and makes no room fo
   expect(await leftAfter(25 * HOUR_MS)).toEqual([]);
 });
 
-test('what a key has got makes room for what it has not: first what expires first', async () => {
+test('delivered results of a key are removed for its new ones: first what expires first', async () => {
   for (const jobId of ['job_1', 'job_2', 'job_3', 'job_4']) await keep(jobId);
   await keep('job_5', { keyId: 'key_2' });
   await results.delivered('job_1', 'by URL');
@@ -124,7 +124,7 @@ test('a result that is removed is gone at once, with its bytes', async () => {
   expect(await redis.keys('*')).toEqual([]);
 });
 
-test('a delivered result that Redis has half forgotten makes no room and holds nobody up', async () => {
+test('a delivered result that Redis has half forgotten frees nothing and blocks nobody', async () => {
   await keep('job_1');
   await redis.zadd('gateway:{jobs}:results-delivered:key_1', 1, 'job_gone');
   await expect(results.ensureRoom('key_1', 100)).rejects.toMatchObject({ code: 'result_quota_exhausted' });

@@ -43,11 +43,11 @@ test('a key whose results nobody gets is refused when they take what it may keep
     made.push(handle);
   }
   const refusal = { code: 'result_quota_exhausted', options: { retryAfterSeconds: expect.any(Number) } };
-  const reserving = queue.reservePlace('image.generation', limited('key_full'));
+  const reserving = queue.reserveSlot('image.generation', limited('key_full'));
   await expect(reserving).rejects.toMatchObject(refusal);
   const enqueuing = queue.enqueue('image.generation', generation, limited('key_full'));
   await expect(enqueuing).rejects.toMatchObject(refusal);
-  await using _place = await queue.reservePlace('image.generation', limited('key_other'));
+  await using _slot = await queue.reserveSlot('image.generation', limited('key_other'));
   const [first] = made;
   if (first === undefined) throw new Error('nothing was made');
   first.delivered('whole');

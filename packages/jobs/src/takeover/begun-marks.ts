@@ -1,7 +1,7 @@
 import type { UploadStore } from '../upload-store.ts';
 
 /**
- * Says beside a job's input that its work has begun, and in which worker. It stands whatever becomes of Redis, which may have lost
+ * Marks beside a job's input that its work has begun, and in which worker. The mark outlives the data in Redis, which may have lost
  * the job or have come back with an older state, and goes with the input.
  */
 export interface BegunMarks {

@@ -8,7 +8,7 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { generation, images, type JobStage, openJobStage, owner, staying } from '../fixtures/job-stage.ts';
 
-/** Redis forgets everything while callers wait, and says nothing about it. */
+/** Redis forgets everything while callers wait, without a sign of it. */
 
 let stage: JobStage;
 let redis: Redis;
@@ -59,11 +59,11 @@ test('a job that runs is waited for, and its images are answered', async () => {
   const handle = await queue.enqueue('image.generation', generation, owner);
   await began.promise;
   await redis.flushall();
-  // The worker is asked whether it still runs the job: only then may it end.
-  const asked = new Redis(stage.redis.url);
-  await asked.subscribe('gateway:{jobs}:ask');
-  const [, jobId] = await once(asked, 'message');
-  asked.disconnect();
+  // The worker is subscriber whether it still runs the job: only then may it end.
+  const subscriber = new Redis(stage.redis.url);
+  await subscriber.subscribe('gateway:{jobs}:ask');
+  const [, jobId] = await once(subscriber, 'message');
+  subscriber.disconnect();
   expect(jobId).toBe(handle.id);
   finish.resolve();
   expect(await handle.result(staying)).toEqual(images);

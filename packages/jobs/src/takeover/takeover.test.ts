@@ -16,7 +16,7 @@ import {
   transcript,
   transcription,
 } from '../fixtures/job-stage.ts';
-import type { JobContext } from '../job-act.ts';
+import type { JobContext } from '../job-processor.ts';
 
 let stage: JobStage;
 const children: ChildProcess[] = [];
@@ -30,11 +30,14 @@ afterEach(async () => {
 afterAll(() => stage.close());
 
 type ImageRun = (context: JobContext) => Promise<typeof images>;
-const imageActs = (run: ImageRun, recover = async (): Promise<typeof images | undefined> => undefined) => ({
+const imageProcessors = (
+  run: ImageRun,
+  recover = async (): Promise<typeof images | undefined> => undefined,
+) => ({
   'image.generation': { run: (_input: unknown, context: JobContext) => run(context), recover },
   'image.edit': { run: (_input: unknown, context: JobContext) => run(context), recover },
 });
-const audioActs = (run: (context: JobContext) => Promise<typeof transcript>) => ({
+const audioProcessors = (run: (context: JobContext) => Promise<typeof transcript>) => ({
   'audio.transcription': { run: (_input: unknown, context: JobContext) => run(context) },
 });
 
@@ -44,7 +47,7 @@ async function upload(): Promise<string> {
   return uploadId;
 }
 
-/** A worker in a process of its own that has begun the one job there is; killed without a chance to say anything. */
+/** A worker in a process of its own that has begun the one job there is; killed without a chance to report anything. */
 async function killWorkerInTheMiddle(queue: 'image' | 'transcription', first: 'begin' | 'emit' = 'begin') {
   const path = fileURLToPath(new URL('../fixtures/silent-worker.ts', import.meta.url));
   const child = fork(path, [stage.redis.url, stage.dataDir, queue, first], { stdio: 'inherit' });
@@ -60,7 +63,7 @@ test('paid work of a worker that was killed is not repeated: it ends as outcome_
   await killWorkerInTheMiddle('image');
   let runs = 0;
   await stage.openWorker(
-    imageActs(async () => {
+    imageProcessors(async () => {
       runs += 1;
       return images;
     }),
@@ -75,7 +78,7 @@ test('paid work of a worker that was killed after it had stored the result is co
   const handle = await queue.enqueue('image.generation', generation, owner);
   await killWorkerInTheMiddle('image');
   await stage.openWorker(
-    imageActs(
+    imageProcessors(
       () => Promise.reject(new Error('repeated')),
       async () => ({ ...images, channel: 'recovered' }),
     ),
@@ -88,12 +91,12 @@ test('paid work of a worker that was killed before it called a provider is done 
   const handle = await queue.enqueue('image.generation', generation, owner);
   await killWorkerInTheMiddle('image');
   const ended: string[] = [];
-  const act = {
+  const processor = {
     run: async () => images,
     hasNotBegun: async (jobId: string) => jobId === handle.id,
     ended: async ({ jobId, outcome }: FinishedJob) => void ended.push(`${jobId} ${outcome}`),
   };
-  await stage.openWorker({ 'image.generation': act, 'image.edit': act });
+  await stage.openWorker({ 'image.generation': processor, 'image.edit': processor });
   expect(await handle.result(staying)).toEqual(images);
   await waitFor(() => ended.length > 0);
   expect(ended).toEqual([`${handle.id} completed`]);
@@ -106,7 +109,7 @@ test('free work of a worker that was killed is taken over by another, with its u
   await killWorkerInTheMiddle('transcription');
   const seen: number[] = [];
   await stage.openWorker(
-    audioActs(async ({ attempt }) => {
+    audioProcessors(async ({ attempt }) => {
       await access(stage.uploads.pathOf(uploadId));
       seen.push(attempt);
       return transcript;
@@ -126,7 +129,7 @@ test('free work whose output had begun to reach the caller is not begun again', 
   const queue = await stage.openQueue();
   const handle = await queue.enqueue('audio.transcription', transcription(await upload()), owner);
   await killWorkerInTheMiddle('transcription', 'emit');
-  await stage.openWorker(audioActs(() => Promise.reject(new Error('repeated'))));
+  await stage.openWorker(audioProcessors(() => Promise.reject(new Error('repeated'))));
   await expect(handle.result(staying)).rejects.toMatchObject({ code: 'outcome_unknown' });
 });
 
@@ -147,7 +150,7 @@ test('a job that is given again to the worker that is doing it is done once', as
   const finish = Promise.withResolvers<void>();
   let runs = 0;
   await stage.openWorker(
-    audioActs(async ({ jobId }) => {
+    audioProcessors(async ({ jobId }) => {
       runs += 1;
       began.resolve(jobId);
       await finish.promise;
@@ -167,7 +170,7 @@ test('a job whose worker only seemed dead is left to it by the one who is given 
   const finish = Promise.withResolvers<void>();
   let runs = 0;
   let stored: typeof images | undefined;
-  const acts = imageActs(
+  const processors = imageProcessors(
     async ({ jobId }) => {
       runs += 1;
       began.resolve(jobId);
@@ -177,11 +180,11 @@ test('a job whose worker only seemed dead is left to it by the one who is given 
     },
     async () => stored,
   );
-  // With one place, the first worker cannot be given the job again.
-  await stage.openWorker(acts, { concurrency: 1 });
+  // With one slot, the first worker cannot be given the job again.
+  await stage.openWorker(processors, { concurrency: 1 });
   const handle = await queue.enqueue('image.generation', generation, owner);
   const jobId = await began.promise;
-  await stage.openWorker(acts);
+  await stage.openWorker(processors);
   await loseClaim('image', jobId);
   finish.resolve();
   expect(await handle.result(staying)).toEqual(images);

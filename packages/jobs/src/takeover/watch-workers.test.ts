@@ -58,7 +58,7 @@ test("a killed worker's job is given to another within ten seconds, long before 
   expect(runs).toBe(0);
 }, 30_000);
 
-test('a worker that computes for long keeps its job, and is asked for nothing', async () => {
+test('a worker that computes for long keeps its job, and is not questioned', async () => {
   const queue = await stage.openQueue();
   const handle = await queue.enqueue('image.generation', generation, owner);
   await startWorker('busy-worker.ts', `${BUSY_MS}`);

@@ -22,7 +22,7 @@ interface WatchOptions {
   readonly graceMs: number;
   /** Gives jobs without a claim to others. */
   readonly moveUnclaimed: () => Promise<void>;
-  /** Told of a worker that is gone, and of how many of its jobs go to others. */
+  /** Called for a worker that is gone, with the number of its jobs that go to others. */
   readonly onGone: (worker: string, jobs: number) => void;
   readonly onError: (error: unknown) => void;
 }

@@ -4,7 +4,7 @@ import { ANSWER_CHANNEL, ASK_CHANNEL, CANCEL_CHANNEL, cancelledKey, workerChanne
 import { jobCancelled } from '../job-listener.ts';
 import { disconnected } from './watch-workers.ts';
 
-/** What workers tell each other, and what they are told. */
+/** The messages between workers, and from other processes to them. */
 export interface WorkerChannel {
   /**
    * Whether another worker, which seemed dead, still runs this job.
@@ -17,7 +17,7 @@ export interface WorkerChannel {
 
 interface ChannelOptions {
   readonly redisUrl: string;
-  /** Under which others see that this worker is alive; a process that only asks has none. */
+  /** Under which others see that this worker is alive; a process without a worker has none. */
   readonly workerId?: string;
   /** What this worker runs. */
   readonly running: ReadonlyMap<string, { readonly stopper: AbortController }>;
@@ -30,11 +30,11 @@ interface ChannelOptions {
 /** Stops a job when somebody cancels it, and answers for the jobs that run here. */
 export async function openWorkerChannel(options: ChannelOptions): Promise<WorkerChannel> {
   const { redisUrl, workerId, running, redis, answerWaitMs, onError } = options;
-  const asked = new Map<string, () => void>();
+  const waiting = new Map<string, () => void>();
   const listeners: Readonly<Record<string, (jobId: string) => unknown>> = {
     [CANCEL_CHANNEL]: (jobId) => running.get(jobId)?.stopper.abort(jobCancelled()),
     [ASK_CHANNEL]: (jobId) => running.has(jobId) && redis.publish(ANSWER_CHANNEL, jobId).catch(onError),
-    [ANSWER_CHANNEL]: (jobId) => asked.get(jobId)?.(),
+    [ANSWER_CHANNEL]: (jobId) => waiting.get(jobId)?.(),
   };
   const subscriber = await connectPatiently(redisUrl, onError);
   subscriber.on('message', (channel, jobId) => listeners[channel]?.(jobId));
@@ -51,14 +51,14 @@ export async function openWorkerChannel(options: ChannelOptions): Promise<Worker
     isRunElsewhere: async (jobId, begunBy) => {
       if (begunBy !== undefined && (await disconnected(redis, [begunBy])).length > 0) return false;
       const answer = Promise.withResolvers<boolean>();
-      asked.set(jobId, () => answer.resolve(true));
+      waiting.set(jobId, () => answer.resolve(true));
       const timer = setTimeout(() => answer.resolve(false), answerWaitMs);
       try {
         await redis.publish(ASK_CHANNEL, jobId);
         return await answer.promise;
       } finally {
         clearTimeout(timer);
-        asked.delete(jobId);
+        waiting.delete(jobId);
       }
     },
     close: () => subscriber.disconnect(),

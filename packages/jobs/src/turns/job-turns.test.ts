@@ -3,7 +3,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { generation, images, type JobStage, openJobStage, owner, staying } from '../fixtures/job-stage.ts';
-import type { JobContext } from '../job-act.ts';
+import type { JobContext } from '../job-processor.ts';
 
 /** Who is taken next. */
 
@@ -16,13 +16,16 @@ afterAll(() => stage.close());
 
 type Queue = Awaited<ReturnType<JobStage['openQueue']>>;
 const openWorker = (run: (context: JobContext) => Promise<void>, concurrency: number) => {
-  const act = {
+  const processor = {
     run: async (_input: unknown, context: JobContext) => {
       await run(context);
       return images;
     },
   };
-  return stage.openWorker({ 'image.generation': act, 'image.edit': act }, { concurrency, lockMs: 30_000 });
+  return stage.openWorker(
+    { 'image.generation': processor, 'image.edit': processor },
+    { concurrency, lockMs: 30_000 },
+  );
 };
 const enqueue = (queue: Queue, keyId: string, requestId: string, share?: JobShare) =>
   queue.enqueue('image.generation', generation, { ...owner, keyId, requestId, share });
@@ -139,7 +142,7 @@ test('jobs of a lower number of priority go first', async () => {
   );
 });
 
-test('a key has no more jobs at work than it may, whatever its queue and however many places are free', async () => {
+test('a key has no more jobs in progress than it may, whatever its queue and however many slots are free', async () => {
   const queue = await stage.openQueue();
   const share = { concurrentJobs: 2 };
   const running = { now: 0, most: 0, others: 0 };
@@ -186,39 +189,39 @@ test('a parked job is queued to its caller, has a position, and comes in where a
   expect(begun.map(({ requestId }) => requestId)).toEqual(['3']);
 });
 
-test('a place is kept while a request is read, counts for everybody, and goes back', async () => {
+test('a slot is kept while a request is read, counts for everybody, and goes back', async () => {
   const [queue, replica] = [
     await stage.openQueue({ maxWaiting: 1 }),
     await stage.openQueue({ maxWaiting: 1 }),
   ];
-  const place = await queue.reservePlace('image.edit', { keyId: 'key_a' });
-  await expect(replica.reservePlace('image.edit', { keyId: 'key_b' })).rejects.toMatchObject({
+  const slot = await queue.reserveSlot('image.edit', { keyId: 'key_a' });
+  await expect(replica.reserveSlot('image.edit', { keyId: 'key_b' })).rejects.toMatchObject({
     code: 'queue_full',
   });
   await expect(enqueue(replica, 'key_b', 'x')).rejects.toMatchObject({ code: 'queue_full' });
-  const job = await queue.enqueue('image.generation', generation, { ...owner, place });
-  await place.free();
-  await expect(replica.reservePlace('image.edit', { keyId: 'key_b' })).rejects.toMatchObject({
+  const job = await queue.enqueue('image.generation', generation, { ...owner, slot });
+  await slot.free();
+  await expect(replica.reserveSlot('image.edit', { keyId: 'key_b' })).rejects.toMatchObject({
     code: 'queue_full',
   });
   await openWorker(async () => undefined, 1);
   await job.result(staying);
-  await (await replica.reservePlace('image.edit', { keyId: 'key_b' })).free();
+  await (await replica.reserveSlot('image.edit', { keyId: 'key_b' })).free();
 });
 
-test('exactly as many of fifty that come at once find a place on two replicas as there are', async () => {
+test('exactly as many of fifty that come at once find a slot on two replicas as there are', async () => {
   const queues = [await stage.openQueue({ maxWaiting: 12 }), await stage.openQueue({ maxWaiting: 12 })];
   const reserved = await Promise.allSettled(
-    Array.from({ length: 50 }, (_, at) => queues[at % 2]?.reservePlace('image.edit', { keyId: `key_${at}` })),
+    Array.from({ length: 50 }, (_, at) => queues[at % 2]?.reserveSlot('image.edit', { keyId: `key_${at}` })),
   );
   const kept = reserved.flatMap((one) => (one.status === 'fulfilled' && one.value ? [one.value] : []));
   expect(kept).toHaveLength(12);
-  await Promise.all(kept.map((place) => place.free()));
+  await Promise.all(kept.map((slot) => slot.free()));
 });
 
 test('a key that fills the queue leaves a fifth of it to others', async () => {
   const queue = await stage.openQueue({ maxWaiting: 50 });
-  const placed = await Promise.allSettled(
+  const queued = await Promise.allSettled(
     Array.from({ length: 60 }, (_, at) => enqueue(queue, 'key_many', `${at}`)),
   );
   const refusal = await enqueue(queue, 'key_many', 'more').catch((thrown: unknown) => thrown);
@@ -226,10 +229,10 @@ test('a key that fills the queue leaves a fifth of it to others', async () => {
   const other = await enqueue(queue, 'key_other', 'x');
   await openWorker(async () => undefined, 8);
   await other.result(staying);
-  for (const one of placed) if (one.status === 'fulfilled') await one.value.result(staying);
+  for (const one of queued) if (one.status === 'fulfilled') await one.value.result(staying);
 });
 
-test('a refusal says when to come back by how fast jobs end', async () => {
+test('a refusal names the time to come back, by how fast jobs end', async () => {
   const queue = await stage.openQueue({ maxWaiting: 100 });
   await openWorker(async () => undefined, 1);
   for (let at = 0; at < 4; at += 1) await (await enqueue(queue, 'key_a', `${at}`)).result(staying);

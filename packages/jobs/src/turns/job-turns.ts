@@ -5,14 +5,14 @@ import type { Redis, Result } from 'ioredis';
 import { z } from 'zod';
 import { QUEUE_PREFIX } from '../job-keys.ts';
 
-/** Whose turn it is to use a place, and how its turns stand beside other keys'. */
+/** The key that takes a turn, with its priority and weight among other keys. */
 export interface TurnTaker {
   readonly keyId: string;
   readonly share?: JobShare | undefined;
 }
 
-/** Why there is no place in a queue. */
-export interface NoPlace {
+/** Why there is no slot in a queue. */
+export interface NoSlot {
   readonly waiting: number;
   /** Of these, the key's own. */
   readonly own: number;
@@ -28,21 +28,21 @@ export interface JobPosition {
 
 /** The order in which a queue's jobs are taken: keys take turns. All of it is in Redis; replicas share it. */
 export interface JobTurns {
-  /** Keeps a place for a job that is still to be stored; undefined when it is kept. */
-  reservePlace(
+  /** Keeps a slot for a job that is still to be stored; undefined when it is kept. */
+  reserveSlot(
     queue: string,
-    placeId: string,
+    slotId: string,
     taker: TurnTaker,
     maxWaiting: number,
-  ): Promise<NoPlace | undefined>;
-  /** Keeps places for longer. */
-  renewPlaces(queue: string, placeIds: Iterable<string>): Promise<void>;
-  freePlace(queue: string, placeId: string): Promise<void>;
-  /** Gives a job its turn in the transaction that stores it, and frees its place. */
+  ): Promise<NoSlot | undefined>;
+  /** Keeps slots for longer. */
+  renewSlots(queue: string, slotIds: Iterable<string>): Promise<void>;
+  freeSlot(queue: string, slotId: string): Promise<void>;
+  /** Gives a job its turn in the transaction that stores it, and frees its slot. */
   takeTurn(
     transaction: IRedisTransaction,
     queue: string,
-    turn: TurnTaker & { jobId: string; placeId: string },
+    turn: TurnTaker & { jobId: string; slotId: string },
   ): void;
   /** After the end of a job whose key has a limit: lets the key's next ones in. */
   releaseParked(keyId: string): Promise<void>;
@@ -54,39 +54,39 @@ export interface JobTurns {
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    gatewayReservePlace(...args: (string | number)[]): Result<unknown, Context>;
+    gatewayReserveSlot(...args: (string | number)[]): Result<unknown, Context>;
     gatewayReleaseParked(...args: (string | number)[]): Result<number, Context>;
     gatewayFindPosition(...args: (string | number)[]): Result<unknown, Context>;
   }
 }
 
 const PLACE_LEASE_MS = 60_000;
-/** How often places are to be renewed. */
-export const PLACE_RENEWAL_MS = 20_000;
+/** How often slots are to be renewed. */
+export const SLOT_RENEWAL_MS = 20_000;
 
 const DEFAULT_WEIGHT = 1;
-/** BullMQ's own; the turns stand in the scores. */
+/** BullMQ's own; the scores are the turns. */
 export const BULLMQ_PRIORITY = 1;
 const DEFAULT_PRIORITY = 5;
 
 const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
 const SHARED = read('./turns.lua');
 const SCRIPTS = {
-  gatewayReservePlace: read('./reserve-place.lua'),
+  gatewayReserveSlot: read('./reserve-slot.lua'),
   gatewayTakeTurn: read('./take-turn.lua'),
   gatewayReleaseParked: read('./release-parked.lua'),
   gatewayFindPosition: read('./find-position.lua'),
 };
 
-const PlaceAnswer = z.union([z.tuple([z.literal(1)]), z.tuple([z.literal(0), z.int(), z.int(), z.int()])]);
+const SlotAnswer = z.union([z.tuple([z.literal(1)]), z.tuple([z.literal(0), z.int(), z.int(), z.int()])]);
 const PositionAnswer = z.tuple([z.int(), z.int()]).nullable();
 
 const turnKey = (...names: string[]): string => [QUEUE_PREFIX, 'turns', ...names].join(':');
-const placesKey = (queue: string): string => turnKey(queue, 'places');
+const slotsKey = (queue: string): string => turnKey(queue, 'slots');
 const PARKED_KEYS = turnKey('parked-keys');
 const intervalOf = (intervalMs: number): number | undefined => (intervalMs < 0 ? undefined : intervalMs);
 
-const standing = ({ share }: TurnTaker) =>
+const shareOf = ({ share }: TurnTaker) =>
   [share?.jobPriority ?? DEFAULT_PRIORITY, share?.jobWeight ?? DEFAULT_WEIGHT] as const;
 
 /** @param redis a connection of this process; the scripts are defined on it */
@@ -96,23 +96,23 @@ export function createJobTurns(redis: Redis, now: () => number): JobTurns {
   const releaseParked = async (keyId: string): Promise<void> =>
     void (await redis.gatewayReleaseParked(PARKED_KEYS, QUEUE_PREFIX, keyId));
   return {
-    reservePlace: async (queue, placeId, taker, maxWaiting) => {
-      const ids = [QUEUE_PREFIX, queue, placeId, taker.keyId];
+    reserveSlot: async (queue, slotId, taker, maxWaiting) => {
+      const ids = [QUEUE_PREFIX, queue, slotId, taker.keyId];
       const rest = [maxWaiting, now(), PLACE_LEASE_MS];
-      const reply = await redis.gatewayReservePlace(placesKey(queue), ...ids, ...standing(taker), ...rest);
-      const [isKept, waiting = 0, own = 0, intervalMs = -1] = PlaceAnswer.parse(reply);
+      const reply = await redis.gatewayReserveSlot(slotsKey(queue), ...ids, ...shareOf(taker), ...rest);
+      const [isKept, waiting = 0, own = 0, intervalMs = -1] = SlotAnswer.parse(reply);
       return isKept === 1 ? undefined : { waiting, own, endIntervalMs: intervalOf(intervalMs) };
     },
-    renewPlaces: async (queue, placeIds) => {
+    renewSlots: async (queue, slotIds) => {
       const until = now() + PLACE_LEASE_MS;
-      const places = [...placeIds].flatMap((placeId) => [until, placeId]);
-      if (places.length > 0) await redis.zadd(placesKey(queue), 'XX', ...places);
+      const slots = [...slotIds].flatMap((slotId) => [until, slotId]);
+      if (slots.length > 0) await redis.zadd(slotsKey(queue), 'XX', ...slots);
     },
-    freePlace: async (queue, placeId) => void (await redis.zrem(placesKey(queue), placeId)),
-    takeTurn: (transaction, queue, { jobId, placeId, ...taker }) => {
+    freeSlot: async (queue, slotId) => void (await redis.zrem(slotsKey(queue), slotId)),
+    takeTurn: (transaction, queue, { jobId, slotId, ...taker }) => {
       const limit = taker.share?.concurrentJobs ?? 0;
-      const ids = [placesKey(queue), QUEUE_PREFIX, queue, jobId, taker.keyId];
-      transaction.runCommand('gatewayTakeTurn', [...ids, ...standing(taker), limit, placeId, now()]);
+      const ids = [slotsKey(queue), QUEUE_PREFIX, queue, jobId, taker.keyId];
+      transaction.runCommand('gatewayTakeTurn', [...ids, ...shareOf(taker), limit, slotId, now()]);
     },
     releaseParked,
     releaseAllParked: async () => {

@@ -1,6 +1,6 @@
 -- Gives a job that has just been added its turn, or parks it while its key has as many at work as it may.
---   KEYS[1]  the reserved places
---   ARGV     prefix, queue, job id, key id, priority, weight, how many of the key's may be at work (0: no limit), place id, now in ms
+--   KEYS[1]  the reserved slots
+--   ARGV     prefix, queue, job id, key id, priority, weight, how many of the key's may be at work (0: no limit), slot id, now in ms
 
 local prefix, queue, job_id, key_id = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local priority, weight, limit, now_ms = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[9])

@@ -9,7 +9,7 @@ import { RETRY_DELAYS_MS, retryDelayMs } from './retry-delays.ts';
 
 /** What an attempt has come to. */
 export interface WebhookOutcome {
-  /** Where it went; null where there is no place to send it to. */
+  /** Where it went; null where there is no address to send it to. */
   readonly url: string | null;
   /** The receiver's; null where it did not answer. */
   readonly status: number | null;
@@ -38,7 +38,7 @@ export interface WebhookWorkerOptions {
     readonly body: string;
   }) => Promise<WebhookOutcome>;
   readonly onAttempt: (attempt: FinishedAttempt) => void;
-  /** Told of lost connections and the like; they are dealt with here. */
+  /** Called for lost connections and the like, which the worker recovers from itself. */
   readonly onError: (error: unknown) => void;
   readonly retryDelaysMs?: readonly number[];
 }

@@ -1,49 +1,49 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { newJobId } from './job-keys.ts';
-import { type JobTurns, type NoPlace, PLACE_RENEWAL_MS, type TurnTaker } from './turns/job-turns.ts';
+import { type JobTurns, type NoSlot, SLOT_RENEWAL_MS, type TurnTaker } from './turns/job-turns.ts';
 
-/** A place in a queue, kept for a job that is still being read. */
-export interface QueuePlace extends AsyncDisposable {
+/** A slot in a queue, kept for a job that is still being read. */
+export interface QueueSlot extends AsyncDisposable {
   readonly id: string;
-  /** Gives it back, unless a job has been stored in it. Never rejects: a place that is not given back becomes free within a minute. */
+  /** Gives it back, unless a job has been stored in it. Never rejects: a slot that is not given back becomes free within a minute. */
   free(): Promise<void>;
 }
 
-export interface QueuePlaces {
+export interface QueueSlots {
   /** @throws {GatewayError} `queue_full` */
-  reserve(queue: string, taker: TurnTaker): Promise<QueuePlace>;
+  reserve(queue: string, taker: TurnTaker): Promise<QueueSlot>;
   /** A job has been stored in it. */
-  used(placeId: string): void;
+  used(slotId: string): void;
   close(): void;
 }
 
-interface PlacesOptions {
+interface SlotsOptions {
   readonly turns: JobTurns;
-  /** Jobs per queue that may wait, reserved places included. */
+  /** Jobs per queue that may wait, reserved slots included. */
   readonly maxWaiting: number;
   readonly onError: (error: unknown) => void;
 }
 
-/** The places that this process has reserved; they are renewed for as long as they are held. */
-export function createQueuePlaces({ turns, maxWaiting, onError }: PlacesOptions): QueuePlaces {
+/** The slots that this process has reserved; they are renewed for as long as they are held. */
+export function createQueueSlots({ turns, maxWaiting, onError }: SlotsOptions): QueueSlots {
   const held = new Map<string, string>();
   const renewing = setInterval(() => {
-    for (const [queue, places] of Map.groupBy(held, ([, name]) => name))
+    for (const [queue, slots] of Map.groupBy(held, ([, name]) => name))
       turns
-        .renewPlaces(
+        .renewSlots(
           queue,
-          places.map(([id]) => id),
+          slots.map(([id]) => id),
         )
         .catch(onError);
-  }, PLACE_RENEWAL_MS).unref();
+  }, SLOT_RENEWAL_MS).unref();
   const free = async (id: string): Promise<void> => {
     const queue = held.get(id);
-    if (queue !== undefined && held.delete(id)) await turns.freePlace(queue, id).catch(onError);
+    if (queue !== undefined && held.delete(id)) await turns.freeSlot(queue, id).catch(onError);
   };
   return {
     reserve: async (queue, taker) => {
       const id = `${newJobId()} ${taker.keyId}`;
-      const none = await turns.reservePlace(queue, id, taker, maxWaiting);
+      const none = await turns.reserveSlot(queue, id, taker, maxWaiting);
       if (none !== undefined) throw queueFull(none, maxWaiting);
       held.set(id, queue);
       const freeIt = () => free(id);
@@ -66,13 +66,13 @@ export const secondsFor = (jobs: number, endIntervalMs: number | undefined): num
     ? undefined
     : Math.min(MAX_WAIT_SECONDS, Math.max(1, Math.ceil((jobs * endIntervalMs) / 1000)));
 
-function queueFull({ waiting, own, endIntervalMs }: NoPlace, maxWaiting: number): GatewayError {
+function queueFull({ waiting, own, endIntervalMs }: NoSlot, maxWaiting: number): GatewayError {
   const retryAfterSeconds =
     secondsFor(Math.max(1, maxWaiting * FREED_SHARE), endIntervalMs) ?? DEFAULT_WAIT_SECONDS;
   const isFull = waiting >= maxWaiting;
   const reason = isFull
     ? `The queue is full: ${waiting} jobs are waiting.`
-    : `The queue has no more room for this key: ${own} of its jobs are waiting, and the rest is kept for other keys.`;
+    : `The queue is full for this key: ${own} of its jobs are waiting, and the rest is kept for other keys.`;
   return new GatewayError('queue_full', {
     message: `${reason} Please try again in ${retryAfterSeconds}s.`,
     retryAfterSeconds,

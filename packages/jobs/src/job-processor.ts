@@ -18,13 +18,13 @@ export interface JobContext {
    * @throws {Error} for more than 64 K characters at once or 100,000 texts
    */
   emit(text: string): Promise<void>;
-  /** Tells what has been consumed until now, so that it is charged however the job ends. The last time counts. */
+  /** Reports what has been consumed until now, so that it is charged however the job ends. The last report counts. */
   consumed(consumption: ConsumedUsage): void;
 }
 
 /** How a kind of job is done. */
-export interface JobAct<Kind extends JobKind> {
-  /** @throws {GatewayError} what the caller is told; anything else is shown as `internal` */
+export interface JobProcessor<Kind extends JobKind> {
+  /** @throws {GatewayError} which the caller gets; anything else is shown as `internal` */
   run(input: JobInput<Kind>, context: JobContext): Promise<JobOutput<Kind>>;
   /**
    * For paid work that a worker began and did not end: its output, if that was stored before the worker died.
@@ -42,13 +42,15 @@ export interface JobAct<Kind extends JobKind> {
   ended?(job: FinishedJob): Promise<void>;
 }
 
-export type JobActs<Kinds extends JobKind = JobKind> = { readonly [Kind in Kinds]?: JobAct<Kind> };
+export type JobProcessors<Kinds extends JobKind = JobKind> = {
+  readonly [Kind in Kinds]?: JobProcessor<Kind>;
+};
 
-/** The acts of each queue: a worker serves one. */
-export function actsByQueue(acts: JobActs): JobActs[] {
-  const kinds = JobKind.options.filter((kind) => acts[kind] !== undefined);
+/** The processors of each queue: a worker serves one. */
+export function processorsByQueue(processors: JobProcessors): JobProcessors[] {
+  const kinds = JobKind.options.filter((kind) => processors[kind] !== undefined);
   const queues = Map.groupBy(kinds, (kind) => JOBS[kind].queue);
   return [...queues.values()].map((own) =>
-    own.reduce<JobActs>((all, kind) => Object.assign(all, { [kind]: acts[kind] }), {}),
+    own.reduce<JobProcessors>((all, kind) => Object.assign(all, { [kind]: processors[kind] }), {}),
   );
 }
