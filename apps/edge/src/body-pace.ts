@@ -1,29 +1,29 @@
-/** A reading of a request that has not arrived completely. */
+/** A reading of a body on its way: a request's that arrives, or a reply's that the caller takes. */
 export interface BodyReading {
   /** Of `performance.now()`. */
   readonly nowMs: number;
-  /** The bytes that have arrived over the connection. */
+  /** The bytes that have passed over the connection. */
   readonly bytes: number;
-  /** Whether the edge has paused reading, because the service takes no more. */
+  /** Whether the caller has nothing to do: the edge has paused reading its request, or has no more of the reply. */
   readonly held: boolean;
 }
 
 export interface BodyLimits {
-  /** How long no byte may arrive. */
+  /** How long no byte may pass. */
   readonly idleMs: number;
   /** The least average rate over `RATE_WINDOW_MS`; 0 for any rate. */
   readonly minBytesPerSecond: number;
 }
 
-/** `idle`: no byte arrived for too long; `slow`: fewer bytes than the rate arrived. */
+/** `idle`: no byte passed for too long; `slow`: fewer bytes than the rate. */
 export type Slowness = 'idle' | 'slow';
 
 /** Long enough for a mobile connection to be lost for some seconds. */
 export const RATE_WINDOW_MS = 30_000;
 
 /**
- * Follows how a body arrives, by readings taken now and then. Time in which the edge pauses reading does not count
- * against the caller: it restarts both measurements.
+ * Follows how a body passes, by readings taken now and then. Time in which the caller has nothing to do does not count
+ * against it: it restarts both measurements.
  */
 export function followBody(
   first: BodyReading,

@@ -1,6 +1,6 @@
 import { JOB_REPLY_TIMEOUT_MS } from '@gateway/contracts/time-limits';
 import { isPlausibleSecret, SECRET_PREFIX } from '@gateway/metering/keys/key-secret';
-import { ProcessSettings, setting } from '@gateway/service-kit/config';
+import { LoadSettings, ProcessSettings, setting } from '@gateway/service-kit/config';
 import { z } from 'zod';
 
 const list = (text: string) =>
@@ -30,8 +30,11 @@ function isHttpOrigin(text: string): boolean {
   );
 }
 
+/** An idle connection takes a quarter of that, of a process that does nothing else. */
+const HEAP_BYTES_OF_CONNECTION = 64 * 1024;
+
 /** The edge's settings that do not depend on where the services run. */
-export const EdgeSettings = ProcessSettings.extend({
+export const EdgeSettings = ProcessSettings.extend(LoadSettings.shape).extend({
   PORT: setting.port(8080),
   EDGE_METRICS_PORT: setting.port(9080),
   REDIS_URL: setting.redisUrl(),
@@ -57,10 +60,24 @@ export const EdgeSettings = ProcessSettings.extend({
   EDGE_BODY_IDLE_TIMEOUT_MS: setting.integer(30_000, { min: 1 }),
   /** The least average rate of a body, so that many slow ones cannot hold connections; 0 for any rate. */
   EDGE_BODY_MIN_BYTES_PER_SECOND: setting.integer(500),
+  /** How long a caller may take no byte of a reply that waits for it. */
+  EDGE_REPLY_IDLE_TIMEOUT_MS: setting.integer(60_000, { min: 1 }),
+  /** The least average rate at which a caller takes a reply that waits for it; 0 for any rate. */
+  EDGE_REPLY_MIN_BYTES_PER_SECOND: setting.integer(500),
+  /** Connections of callers at the same time; each takes some kilobytes while it is idle. */
+  EDGE_MAX_CONNECTIONS: setting.partOfHeap(HEAP_BYTES_OF_CONNECTION),
+  /** The same of one address; 0 for any number. */
+  EDGE_MAX_CONNECTIONS_PER_ADDRESS: setting.integer(0),
   /** Whether `x-forwarded-*` headers come from a trusted proxy in front of the edge. Otherwise they are replaced. */
   EDGE_TRUST_PROXY: z.stringbool().default(false),
   /** Web origins whose pages may call the gateway, separated by commas; `*` for all. Default: none. */
   EDGE_CORS_ORIGINS: z.string().default('').transform(list),
+  /** Whether responses are offered over WebSockets. Otherwise a handshake gets 426, and clients go on over HTTP. */
+  EDGE_WEBSOCKETS: z.stringbool().default(true),
+  /** WebSockets that this edge holds open at a time. */
+  EDGE_MAX_WEBSOCKETS: setting.integer(10_000, { min: 1 }),
+  /** WebSockets that one key may have open at this edge. */
+  EDGE_MAX_WEBSOCKETS_PER_KEY: setting.integer(200, { min: 1 }),
 });
 export type EdgeSettings = z.infer<typeof EdgeSettings>;
 

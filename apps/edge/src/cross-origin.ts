@@ -3,6 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 export interface CrossOrigin {
   /** Lets a page of an allowed origin read the reply. */
   allow(request: IncomingMessage, response: ServerResponse): void;
+  /**
+   * Whether a page may open a WebSocket, on which browsers put no bound. Other clients send no origin, or the gateway's own
+   * (Python's `websocket-client`).
+   */
+  isWelcome(request: IncomingMessage): boolean;
   /** Answers a browser's preflight, or an OPTIONS request. Needs no key: browsers send none. */
   answerOptions(request: IncomingMessage, response: ServerResponse, allow: string): void;
 }
@@ -28,6 +33,8 @@ export function createCrossOrigin(origins: readonly string[]): CrossOrigin {
 
   return {
     allow,
+    isWelcome: ({ headers: { origin, host } }) =>
+      origin === undefined || isAllowed(origin) || (host !== undefined && URL.parse(origin)?.host === host),
     answerOptions: (request, response, methods) => {
       allow(request, response);
       response.setHeader('allow', methods);

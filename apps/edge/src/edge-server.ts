@@ -6,6 +6,7 @@ import { requestIdOf } from '@gateway/service-kit/request-id';
 import { UNKNOWN_PATH } from '@gateway/service-kit/request-log';
 import type { Forwarder } from './forwarder.ts';
 import { dialectOfPacket, failureText, type ParserError, parserFailure } from './parser-failure.ts';
+import { listenForUpgrades, takesUpgrade } from './sockets/socket-door.ts';
 
 const MAX_HEADER_BYTES = 32 * 1024;
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -16,7 +17,13 @@ const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 /** How long a refused connection stays open so that its reply can be read. */
 const CLOSE_GRACE_MS = 5000;
 
-export const edgeServerOptions = ({ requestTimeoutMs }: { requestTimeoutMs: number }): ServerOptions => ({
+interface EdgeServerSettings {
+  readonly requestTimeoutMs: number;
+  readonly takesSockets: boolean;
+}
+
+export const edgeServerOptions = ({ requestTimeoutMs, takesSockets }: EdgeServerSettings): ServerOptions => ({
+  shouldUpgradeCallback: takesSockets ? takesUpgrade : () => false,
   maxHeaderSize: MAX_HEADER_BYTES,
   headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
   requestTimeout: requestTimeoutMs,
@@ -40,6 +47,7 @@ export function configureEdgeServer(
   { app, forwarder, logger, metrics }: ConfigureOptions,
 ): void {
   server.on('checkContinue', app);
+  listenForUpgrades(server, app);
   server.on('clientError', (error: ParserError, socket: Duplex) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
     const failure = parserFailure(error);

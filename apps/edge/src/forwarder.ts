@@ -4,13 +4,13 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { writeError } from '@gateway/service-kit/write-error';
 import { createProxyMiddleware, proxyEventsPlugin } from 'http-proxy-middleware';
-import { CallerBody } from './caller-body.ts';
+import { CallerBody, KeptBytes } from './caller-body.ts';
 import type { EdgeContext } from './edge-context.ts';
-import { type ForwardedEndpoint, type Forwarding, forwardingOf, mayRepeat } from './forwarding.ts';
-import { createServiceConnections } from './service-connections.ts';
+import { type ForwardedEndpoint, type Forwarding, forwardingOf, mayMoveOn, mayRepeat } from './forwarding.ts';
+import type { ServiceConnections } from './service-connections.ts';
 import { serviceBrokeOff, serviceDown, serviceLost } from './service-errors.ts';
 import { sendByUndici } from './service-exchange.ts';
-import type { ServicePool } from './service-pool.ts';
+import { isIn, type ServiceAddress, type ServicePool } from './service-pool.ts';
 import { type WatchLimits, watchRequests } from './watch-requests.ts';
 
 export interface Forwarder {
@@ -21,6 +21,8 @@ export interface Forwarder {
     context: EdgeContext,
     endpoint: ForwardedEndpoint,
   ): void;
+  /** Requests in flight. */
+  readonly inFlight: number;
   /** Fails the request in flight on a connection, for errors that only the connection reports; false if there is none. */
   failOn(socket: unknown, error: GatewayError): boolean;
   close(): void;
@@ -29,9 +31,10 @@ export interface Forwarder {
 /** Sends requests to services in other processes, over HTTP. */
 export function createForwarder(
   pools: Readonly<Record<ServiceName, ServicePool>>,
+  connections: ServiceConnections,
   limits: WatchLimits,
 ): Forwarder {
-  const connections = createServiceConnections();
+  const kept = new KeptBytes();
 
   const fail = (forwarding: Forwarding, error: GatewayError): void => {
     if (forwarding.failed) return;
@@ -56,7 +59,11 @@ export function createForwarder(
 
   const sendToNext = (forwarding: Forwarding, cause?: unknown) => {
     const address = pools[forwarding.endpoint.service].pick(forwarding.tried);
-    if (address === undefined) return fail(forwarding, serviceDown(cause));
+    if (address === undefined) fail(forwarding, serviceDown(cause));
+    else sendTo(forwarding, address);
+  };
+
+  const sendTo = (forwarding: Forwarding, address: ServiceAddress) => {
     address.inFlight += 1;
     forwarding.tried.push(address);
     send(forwarding);
@@ -73,9 +80,26 @@ export function createForwarder(
       if (address !== undefined) pools[forwarding.endpoint.service].refused(address);
       return sendToNext(forwarding, error);
     }
-    if (!mayRepeat(forwarding)) return fail(forwarding, serviceLost(forwarding.endpoint, request, error));
-    forwarding.repeats += 1;
-    send(forwarding);
+    if (mayRepeat(forwarding)) {
+      forwarding.repeats += 1;
+      return send(forwarding);
+    }
+    if (!moveOn(forwarding)) fail(forwarding, serviceLost(forwarding.endpoint, request, error));
+  };
+
+  /** Sends a request whose service was lost to another one, once: a request that kills services must not meet all of them. */
+  const moveOn = (forwarding: Forwarding): boolean => {
+    const { endpoint, body, tried, context } = forwarding;
+    if (forwarding.movedOn || !body.isWhole || !mayMoveOn(endpoint)) return false;
+    const pool = pools[endpoint.service];
+    const lost = tried.at(-1);
+    if (lost !== undefined) pool.refused(lost);
+    const next = pool.pick(tried);
+    if (next === undefined || !isIn(next)) return false;
+    forwarding.movedOn = true;
+    context.line.movedOn = true;
+    sendTo(forwarding, next);
+    return true;
   };
 
   const proxy = createProxyMiddleware({
@@ -97,13 +121,15 @@ export function createForwarder(
         response,
         context,
         endpoint,
-        body: new CallerBody(request),
+        body: new CallerBody(request, mayMoveOn(endpoint) ? kept : undefined),
         waitingSinceMs: performance.now(),
         followBody: undefined,
+        followReply: undefined,
         tried: [],
         index: -1,
         serviceRequest: undefined,
         repeats: 0,
+        movedOn: false,
         replied: false,
         failed: false,
       };
@@ -111,15 +137,16 @@ export function createForwarder(
       underway.add(forwarding);
       response.once('close', () => {
         underway.remove(forwarding);
+        forwarding.body.release();
         for (const address of forwarding.tried) address.inFlight -= 1;
         if (!response.writableFinished) forwarding.serviceRequest?.destroy();
       });
       sendToNext(forwarding);
     },
-    failOn: underway.failOn,
-    close: () => {
-      underway.close();
-      connections.close();
+    get inFlight() {
+      return underway.size;
     },
+    failOn: underway.failOn,
+    close: underway.close,
   };
 }

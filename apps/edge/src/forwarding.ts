@@ -1,7 +1,5 @@
-import type { ServerResponse } from 'node:http';
 import type { Endpoint, ServiceName } from '@gateway/contracts/endpoints';
 import type { CallerBody } from './caller-body.ts';
-import type { EdgeContext } from './edge-context.ts';
 import type { ServiceExchange } from './service-exchange.ts';
 import type { ServiceAddress } from './service-pool.ts';
 import type { Watched } from './watch-requests.ts';
@@ -12,8 +10,6 @@ export const isForwarded = (endpoint: Endpoint): endpoint is ForwardedEndpoint =
 
 /** One request that the edge forwards. */
 export interface Forwarding extends Watched {
-  readonly response: ServerResponse;
-  readonly context: EdgeContext;
   readonly body: CallerBody;
   /** The addresses tried so far; the last one is the current one. */
   readonly tried: ServiceAddress[];
@@ -21,6 +17,8 @@ export interface Forwarding extends Watched {
   serviceRequest: ServiceExchange | undefined;
   /** How often it was sent again to the same address. */
   repeats: number;
+  /** It was sent to another address after its service was lost. */
+  movedOn: boolean;
   /** The service's reply has begun. */
   replied: boolean;
   /** The edge has answered instead, or aborted the reply. */
@@ -37,6 +35,22 @@ declare module 'node:http' {
 
 /** Work that a second sending does not repeat. */
 const SAFE_METHODS = new Set(['GET', 'HEAD']);
+
+/**
+ * New work that clients repeat by themselves where its service was lost (`x-should-retry`): text, as long as nothing had been
+ * sent. What may have been paid for by the piece is not among it, nor is what changes something that is stored.
+ */
+const REPEATED_PATHS = new Set([
+  '/v1/responses',
+  '/v1/responses/input_tokens',
+  '/v1/messages',
+  '/v1/messages/count_tokens',
+  '/v1/chat/completions',
+]);
+
+/** Whether a request may be sent to another address of a service that was lost before its reply began. */
+export const mayMoveOn = ({ method, path }: Endpoint): boolean =>
+  SAFE_METHODS.has(method) || (method === 'POST' && REPEATED_PATHS.has(path));
 
 /** Each of them may meet one more connection that is about to be closed. */
 const MAX_REPEATS = 3;

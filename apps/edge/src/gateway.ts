@@ -1,9 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ENDPOINTS, type Endpoint, WEBSOCKET_PATH } from '@gateway/contracts/endpoints';
+import { ENDPOINTS, type Endpoint, WEBSOCKET } from '@gateway/contracts/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import { createPathTable, type PathRow, pathOf } from '@gateway/contracts/path-table';
 import type { KeyCache } from '@gateway/metering/keys/key-cache';
+import { isWebSocketHandshake } from '@gateway/service-kit/handshake';
+import type { LoadGuard } from '@gateway/service-kit/load/load-guard';
+import { priorityOf } from '@gateway/service-kit/load/priority-of';
 import { UNKNOWN_PATH } from '@gateway/service-kit/request-log';
 import { type CallerSecret, callerSecretOf, invalidKey } from './caller-secret.ts';
 import type { CrossOrigin } from './cross-origin.ts';
@@ -14,6 +17,7 @@ import type { OwnKey } from './own-key.ts';
 import type { Refusals } from './refusals.ts';
 import { requestHeaders } from './request-headers.ts';
 import type { RequestLimits } from './request-limits.ts';
+import { isUpgrading, SOCKETS_NAME, type SocketDoor } from './sockets/socket-door.ts';
 
 interface GatewayOptions {
   readonly contexts: EdgeContexts;
@@ -24,7 +28,11 @@ interface GatewayOptions {
   readonly refusals: Refusals;
   readonly ownKey: OwnKey;
   readonly forwarder: Forwarder;
+  readonly load: LoadGuard;
   readonly crossOrigin: CrossOrigin;
+  readonly sockets: SocketDoor;
+  /** The keyed hash of a secret. */
+  readonly hashSecret: (secret: string) => string;
   readonly trustProxy: boolean;
 }
 
@@ -46,7 +54,8 @@ const OPTIONS_ANYWHERE = 'GET, HEAD, POST, DELETE, OPTIONS';
  * The key is checked before the path, as the real APIs do: callers without a key cannot find out which paths exist.
  */
 export function createGateway(options: GatewayOptions) {
-  const { contexts, identify, limits, refusals, ownKey, forwarder, crossOrigin } = options;
+  const { contexts, identify, limits, refusals, ownKey, forwarder, load, crossOrigin, sockets, hashSecret } =
+    options;
   const findPath = createPathTable(ENDPOINTS);
 
   /** The steps after the key's check; `identity` is null on public paths. */
@@ -59,6 +68,7 @@ export function createGateway(options: GatewayOptions) {
     const { identity } = context;
     const endpoint = endpointOf(request, row);
     checkScope(endpoint, identity, refusals);
+    if (isForwarded(endpoint)) load.admit(priorityOf(endpoint, identity));
     const entering = identity === null ? undefined : limits.enter(response, context, identity, endpoint);
     if (entering === undefined) return answer(request, response, context, endpoint);
     return entering.then(() => answer(request, response, context, endpoint));
@@ -74,11 +84,15 @@ export function createGateway(options: GatewayOptions) {
     // The caller left, or its request turned out to be malformed, while its key was being looked up.
     if (response.destroyed || !request.socket.writable) return;
     if (!isForwarded(endpoint)) return ownKey.answer(response, context);
-    if (request.headers.expect !== undefined) response.writeContinue();
     const { seal, trustProxy } = options;
-    const token = identity === null ? undefined : seal?.sign(identity);
     const { requestId } = context;
-    request.headers = requestHeaders(request, { mark: seal?.mark, requestId, token, trustProxy });
+    const toService = () => {
+      const token = identity === null ? undefined : seal?.sign(identity);
+      return requestHeaders(request, { mark: seal?.mark, requestId, token, trustProxy });
+    };
+    if (endpoint === WEBSOCKET) return sockets.enter(request, response, context, toService);
+    if (request.headers.expect !== undefined) response.writeContinue();
+    request.headers = toService();
     context.line.forwardedTo = endpoint.service;
     forwarder.forward(request, response, context, endpoint);
   };
@@ -87,7 +101,8 @@ export function createGateway(options: GatewayOptions) {
     const path = pathOf(request.url ?? '/');
     if (!path.startsWith(API_PREFIX)) return next();
     const row = findPath(path);
-    const context = contexts.open(request, response, row?.path ?? UNKNOWN_PATH);
+    const upgrading = isUpgrading(request);
+    const context = contexts.open(request, response, upgrading ? SOCKETS_NAME : (row?.path ?? UNKNOWN_PATH));
     crossOrigin.allow(request, response);
     if (request.method === 'OPTIONS')
       return crossOrigin.answerOptions(request, response, row?.allow ?? OPTIONS_ANYWHERE);
@@ -97,7 +112,7 @@ export function createGateway(options: GatewayOptions) {
     const caller = callerSecretOf(request, path);
     const proceed = (identity: Identity | undefined): void | Promise<void> => {
       if (identity === undefined) throw invalidKey(caller.sentAs);
-      context.identity = identity;
+      context.identity = upgrading ? { ...identity, secretHash: hashSecret(caller.secret) } : identity;
       checkVersion(request, context, caller);
       return admit(request, response, context, row);
     };
@@ -109,8 +124,9 @@ export function createGateway(options: GatewayOptions) {
 
 function endpointOf(request: IncomingMessage, row: PathRow | undefined): Endpoint {
   const { method, url } = request;
+  if (isUpgrading(request)) return WEBSOCKET;
   const upgrades = isWebSocketHandshake(request);
-  if (upgrades && row?.path === WEBSOCKET_PATH) throw upgradeRefused();
+  if (upgrades && row?.path === WEBSOCKET.path) throw upgradeRefused();
   if (row === undefined || upgrades)
     throw new GatewayError('path_not_found', `Invalid URL (${method} ${pathOf(url ?? '')})`);
   const endpoint = row.endpoints.get(method ?? '');
@@ -121,14 +137,10 @@ function endpointOf(request: IncomingMessage, row: PathRow | undefined): Endpoin
   });
 }
 
-/** RFC 6455 §4.1. Offers of other protocols (`h2c`) are ignored: such a request is an ordinary one as well. */
-const isWebSocketHandshake = ({ method, headers }: IncomingMessage): boolean =>
-  headers.upgrade !== undefined && method === 'GET' && /\bwebsocket\b/i.test(headers.upgrade);
-
 /** Clients that prefer a WebSocket continue over HTTP at this status. RFC 9110 §15.5.22: a 426 names what to use. */
 const upgradeRefused = (): GatewayError =>
   new GatewayError('upgrade_refused', {
-    message: `WebSockets are not offered. Send POST ${WEBSOCKET_PATH} over HTTP, with "stream": true for events.`,
+    message: `WebSockets are not offered. Send POST ${WEBSOCKET.path} over HTTP, with "stream": true for events.`,
     headers: { upgrade: 'HTTP/1.1', connection: 'upgrade' },
   });
 

@@ -1,14 +1,18 @@
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyCache } from '@gateway/metering/keys/key-cache';
+import { hashOf } from '@gateway/metering/keys/key-secret';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createAdmission } from '@gateway/metering/limits/admission';
+import { createRequestEntry } from '@gateway/metering/limits/request-entry';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { connectRedis } from '@gateway/service-kit/connect-redis';
+import { createLoadGuard } from '@gateway/service-kit/load/load-guard';
 import { createRequestLog } from '@gateway/service-kit/request-log';
 import type { Started } from '@gateway/service-kit/start-service';
 import { createEdgeApp } from './app.ts';
 import type { EdgeSettings } from './config.ts';
+import { boundConnections } from './connection-bounds.ts';
 import { createCrossOrigin } from './cross-origin.ts';
 import { createEdgeContexts } from './edge-context.ts';
 import { configureEdgeServer, edgeServerOptions } from './edge-server.ts';
@@ -18,6 +22,8 @@ import { createMetricsApp } from './metrics-app.ts';
 import { createOwnKey } from './own-key.ts';
 import { createRefusals } from './refusals.ts';
 import { createRequestLimits } from './request-limits.ts';
+import { createSocketDoor, type OpenSocket } from './sockets/socket-door.ts';
+import { createSocketLimits } from './sockets/socket-limits.ts';
 
 /** The watches of every request, for services in any process. */
 export const limitsOf = ({ config, life }: Started<EdgeSettings>) => ({
@@ -26,14 +32,24 @@ export const limitsOf = ({ config, life }: Started<EdgeSettings>) => ({
     idleMs: config.EDGE_BODY_IDLE_TIMEOUT_MS,
     minBytesPerSecond: config.EDGE_BODY_MIN_BYTES_PER_SECOND,
   },
+  reply: {
+    idleMs: config.EDGE_REPLY_IDLE_TIMEOUT_MS,
+    minBytesPerSecond: config.EDGE_REPLY_MIN_BYTES_PER_SECOND,
+  },
   deadline: life.deadline,
 });
 
+/** One kind of connection to the services. */
+interface ServiceAccess {
+  readonly forwarder: Forwarder;
+  readonly openSocket: OpenSocket;
+  readonly seal: Seal | null;
+}
+
 /** Makes the edge with one kind of connection to its services, and listens. */
 export async function listenEdge(
-  { config, life, logger, metrics, page }: Started<EdgeSettings>,
-  opened: Forwarder,
-  seal: Seal | null,
+  { config, life, logger, metrics, page, processLoad }: Started<EdgeSettings>,
+  { forwarder: opened, openSocket, seal }: ServiceAccess,
 ): Promise<void> {
   const now = Date.now;
   const { readiness, deadline } = life;
@@ -53,15 +69,31 @@ export async function listenEdge(
   const counts = life.own(createRefusalCounts({ redis, now, keepSumsDays }), (owned) => owned.close());
   const refusals = createRefusals({ counts, metrics });
   const contexts = createEdgeContexts({ requestLog: createRequestLog({ logger, metrics }), deadline });
+  const crossOrigin = createCrossOrigin(config.EDGE_CORS_ORIGINS);
   const gateway = createGateway({
     contexts,
-    identify: createKeyCache({ findKey: keys.findKey, now }).identify,
+    identify: createKeyCache({ findKey: keys.findKey, now, uptime: () => performance.now() }).identify,
     seal,
-    limits: createRequestLimits({ admission, refusals, now }),
+    limits: createRequestLimits({ entry: createRequestEntry({ admission, now }), refusals }),
     refusals,
     ownKey: createOwnKey({ redis, now, timeZone: config.GATEWAY_TIME_ZONE }),
     forwarder,
-    crossOrigin: createCrossOrigin(config.EDGE_CORS_ORIGINS),
+    load: createLoadGuard({
+      settings: config,
+      process: processLoad,
+      metrics,
+      inFlight: () => forwarder.inFlight,
+    }),
+    crossOrigin,
+    sockets: createSocketDoor({
+      open: openSocket,
+      limits: createSocketLimits({
+        maxOpen: config.EDGE_MAX_WEBSOCKETS,
+        maxOpenPerKey: config.EDGE_MAX_WEBSOCKETS_PER_KEY,
+      }),
+      crossOrigin,
+    }),
+    hashSecret: (secret) => hashOf(secret, config.GATEWAY_SECRET),
     trustProxy: config.EDGE_TRUST_PROXY,
   });
   const app = createEdgeApp({ contexts, gateway, readiness });
@@ -70,8 +102,15 @@ export async function listenEdge(
     port: config.PORT,
     host: config.HOST,
     portSetting: 'PORT',
-    options: edgeServerOptions({ requestTimeoutMs: config.EDGE_REQUEST_TIMEOUT_MS }),
-    configure: (server) => configureEdgeServer(server, { app, forwarder, logger, metrics }),
+    options: edgeServerOptions({
+      requestTimeoutMs: config.EDGE_REQUEST_TIMEOUT_MS,
+      takesSockets: config.EDGE_WEBSOCKETS,
+    }),
+    configure: (server) => {
+      const { EDGE_MAX_CONNECTIONS: max, EDGE_MAX_CONNECTIONS_PER_ADDRESS: maxPerAddress } = config;
+      boundConnections(server, { max, maxPerAddress }, metrics);
+      configureEdgeServer(server, { app, forwarder, logger, metrics });
+    },
   });
   await life.listen(createMetricsApp(page), {
     port: config.EDGE_METRICS_PORT,

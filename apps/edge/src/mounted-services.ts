@@ -5,16 +5,12 @@ import { discardRest } from '@gateway/service-kit/discard-rest';
 import { findContext, leaveRequest } from '@gateway/service-kit/request-context';
 import type { Dispatch } from '@gateway/service-kit/service-app';
 import { writeError } from '@gateway/service-kit/write-error';
-import type { EdgeContext } from './edge-context.ts';
 import type { Forwarder } from './forwarder.ts';
 import { serviceBrokeOff } from './service-errors.ts';
 import { type Watched, type WatchLimits, watchRequests } from './watch-requests.ts';
 
 /** One request that a service in this process answers. */
 interface Mounted extends Watched {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly context: EdgeContext;
   /** The edge has answered instead of the service, or aborted its reply. */
   failed: boolean;
 }
@@ -58,6 +54,7 @@ export function createMountedForwarder(
         endpoint,
         waitingSinceMs: performance.now(),
         followBody: undefined,
+        followReply: undefined,
         index: -1,
         failed: false,
       };
@@ -73,6 +70,9 @@ export function createMountedForwarder(
         if (!request.complete) discardRest(request);
       });
       services[endpoint.service](endpoint, request, response, { identity, requestId });
+    },
+    get inFlight() {
+      return watched.size;
     },
     failOn: watched.failOn,
     close: watched.close,

@@ -5,20 +5,25 @@ import type { Started } from '@gateway/service-kit/start-service';
 import type { EdgeConfig } from './config.ts';
 import { createForwarder } from './forwarder.ts';
 import { limitsOf, listenEdge } from './listen-edge.ts';
+import { createServiceConnections } from './service-connections.ts';
 import { createServicePools } from './service-pools.ts';
+import { createTunnels } from './sockets/tunnel.ts';
 
 /** Opens an edge for services in other processes, and listens. */
 export async function openEdge(started: Started<EdgeConfig>): Promise<void> {
-  const { config, life, logger } = started;
+  const { config, life, logger, metrics } = started;
   const urls = { text: config.TEXT_URL, image: config.IMAGE_URL, audio: config.AUDIO_URL };
-  const now = Date.now;
-  const { pools } = life.own(await createServicePools({ urls, lookup: addressesOf, now, logger }), (owned) =>
-    owned.close(),
+  const uptime = () => performance.now();
+  const connections = life.own(createServiceConnections(), (owned) => owned.close());
+  const { pools } = life.own(
+    await createServicePools({ urls, lookup: addressesOf, uptime, logger, metrics, connections }),
+    (owned) => owned.close(),
   );
   const secret = config.GATEWAY_SECRET;
-  await listenEdge(started, createForwarder(pools, limitsOf(started)), {
-    sign: createIdentitySigner({ secret, now }),
-    mark: edgeMark(secret),
+  await listenEdge(started, {
+    forwarder: createForwarder(pools, connections, limitsOf(started)),
+    openSocket: createTunnels({ pool: pools.text, stopping: life.stopping }),
+    seal: { sign: createIdentitySigner({ secret, now: Date.now }), mark: edgeMark(secret) },
   });
 }
 

@@ -1,12 +1,27 @@
 import type { ServiceName } from '@gateway/contracts/endpoints';
+import type { AcceptSocket } from '@gateway/service-kit/handshake';
 import type { Dispatch } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { EdgeSettings } from './config.ts';
 import { limitsOf, listenEdge } from './listen-edge.ts';
 import { createMountedForwarder } from './mounted-services.ts';
+import type { Opening } from './sockets/socket-door.ts';
+
+interface MountedServices {
+  readonly services: Readonly<Record<ServiceName, Dispatch>>;
+  readonly acceptSocket: AcceptSocket;
+}
 
 /** Opens an edge for services in its own process, and listens. Without HTTP between them no identity is signed. */
 export const openMountedEdge = (
-  services: Readonly<Record<ServiceName, Dispatch>>,
+  { services, acceptSocket }: MountedServices,
   started: Started<EdgeSettings>,
-): Promise<void> => listenEdge(started, createMountedForwarder(services, limitsOf(started)), null);
+): Promise<void> =>
+  listenEdge(started, {
+    forwarder: createMountedForwarder(services, limitsOf(started)),
+    openSocket: ({ request, socket, head, identity, context, begin }: Opening) => {
+      begin();
+      acceptSocket({ request, socket, head }, { identity, requestId: context.requestId, from: 'caller' });
+    },
+    seal: null,
+  });

@@ -1,12 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { Endpoint } from '@gateway/contracts/endpoints';
-import { GatewayError } from '@gateway/contracts/gateway-error';
+import { type Endpoint, isForWork } from '@gateway/contracts/endpoints';
 import type { Identity } from '@gateway/contracts/identity';
-import { awaitRedis } from '@gateway/metering/keys/await-redis';
-import { checksOf } from '@gateway/metering/limits/account-checks';
-import type { Admission, Admitted, Check } from '@gateway/metering/limits/admission';
-import { type Rate, rateLimitHeaders } from '@gateway/metering/limits/rate-limit-headers';
+import type { Entered, RequestEntry } from '@gateway/metering/limits/request-entry';
 import type { EdgeContext } from './edge-context.ts';
 import type { Refusals } from './refusals.ts';
 
@@ -26,87 +21,33 @@ export interface RequestLimits {
 }
 
 interface RequestLimitsOptions {
-  readonly admission: Admission;
+  readonly entry: RequestEntry;
   readonly refusals: Refusals;
-  readonly now: () => number;
 }
 
-/**
- * Only requests for new work count. Reading, deleting and cancelling (`GET`, `DELETE`, paths with an id) count on no
- * limit: polling a job does not use up its caller's requests, and cancelling frees a slot.
- */
-const isForWork = ({ method, path }: Endpoint): boolean => method === 'POST' && !path.includes('{');
-
-/** The end of another request cannot be predicted; this is the least time to wait. */
-const SLOT_WAIT_MS = 1000;
-
-export function createRequestLimits({ admission, refusals, now }: RequestLimitsOptions): RequestLimits {
-  const replica = randomUUID();
-  let entered = 0;
-
+export function createRequestLimits({ entry, refusals }: RequestLimitsOptions): RequestLimits {
   const enter = async (
     response: ServerResponse,
-    context: EdgeContext,
     identity: Identity,
     endpoint: Endpoint,
-    checks: readonly Check[],
+    entering: Promise<Entered>,
   ): Promise<void> => {
-    // Not the request's id: callers may choose that, and could share one slot among many requests.
-    entered += 1;
-    const slot = `${replica}:${entered}`;
-    const release = () => admission.release(slot, checks);
-    const answer = await awaitRedis(admission.admit(slot, checks)).catch((error: unknown) => {
-      // It may have been let in, and only the answer was lost.
-      release();
-      throw error;
-    });
-    const rate = rateOf(answer, checks);
-    if (rate !== undefined)
-      for (const [name, value] of rateLimitHeaders(rate, context.dialect, now()))
-        response.setHeader(name, value);
-    if (!answer.ok) {
-      const reason = answer.check.kind === 'rate' ? 'requests_per_minute' : 'concurrent_requests';
-      refusals.add(reason, identity, endpoint);
-      throw refusalOf(answer, identity);
+    const { headers, refusal, release } = await entering;
+    for (const [name, value] of headers) response.setHeader(name, value);
+    if (refusal !== null) {
+      refusals.add(refusal.reason, identity, endpoint);
+      throw refusal.error;
     }
     if (response.closed) release();
     else response.once('close', release);
   };
 
   return {
-    enter: (response, context, identity, endpoint) => {
-      if (identity.accounts.length === 0 || !isForWork(endpoint)) return undefined;
-      const checks = checksOf(identity.accounts);
-      return checks.length === 0 ? undefined : enter(response, context, identity, endpoint, checks);
+    enter: (response, { dialect }, identity, endpoint) => {
+      // Only new work counts: polling a job does not use up its caller's requests, and cancelling frees a slot.
+      if (!isForWork(endpoint)) return undefined;
+      const entering = entry.enter(identity, dialect);
+      return entering && enter(response, identity, endpoint, entering);
     },
   };
-}
-
-/** The rate to show: of a refusal the one that refused, else the one with the least left. */
-function rateOf(answer: Admitted, checks: readonly Check[]): Rate | undefined {
-  if (!answer.ok)
-    return answer.check.kind === 'rate'
-      ? { unit: 'requests', limit: answer.check.limit, remaining: 0 }
-      : undefined;
-  let tightest: Rate | undefined;
-  checks.forEach(({ kind, limit }, index) => {
-    const remaining = answer.remaining[index] ?? 0;
-    if (kind === 'rate' && (tightest === undefined || remaining < tightest.remaining))
-      tightest = { unit: 'requests', limit, remaining };
-  });
-  return tightest;
-}
-
-function refusalOf({ check, waitMs }: Extract<Admitted, { ok: false }>, { keyId }: Identity): GatewayError {
-  const whose = check.owner === keyId ? 'of your key' : 'of your team';
-  const afterMs = Math.max(1, waitMs ?? SLOT_WAIT_MS);
-  const what =
-    check.kind === 'rate'
-      ? `Rate limit ${whose} reached on requests per minute: Limit ${check.limit}, Requested 1.`
-      : `Limit ${whose} reached on requests at the same time: Limit ${check.limit}.`;
-  return new GatewayError('rate_limited', {
-    message: `${what} Please try again in ${afterMs / 1000}s.`,
-    retryAfterSeconds: afterMs / 1000,
-    headers: { 'retry-after-ms': String(afterMs) },
-  });
 }

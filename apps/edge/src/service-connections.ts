@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
-import type { ServiceAddress } from './service-pool.ts';
+import { isOver, type ServiceAddress } from './service-pool.ts';
 
 /** A service in the same network answers at once or is not there. */
 const CONNECT_TIMEOUT_MS = 2000;
@@ -27,6 +27,8 @@ export interface ServiceConnection {
 /** Connections to the services, kept and reused, the one that was used last first. */
 export interface ServiceConnections {
   take(address: ServiceAddress): ServiceConnection;
+  /** Closes the idle connections of an address that is to get no more requests; those in use close when they are released. */
+  retire(address: ServiceAddress): void;
   close(): void;
 }
 
@@ -63,7 +65,7 @@ export function createServiceConnections(): ServiceConnections {
         return begun > 1;
       },
       release: (state) => {
-        if (state === 'failed' || waiting.length >= MAX_IDLE_PER_ADDRESS) remove();
+        if (state === 'failed' || isOver(address) || waiting.length >= MAX_IDLE_PER_ADDRESS) remove();
         else waiting.push(connection);
       },
     };
@@ -85,6 +87,12 @@ export function createServiceConnections(): ServiceConnections {
         idle.set(address, waiting);
       }
       return waiting.pop() ?? open(address, waiting);
+    },
+    retire: (address) => {
+      for (const { client } of idle.get(address)?.splice(0) ?? []) {
+        all.delete(client);
+        void client.close();
+      }
     },
     close: () => {
       const clients = [...all];

@@ -66,7 +66,8 @@ export class ServiceExchange implements Dispatcher.DispatchHandler {
   ): void {
     if (status < 200) return;
     this.#forwarding.replied = true;
-    const { response, context } = this.#forwarding;
+    const { response, context, body } = this.#forwarding;
+    body.release();
     const sent = responseHeaders(textOf(rawHeaders), response, context.requestId);
     response.writeHead(status, reason, sent);
     // A reply of unknown length may be a stream whose first event is yet to come.

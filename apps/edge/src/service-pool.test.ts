@@ -14,7 +14,7 @@ beforeEach(() => {
 async function pool(...urls: string[]) {
   const created = createServicePool({
     urls,
-    now: () => nowMs,
+    uptime: () => nowMs,
     lookup: async (host) => names[host] ?? Promise.reject(new Error('ENOTFOUND')),
     onLookupFailure: (host) => failures.push(host),
   });
@@ -48,6 +48,14 @@ test('the address with the fewest requests gets the next one', async () => {
   const [busy, free] = [text.pick([]), text.pick([])];
   if (busy !== undefined) busy.inFlight = 5;
   expect([text.pick([]), text.pick([]), text.pick([])]).toEqual([free, free, free]);
+});
+
+test('another load than that of requests decides where it is given', async () => {
+  const text = await pool('http://10.0.0.1:1', 'http://10.0.0.2:2');
+  const [busy, free] = [text.pick([]), text.pick([])];
+  if (busy !== undefined) busy.inFlight = 5;
+  const loadOf = (address: ServiceAddress) => (address === free ? 1 : 0);
+  expect([text.pick([], loadOf), text.pick([], loadOf)]).toEqual([busy, busy]);
 });
 
 test('a refused address is avoided for a while if there is another', async () => {

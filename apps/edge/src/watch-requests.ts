@@ -1,20 +1,26 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { mayWaitForJob } from '@gateway/contracts/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { JOB_REPLY_TIMEOUT_MS } from '@gateway/contracts/time-limits';
 import { createUnderway, type Underway } from '@gateway/service-kit/underway';
 import { type BodyLimits, followBody } from './body-pace.ts';
+import type { EdgeContext } from './edge-context.ts';
 import type { ForwardedEndpoint } from './forwarding.ts';
 import { bodyTooSlow, serviceTooSlow, shuttingDown } from './service-errors.ts';
 
 /** The watched state of a request to a service. */
 export interface Watched {
   readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly context: EdgeContext;
   readonly endpoint: ForwardedEndpoint;
   /** Since when the service has the whole request, by the last check. */
   waitingSinceMs: number;
   /** Follows the body from the first check at which it was not complete. */
   followBody: ReturnType<typeof followBody> | undefined;
+  /** Follows the reply from the first check at which the caller had not taken all of it. */
+  followReply: ReturnType<typeof followBody> | undefined;
   /** Set by the list of requests in flight. */
   index: number;
 }
@@ -23,6 +29,7 @@ export interface WatchLimits {
   /** How long a service may take from the end of a request until the first byte of its reply. */
   readonly timeoutMs: number;
   readonly body: BodyLimits;
+  readonly reply: BodyLimits;
   readonly deadline: AbortSignal;
 }
 
@@ -36,10 +43,24 @@ interface WatchOptions<Request extends Watched> extends WatchLimits {
 }
 
 export interface WatchedRequests<Request extends Watched>
-  extends Pick<Underway<Request>, 'add' | 'remove' | 'has'> {
+  extends Pick<Underway<Request>, 'add' | 'remove' | 'has' | 'size'> {
   /** Fails the request in flight on a connection, for errors that only the connection reports; false if there is none. */
   failOn(socket: unknown, error: GatewayError): boolean;
   close(): void;
+}
+
+/**
+ * The bytes that the system has taken of what was written to a connection. Only the connection's handle knows how much of a large
+ * write is left; Node itself reads it before it ends a connection for its silence (`Socket.setTimeout`).
+ */
+function takenBytes(socket: Socket): number {
+  const handle: unknown = Reflect.get(socket, '_handle');
+  if (typeof handle !== 'object' || handle === null) return socket.bytesWritten - socket.writableLength;
+  const written: unknown = Reflect.get(handle, 'bytesWritten');
+  const queued: unknown = Reflect.get(handle, 'writeQueueSize');
+  return typeof written === 'number' && typeof queued === 'number'
+    ? written - queued
+    : socket.bytesWritten - socket.writableLength;
 }
 
 /** The interval of the check for slow services and bodies, one for all requests: a timer each would slow every fast one. */
@@ -49,6 +70,7 @@ const MAX_CHECK_INTERVAL_MS = 1000;
 export function watchRequests<Request extends Watched>({
   timeoutMs,
   body,
+  reply,
   deadline,
   isReplied,
   isHeld,
@@ -69,6 +91,19 @@ export function watchRequests<Request extends Watched>({
     const slowness = watched.followBody(reading);
     return slowness && bodyTooSlow(slowness, body);
   };
+  /** A caller who does not read holds the reply, and with it the service and its provider. */
+  const endSlowReader = (watched: Request, nowMs: number): void => {
+    const { response, context } = watched;
+    const { socket } = response;
+    if (socket === null) return;
+    const reading = { nowMs, bytes: takenBytes(socket), held: socket.writableLength === 0 };
+    if (reading.held && watched.followReply === undefined) return;
+    watched.followReply ??= followBody(reading, reply);
+    const slowness = watched.followReply(reading);
+    if (slowness === undefined) return;
+    context.line.slowReader = slowness;
+    response.destroy();
+  };
   const failAll = (errorOf: (watched: Request) => GatewayError | undefined) => {
     for (const watched of underway.all()) {
       const error = isReplied(watched) ? undefined : errorOf(watched);
@@ -81,14 +116,18 @@ export function watchRequests<Request extends Watched>({
     () => {
       const nowMs = performance.now();
       failAll((watched) => slownessOf(watched, nowMs));
+      for (const watched of underway.all()) if (isReplied(watched)) endSlowReader(watched, nowMs);
     },
-    Math.min(timeoutMs, body.idleMs, MAX_CHECK_INTERVAL_MS),
+    Math.min(timeoutMs, body.idleMs, reply.idleMs, MAX_CHECK_INTERVAL_MS),
   );
 
   return {
     add: underway.add,
     remove: underway.remove,
     has: underway.has,
+    get size() {
+      return underway.size;
+    },
     failOn: (socket, error) => {
       const found = underway.all().find(({ request }) => request.socket === socket);
       if (found !== undefined) fail(found, error);

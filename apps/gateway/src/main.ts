@@ -13,7 +13,8 @@ await startParts({ service: 'gateway', settings: GatewayConfig, process }, async
     openAudioService(part('audio')),
   ]);
   // The first to listen: the process reports its port.
-  await openMountedEdge({ text: text.dispatch, image: image.dispatch, audio: audio.dispatch }, part('edge'));
+  const services = { text: text.dispatch, image: image.dispatch, audio: audio.dispatch };
+  await openMountedEdge({ services, acceptSocket: text.acceptSocket }, part('edge'));
   const admin = part('admin');
   await openAdmin({ ...admin, config: { ...admin.config, HOST: admin.config.ADMIN_HOST } });
 });

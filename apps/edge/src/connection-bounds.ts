@@ -1,0 +1,42 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Metrics } from '@gateway/service-kit/metrics';
+
+interface ConnectionBounds {
+  readonly max: number;
+  /** 0: any number. */
+  readonly maxPerAddress: number;
+}
+
+/**
+ * Bounds the connections of callers, in total and from one address. A connection beyond that is closed before a byte of it is
+ * read: an answer would take what there is too little of.
+ */
+export function boundConnections(
+  server: Server,
+  { max, maxPerAddress }: ConnectionBounds,
+  metrics: Pick<Metrics, 'connections' | 'connectionRefused'>,
+): void {
+  const byAddress = new Map<string, number>();
+  let open = 0;
+  metrics.connections(() => open);
+
+  const leave = (address: string) => {
+    open -= 1;
+    const left = (byAddress.get(address) ?? 0) - 1;
+    if (left > 0) byAddress.set(address, left);
+    else byAddress.delete(address);
+  };
+  server.prependListener('connection', (socket: Socket) => {
+    const address = socket.remoteAddress ?? 'unknown';
+    const ofAddress = byAddress.get(address) ?? 0;
+    const isOverAddress = maxPerAddress > 0 && ofAddress >= maxPerAddress;
+    if (open >= max || isOverAddress) {
+      metrics.connectionRefused(isOverAddress ? 'address' : 'total');
+      return void socket.destroy();
+    }
+    open += 1;
+    byAddress.set(address, ofAddress + 1);
+    socket.once('close', () => leave(address));
+  });
+}
