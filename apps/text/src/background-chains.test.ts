@@ -266,7 +266,7 @@ test('where nothing is stored for a key, a background response is refused', asyn
   expect(await shownBy(reply)).toMatchObject({ error: { code: 'invalid_value', param: 'background' } });
 });
 
-test('one that cannot be stored says so, is read all the same, and cannot be continued', async () => {
+test('one that cannot be stored has store: false, is read all the same, and cannot be continued', async () => {
   const text = await openWithWorker('conversations: { maxBytesPerKey: 10 }');
   const reply = await post(text, { background: true });
   expect(reply.headers.get('x-gateway-stored')).toBe('false');

@@ -23,7 +23,7 @@ const MESSAGE = {
 };
 
 let requests = 0;
-async function ask(path: string, body: object) {
+async function send(path: string, body: object) {
   requests += 1;
   const id = `req_broken_${requests}`;
   const reply = await stack.text.fetch(path, { body, headers: { 'x-request-id': id } });
@@ -39,7 +39,7 @@ const framesOf = (name: string) =>
 const RESPONSE_FRAMES = framesOf('responses-function-calls-parallel');
 const MESSAGE_FRAMES = framesOf('messages-tool-use-parallel');
 
-/** How a stream can break behind so many events, and how the caller is told. */
+/** How a stream can break after so many events, and the error that the caller gets. */
 const BREAKS = [
   ['cut off', (after: number) => ({ cutAfter: after }), 'upstream_failed'],
   ['ended early', (after: number) => ({ endAfter: after }), 'upstream_failed'],
@@ -47,19 +47,24 @@ const BREAKS = [
   ['silent', (after: number) => ({ stallAfter: after }), 'upstream_timeout'],
 ] as const;
 
-const responseCuts = RESPONSE_FRAMES.slice(1, -1).map((_, index) => index + 1);
-const messageCuts = MESSAGE_FRAMES.slice(1).map((_, index) => index + 1);
+/** Before its first output a stream that breaks is another channel's, or an HTTP error: see falling-through.test.ts. */
+const [FIRST_RESPONSE_CUT, FIRST_MESSAGE_CUT] = [3, 2];
+const responseCuts = RESPONSE_FRAMES.slice(FIRST_RESPONSE_CUT, -1).map(
+  (_, index) => index + FIRST_RESPONSE_CUT,
+);
+const messageCuts = MESSAGE_FRAMES.slice(FIRST_MESSAGE_CUT).map((_, index) => index + FIRST_MESSAGE_CUT);
 
 for (const [how, directive, code] of BREAKS) {
   // Each silence costs its time limit, so it is tried at the beginning and at the end only.
-  const tried = (cuts: readonly number[]) => (how === 'silent' ? [1, ...cuts.slice(-1)] : cuts);
+  const tried = (cuts: readonly number[]) =>
+    how === 'silent' ? [...cuts.slice(0, 1), ...cuts.slice(-1)] : cuts;
   const model = how === 'silent' ? 'impatient' : 'gpt-5.2';
 
   test.for(tried(responseCuts))(
     `a response that is ${how} after %i events ends with error, response.failed and [DONE]`,
     async (after) => {
       stack.first.script({ sse: RESPONSE_FRAMES.join(''), ...directive(after) });
-      const { reply, line } = await ask('/v1/responses', { ...RESPONSE, model });
+      const { reply, line } = await send('/v1/responses', { ...RESPONSE, model });
       const whole = await reply.text();
       const before = RESPONSE_FRAMES.slice(0, after).join('');
       expect(whole.startsWith(before)).toBe(true);
@@ -88,7 +93,7 @@ for (const [how, directive, code] of BREAKS) {
     `a message that is ${how} after %i events ends with an error event`,
     async (after) => {
       stack.first.script({ sse: MESSAGE_FRAMES.join(''), ...directive(after) });
-      const { reply, line } = await ask('/v1/messages', { ...MESSAGE, model });
+      const { reply, line } = await send('/v1/messages', { ...MESSAGE, model });
       const whole = await reply.text();
       const before = MESSAGE_FRAMES.slice(0, after).join('');
       expect(whole.startsWith(before)).toBe(true);
@@ -107,7 +112,7 @@ for (const [how, directive, code] of BREAKS) {
 test('what came together with garbage, and before it, still reaches the caller', async () => {
   const [first = '', second = ''] = MESSAGE_FRAMES;
   stack.first.script({ sse: `${first}${second}data: garbage\n\n${second}`, cuts: 'whole' });
-  const { reply } = await ask('/v1/messages', MESSAGE);
+  const { reply } = await send('/v1/messages', MESSAGE);
   const whole = await reply.text();
   expect(whole.startsWith(first + second)).toBe(true);
   expect(whole.slice(first.length + second.length)).toMatch(/^event: error\ndata: \{.*\}\n\n$/);
@@ -117,7 +122,7 @@ test('half a frame of a stream that was cut never reaches the caller', async () 
   const whole = recordedStream('responses-text');
   const cut = whole.indexOf('"delta":"lo!"') + 4;
   stack.first.script({ sse: whole, cuts: [cut], cutAfter: 1 });
-  const { reply } = await ask('/v1/responses', RESPONSE);
+  const { reply } = await send('/v1/responses', RESPONSE);
   const events = await collectSse(reply);
   expect(events.map(({ event }) => event).slice(-4)).toEqual([
     'response.output_text.delta',
@@ -135,7 +140,7 @@ test.for([
   "%s: an upstream's own error event passes, and the request counts as failed",
   async ([path, body, name]) => {
     stack.first.script({ sse: recordedStream(name) });
-    const { reply, line } = await ask(path, body);
+    const { reply, line } = await send(path, body);
     expect(await reply.text()).toBe(recordedStream(name).toString());
     expect(await line()).toMatchObject({ outcome: 'failed', 'error.code': 'upstream_failed' });
   },
@@ -153,7 +158,7 @@ test.for([
   ['too many requests', { status: 429 }],
 ] as const)('a channel that begins with %s is passed over for the next', async ([, reply]) => {
   stack.first.script(reply);
-  const { reply: answer, line } = await ask('/v1/messages', { ...MESSAGE, model: 'both' });
+  const { reply: answer, line } = await send('/v1/messages', { ...MESSAGE, model: 'both' });
   expect(answer.headers.get('x-gateway-channel')).toBe('two');
   expect((await collectSse(answer)).at(-1)?.event).toBe('message_stop');
   expect(await line()).toMatchObject({ outcome: 'ok', attempts: 2, channel: 'two' });
@@ -172,7 +177,7 @@ test.for([
       ['gpt-5.2', 502],
     ] as const) {
       stack.first.script(fault);
-      const { reply } = await ask('/v1/responses', { ...RESPONSE, model, stream: false });
+      const { reply } = await send('/v1/responses', { ...RESPONSE, model, stream: false });
       expect(reply.status).toBe(status);
       expect(await reply.json()).toMatchObject(
         status === 200 ? { object: 'response' } : { error: { code: 'upstream_error' } },
@@ -188,7 +193,7 @@ test.for([
   '%s: a stream without a single event is an error with its status',
   async ([path, body, status]) => {
     stack.first.script({ sse: '', endAfter: 0 });
-    const { reply } = await ask(path, body);
+    const { reply } = await send(path, body);
     expect(reply.status).toBe(status);
     expect(reply.headers.get('content-type')).toBe('application/json');
   },
@@ -214,9 +219,9 @@ test('a caller who leaves before the first byte aborts the upstream call', async
 test.for(['/v1/responses', '/v1/messages'])(
   '%s: a caller who leaves within the stream aborts the upstream call',
   async (path) => {
-    stack.first.script({ stallAfter: 2 });
+    stack.first.script({ stallAfter: 3 });
     const body = path === '/v1/responses' ? RESPONSE : MESSAGE;
-    const { reply, line } = await ask(path, body);
+    const { reply, line } = await send(path, body);
     const received = await stack.first.nextRequest();
     for await (const _ of readSse(reply)) break;
     expect(await received.closed).toBe('aborted');
@@ -226,8 +231,8 @@ test.for(['/v1/responses', '/v1/messages'])(
 
 test('where the channel drains, the upstream is read to its end after the caller has left', async () => {
   const resume = Promise.withResolvers<void>();
-  stack.first.script({ stallAfter: 2, resume: resume.promise });
-  const { reply, line } = await ask('/v1/responses', { ...RESPONSE, model: 'patient' });
+  stack.first.script({ stallAfter: 3, resume: resume.promise });
+  const { reply, line } = await send('/v1/responses', { ...RESPONSE, model: 'patient' });
   const received = await stack.first.nextRequest();
   for await (const _ of readSse(reply)) break;
   expect(await line()).toMatchObject({ outcome: 'left' });

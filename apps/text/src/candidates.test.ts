@@ -69,15 +69,15 @@ test.for([
 
 test('a built-in tool that may be dropped is left out and named, unless the request depends on it', async () => {
   const tools = [{ type: 'web_search' }, { type: 'function', name: 'f', parameters: null, strict: false }];
-  const ask = (more: object, headers = {}) =>
+  const send = (more: object, headers = {}) =>
     stack.text.fetch('/v1/responses', { body: { model: 'lenient', input: 'hi', tools, ...more }, headers });
-  const reply = await ask({});
+  const reply = await send({});
   expect(reply.status).toBe(200);
   expect(reply.headers.get('x-gateway-dropped')).toBe('tools[0]');
   expect((await stack.first.nextRequest()).json()).toMatchObject({ tools: [{ name: 'f' }] });
-  expect((await ask({}, { 'x-gateway-strict': 'true' })).status).toBe(400);
-  expect((await ask({ tool_choice: { type: 'web_search' } })).status).toBe(400);
-  const needed = await ask({ tools: tools.slice(0, 1), tool_choice: 'required' });
+  expect((await send({}, { 'x-gateway-strict': 'true' })).status).toBe(400);
+  expect((await send({ tool_choice: { type: 'web_search' } })).status).toBe(400);
+  const needed = await send({ tools: tools.slice(0, 1), tool_choice: 'required' });
   expect(await needed.json()).toMatchObject({ error: { code: 'unsupported_tool', param: 'tools[0]' } });
 });
 

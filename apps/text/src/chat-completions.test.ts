@@ -8,7 +8,9 @@ import { startPairs } from './testing/text-pairs.ts';
 let stack: Stack;
 beforeAll(async () => {
   stack = await startPairs({
-    models: '  plain: { kind: text, routes: [{ channel: chat }, { channel: messages }] }',
+    models: `
+  plain: { kind: text, routes: [{ channel: chat }, { channel: messages }] }
+  once: { kind: text, routes: [{ channel: chat }], fallback: { maxAttempts: 1 } }`,
   });
 });
 afterAll(() => stack[Symbol.asyncDispose]());
@@ -79,17 +81,17 @@ test.for([
 test('of several answers each must have come to its end', async () => {
   const of = (index: number, finish_reason: string | null) =>
     `data: ${JSON.stringify({ choices: [{ index, delta: { content: 'Hi' }, finish_reason }] })}\n\n`;
-  const ask = async (sse: string) => {
+  const textOf = async (sse: string) => {
     stack.first.script({ sse });
     const body = { model: 'plain', messages, stream: true, n: 2 };
     return (await stack.text.fetch(PATH, { body })).text();
   };
   const begun = of(0, null) + of(1, null) + of(0, 'stop');
-  expect(await ask(begun + of(1, 'stop'))).not.toContain('error');
-  expect(await ask(begun)).toContain('"error"');
+  expect(await textOf(begun + of(1, 'stop'))).not.toContain('error');
+  expect(await textOf(begun)).toContain('"error"');
 });
 
-const askForStream = async (requestId: string, more: object = {}) => {
+const stream = async (requestId: string, more: object = {}) => {
   const reply = await stack.text.fetch(PATH, {
     body: { model: 'plain', messages, stream: true, ...more },
     headers: { 'x-request-id': requestId },
@@ -101,17 +103,17 @@ const askForStream = async (requestId: string, more: object = {}) => {
 const usageChunks = (events: readonly { usage?: unknown; choices?: unknown[] }[]) =>
   events.filter(({ usage, choices }) => usage && choices?.length === 0);
 
-test('usage is asked for upstream always, and shown to a caller who asked for it', async () => {
-  const asked = await askForStream('req_chat_usage', { stream_options: { include_usage: true } });
-  const silent = await askForStream('req_chat_no_usage');
-  const refused = await askForStream('req_chat_not_wanted', {
+test('usage is always requested upstream, and shown to a caller who requested it', async () => {
+  const requested = await stream('req_chat_usage', { stream_options: { include_usage: true } });
+  const silent = await stream('req_chat_no_usage');
+  const refused = await stream('req_chat_not_wanted', {
     stream_options: { include_usage: false, include_obfuscation: false },
   });
-  expect(usageChunks(asked.events)).toHaveLength(1);
+  expect(usageChunks(requested.events)).toHaveLength(1);
   expect(usageChunks([...silent.events, ...refused.events])).toEqual([]);
-  expect(silent.events).toHaveLength(asked.events.length - 1);
-  for (const { line } of [asked, silent, refused]) {
-    expect(line).toMatchObject({ outcome: 'ok', outputTokens: asked.line.outputTokens });
+  expect(silent.events).toHaveLength(requested.events.length - 1);
+  for (const { line } of [requested, silent, refused]) {
+    expect(line).toMatchObject({ outcome: 'ok', outputTokens: requested.line.outputTokens });
     expect(line).not.toHaveProperty('usageEstimated');
   }
   const sent = async () => Object((await stack.first.nextRequest()).json()).stream_options;
@@ -120,14 +122,14 @@ test('usage is asked for upstream always, and shown to a caller who asked for it
   expect(await sent()).toEqual({ include_usage: true, include_obfuscation: false });
 });
 
-test('reasoning is charged where the caller did not ask for usage', async () => {
-  const said = chunk({ content: 'Hi' }) + chunk({}, { finish_reason: 'stop' });
+test('reasoning is charged where the caller did not request usage', async () => {
+  const answer = chunk({ content: 'Hi' }) + chunk({}, { finish_reason: 'stop' });
   const usage = {
     prompt_tokens: 8,
     completion_tokens: 23,
     completion_tokens_details: { reasoning_tokens: 20 },
   };
-  const sse = `${said}data: ${JSON.stringify({ id: 'chatcmpl_1', choices: [], usage })}\n\ndata: [DONE]\n\n`;
+  const sse = `${answer}data: ${JSON.stringify({ id: 'chatcmpl_1', choices: [], usage })}\n\ndata: [DONE]\n\n`;
   for (const cuts of ['whole', 'bytes'] as const) {
     stack.first.script({ sse, cuts });
     const requestId = `req_chat_reasoning_${cuts}`;
@@ -135,7 +137,7 @@ test('reasoning is charged where the caller did not ask for usage', async () => 
       body: { model: 'plain', messages, stream: true },
       headers: { 'x-request-id': requestId },
     });
-    expect(await reply.text()).toBe(`${said}data: [DONE]\n\n`);
+    expect(await reply.text()).toBe(`${answer}data: [DONE]\n\n`);
     const line = await waitFor(() => stack.text.lines.find((it) => it.requestId === requestId));
     expect(line).toMatchObject({ inputTokens: 8, outputTokens: 23, reasoningTokens: 20 });
   }
@@ -154,16 +156,24 @@ test('a server that reports no whole numbers is charged by an estimate', async (
   expect(Number.isInteger(line.inputTokens)).toBe(true);
 });
 
-test('a server that does not know stream_options is asked again without them, and its usage estimated', async () => {
+test('for a server that does not know stream_options the request is retried without them, and its usage estimated', async () => {
   const error = {
     message: 'Unrecognized request argument supplied: stream_options',
     type: 'invalid_request_error',
   };
   stack.first.script({ status: 400, json: { error } });
-  const { line } = await askForStream('req_chat_unknown_option');
+  const { line } = await stream('req_chat_unknown_option');
   expect(line).toMatchObject({ outcome: 'ok', usageEstimated: true });
   expect((await stack.first.nextRequest()).json()).toHaveProperty('stream_options');
   expect((await stack.first.nextRequest()).json()).not.toHaveProperty('stream_options');
+});
+
+test('where the model allows no further attempt, the caller gets the refusal and not that all channels are busy', async () => {
+  const error = { message: 'Unrecognized request argument supplied: stream_options' };
+  stack.first.script({ status: 400, json: { error } });
+  const reply = await stack.text.fetch(PATH, { body: { model: 'once', messages, stream: true } });
+  expect(reply.status).toBe(400);
+  expect(await reply.json()).toMatchObject({ error });
 });
 
 test.for([

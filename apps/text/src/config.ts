@@ -8,6 +8,7 @@ import {
 import { setting } from '@gateway/service-kit/config';
 import type { z } from 'zod';
 
+const MINUTE_MS = 60_000;
 const HOUR_SECONDS = 3600;
 const DAY_SECONDS = 86_400;
 
@@ -34,8 +35,14 @@ export type SharedSettings = z.infer<typeof SharedSettings>;
 export const TextSettings = ModelServiceSettings.extend({
   ...SharedSettings.shape,
   ...JobQueueSettings.shape,
-  /** Silence in a stream after which a frame that says nothing is sent; 0 for never. */
+  /** Silence in a stream after which a frame without content is sent; 0 for never. */
   TEXT_KEEP_ALIVE_MS: setting.integer(15_000),
+  /** How often the client of each WebSocket gets a ping; after three without an answer it is gone. */
+  TEXT_WEBSOCKET_PING_MS: setting.integer(15_000, { min: 10 }),
+  /** How long a WebSocket may be idle. */
+  TEXT_WEBSOCKET_IDLE_MS: setting.integer(30 * MINUTE_MS, { min: 10 }),
+  /** How long a WebSocket takes new requests. */
+  TEXT_WEBSOCKET_LIFE_MS: setting.integer(60 * MINUTE_MS, { min: 10 }),
 });
 export type TextSettings = z.infer<typeof TextSettings>;
 

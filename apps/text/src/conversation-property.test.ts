@@ -24,7 +24,7 @@ afterAll(() => stack[Symbol.asyncDispose]());
 
 const TOOLS = [{ type: 'function', name: 'look_up', parameters: { type: 'object', properties: {} } }];
 
-/** What a turn asks for, beside its words. */
+/** What a turn requests, beside its words. */
 const WISHES = {
   text: {},
   call: { tool_choice: 'required' },
@@ -60,7 +60,7 @@ const answer = async (body: object): Promise<Item> => {
   return Object(JSON.parse(data)).response;
 };
 
-/** The conversation of the request that reached the provider last, but for ids that stand beside whole items. */
+/** The conversation of the request that reached the provider last, but for ids of items that are there in full. */
 const reached = (): unknown => {
   const { input, messages, system } = JSON.parse(String(stack.first.requests.at(-1)?.body));
   return JSON.parse(

@@ -119,12 +119,17 @@ test.for(MODELS)('%s: branches of one response do not see each other', async (mo
 
 test.for(MODELS)('%s: tool outputs follow a call by its id', async (model) => {
   const tools = [{ type: 'function', name: 'weather', parameters: { type: 'object', properties: {} } }];
-  const asked = await create({ model, tools, tool_choice: 'required', input: 'weather?' });
-  const call = Object(asked.output).find(({ type }: { type: string }) => type === 'function_call');
+  const calling = await create({ model, tools, tool_choice: 'required', input: 'weather?' });
+  const call = Object(calling.output).find(({ type }: { type: string }) => type === 'function_call');
   const output = { type: 'function_call_output', call_id: call.call_id, output: 'sunny' };
-  const told = await create({ model, tools, input: [output], previous_response_id: asked.id });
-  expect(told.status).toBe('completed');
-  const elsewhere = await create({ model: 'messages', tools, input: 'sure?', previous_response_id: told.id });
+  const answered = await create({ model, tools, input: [output], previous_response_id: calling.id });
+  expect(answered.status).toBe('completed');
+  const elsewhere = await create({
+    model: 'messages',
+    tools,
+    input: 'sure?',
+    previous_response_id: answered.id,
+  });
   expect(elsewhere.status).toBe('completed');
 });
 

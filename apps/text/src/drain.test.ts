@@ -1,5 +1,6 @@
 import { recordedStream } from '@gateway/simulator/recorded-stream';
 import { collectSse, readSse } from '@gateway/testkit/collect-sse';
+import { waitFor } from '@gateway/testkit/wait-for';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { PLAIN, type Stack, startStack } from './testing/start-stack.ts';
 
@@ -19,30 +20,30 @@ const MESSAGE = {
 };
 
 test.for([
-  ['/v1/responses', RESPONSE, 'responses-text', ['error', 'response.failed', undefined]],
-  ['/v1/messages', MESSAGE, 'messages-text', ['error']],
+  ['/v1/responses', RESPONSE, 'responses-text', 3, ['error', 'response.failed', undefined]],
+  ['/v1/messages', MESSAGE, 'messages-text', 2, ['error']],
 ] as const)(
   "%s: at the drain deadline a stream ends with its protocol's error event",
-  async ([path, body, name, ending]) => {
-    stack.first.script({ sse: recordedStream(name), stallAfter: 2, resume: never });
+  async ([path, body, name, count, ending]) => {
+    stack.first.script({ sse: recordedStream(name), stallAfter: count, resume: never });
     const reply = await stack.text.fetch(path, { body });
     const received = await stack.first.nextRequest();
     const events: (string | undefined)[] = [];
     for await (const { event } of readSse(reply)) {
       events.push(event);
-      if (events.length === 2) stack.text.passDeadline();
+      if (events.length === count) stack.text.passDeadline();
     }
-    expect(events.filter((event) => event !== 'ping').slice(2)).toEqual(ending);
+    expect(events.filter((event) => event !== 'ping').slice(count)).toEqual(ending);
     expect(await received.closed).toBe('aborted');
   },
 );
 
 test('at the drain deadline a request without output gets a 503 that can be repeated', async () => {
   stack.first.script({ gate: never });
-  const asked = stack.text.fetch('/v1/responses', { body: { ...RESPONSE, model: 'gpt-5.2' } });
+  const replying = stack.text.fetch('/v1/responses', { body: { ...RESPONSE, model: 'gpt-5.2' } });
   await stack.first.nextRequest();
   stack.text.passDeadline();
-  const reply = await asked;
+  const reply = await replying;
   expect(reply.status).toBe(503);
   expect(reply.headers.get('x-should-retry')).toBe('true');
   expect(await reply.json()).toMatchObject({ error: { code: 'shutting_down' } });
@@ -56,7 +57,7 @@ test.for([
   async ([path, body, name, frame]) => {
     const resume = Promise.withResolvers<void>();
     const sse = recordedStream(name);
-    const half = sse.indexOf('\n\n') + 20;
+    const half = sse.indexOf('\n\n', sse.indexOf('_delta\n')) + 20;
     stack.first.script({ sse, cuts: [half], stallAfter: 1, resume: resume.promise });
     const reply = await stack.text.fetch(path, { body });
     let seen = '';
@@ -69,5 +70,46 @@ test.for([
     expect(
       await collectSse(new Response(seen, { headers: { 'content-type': 'text/event-stream' } })),
     ).not.toEqual([]);
+  },
+);
+
+test.for([
+  ['/v1/responses', RESPONSE, 'responses-text'],
+  ['/v1/messages', MESSAGE, 'messages-text'],
+] as const)('%s: silence is broken while start events are held back, too', async ([path, body, name]) => {
+  const resume = Promise.withResolvers<void>();
+  const sse = recordedStream(name).toString();
+  stack.first.script({ sse, stallAfter: 1, resume: resume.promise });
+  const reply = await stack.text.fetch(path, { body });
+  const frame = ': keepalive\n\n';
+  let seen = '';
+  for await (const chunk of reply.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    seen += chunk;
+    if (seen === frame) resume.resolve();
+  }
+  expect(seen.startsWith(frame)).toBe(true);
+  expect(seen.replaceAll(frame, '')).toContain(sse.slice(0, sse.indexOf('\n\n') + 2));
+});
+
+test.for([
+  ['/v1/responses', RESPONSE, 'responses-text', ['error', 'response.failed', undefined]],
+  ['/v1/messages', MESSAGE, 'messages-text', ['error']],
+] as const)(
+  '%s: a caller who had to be kept waiting has the error in its stream',
+  async ([path, body, name, ending]) => {
+    const gate = Promise.withResolvers<void>();
+    const [start = ''] = recordedStream(name)
+      .toString()
+      .split(/(?<=\n\n)/);
+    stack.first.script({ sse: `${start}: on its way\n\n`, stallAfter: 1, resume: gate.promise, cutAfter: 2 });
+    const requestId = `req_waiting_${name}`;
+    const reply = await stack.text.fetch(path, { body, headers: { 'x-request-id': requestId } });
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('x-gateway-attempts')).toBeNull();
+    gate.resolve();
+    const events = await collectSse(reply);
+    expect(events.map(({ event }) => event)).toEqual(ending);
+    const line = await waitFor(() => stack.text.lines.find((one) => one.requestId === requestId));
+    expect(line).toMatchObject({ outcome: 'failed', 'error.code': 'upstream_failed' });
   },
 );

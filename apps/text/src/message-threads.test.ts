@@ -141,7 +141,7 @@ test.for([
   expect(stack.second.requests).toEqual([]);
 });
 
-test('what a provider says of a mismatch reaches the caller as it is', async () => {
+test('the error of a provider for a mismatch reaches the caller as it is', async () => {
   const id = await begin('claude-first');
   const error = {
     type: 'invalid_request_error',
@@ -157,12 +157,12 @@ test('what a provider says of a mismatch reaches the caller as it is', async () 
 test.for([true, false])('the id of a turn is known before the caller has it (stream: %s)', async (stream) => {
   const client = clientOf();
   const thread = client.beta.messages.thread({ model: 'claude-both', max_tokens: 100 });
-  const ask = async (content: string) => {
+  const turn = async (content: string) => {
     const message = { role: 'user' as const, content };
     return stream ? thread.stream(message).finalMessage() : thread.send(message);
   };
-  await ask('one');
-  await ask('two');
+  await turn('one');
+  await turn('two');
   const sent = stack.first.requests.map((request) => Object(JSON.parse(request.text())));
   expect(sent.map(({ thread: turn }) => turn.type)).toEqual(['create', 'continue']);
   expect(sent[1].messages).toHaveLength(1);
@@ -255,7 +255,7 @@ test.for([
   expect(stack.first.requests).toEqual([]);
 });
 
-test('members of which translation knows nothing pass to a provider of the same protocol', async () => {
+test('members that translation does not know pass to a provider of the same protocol', async () => {
   const body = {
     output_format: { type: 'json_schema', schema: { type: 'object' } },
     billing_policy: { type: 'billing_policy', bill_to: 'self' },

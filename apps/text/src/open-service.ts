@@ -1,25 +1,42 @@
+import { WEBSOCKET } from '@gateway/contracts/endpoints';
 import { oncePerOutage } from '@gateway/jobs/once-per-outage';
 import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
+import { serveHandshakes } from '@gateway/service-kit/handshake';
 import type { Service } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
 import { createEventFeed } from './background/event-feed.ts';
 import type { TextSettings } from './config.ts';
 import { createTextService } from './endpoints/app.ts';
 import { openBackgroundResponses, openTextServices } from './open-services.ts';
+import type { Sockets } from './sockets/accept-sockets.ts';
+import { openSockets } from './sockets/open-sockets.ts';
+
+/** The text service, and what takes its WebSockets. */
+export interface TextService extends Service, Pick<Sockets, 'acceptSocket'> {
+  /** For its server in a process of its own. */
+  readonly handshakes: ReturnType<typeof serveHandshakes>;
+}
 
 /** Opens the text service; the process's life closes what it takes. */
-export async function openTextService(started: Started<TextSettings>): Promise<Service> {
+export async function openTextService(started: Started<TextSettings>): Promise<TextService> {
   const { config, life, logger } = started;
   const access = await openModelAccess(started);
   const { queue } = await openJobQueue(started, access, ['text.response']);
   const onError = oncePerOutage((error) => logger.warn({ err: error }, 'the events of background responses'));
   const feed = life.own(createEventFeed({ redisUrl: config.REDIS_URL, onError }), (opened) => opened.close());
-  return createTextService({
+  const services = {
     ...(await openTextServices(started, access)),
-    acceptance: { responses: openBackgroundResponses(started, access), queue, feed },
     keepAliveMs: config.TEXT_KEEP_ALIVE_MS,
-    service: serviceAppOptions(started),
-  });
+  };
+  const service = serviceAppOptions(started);
+  const { requestLog, verifyIdentity, load } = service;
+  const { acceptSocket } = openSockets(started, { services, redis: access.redis, requestLog, load });
+  const acceptance = { responses: openBackgroundResponses(started, access), queue, feed };
+  return {
+    ...createTextService({ ...services, acceptance, service }),
+    acceptSocket,
+    handshakes: serveHandshakes({ path: WEBSOCKET.path, verifyIdentity, accept: acceptSocket }),
+  };
 }

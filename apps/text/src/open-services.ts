@@ -12,6 +12,7 @@ import { createConversationStore } from './stored/conversations/redis-conversati
 import { startSweeping } from './stored/conversations/start-sweeping.ts';
 import { createIdOrigins } from './stored/id-origins.ts';
 import { createPendingResponses } from './stored/pending-responses.ts';
+import { createCompactionSeals } from './wire/compaction-seal.ts';
 import { createOpaqueTokens } from './wire/opaque-token.ts';
 
 const SWEEP_INTERVAL_MS = 60_000;
@@ -61,6 +62,7 @@ export async function openTextServices(
     origins: createIdOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),
     metrics,
     tokens: createOpaqueTokens(config.GATEWAY_SECRET),
+    compactions: createCompactionSeals(config.GATEWAY_SECRET),
     maxBodyBytes: config.TEXT_MAX_BODY_BYTES,
     maxJsonDepth: config.MAX_JSON_DEPTH,
     now: Date.now,

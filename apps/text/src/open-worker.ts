@@ -13,7 +13,7 @@ export function openTextWorker(started: Started<TextWorkerSettings>): Promise<vo
   const onError = oncePerOutage((error) => logger.warn({ err: error }, 'the events of background responses'));
   return openJobWorker(started, {
     concurrency: config.TEXT_WORKER_CONCURRENCY,
-    acts: async (access) => {
+    processors: async (access) => {
       const services = { ...(await openTextServices(started, access)), keepAliveMs: 0 };
       // What a provider has begun is not given up because Redis is away for a moment: the stream waits until it is back.
       const redis = life.own(await connectPatiently(config.REDIS_URL, onError), (opened) =>

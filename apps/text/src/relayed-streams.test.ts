@@ -22,7 +22,7 @@ const named = (event: { readonly type: string; readonly [member: string]: unknow
 const chunk = (delta: object, finish_reason: string | null = null) =>
   `data: ${JSON.stringify({ id: 'chatcmpl_1', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
 
-/** How each protocol says a text: what comes before it, one delta of it, and what comes after it. */
+/** The stream of a text in each protocol: what comes before it, one delta of it, and what comes after it. */
 const STREAMS: Record<TextProtocolName, { head: string; delta: (text: string) => string; tail: string }> = {
   responses: {
     head:

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { startText } from './testing/start-text.ts';
 import { MODELS, useConversations } from './testing/use-conversations.ts';
 
-/** What is stored of responses, for whom, how long, and what they say of it, on channels of all protocols. */
+/** What is stored of responses, for whom, how long, and how they report it, on channels of all protocols. */
 
 const stage = useConversations();
 const { configuration, configure, create, get, send, simulatorOf } = stage;
@@ -37,24 +37,27 @@ test.for(
   expect([stage.first.requests.length, stage.second.requests.length]).toEqual(sent);
 });
 
-test.for(MODELS)('%s: a response that goes back to a deleted one says which is missing', async (model) => {
-  const one = await create({ model, input: 'secret of one' });
-  const two = await create({ model, input: 'two', previous_response_id: one.id });
-  const three = await create({ model, input: 'three', previous_response_id: two.id });
-  await stage.texts[1].fetch(`/v1/responses/${two.id}`, { method: 'DELETE' });
-  for (const to of [model, 'chat']) {
-    const reply = await send({ model: to, input: 'four', previous_response_id: three.id });
-    expect(reply.status).toBe(400);
-    expect(await reply.json()).toEqual(notFoundBody(two.id));
-  }
-  expect(Object(await (await get(three.id)).json()).output).toEqual(three.output);
-  const items = await stage.texts[0].fetch(`/v1/responses/${three.id}/input_items`);
-  expect(Object(await items.json()).data[0].content[0].text).toBe('three');
-  expect((await get(two.id)).status).toBe(404);
-  const reference = { type: 'item_reference', id: Object(two.output)[0].id };
-  expect((await send({ model: 'chat', input: [reference] })).status).toBe(404);
-  await create({ model: 'chat', input: 'from one', previous_response_id: one.id });
-});
+test.for(MODELS)(
+  '%s: a response that continues a deleted one names the one that is missing',
+  async (model) => {
+    const one = await create({ model, input: 'secret of one' });
+    const two = await create({ model, input: 'two', previous_response_id: one.id });
+    const three = await create({ model, input: 'three', previous_response_id: two.id });
+    await stage.texts[1].fetch(`/v1/responses/${two.id}`, { method: 'DELETE' });
+    for (const to of [model, 'chat']) {
+      const reply = await send({ model: to, input: 'four', previous_response_id: three.id });
+      expect(reply.status).toBe(400);
+      expect(await reply.json()).toEqual(notFoundBody(two.id));
+    }
+    expect(Object(await (await get(three.id)).json()).output).toEqual(three.output);
+    const items = await stage.texts[0].fetch(`/v1/responses/${three.id}/input_items`);
+    expect(Object(await items.json()).data[0].content[0].text).toBe('three');
+    expect((await get(two.id)).status).toBe(404);
+    const reference = { type: 'item_reference', id: Object(two.output)[0].id };
+    expect((await send({ model: 'chat', input: [reference] })).status).toBe(404);
+    await create({ model: 'chat', input: 'from one', previous_response_id: one.id });
+  },
+);
 
 test.for(MODELS)('%s: another key cannot read, list, continue or delete a response', async (model) => {
   const { id } = await create({ model });
@@ -95,7 +98,7 @@ test('input items are listed in pages, in both orders', async () => {
 });
 
 test.for(MODELS)(
-  '%s: beyond the bound of its key a response is delivered, and says that it is not stored',
+  '%s: beyond the bound of its key a response is delivered, and marked as not stored',
   async (model) => {
     configure('conversations: { maxBytesPerKey: 1 }');
     const reply = await send({ model, input: 'hi' });
@@ -111,22 +114,19 @@ test.for(MODELS)(
   },
 );
 
-test.for(MODELS)(
-  '%s: without Redis a response is delivered, and says that it is not stored',
-  async (model) => {
-    stage.redis.disconnect();
-    try {
-      const reply = await send({ model, input: 'hi' });
-      expect(reply.headers.get('x-gateway-stored')).toBe('false');
-      expect(await reply.json()).toMatchObject({ store: false, status: 'completed' });
-      const events = await collectSse(await send({ model, input: 'hi', stream: true }));
-      const last = events.findLast(({ event }) => event === 'response.completed');
-      expect(Object(last?.json).response.store).toBe(false);
-    } finally {
-      await stage.redis.connect();
-    }
-  },
-);
+test.for(MODELS)('%s: without Redis a response is delivered, and marked as not stored', async (model) => {
+  stage.redis.disconnect();
+  try {
+    const reply = await send({ model, input: 'hi' });
+    expect(reply.headers.get('x-gateway-stored')).toBe('false');
+    expect(await reply.json()).toMatchObject({ store: false, status: 'completed' });
+    const events = await collectSse(await send({ model, input: 'hi', stream: true }));
+    const last = events.findLast(({ event }) => event === 'response.completed');
+    expect(Object(last?.json).response.store).toBe(false);
+  } finally {
+    await stage.redis.connect();
+  }
+});
 
 test.for(
   MODELS.flatMap((model) =>
@@ -171,7 +171,7 @@ test('a team that shares continues what any of its keys has made, and no other d
   }
 });
 
-test('a conversation beyond the bounds of a chain is refused before any provider is asked', async () => {
+test('a conversation beyond the bounds of a chain is refused before any provider is called', async () => {
   configure('conversations: { maxChainLength: 2 }');
   const one = await create({ model: 'chat' });
   const two = await create({ model: 'chat', previous_response_id: one.id });
@@ -244,7 +244,7 @@ test.for(
   expect(await reply.json()).toMatchObject({ error: { code: 'invalid_type', param: 'starting_after' } });
 });
 
-test('what a server that stores nothing says of storing is not what its caller is told', async () => {
+test('the caller of a server that stores nothing gets the store of the gateway, not that of the server', async () => {
   const id = 'resp_of_a_server';
   const json = { id, object: 'response', status: 'completed', store: false, output: [] };
   stage.second.script('/v1/responses', { json });
@@ -267,7 +267,7 @@ test('a provider that stores responses and did not store this one is believed', 
   expect((await get('resp_z')).status).toBe(404);
 });
 
-test('without a place for large parts small responses are stored, and a large one says that it is not', async () => {
+test('without storage for large parts small responses are stored, and a large one is marked as not stored', async () => {
   const folder = await temporaryFolder();
   const text = await startText({ redis: stage.redis, partsDir: folder.path, configuration: configuration() });
   try {

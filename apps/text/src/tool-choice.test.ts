@@ -47,13 +47,13 @@ const ANTHROPIC_ERROR = {
 test.for(PAIRS)(
   '$caller over $target: a tool choice that names no tool of the request is refused before any upstream',
   async ({ caller, target: _, model }) => {
-    const ask = (name: string) =>
+    const send = (name: string) =>
       stack.text.fetch(PATHS[caller], { body: requestOf(caller, model, 'Hello', demanding[caller](name)) });
-    const refused = await ask('lacking');
+    const refused = await send('lacking');
     expect(refused.status).toBe(400);
     expect(await refused.json()).toEqual(caller === 'messages' ? ANTHROPIC_ERROR : OPENAI_ERROR);
     expect(stack.first.requests).toEqual([]);
-    expect((await ask('known')).status).toBe(200);
+    expect((await send('known')).status).toBe(200);
   },
 );
 

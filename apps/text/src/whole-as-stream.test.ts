@@ -86,7 +86,7 @@ const WHOLE = {
 };
 
 test.for(PAIRS)(
-  '$caller over $target: JSON from an upstream that was asked for a stream becomes a stream',
+  '$caller over $target: JSON from an upstream becomes a stream where a stream was requested',
   async ({ caller, target, model }) => {
     stack.first.script({ json: WHOLE[target] });
     const body = requestOf(caller, model, 'Hi', { stream: true });
@@ -122,11 +122,13 @@ test("OpenAI's client puts the completion together that the upstream sent", asyn
   const messages = [{ role: 'user' as const, content: 'Hi' }];
   stack.first.script({ json: WHOLE.chat });
   const stream_options = { include_usage: true };
-  const asked = await openai.chat.completions
+  const requested = await openai.chat.completions
     .stream({ model: 'to-chat', messages, stream_options })
     .finalChatCompletion();
-  expect(asked).toMatchObject({ ...WHOLE.chat, choices: [{ message: { content: 'A whale. 🐳' } }] });
-  expect(asked.choices[0]?.message.tool_calls).toMatchObject(WHOLE.chat.choices[0]?.message.tool_calls ?? []);
+  expect(requested).toMatchObject({ ...WHOLE.chat, choices: [{ message: { content: 'A whale. 🐳' } }] });
+  expect(requested.choices[0]?.message.tool_calls).toMatchObject(
+    WHOLE.chat.choices[0]?.message.tool_calls ?? [],
+  );
   stack.first.script({ json: WHOLE.chat });
   const silent = await openai.chat.completions.stream({ model: 'to-chat', messages }).finalChatCompletion();
   expect(silent.usage ?? null).toBe(null);

@@ -41,7 +41,7 @@ test('it is begun by one worker, and by none after its end', async () => {
   expect(await responses.begin('resp_unknown')).toBe(false);
 });
 
-test('it is ended by one process: the first says how', async () => {
+test('it is ended by one process: the first decides how', async () => {
   await create();
   expect(await responses.end('resp_1', ending('cancelled'))).toBe(true);
   expect(await responses.end('resp_1', ending('completed'))).toBe(false);
@@ -63,7 +63,7 @@ test('events are numbered by the log, in whatever process they are appended, and
   expect(await responses.eventsAfter('resp_1', 20)).toEqual({ frames: [], last: 20, rest: 'ended' });
 });
 
-test('a log beyond its bound is full, and says so after its last event', async () => {
+test('a log beyond its bound is full, and is marked so after its last event', async () => {
   await create();
   await responses.append('resp_1', [event('a'.repeat(600))]);
   expect(await responses.append('resp_1', [event('b'.repeat(600))])).toBe(true);

@@ -19,7 +19,7 @@ export type BackgroundStatus = z.infer<typeof BackgroundStatus>;
 const Ending = z.object({
   /** Absent where it was never begun. */
   usage: UsageResult.optional(),
-  /** Headers that say which channel answered, and what it had to leave out. */
+  /** Headers that name the channel that answered, and what it left out. */
   headers: z.record(z.string(), z.string()).default({}),
 });
 export type Ending = z.infer<typeof Ending>;
@@ -38,7 +38,7 @@ export interface BackgroundResponse {
   readonly ending: Ending | null;
 }
 
-/** One event of its stream. Its number follows from its place in the log. */
+/** One event of its stream. Its number follows from its position in the log. */
 export interface LoggedEvent {
   readonly type: string;
   /** The other members, `sequence_number` not among them. */

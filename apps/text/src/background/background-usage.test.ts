@@ -280,7 +280,7 @@ test('deleting one does not save what it used', async () => {
   });
 });
 
-test('a provider that never says how it ended is given up, and the estimate is booked', async () => {
+test('a provider that never reports how it ended is given up, and the estimate is booked', async () => {
   const text = await start('often', { giveUpMs: 50 });
   await begin(text);
   await atRest();
@@ -289,7 +289,7 @@ test('a provider that never says how it ended is given up, and the estimate is b
   ]);
 });
 
-test('a provider that fails for a while is asked again', async () => {
+test('a provider that fails for a while is called again', async () => {
   const text = await start();
   const { end } = await begin(text);
   for (const status of [500, 503, 429])
@@ -331,21 +331,41 @@ test('a background stream that is read to its end is booked by its own request',
   expect(bookedLines(text)).toEqual([]);
 });
 
-test('without Redis to remember it by, the estimate is booked', async () => {
-  const text = await start('never');
+/** Redis answers, and refuses writes, while the action runs. */
+async function whileFull(action: () => Promise<unknown>): Promise<void> {
   const admin = redis.duplicate();
   await admin.config('SET', 'maxmemory', '1');
   try {
-    simulator.script('/v1/responses', {});
-    const reply = await text.fetch('/v1/responses', {
-      body: { model: 'priced', input: 'hi there', background: true },
-    });
-    expect(reply.status).toBe(200);
-    await reply.arrayBuffer();
+    await action();
   } finally {
     await admin.config('SET', 'maxmemory', '0');
     admin.disconnect();
   }
+}
+
+const startInBackground = (text: TextUnderTest) =>
+  text.fetch('/v1/responses', { body: { model: 'priced', input: 'hi there', background: true } });
+
+test('no provider begins a response that its caller could not find again', async () => {
+  const text = await start('never');
+  await whileFull(async () => {
+    const reply = await startInBackground(text);
+    expect([reply.status, reply.headers.get('retry-after')]).toEqual([503, '2']);
+  });
+  expect(simulator.requests).toEqual([]);
+});
+
+test('where Redis cannot remember a response that has begun, the estimate is booked', async () => {
+  const text = await start('never');
+  const gate = createGate();
+  simulator.script('/v1/responses', { gate: gate.opened });
+  const started = startInBackground(text);
+  await simulator.nextRequest();
+  await whileFull(async () => {
+    gate.open();
+    const reply = await started;
+    expect([reply.status, await reply.json()]).toMatchObject([200, { store: false }]);
+  });
   const line = await waitFor(() => text.lines.find(({ responseKept }) => responseKept === false));
   expect(line).toMatchObject({ usageEstimated: true, outputTokens: 1000 });
 });

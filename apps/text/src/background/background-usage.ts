@@ -28,7 +28,7 @@ export interface BackgroundUsageOptions {
   readonly onProblem: (reason: string) => void;
 }
 
-/** Providers that one process asks at the same time. */
+/** Providers that one process calls at the same time. */
 const LOOKS_AT_ONCE = 16;
 const LOOK_TIMEOUT_MS = 10_000;
 /** Longer than a look, so that no other process looks at the same time; a process that dies delays it by no more. */
@@ -40,6 +40,7 @@ const WAIT_PER_AGE = 0.25;
 const LEASE_MARGIN_MS = 600_000;
 /** A response may hold pictures. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+const RETRY_AFTER_SECONDS = 2;
 
 export function createBackgroundUsage(options: BackgroundUsageOptions): BackgroundUsage {
   const { pending, upstream, meter, metrics, now, pollMs, giveUpMs, onEnded, onBooked, onProblem } = options;
@@ -89,6 +90,7 @@ export function createBackgroundUsage(options: BackgroundUsageOptions): Backgrou
 
   return {
     leaseMs: giveUpMs + LEASE_MARGIN_MS,
+    requireStore: () => pending.tryWrite().catch(unavailable),
     add: (response) => pending.add(response, pollMs),
     forget: (id) => pending.remove(id),
     seen: async (id, shown) => {
@@ -158,4 +160,12 @@ function lineOf({ id, subject, origin }: PendingResponse, result: UsageResult): 
     costMicroUsd: result.costMicroUsd,
     ...(result.estimated ? { usageEstimated: true } : {}),
   };
+}
+
+function unavailable(cause: unknown): never {
+  throw new GatewayError('service_unavailable', {
+    message: 'Background responses cannot be stored at the moment. Please try again shortly.',
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    cause,
+  });
 }

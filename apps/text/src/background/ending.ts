@@ -40,7 +40,7 @@ export function endingOf(pending: PendingResponse, response: JsonObject, nowMs: 
   };
 }
 
-/** A response that failed or was cancelled, of which no usage is reported, used nothing; an answer is estimated. */
+/** A response that failed or was cancelled without reported usage used nothing; an answer is estimated. */
 function unreported(
   outcome: UsageResult['outcome'],
   response: JsonObject,
@@ -52,7 +52,7 @@ function unreported(
   return { ...output, inputTokens: consumption.inputTokens };
 }
 
-/** What is booked where the provider does not say how it ended. */
+/** What is booked where the provider does not report how it ended. */
 export const withoutEnding = (
   { estimate, origin, subject }: PendingResponse,
   nowMs: number,

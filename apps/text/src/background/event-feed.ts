@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { eventsKey } from './background-responses.ts';
 
-/** Tells the readers in this process that a response has changed: one connection for all of them. */
+/** Notifies the readers in this process that a response has changed: one connection for all of them. */
 export interface EventFeed {
   /** Calls `onChange` after each change from now on; returns what ends that. @throws what Redis throws */
   watch(id: string, onChange: () => void): Promise<() => void>;

@@ -1,6 +1,6 @@
 import { offersTool } from '@gateway/contracts/built-in-tools';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import type { Affinity, Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { RequestedTool } from './requested-tools.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
@@ -16,12 +16,14 @@ export function chooseCandidates(
   model: ResolvedModel,
   endpoint: TextEndpoint,
   tools: readonly RequestedTool[],
+  affinity: () => Affinity | null,
 ): readonly Candidate[] {
   const offering = (required: readonly RequestedTool[]) =>
     upstream.candidates({
       model,
       protocol: endpoint.protocol,
       orElse: endpoint.translatedTo,
+      affinity,
       ...(required.length === 0
         ? {}
         : {

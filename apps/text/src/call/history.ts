@@ -7,11 +7,13 @@ import type { ConversationHead } from '../conversations/kept-conversations.ts';
 import type { StoredItem, StoredRecord } from '../stored/conversations/conversation-store.ts';
 import type { FoundOrigin, IdOrigin } from '../stored/id-origins.ts';
 import { originIn } from '../stored/kept-response.ts';
+import { isMadeAt, type Maker, makerName } from '../stored/maker.ts';
 import type { NamedId } from '../stored/named-ids.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { ownersOf } from './conversation-space.ts';
 import { findConversation, readConversation } from './named-conversation.ts';
 import { previousNotFound } from './not-found.ts';
+import type { RememberedResponse, ResponseMemory } from './response-memory.ts';
 import type { TextServices } from './text-call.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 import type { TextRequest } from './text-request.ts';
@@ -28,16 +30,18 @@ export interface History {
   /** Whose its response will be, and whose is what it names. */
   readonly owner: string;
   readonly previous: PreviousResponse | null;
+  /** The response that it continues, where only the caller's connection has that. */
+  readonly remembered: RememberedResponse | null;
   /** The conversation that it goes on from, where that is kept here. */
   readonly conversation: ConversationHead | null;
   /** Items that it names, by their ids. */
   readonly items: ReadonlyMap<string, StoredItem>;
-  /** The bytes of what it goes on from and of the items that stand only by their ids in it, each as often as it is named. */
+  /** The bytes of what it goes on from and of the items that it names only by their ids, each as often as it is named. */
   readonly bytes: number;
   /** Where what it names was made, in the order of `ids`. */
   readonly origins: readonly FoundOrigin[];
-  /** The channel whose provider has all that must be known; null where none has all of it. */
-  readonly holder: string | null;
+  /** Who has all that must be known, at the provider; null where nobody has all of it. */
+  readonly holder: Maker | null;
   /** Whether all that must be known is kept here, so that any channel can be sent the whole conversation. */
   readonly isWhole: boolean;
   /** The items that led to the response which it continues, and its output; or those of its conversation. @throws {GatewayError} where they are gone */
@@ -49,11 +53,13 @@ type OpenCall = {
   readonly endpoint: TextEndpoint;
   readonly identity: Identity;
   readonly request: TextRequest;
+  readonly memory?: ResponseMemory;
 };
 
 const NO_ITEMS: ReadonlyMap<string, StoredItem> = new Map();
 const NOTHING_NAMED = {
   previous: null,
+  remembered: null,
   conversation: null,
   items: NO_ITEMS,
   bytes: 0,
@@ -80,42 +86,49 @@ export async function findHistory(call: OpenCall): Promise<History> {
   const named = call.endpoint.protocol === 'responses' ? ids : [];
   const previousId = named.find(isPrevious)?.id;
   const conversationId = named.find(({ kind }) => kind === 'conversation')?.id;
+  const remembered = previousId === undefined ? null : (call.memory?.find(previousId) ?? null);
   const itemIds = named.flatMap(({ kind, id, need }) => (kind === 'item' && need !== 'none' ? [id] : []));
   const [found, conversation, items, origins] = await Promise.all([
-    previousId === undefined ? null : findResponse(services, owners, previousId, rules),
+    previousId === undefined || remembered !== null
+      ? null
+      : findResponse(services, owners, previousId, rules),
     conversationId === undefined ? null : findConversation(call, conversationId),
     findItems(services, owners, { ids: itemIds, maxBytes: rules.maxChainBytes }),
-    services.origins.find(ids, identity.keyId),
+    remembered !== null && ids.length === 1 ? [UNKNOWN] : services.origins.find(ids, identity.keyId),
   ]);
   if (found !== null) checkPrevious(found.previous, rules);
   const required = named
     .map((id, index) => ({ id, origin: origins[index] }))
     .filter(({ id }) => id.need === 'required' && (id.kind === 'response' || id.kind === 'item'));
-  const channels = required.map(({ id, origin }) =>
-    isPrevious(id) && found !== null ? providersChannel(found.previous) : knownChannel(origin),
+  const makers = required.map(({ id, origin }) =>
+    isPrevious(id) && found !== null ? makerAtProvider(found.previous) : knownMaker(origin),
   );
-  const [holder = null] = channels;
+  const [holder = null] = makers;
+  const isHeld = holder !== null && makers.every((maker) => maker && makerName(maker) === makerName(holder));
   let window: Promise<readonly StoredItem[]> | null = null;
   return {
     storing,
     owner: found?.owner ?? conversation?.owner ?? owner,
     previous: found?.previous ?? null,
+    remembered,
     conversation,
     items,
-    bytes: (found?.previous.bytes ?? conversation?.bytes ?? 0) + bytesOf(required, items),
+    bytes:
+      (found?.previous.bytes ?? remembered?.bytes ?? conversation?.bytes ?? 0) + bytesOf(required, items),
     origins,
-    holder: channels.every((channel) => channel === holder) ? holder : null,
+    holder: isHeld ? holder : null,
     isWhole: ids.every(
       ({ kind, id, need, path }) =>
         need !== 'required' ||
         (path[0] === 'previous_response_id'
-          ? found !== null && canBeSent(found.previous)
+          ? remembered !== null || (found !== null && canBeSent(found.previous))
           : kind === 'conversation'
             ? conversation !== null
             : kind === 'item' && items.has(id)),
     ),
     window: () => {
-      if (found !== null) window ??= readWindow(services, found.owner, found.previous.id);
+      if (remembered !== null) window ??= remembered.items();
+      else if (found !== null) window ??= readWindow(services, found.owner, found.previous.id);
       else if (conversation !== null) window ??= readConversation(services, conversation);
       return window ?? Promise.resolve([]);
     },
@@ -127,15 +140,16 @@ const bytesOf = (
   items: ReadonlyMap<string, StoredItem>,
 ): number => named.reduce((sum, { id: { id } }) => sum + Buffer.byteLength(items.get(id)?.json ?? ''), 0);
 
+const UNKNOWN: FoundOrigin = 'unknown';
+
 const isPrevious = ({ path }: NamedId): boolean => path[0] === 'previous_response_id';
 
 const isKnown = (origin: FoundOrigin | undefined): origin is IdOrigin => typeof origin === 'object';
-const knownChannel = (origin: FoundOrigin | undefined): string | null =>
-  isKnown(origin) ? origin.channel : null;
+const knownMaker = (origin: FoundOrigin | undefined): Maker | null => (isKnown(origin) ? origin : null);
 
-function providersChannel({ data }: StoredRecord): string | null {
-  const { isProviders, channel } = originIn(data);
-  return isProviders ? channel : null;
+function makerAtProvider({ data }: StoredRecord): Maker | null {
+  const origin = originIn(data);
+  return origin.isProviders ? origin : null;
 }
 
 function storingOf(
@@ -148,7 +162,7 @@ function storingOf(
   return isNever ? 'refused' : 'kept';
 }
 
-/** A kept response among those of these owners; it lives on. */
+/** A kept response among those of these owners; its retention begins again. */
 export async function findResponse(
   { conversations }: Pick<TextServices, 'conversations'>,
   owners: readonly string[],
@@ -221,15 +235,26 @@ function checkPrevious(
 /** Whether a channel is sent the ids of what it has, as the caller sent them. Any other one is sent the whole conversation. */
 export const knowsNamed = (
   { request, history }: { readonly request: TextRequest; readonly history: History },
-  { channel, protocol, route }: Candidate,
+  candidate: Candidate,
 ): boolean =>
   history.holder === null
     ? !namesKept({ request, history })
-    : protocol === 'responses' &&
-      channel.name === history.holder &&
-      (route.quirks.storedResponses || !history.isWhole);
+    : candidate.protocol === 'responses' &&
+      isMadeAt(history.holder, candidate) &&
+      (candidate.route.quirks.storedResponses || !history.isWhole);
 
-/** What a response says of the conversation that it belongs to. */
+/** The id of the response that a request continues. */
+export const previousIdOf = ({ previous, remembered }: History): string | null =>
+  previous?.id ?? remembered?.id ?? null;
+
+/** Who made the newest answer before it, and so has what led to it in a cache; null: nobody, as far as the gateway knows. */
+export function servedBefore({ previous, remembered }: History): Maker | null {
+  if (previous === null) return remembered?.servedBy ?? null;
+  const origin = originIn(previous.data);
+  return origin.channel === '' ? null : origin;
+}
+
+/** The member of a response that names its conversation. */
 export const conversationOf = ({ conversation }: History): JsonObject =>
   conversation === null ? {} : { conversation: { id: conversation.id } };
 

@@ -3,14 +3,17 @@ import type { Dropped } from '../conversation/losses.ts';
 import type { NewItem } from '../stored/conversations/window-nodes.ts';
 import type { ProviderId } from '../stored/id-origins.ts';
 import { dataOf, inputItems, outputItems } from '../stored/kept-response.ts';
+import { makerAt, makerName, originAt } from '../stored/maker.ts';
 import { receivedIds } from '../stored/received-ids.ts';
 import { type JsonObject, textAt } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import { addToConversation } from './add-to-conversation.ts';
-import { conversationOf } from './history.ts';
+import { logProvidersCompaction } from './call-log.ts';
+import { conversationOf, previousIdOf } from './history.ts';
+import { remember } from './response-memory.ts';
 import type { TextCall } from './text-call.ts';
 
-/** What a response says differently to its caller than its provider did; null where nothing. */
+/** Members that replace those of the provider's response for the caller; null for none. */
 export type Amendment = JsonObject | null;
 
 /** Reported where the configuration keeps nothing of a key's or a model's responses. */
@@ -23,11 +26,11 @@ const NEVER_KEPT: Dropped = {
 export const lostStore = ({ history }: TextCall): readonly Dropped[] =>
   history.storing === 'refused' ? [NEVER_KEPT] : [];
 
-/** Under `x-gateway-strict` storing is missed only by a request that asks for it. */
+/** Under `x-gateway-strict` only a request that sets `store` misses storing. */
 export const missed = ({ request }: TextCall, dropped: readonly Dropped[]): readonly Dropped[] =>
-  request.asksToStore ? dropped : dropped.filter((one) => one !== NEVER_KEPT);
+  request.setsStore ? dropped : dropped.filter((one) => one !== NEVER_KEPT);
 
-/** Says that a response is not kept although its caller wanted it. A stream says it in its last event. */
+/** The header of a response that is not kept although its caller wanted it. A stream has `store: false` in its last event. */
 const [UNKEPT, NO] = ['x-gateway-stored', 'false'] as const;
 export const UNKEPT_HEADER = { [UNKEPT]: NO };
 
@@ -39,34 +42,39 @@ export const sayUnkept = ({ response }: Pick<TextCall, 'response'>): unknown =>
  * Keeps a whole response before its caller learns that it has ended, with the items that led to it.
  *
  * @param response the response object, parsed with `parseBody`
+ * @param isProviders its provider keeps it too; it keeps nothing of what the gateway has compacted
  * @returns how it has to be amended, so that it is true
  */
 export async function keepResponse(
   call: TextCall,
   candidate: Candidate,
   response: JsonObject,
+  isProviders = storesResponses(candidate) && !call.compacted,
 ): Promise<Amendment> {
-  const { channel, model, requestedModel, protocol } = candidate;
+  const { protocol } = candidate;
   const { services, history, identity, request, context, endpoint } = call;
-  const isProviders = storesResponses(candidate);
   const input = () => inputItems(parseBody(request.bytes.toString()), history.items);
-  const output = () => outputItems(response, channel.name);
-  // A server that stores nothing itself may say so, and need not.
+  const servedBy = makerAt(candidate);
+  const output = () => outputItems(response, makerName(servedBy));
+  // A server that stores nothing itself may report that, and need not.
   const isDenied = response.store === false && isProviders;
   const amended = amendment({
     ...(await belonging(call, candidate, response, () => [...input(), ...output()])),
     ...(response.store === false && !isProviders && history.storing === 'kept' && { store: true }),
   });
-  const origin = { keyId: identity.keyId, channel: channel.name, model, requestedModel };
+  const origin = originAt(candidate, identity.keyId);
   const isWanted = history.storing === 'kept' && !isDenied;
   const ids =
     protocol === 'responses'
       ? receivedIds(endpoint.protocol, response, { responses: isWanted && isProviders, messages: false })
       : [];
+  logProvidersCompaction(call, ids);
   if (!isWanted || !history.isWhole || response.status === 'failed') {
     const isKnown = await rememberIds(call, ids, origin);
-    const isSaid = history.storing !== 'unwanted' && !isDenied;
-    const isUntrue = isSaid && !(isWanted && isProviders && isKnown);
+    const claimsStored = history.storing !== 'unwanted' && !isDenied;
+    const isUntrue = claimsStored && !(isWanted && isProviders && isKnown);
+    if (response.status !== 'failed' && !(isWanted && isProviders))
+      remember(call, response, { servedBy, input, output });
     return isUntrue ? { ...amended, store: false } : amended;
   }
   const id = textAt(response, 'id');
@@ -80,7 +88,7 @@ export async function keepResponse(
       id,
       ...(history.previous !== null && { previous: history.previous.id }),
       ...(history.conversation !== null && { after: history.conversation }),
-      input: input(),
+      input: [...(await unstoredBefore(call)), ...input()],
       output: output(),
       data: dataOf({ ...response, ...amended }, { ...origin, isProviders }),
       retentionMs: rules.retentionMs,
@@ -90,22 +98,25 @@ export async function keepResponse(
     .catch(() => 'failed' as const);
   services.metrics.kept(result);
   if (result === 'stored') return amended;
+  remember(call, response, { servedBy, input, output });
   context.line.responseKept = false;
   return { ...amended, store: false };
 }
 
-/** What a response says of that which it continues: a provider that got all of it in the request does not know. */
-export const continuation = ({ request, history }: Pick<TextCall, 'request' | 'history'>): Amendment =>
-  request.rewritten === null || (history.previous === null && history.conversation === null)
-    ? null
-    : {
-        ...(history.previous !== null && { previous_response_id: history.previous.id }),
-        ...conversationOf(history),
-      };
+/** What led to a response and is stored nowhere becomes its own input. */
+const unstoredBefore = async ({ history }: TextCall): Promise<readonly NewItem[]> =>
+  history.remembered === null ? [] : history.window();
+
+/** The members that name what a response continues: a provider that got all of it in the request does not know. */
+export function continuation({ request, history }: Pick<TextCall, 'request' | 'history'>): Amendment {
+  const previousId = previousIdOf(history);
+  if (request.rewritten === null || (previousId === null && history.conversation === null)) return null;
+  return { ...(previousId !== null && { previous_response_id: previousId }), ...conversationOf(history) };
+}
 
 const ADDED = new Set<unknown>(['completed', 'incomplete']);
 
-/** Adds a response to its conversation. Gives what it says of that; a conversation that does not have it is not its own. */
+/** Adds a response to its conversation. Returns the response's members that name it; a conversation that did not get the response is not named. */
 async function belonging(
   call: TextCall,
   { protocol }: Candidate,
@@ -113,10 +124,10 @@ async function belonging(
   items: () => readonly NewItem[],
 ): Promise<Amendment> {
   const { conversation } = call.history;
-  const told = protocol === 'responses' ? continuation(call) : null;
-  if (conversation === null) return told;
+  const members = protocol === 'responses' ? continuation(call) : null;
+  if (conversation === null) return members;
   const isAdded = await addToConversation(call, conversation.id, ADDED.has(status) ? items() : null);
-  return isAdded || !ADDED.has(status) ? told : { ...told, conversation: null };
+  return isAdded || !ADDED.has(status) ? members : { ...members, conversation: null };
 }
 
 const amendment = (members: JsonObject): Amendment => (Object.keys(members).length === 0 ? null : members);

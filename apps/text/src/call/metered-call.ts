@@ -1,3 +1,4 @@
+import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import {
   type Consumption,
@@ -17,8 +18,10 @@ import {
 import { CallerLeft } from '@gateway/service-kit/request-context';
 import type { Reply } from '@gateway/upstream/reply';
 import { consumptionOf, costOf, estimatedUsage, usageOfConsumption } from '../metering/consumption.ts';
-import { NO_USAGE, type Usage } from '../wire/usage.ts';
+import { originAt } from '../stored/maker.ts';
+import { addUsage, NO_USAGE, type Usage } from '../wire/usage.ts';
 import { type CallOutcome, type Consumed, guessedUsage, NOTHING_KNOWN } from './outcome.ts';
+import { MAX_SUMMARY_TOKENS } from './requested-compaction.ts';
 import type { Reservation, TextCall } from './text-call.ts';
 
 /**
@@ -35,10 +38,15 @@ const MAX_OUTPUT_TOKENS = 32_768;
 function largestConsumption(call: TextCall): Consumption {
   const { request, model } = call;
   const bound = model.contextWindow ?? MAX_INPUT_TOKENS;
+  const inputTokens = Math.min(bound, Math.ceil(inputLengthOf(call) / BYTES_PER_TOKEN));
+  const outputTokens = request.maxOutputTokens ?? model.maxOutputTokens ?? MAX_OUTPUT_TOKENS;
+  // Its summary is a request of its own.
+  const order = request.compaction?.order ?? null;
+  const mayCompact = order !== null && inputTokens > (order.aboveTokens ?? 0);
   return {
     ...NOTHING_CONSUMED,
-    inputTokens: Math.min(bound, Math.ceil(inputLengthOf(call) / BYTES_PER_TOKEN)),
-    outputTokens: request.maxOutputTokens ?? model.maxOutputTokens ?? MAX_OUTPUT_TOKENS,
+    inputTokens: inputTokens * (mayCompact ? 2 : 1),
+    outputTokens: outputTokens + (mayCompact ? MAX_SUMMARY_TOKENS : 0),
   };
 }
 
@@ -52,14 +60,38 @@ export async function reserve(call: TextCall): Promise<Reservation> {
   return { ...(await reserveRequest(call.services, costly)), estimate: costly.estimate };
 }
 
+/** The same for two attempts side by side; null where only one is covered. */
+export async function reserveTwice(call: TextCall): Promise<Reservation | null> {
+  const costly = costlyRequest(call, 2);
+  try {
+    const reserved = await reserveRequest(call.services, { ...costly, isTentative: true });
+    return { ...reserved, estimate: costly.estimate };
+  } catch (error) {
+    if (error instanceof GatewayError && NOT_COVERED.has(error.code)) return null;
+    throw error;
+  }
+}
+
+const NOT_COVERED: ReadonlySet<ErrorCode> = new Set([
+  'rate_limited',
+  'rate_limited_tokens',
+  'budget_exhausted',
+]);
+
 /** The same for a call that a job makes; the job's end settles it. @throws {GatewayError} as `reserve` */
 export const reserveForJob = (call: TextCall): Promise<ReservedJob> =>
   reserveJob(call.services, 'text.response', costlyRequest(call), { jobId: newJobId(), isDetached: false });
 
-function costlyRequest(call: TextCall): CostlyRequest {
+function costlyRequest(call: TextCall, attempts = 1): CostlyRequest {
   const { endpoint, request, model, message, response } = call;
-  const consumption = largestConsumption(call);
+  const largest = largestConsumption(call);
   const { price } = model;
+  const cost = price && costMicroUsd(price, largest);
+  const consumption = {
+    ...largest,
+    inputTokens: attempts * largest.inputTokens,
+    outputTokens: attempts * largest.outputTokens,
+  };
   const estimate: UsageResult = {
     outcome: 'ok',
     channel: null,
@@ -68,7 +100,7 @@ function costlyRequest(call: TextCall): CostlyRequest {
     firstByteMs: null,
     consumption,
     estimated: true,
-    costMicroUsd: price && costMicroUsd(price, consumption),
+    costMicroUsd: cost && attempts * cost,
   };
   return { endpoint: endpoint.protocol, model: request.model, request: message, response, estimate };
 }
@@ -90,23 +122,35 @@ export async function settle(call: TextCall, reservation: Reservation, outcome: 
  */
 export function resultOf(
   call: TextCall,
-  { channel, attempts, firstByteMs, thrown, ...consumed }: CallOutcome,
+  { candidate, attempts, overtaken, firstByteMs, thrown, ...consumed }: CallOutcome,
 ): UsageResult {
   const { model, startedAt, context } = call;
   const unanswered =
-    channel === null && attempts > 0 && thrown instanceof GatewayError && mayBeBilled(thrown.code);
-  const estimated = consumed.estimated || unanswered;
-  const used = unanswered ? inputOf(call) : (consumed.usage ?? NO_USAGE);
-  const hasBegun = channel !== null || unanswered;
-  const cost = hasBegun ? costOf(model.price, used) : model.price && 0;
+    candidate === null && attempts > 0 && thrown instanceof GatewayError && mayBeBilled(thrown.code);
+  const spent = call.compacted?.spent;
+  const estimated = consumed.estimated || unanswered || overtaken > 0 || (spent?.estimated ?? false);
+  const answer = unanswered ? inputOf(call) : (consumed.usage ?? NO_USAGE);
+  const hasBegun = candidate !== null || unanswered;
+  const lost = inputOf(call);
+  const used = { ...answer, inputTokens: answer.inputTokens + overtaken * lost.inputTokens };
+  // Each is priced by itself: a long input may have another price.
+  const costs = [
+    hasBegun ? costOf(model.price, answer) : model.price && 0,
+    overtaken === 0 ? 0 : costOf(model.price, lost),
+    spent === undefined ? 0 : costOf(model.price, spent.usage),
+  ] as const;
+  const [answerCost, lostCost, summaryCost] = costs;
+  const isPriced = answerCost !== null && lostCost !== null && summaryCost !== null;
+  const cost = isPriced ? answerCost + overtaken * lostCost + summaryCost : null;
   context.line.costMicroUsd = cost;
+  if (overtaken > 0) context.line.usageEstimated = true;
   return {
     outcome: outcomeOf(call, thrown),
-    channel,
-    attempts,
+    channel: candidate?.channel.name ?? spent?.channel ?? null,
+    attempts: attempts + (spent?.attempts ?? 0),
     durationMs: Math.round(performance.now() - startedAt),
     firstByteMs,
-    consumption: consumptionOf(used),
+    consumption: consumptionOf(addUsage(spent?.usage ?? NO_USAGE, used)),
     estimated,
     costMicroUsd: cost,
   };
@@ -116,7 +160,8 @@ const inputOf = (call: TextCall): Usage =>
   estimatedUsage(null, { inputLength: inputLengthOf(call), outputLength: 0 });
 
 /** The bytes of a request with those of what it names. */
-export const inputLengthOf = ({ request, history }: TextCall): number => request.inputLength + history.bytes;
+export const inputLengthOf = ({ request, history, compacted }: TextCall): number =>
+  compacted?.inputLength ?? request.inputLength + history.bytes;
 
 function outcomeOf({ context, response }: TextCall, thrown: unknown): UsageOutcome {
   if (context.signal.reason instanceof CallerLeft) return 'left';
@@ -130,8 +175,7 @@ export async function keepPending(call: TextCall, reply: Reply, id: string): Pro
   const { services, reservation, identity, model, context } = call;
   if (reservation === null) return NOTHING_KNOWN;
   const { subject, estimate } = reservation;
-  const { channel, model: upstreamModel, requestedModel } = reply.candidate;
-  const origin = { keyId: identity.keyId, channel: channel.name, model: upstreamModel, requestedModel };
+  const origin = originAt(reply.candidate, identity.keyId);
   try {
     await services.background.add({ id, origin, subject, estimate, price: model.price });
     context.line.usagePending = true;

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { modelFor } from '@gateway/upstream/model-for';
+import { affinityOf } from './affinity.ts';
 import { chooseCandidates } from './choose-candidates.ts';
 import { findHistory } from './history.ts';
 import { pinCandidates } from './pin-candidates.ts';
@@ -17,35 +18,42 @@ export async function openCall(
   response: ServerResponse,
 ): Promise<TextCall> {
   const startedAt = performance.now();
+  const request = await readTextRequest(endpoint, message, services);
+  return openReadCall({ endpoint, services, message, response, request, startedAt });
+}
+
+type ReadRequest = Pick<
+  TextCall,
+  'endpoint' | 'services' | 'message' | 'response' | 'request' | 'startedAt' | 'memory'
+>;
+
+/** The same for a request that has been read. */
+export async function openReadCall(read: ReadRequest): Promise<TextCall> {
+  const { endpoint, services, message, request } = read;
   const context = contextOf(message);
   const identity = identityOf(message);
-  const request = await readTextRequest(endpoint, message, services);
   context.line.model = request.model;
   context.line.stream = request.streamed;
   const protocols = [endpoint.protocol, ...endpoint.translatedTo];
   const model = modelFor(services.upstream, { name: request.model, protocols, identity });
-  const history = await findHistory({ services, endpoint, identity, request });
+  const history = await findHistory({ ...read, identity });
   return {
-    services,
-    endpoint,
+    ...read,
     identity,
     context,
-    message,
-    response,
-    request,
     model,
     history,
     reservation: null,
     thread: null,
     conversationLock: null,
-    startedAt,
   };
 }
 
 /** Channels for a call; one that names what an earlier reply brought goes where that is known. */
 export function candidatesFor(call: TextCall): readonly Candidate[] {
   const { services, endpoint, request, model, thread } = call;
-  const candidates = chooseCandidates(services.upstream, model, endpoint, request.builtInTools);
+  const affinity = () => affinityOf(call);
+  const candidates = chooseCandidates(services.upstream, model, endpoint, request.builtInTools, affinity);
   const pinned = pinCandidates(call, candidates);
   return thread === null ? pinned : thread.ordered(pinned);
 }

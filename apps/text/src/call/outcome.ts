@@ -1,3 +1,4 @@
+import type { Candidate } from '@gateway/upstream/catalog';
 import type { Usage } from '../wire/usage.ts';
 
 /** What a reply consumed, as far as it is known. */
@@ -26,9 +27,11 @@ export interface ReplyOutcome extends Consumed {
 
 /** What a call came to, for its record. */
 export interface CallOutcome extends ReplyOutcome {
-  /** Where the answer came from; null where no channel has begun to answer. */
-  readonly channel: string | null;
+  /** Where the answer came from; null where none has begun to answer. */
+  readonly candidate: Candidate | null;
   readonly attempts: number;
+  /** Attempts whose input a provider may bill beside the one that counts: they were at work when another one answered. */
+  readonly overtaken: number;
 }
 
 /** A call or a reply that failed before anything of it was known. */

@@ -1,7 +1,8 @@
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { FoundOrigin, IdKind, IdOrigin } from '../stored/id-origins.ts';
+import { isMadeAt, makerName } from '../stored/maker.ts';
 import type { NamedId } from '../stored/named-ids.ts';
-import { type History, isStateful, knowsNamed, namesKept } from './history.ts';
+import { type History, isStateful, knowsNamed, namesKept, previousIdOf } from './history.ts';
 import { notFound } from './not-found.ts';
 import type { TextCall } from './text-call.ts';
 
@@ -26,7 +27,7 @@ export function pinCandidates(
   const unknown = ids.find(({ path }) => path[0] === 'thread');
   if (unknown !== undefined && own.length === 0) throw notFound(unknown);
   const usable = thread === null ? candidates : own;
-  // What has to be translated knows nothing of providers' ids, and says so itself; what is kept here is the exception.
+  // Translation cannot resolve providers' ids and refuses them itself; what is kept here is the exception.
   if (ids.length === 0 || (own.length === 0 && !ids.some(({ kind }) => KEPT_KINDS.has(kind)))) return usable;
   checkNamed(history, ids);
   if (history.isWhole && namesKept(call)) return heldFirst(usable, request, history);
@@ -39,9 +40,9 @@ export function pinCandidates(
   const lost = ids.find((named, index) => isStateful(named) && !isKnown(history.origins[index]));
   if (lost !== undefined) throw notFound(lost);
   if (first === undefined) return usable;
-  const pinned = own.filter(({ channel }) => channel.name === first.origin.channel);
+  const pinned = own.filter((candidate) => isMadeAt(first.origin, candidate));
   for (const { named, origin } of known) {
-    const isElsewhere = pinned.length === 0 || origin.channel !== first.origin.channel;
+    const isElsewhere = pinned.length === 0 || makerName(origin) !== makerName(first.origin);
     if (named.need === 'required' && isElsewhere) throw notFound(named);
   }
   if (!known.some(({ named }) => named.need === 'required')) {
@@ -74,9 +75,9 @@ function checkNamed(history: History, ids: readonly NamedId[]): void {
   }
 }
 
-const isKept = ({ previous, conversation, items }: History, { kind, id }: NamedId): boolean =>
-  (kind === 'response' && previous?.id === id) ||
-  (kind === 'conversation' && conversation?.id === id) ||
-  (kind === 'item' && items.has(id));
+const isKept = (history: History, { kind, id }: NamedId): boolean =>
+  (kind === 'response' && previousIdOf(history) === id) ||
+  (kind === 'conversation' && history.conversation?.id === id) ||
+  (kind === 'item' && history.items.has(id));
 
 const isKnown = (origin: FoundOrigin | undefined): origin is IdOrigin => typeof origin === 'object';

@@ -10,11 +10,14 @@ type Prepare = (call: TextCall, candidate: Candidate) => PreparedAttempt | Gatew
 /**
  * Prepares a call for a candidate: as it came where the candidate knows what it names, else with the whole conversation.
  * So also where a provider turns out to have forgotten it.
+ *
+ * @param isKnown whether the candidate is sent what the request names as it came
  */
 export function prepareNamed(
   call: TextCall,
   candidate: Candidate,
   prepare: Prepare,
+  isKnown = knowsNamed(call, candidate),
 ): PreparedAttempt | GatewayError | Promise<PreparedAttempt | GatewayError> {
   const prepareWhole = () =>
     wholeCall(call, candidate).then(
@@ -24,7 +27,7 @@ export function prepareNamed(
         throw error;
       },
     );
-  if (!knowsNamed(call, candidate)) return prepareWhole();
+  if (!isKnown) return prepareWhole();
   const prepared = prepare(call, candidate);
   const mayBeForgotten = call.history.isWhole && namesKept(call);
   if (prepared instanceof GatewayError || !mayBeForgotten) return prepared;

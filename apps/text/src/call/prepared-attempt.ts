@@ -17,7 +17,7 @@ export interface PreparedAttempt {
   readonly receive: (reply: Reply) => Promise<ReplyOutcome>;
 }
 
-/** An error says why the candidate cannot get this request. */
+/** An error is the reason why the candidate cannot get this request. */
 export type PrepareAttempt = (candidate: Candidate) => MaybePromise<PreparedAttempt | GatewayError>;
 
 /** What `prepare` makes, or the error by which it refuses. */

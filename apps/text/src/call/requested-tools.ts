@@ -9,10 +9,10 @@ export interface RequestedTool {
   readonly path: (string | number)[];
 }
 
-/** Forms of `tool_choice` that say how to choose and name no tool of their own. */
+/** Types of `tool_choice` that define how to choose and are no tool themselves. */
 const CHOICE_FORMS = new Set(['allowed_tools', 'auto', 'any', 'none', 'tool']);
 
-/** The built-in tools of a request, in the order in which they stand in it. */
+/** The built-in tools of a request, in their order. */
 export function requestedTools(
   protocol: 'responses' | 'messages',
   { tools, tool_choice: choice }: TextBody,

@@ -1,5 +1,6 @@
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import type { Target } from '../conversation/target.ts';
+import { makerAt, makerName } from '../stored/maker.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 
 /** Whose sealed reasoning the channels of a protocol make and take. */
@@ -14,7 +15,7 @@ export function textProtocolOf({ protocol, channel }: Candidate): TextProtocol {
   throw new Error(`channel ${channel.name} was chosen for a conversation under the protocol ${protocol}`);
 }
 
-/** What translation has to know of the upstream behind a candidate. */
+/** What translation has to know of a candidate's upstream. */
 export function targetOf(candidate: Candidate, model: ResolvedModel): Target {
   const { channel, route } = candidate;
   const protocol = textProtocolOf(candidate);
@@ -22,7 +23,7 @@ export function targetOf(candidate: Candidate, model: ResolvedModel): Target {
     protocol,
     model: candidate.model,
     vendor: VENDORS[protocol],
-    scope: channel.name,
+    scope: makerName(makerAt(candidate)),
     quirks: route.quirks,
     maxOutputTokens: model.maxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS,
     builtInTools: route.builtInTools,

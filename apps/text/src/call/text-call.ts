@@ -10,8 +10,11 @@ import type { TextMetrics } from '../metering/text-metrics.ts';
 import type { Claim, ConversationStore } from '../stored/conversations/conversation-store.ts';
 import type { IdOrigins } from '../stored/id-origins.ts';
 import type { BackgroundUsage } from '../stored/pending-responses.ts';
+import type { CompactionSeals } from '../wire/compaction-seal.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
+import type { Compacted } from './compacted.ts';
 import type { History } from './history.ts';
+import type { ResponseMemory } from './response-memory.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 import type { TextRequest } from './text-request.ts';
 import type { ThreadTurn } from './thread-turn.ts';
@@ -25,6 +28,8 @@ export interface TextServices {
   readonly metrics: TextMetrics;
   /** Seals what must survive its way through a client of another protocol. */
   readonly tokens: OpaqueTokens;
+  /** Seals summaries of conversations. */
+  readonly compactions: CompactionSeals;
   readonly meter: Meter;
   readonly now: () => number;
   readonly maxBodyBytes: number;
@@ -53,8 +58,12 @@ export interface TextCall {
   readonly thread: ThreadTurn | null;
   readonly model: ResolvedModel;
   readonly history: History;
+  /** Of the WebSocket that the call came over; absent where it came over HTTP. */
+  readonly memory?: ResponseMemory;
   /** Null while nothing is reserved, and for calls that cost nothing. */
   readonly reservation: Reservation | null;
+  /** Null where its conversation need not be compacted yet. Absent where nobody has looked, or a provider looks. */
+  readonly compacted?: Compacted | null;
   /** On the clock of `performance.now()`. */
   readonly startedAt: number;
 }

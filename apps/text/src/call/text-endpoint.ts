@@ -1,12 +1,12 @@
 import { CountTokensRequest, MessagesRequest } from '@gateway/contracts/anthropic/messages';
 import type { Dialect } from '@gateway/contracts/gateway-error';
 import { ChatCompletionsRequest } from '@gateway/contracts/openai/chat';
-import { ResponsesRequest } from '@gateway/contracts/openai/responses';
+import { CompactRequest, ResponsesRequest } from '@gateway/contracts/openai/responses';
 import type { Operation } from '@gateway/upstream/protocol';
 import type { z } from 'zod';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 
-/** The members that the gateway acts on, whichever protocol a request is of. */
+/** The members that the gateway itself uses, in every protocol. */
 export interface TextBody {
   readonly model: string;
   readonly stream?: boolean | null | undefined;
@@ -62,6 +62,13 @@ export const COUNT_TOKENS: TextEndpoint = {
   ...MESSAGES,
   operation: 'messages.count_tokens',
   schema: CountTokensRequest,
+};
+
+/** Its reply is no response: it cannot be read or continued by its id. */
+export const COMPACT: TextEndpoint = {
+  ...RESPONSES,
+  operation: 'responses.compact',
+  schema: CompactRequest,
 };
 
 export const INPUT_TOKENS: TextEndpoint = {

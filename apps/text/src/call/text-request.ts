@@ -6,11 +6,13 @@ import type { Dropped } from '../conversation/losses.ts';
 import { type NamedId, namedIds } from '../stored/named-ids.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
 import { mayLosePrecision, parseBody } from '../wire/raw-json.ts';
+import { conversationKeyIn } from './affinity.ts';
+import { type RequestedCompaction, requestedCompaction } from './requested-compaction.ts';
 import { type RequestedTool, requestedTools } from './requested-tools.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 
 /**
- * A validated request: its bytes, and what the gateway itself acts on. What the bytes say is not kept beyond its first
+ * A validated request: its bytes, and what the gateway itself uses. The parsed content is not kept beyond its first
  * use, because a long conversation weighs several times as much as objects, for as long as its answer takes.
  */
 export interface TextRequest {
@@ -19,17 +21,21 @@ export interface TextRequest {
   readonly inputLength: number;
   readonly content: RequestContent;
   /**
-   * Null for what is sent as it came. Else all that led to it stands in the place of what it names, but for what another
+   * Null for what is sent as it came. Else all that led to it replaces the ids that it names, but for what another
    * provider sealed.
    */
-  readonly rewritten: { readonly dropped: readonly Dropped[] } | null;
+  readonly rewritten: {
+    readonly dropped: readonly Dropped[];
+    /** Items of the input that were kept here; they precede the caller's own. */
+    readonly keptItems?: number;
+  } | null;
   readonly model: string;
   readonly streamed: boolean;
   /** Chat: what the caller wants to see in a stream, its usage for one. */
   readonly streamOptions: JsonObject | null;
   readonly stored: boolean;
-  /** It says so itself, and does not leave it to the protocol's default. */
-  readonly asksToStore: boolean;
+  /** The request sets `store: true` itself, and does not leave it to the protocol's default. */
+  readonly setsStore: boolean;
   readonly background: boolean;
   /** What earlier replies brought and this request names. */
   readonly ids: readonly NamedId[];
@@ -37,10 +43,14 @@ export interface TextRequest {
   readonly thread: 'create' | 'continue' | null;
   /** Messages: a later request may name this one's reply. */
   readonly keepsMessage: boolean;
+  /** Its key of the conversation that it belongs to, for `affinityOf`. */
+  readonly conversationKey: string | null;
   /** Null where the request leaves it to the model. */
   readonly maxOutputTokens: number | null;
+  /** Null where no member concerns compactions. */
+  readonly compaction: RequestedCompaction | null;
   readonly builtInTools: readonly RequestedTool[];
-  /** `tool_choice` is an object: it says which tools, not only whether. */
+  /** `tool_choice` is an object: it names tools, not only whether to use any. */
   readonly choosesTool: boolean;
 }
 
@@ -57,9 +67,9 @@ export async function readTextRequest(
   return describeRequest(endpoint, bytes, value);
 }
 
-/** What stands in a body. @throws {GatewayError} for one that is not what the endpoint takes */
+/** Describes the content of a body. @throws {GatewayError} for one that is not what the endpoint takes */
 export function describeRequest(
-  { schema, protocol }: TextEndpoint,
+  { schema, protocol, operation }: TextEndpoint,
   bytes: Buffer,
   value: unknown,
 ): TextRequest {
@@ -75,19 +85,21 @@ export function describeRequest(
     streamed: body.stream === true,
     streamOptions: isObject(body.stream_options) ? body.stream_options : null,
     stored: body.store !== false,
-    asksToStore: body.store === true,
+    setsStore: body.store === true,
     background: protocol === 'responses' && body.background === true,
     ids: isObject(value) ? boundedIds(protocol, value) : [],
     thread: protocol === 'messages' ? (thread?.type ?? null) : null,
     keepsMessage: protocol === 'messages' && Boolean(thread ?? diagnostics),
+    conversationKey: isObject(value) ? conversationKeyIn(protocol, value) : null,
     maxOutputTokens: typeof bound === 'number' ? bound : null,
+    compaction: isObject(value) ? requestedCompaction(operation, value) : null,
     // Chat Completions has none: what it calls web search is a member of its own.
     builtInTools: protocol === 'chat' ? [] : requestedTools(protocol, body),
     choosesTool: isObject(body.tool_choice),
   };
 }
 
-/** What a body says. */
+/** The parsed content of a body. */
 export interface RequestContent {
   /** Parsed so that long numbers survive (`parseBody`). It is the taker's own: the next one gets another. */
   take(): unknown;
@@ -95,7 +107,7 @@ export interface RequestContent {
   release(): void;
 }
 
-/** What a body's bytes say, from the parsing that checked them as long as nobody has taken it. */
+/** The content of a body's bytes, from the parsing that checked them until a reader takes it. */
 class BodyContent implements RequestContent {
   readonly #bytes: Buffer;
   #checked: unknown;

@@ -29,11 +29,11 @@ export type OutputFormat =
       readonly name?: string | undefined;
       readonly description?: string | undefined;
       readonly schema: JsonObject;
-      /** Undefined where the caller did not say. */
+      /** Undefined where the caller did not set it. */
       readonly strict?: boolean | undefined;
     };
 
-/** How much the model shall think, and how much of that the caller wants to see. Undefined: the caller did not say. */
+/** How much the model shall think, and how much of that the caller wants to see. Undefined: the caller did not set it. */
 export interface ReasoningControl {
   readonly mode?: 'off' | 'adaptive' | 'manual' | 'between-tools' | undefined;
   readonly effort?: Effort | undefined;
@@ -50,7 +50,7 @@ export interface Untranslatable {
 }
 
 /**
- * What a caller asks of a text model, free of any protocol. Decoders make it, encoders read it; members that the
+ * What a caller requests of a text model, free of any protocol. Decoders make it, encoders read it; members that the
  * gateway keeps for itself (`store`, `previous_response_id`, `metadata`) are not in it.
  */
 export interface Conversation {

@@ -29,7 +29,7 @@ const sniff = (data: string): string =>
 const HEAD = /^data:([^;,]*)((?:;[^;,]*)*),/i;
 
 /**
- * Reads an address as it stands in `image_url` or `file_data`: a data URL becomes its bytes in base64, anything with
+ * Reads an address as it is in `image_url` or `file_data`: a data URL becomes its bytes in base64, anything with
  * a scheme stays an address. Null where it is neither, bare base64 for example.
  */
 export function readAddress(address: string): MediaSource | null {

@@ -10,7 +10,9 @@ export type FinishReason =
   | 'context-length'
   | 'refusal'
   /** The upstream's own tool loop wants to be continued. */
-  | 'pause';
+  | 'pause'
+  /** The conversation was compacted, and nothing is answered yet. */
+  | 'compaction';
 
 /** Why an answer ended. */
 export interface Finish {

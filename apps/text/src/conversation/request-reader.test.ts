@@ -64,7 +64,7 @@ test('a body of nothing but unknown members is reported within bounds', () => {
   expect(droppedOf({ name: 'n', ...Object.fromEntries(members) })).toHaveLength(1000);
 });
 
-test('what is wrong with a part is said, and where it stands', () => {
+test('an error of a part names what is wrong, and its path', () => {
   const read = () =>
     new RequestReader('chat').read(Schema, { name: 'n', parts: [{ type: 'sound' }] }, ['at', 0]);
   expect(read).toThrow(GatewayError);

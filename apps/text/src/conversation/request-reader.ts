@@ -9,7 +9,7 @@ import { type Losses, refuseParameter } from './losses.ts';
 /** Losses beyond this many are not listed: a body may be made of nothing else. */
 const MAX_DROPS = 1000;
 
-/** Why a member that no schema names is lost, where there is more to say than that. */
+/** Why a member that no schema names is lost, where the reason is more specific than that. */
 const REASONS: ReadonlyMap<string | number | undefined, string> = new Map([
   ['cache_control', 'prompt caches are steered differently elsewhere'],
   ['prompt_cache_breakpoint', 'prompt caches are steered differently elsewhere'],

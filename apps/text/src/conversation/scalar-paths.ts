@@ -30,7 +30,7 @@ export type Scalar = (typeof SCALARS)[number];
 /** Members that the caller wrote under another name than the usual one, with their paths. */
 export type OtherNames = { readonly [Name in Scalar]?: Path };
 
-/** What tells where a caller wrote its members. */
+/** The names under which a caller wrote its members. */
 interface CallersNames {
   readonly source: TextProtocol;
   readonly otherNames: OtherNames;
@@ -112,7 +112,7 @@ export const SCALAR_PATHS: Record<TextProtocol, Record<Scalar, Path>> = {
   },
 };
 
-/** What a member, or a path into one, says under a protocol. Chat has two names for the bound on the output. */
+/** The value of a member, or of a path into one, under a protocol. Chat has two names for the bound on the output. */
 export function scalarAt(
   protocol: TextProtocol,
   name: string,
@@ -129,7 +129,7 @@ export const pathsOf = ({ source, otherNames }: CallersNames): Record<Scalar, Pa
 });
 
 /** The path in the caller's request of a member of the upstream's; the upstream's name where the caller's has none. */
-export function pathBehind(member: string, upstream: TextProtocol, conversation: CallersNames): Path {
+export function callersMemberPath(member: string, upstream: TextProtocol, conversation: CallersNames): Path {
   // Every protocol calls its tools so.
   if (member === 'tools') return [member];
   const scalar = scalarAt(upstream, member, ([first]) => String(first));

@@ -37,7 +37,7 @@ export type StreamEvent =
   | { readonly type: 'tool-call-end' }
   | { readonly type: 'web-search-start' }
   | { readonly type: 'web-search-end'; readonly search: WebSearchPart }
-  /** The upstream is alive and has nothing to say. */
+  /** The upstream is alive and has no output yet. */
   | { readonly type: 'ping' }
   | {
       readonly type: 'finish';

@@ -1,6 +1,7 @@
 import type { Quirks } from '@gateway/contracts/quirks';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
+import type { Usage } from '../wire/usage.ts';
 import type { CallerTool } from './encoding/tool-names.ts';
 import type { OpaquePayload, Vendor } from './parts.ts';
 
@@ -36,6 +37,16 @@ export interface Restorations {
   readonly answerTool: string | null;
 }
 
+/** What a caller is shown of a conversation that was compacted before its answer. */
+export interface ShownCompaction {
+  readonly summary: string;
+  readonly encryptedContent: string;
+  /** Messages: what the conversation had changed of the request's tools. */
+  readonly toolChanges: readonly unknown[];
+  /** Of the summary alone. */
+  readonly usage: Usage;
+}
+
 /** Everything about one request that its answer depends on. Made by `translateRequest`. */
 export interface AnswerPlan {
   readonly caller: TextProtocol;
@@ -48,12 +59,14 @@ export interface AnswerPlan {
   readonly mayPause: boolean;
   /** Members of the caller's request that the answer repeats (Responses only). */
   readonly echo: { readonly [member: string]: unknown };
-  /** Whether the caller requested the pages behind a web search. */
+  /** Whether the caller requested the pages that a web search found. */
   readonly showSources: boolean;
   /** Whether the caller requested sealed reasoning. */
   readonly showEncryptedReasoning: boolean;
   /** Chat: whether the stream ends with a usage chunk. */
   readonly showUsage: boolean;
+  /** Comes first in the answer. */
+  readonly compaction?: ShownCompaction | undefined;
 }
 
 /** What pure functions cannot make themselves. */
@@ -65,7 +78,7 @@ export interface ReplyContext {
   readonly tokens: OpaqueTokens;
   /** Takes the channel's secrets and addresses out of an upstream's words. */
   readonly cleanText: (text: string) => string;
-  /** What the first event of a Messages stream says about the input, until the upstream has counted. */
+  /** The input tokens in the first event of a Messages stream, until the upstream has counted. */
   readonly estimatedInputTokens?: number | undefined;
   /** The id under which the gateway knows this answer; minted where absent. */
   readonly replyId?: string | undefined;

@@ -8,7 +8,7 @@ export interface FunctionTool {
   readonly description?: string | undefined;
   /** JSON Schema of the arguments; undefined where the caller gave none. */
   readonly parameters?: JsonObject | undefined;
-  /** Undefined where the caller did not say. */
+  /** Undefined where the caller did not set it. */
   readonly strict?: boolean | undefined;
   readonly at: Path;
 }
@@ -35,7 +35,7 @@ export interface WebSearchTool {
   readonly at: Path;
 }
 
-/** A built-in tool that no other protocol can ask for. */
+/** A built-in tool that no other protocol can request. */
 export interface HostedTool {
   readonly type: 'hosted';
   readonly name: string;

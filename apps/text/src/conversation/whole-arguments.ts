@@ -8,8 +8,8 @@ import type { StreamEvent } from './stream-event.ts';
 export const isCut = (reason: FinishReason): boolean => reason === 'length' || reason === 'context-length';
 
 /**
- * For callers whose protocol holds a call's arguments as an object. Arguments that are none are nonsense, unless the
- * answer was cut in the middle of them; only its end tells, so the call stays open until then.
+ * For callers whose protocol holds a call's arguments as an object. Arguments that are no object are invalid, unless the
+ * answer was cut in the middle of them; only its end shows which, so the call stays open until then.
  */
 export class WholeArgumentsStep implements StreamStep<StreamEvent, StreamEvent> {
   #arguments = '';

@@ -56,7 +56,7 @@ export interface KeptConversations {
   named(ids: readonly string[]): Promise<readonly (StoredItem | null)[]>;
   /** Null as for `find`. */
   head(id: string): Promise<ConversationHead | null>;
-  /** Adds items behind those that there are. @throws {GatewayError} `object_not_found`, `storage_full` */
+  /** Adds items after those that there are. @throws {GatewayError} `object_not_found`, `storage_full` */
   add(id: string, items: readonly ConversationItem[]): Promise<void>;
   /** @throws {GatewayError} `object_not_found`, `storage_full` */
   describe(id: string, metadata: ConversationData['metadata']): Promise<KeptConversation>;

@@ -9,8 +9,8 @@ const ESCAPES: Record<string, string> = { n: '\n', t: '\t', r: '\r', b: '\b', f:
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 
 /**
- * Reads the text out of `{"input":"…"}` while it is still being written: the arguments of a function that stands in
- * for a free-text tool. Where they have another form, the whole is read at the end.
+ * Reads the text out of `{"input":"…"}` while it is still being written: the arguments of a function that replaces
+ * a free-text tool. Where they have another form, the whole is read at the end.
  */
 export class InputTextDecoder {
   #state: 'head' | 'text' | 'closed' | 'other' = 'head';
@@ -68,7 +68,7 @@ export class InputTextDecoder {
   }
 }
 
-/** The character that this escape stands for; null while it is incomplete. */
+/** The character that this escape encodes; null while it is incomplete. */
 function readEscape(json: string, position: number): string | null {
   const kind = json.charAt(position + 1);
   const length = kind === 'u' ? 6 : 2;

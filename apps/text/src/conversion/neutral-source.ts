@@ -35,7 +35,7 @@ export class NeutralSource {
   #heldFinish: (StreamEvent & { type: 'finish' }) | null = null;
   /** What the answer cost before it was continued. */
   #earlierUsage: Usage = NO_USAGE;
-  /** Null where nothing stands between the decoder and the caller. */
+  /** Null where there is no step between the decoder and the caller. */
   readonly #between: StreamStep<StreamEvent, StreamEvent> | null;
   readonly #stops: StopSequenceStep | null;
   usage: Usage = NO_USAGE;

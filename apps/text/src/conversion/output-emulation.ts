@@ -16,7 +16,7 @@ interface Emulated {
 /**
  * Replaces structured output by other means where the upstream has none: for a schema one forced tool, for
  * "any object" an instruction, which is no guarantee and is reported.
- * @throws GatewayError where a schema stands next to the caller's own tools
+ * @throws GatewayError where a schema comes together with the caller's own tools
  */
 export function emulateOutputFormat(conversation: Conversation, target: Target, losses: Losses): Emulated {
   const { outputFormat: format, system, tools } = conversation;
@@ -26,7 +26,7 @@ export function emulateOutputFormat(conversation: Conversation, target: Target, 
   const { structuredOutput } = target.quirks;
   if (format.type === 'object') {
     if (target.protocol !== 'messages' && structuredOutput !== 'none') return unchanged;
-    losses.drop(path, 'asked for in words, not guaranteed');
+    losses.drop(path, 'requested by an instruction, not guaranteed');
     const instruction = { type: 'text', text: JSON_INSTRUCTION, at: path } as const;
     return {
       conversation: { ...conversation, outputFormat: undefined, system: [...system, instruction] },

@@ -40,7 +40,7 @@ import type { Usage } from '../wire/usage.ts';
 
 /** What the gateway needs of a protocol, to pass it through and to translate it. */
 interface ProtocolAdapter {
-  /** The longest tool name where the channel does not say otherwise. */
+  /** The longest tool name where the channel does not set another. */
   readonly toolNameLength: number;
   readonly decodeRequest: (body: unknown, tokens: OpaqueTokens) => Conversation;
   readonly encodeRequest: (encoder: Encoder) => EncodedRequest;
@@ -55,9 +55,9 @@ interface ProtocolAdapter {
    * where it is no finished reply.
    */
   readonly replyFrames: (reply: JsonObject, options: { readonly hidesUsage: boolean }) => string | null;
-  /** What a whole reply says that it used, and at which tier; null where it does not say it. */
+  /** The usage and the tier that a whole reply reports; null where it reports none. */
   readonly readUsage: (reply: JsonObject) => Usage | null;
-  /** Sent while there is nothing to say. */
+  /** Sent while there is no event. */
   readonly keepAliveFrame: string;
 }
 

@@ -1,6 +1,6 @@
 import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { TextServices } from '../call/text-call.ts';
-import { CHAT, MESSAGES, RESPONSES } from '../call/text-endpoint.ts';
+import { CHAT, COMPACT, MESSAGES, RESPONSES } from '../call/text-endpoint.ts';
 import type { Acceptance } from './background/accept-response.ts';
 import {
   createCancelHandler,
@@ -59,6 +59,7 @@ export function createTextService({ service, acceptance, ...services }: TextAppO
       'DELETE /v1/conversations/{id}/items/{item_id}': deleteItem(services),
       'POST /v1/messages': createGenerateHandler(MESSAGES, services),
       'POST /v1/messages/count_tokens': createCountHandler(MESSAGES_COUNT, services),
+      'POST /v1/responses/compact': createGenerateHandler(COMPACT, services),
       'POST /v1/responses/input_tokens': createCountHandler(RESPONSES_COUNT, services),
       'POST /v1/chat/completions': createGenerateHandler(CHAT, services),
       'GET /v1/models': createListModels(services.upstream),

@@ -1,12 +1,12 @@
 import type { RequestHandler } from 'express';
-import { attemptCandidates } from '../call/attempt-candidates.ts';
 import { sayUnkept } from '../call/keep-response.ts';
 import { lockConversation } from '../call/lock-conversation.ts';
-import { reserve, settle } from '../call/metered-call.ts';
+import { mayHedge } from '../call/may-hedge.ts';
+import { reserve, reserveTwice, settle } from '../call/metered-call.ts';
 import { candidatesFor, openCall } from '../call/open-call.ts';
 import type { TextCall, TextServices } from '../call/text-call.ts';
 import type { TextEndpoint } from '../call/text-endpoint.ts';
-import { checkWholeReply } from '../passthrough/relay-json.ts';
+import { answerCall } from '../compaction/answer-call.ts';
 import { openThread } from '../threads/open-thread.ts';
 import {
   type Acceptance,
@@ -16,7 +16,7 @@ import {
 } from './background/accept-response.ts';
 import { prepareFor } from './prepare-attempt.ts';
 
-/** Handles an endpoint that has a model generate: `POST /v1/responses`, `/v1/messages`, `/v1/chat/completions`. */
+/** Handles an endpoint that has a model generate: `POST /v1/responses`, `/v1/responses/compact`, `/v1/messages`, `/v1/chat/completions`. */
 export function createGenerateHandler(
   endpoint: TextEndpoint,
   services: TextServices,
@@ -28,25 +28,40 @@ export function createGenerateHandler(
       const candidates = candidatesFor(opened);
       if (!isDoneByProvider(opened, candidates)) return acceptResponse(opened, candidates, acceptance);
     }
-    const held = await lockConversation(await openThread(opened, 'generating'));
-    try {
-      await generate(held);
-    } finally {
-      await held.thread?.end();
-      await held.conversationLock?.release().catch(() => undefined);
-    }
+    return generateReply(opened);
   };
+}
+
+/** Has a model generate, and writes its reply to the caller. */
+export async function generateReply(opened: TextCall): Promise<void> {
+  const held = await lockConversation(await openThread(opened, 'generating'));
+  try {
+    await generate(held);
+  } finally {
+    await held.thread?.end();
+    await held.conversationLock?.release().catch(() => undefined);
+  }
 }
 
 async function generate(opened: TextCall): Promise<void> {
   const suitable = candidatesFor(opened);
   // Another provider would keep the caller waiting.
   const candidates = opened.request.background ? suitable.filter(doesBackground) : suitable;
+  if (opened.request.background) await opened.services.background.requireStore();
   if (opened.history.storing === 'refused') sayUnkept(opened);
-  const reservation = await reserve(opened);
-  const call = { ...opened, reservation };
-  const check = call.request.streamed ? {} : { checkOutput: checkWholeReply };
-  const outcome = await attemptCandidates(call, { candidates, prepare: prepareFor(call), ...check });
+  const twice = mayHedge(opened, candidates) ? await reserveTwice(opened) : null;
+  const reservation = twice ?? (await reserve(opened));
+  const { response } = opened;
+  const { call, outcome } = await answerCall(
+    { ...opened, reservation },
+    {
+      candidates,
+      prepare: prepareFor,
+      // A response that a provider generates in the background goes on without its stream.
+      holdsStart: !opened.request.background,
+      mayHedge: twice !== null,
+    },
+  );
   void settle(call, reservation, outcome);
-  if (outcome.thrown !== undefined) throw outcome.thrown;
+  if (outcome.thrown !== undefined && !response.writableEnded) throw outcome.thrown;
 }

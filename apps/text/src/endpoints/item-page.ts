@@ -11,7 +11,7 @@ const PageQuery = z.object({
 });
 
 /**
- * The page of a list of items that a query wants, newest first where it says nothing.
+ * The page of a list of items that a query requests, newest first by default.
  *
  * @param items in the order in which they were added
  * @throws {GatewayError} for a limit out of range, an order that there is not, and a page after an item that is not there

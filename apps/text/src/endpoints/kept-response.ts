@@ -16,11 +16,12 @@ import {
   responseOf,
   shownItem,
 } from '../stored/kept-response.ts';
+import { makerName } from '../stored/maker.ts';
 import type { PendingResponse } from '../stored/pending-responses.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { itemPage } from './item-page.ts';
 
-/** A response of which the gateway has a record. */
+/** A response that the gateway has a record for. */
 export interface KeptResponse {
   readonly owner: string;
   readonly id: string;
@@ -39,7 +40,7 @@ export async function findKept(
   return found && { owner: found.owner, id, record: found.previous };
 }
 
-/** The same by its owner, who may be any that the caller's key acts for. */
+/** The same by its owner, which may be any that the caller's key represents. */
 export async function findOwned(
   { conversations }: TextServices,
   owner: string,
@@ -93,7 +94,7 @@ export async function completeKept(
     ...(after !== null && { after }),
     expects: record.head,
     input: await itemsOf(services, kept, 'input'),
-    output: outputItems(shown, origin.channel),
+    output: outputItems(shown, makerName(origin)),
     data: dataOf(shown, origin),
     retentionMs,
     maxBytes: maxBytesPerKey,

@@ -1,19 +1,39 @@
-import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
+import { knowsNamed, namesKept } from '../call/history.ts';
 import { prepareNamed } from '../call/prepare-named.ts';
-import type { PrepareAttempt, PreparedAttempt } from '../call/prepared-attempt.ts';
+import { type PrepareAttempt, type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
+import type { CompactionOrder } from '../call/requested-compaction.ts';
 import type { TextCall } from '../call/text-call.ts';
+import { compactsItself, openCompactions } from '../compaction/open-compactions.ts';
+import { prepareCompaction } from '../compaction/prepare-compaction.ts';
 import { preparePassthrough } from '../passthrough/passthrough.ts';
 import { prepareTranslation } from '../translation/translation.ts';
 
-/** Prepares a call's attempts at its candidates. */
+/** Prepares a call's attempts at its candidates. What is left of a compacted conversation is all in the call. */
 export const prepareFor =
   (call: TextCall): PrepareAttempt =>
-  (candidate) =>
-    prepareNamed(call, candidate, prepareOne);
+  (candidate) => {
+    if (call.compacted) return prepareTranslation(call, candidate);
+    // What is summarised here has to be here.
+    const isSummarised = namesKept(call) && compactionHere(call, candidate) !== null;
+    return prepareNamed(call, candidate, prepareOne, knowsNamed(call, candidate) && !isSummarised);
+  };
 
-/** A channel of the caller's own protocol gets and gives the very bytes; for another one they are translated. */
-const prepareOne = (call: TextCall, candidate: Candidate): PreparedAttempt | GatewayError =>
-  candidate.protocol === call.endpoint.protocol
+function prepareOne(named: TextCall, candidate: Candidate): PreparedAttempt | GatewayError {
+  const call = unlessRefused(() => openCompactions(named, candidate));
+  if (call instanceof GatewayError) return call;
+  const order = compactionHere(call, candidate);
+  if (order !== null) return prepareCompaction(call, candidate, order);
+  if (candidate.protocol !== call.endpoint.protocol) return prepareTranslation(call, candidate);
+  // A channel of the caller's own protocol gets and gives the very bytes, and its threads: unless something was opened.
+  return call === named
     ? preparePassthrough(call, candidate)
-    : prepareTranslation(call, candidate);
+    : preparePassthrough(call, candidate, undefined, false);
+}
+
+/** The order to answer with a compaction, for a candidate that cannot make it itself; null where there is none. */
+function compactionHere(call: TextCall, candidate: Candidate): CompactionOrder | null {
+  const order = call.request.compaction?.order ?? null;
+  return order?.isAlone && !compactsItself(call, candidate) ? order : null;
+}

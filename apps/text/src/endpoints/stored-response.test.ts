@@ -152,7 +152,7 @@ test('a response is forgotten after its time', async () => {
   expect(await stack.redis.ttl(`gateway:response:${made.id}`)).toBeGreaterThan(0);
 });
 
-test('without Redis an answer still goes out, and what was stored is asked for again later', async () => {
+test('without Redis an answer still goes out, and a read of what was stored gets a 503 with Retry-After', async () => {
   const { id } = await create({ model: 'first' });
   stack.redis.disconnect();
   try {

@@ -76,7 +76,7 @@ function providersOrigin({ record: { data } }: KeptResponse): IdOrigin | 'unknow
   return origin.isProviders ? origin : 'unknown';
 }
 
-/** By the record where it says all that is asked for, else by the provider; by the record too where that fails. */
+/** From the record where it has all that is requested, else from the provider; from the record too where that fails. */
 async function answer(request: StoredRequest): Promise<void> {
   const { method, subpath, message, kept } = request;
   const isRead = method === 'GET' && (subpath === '/input_items' || queryOf(message) === '');
@@ -91,7 +91,7 @@ async function answer(request: StoredRequest): Promise<void> {
   }
 }
 
-/** The provider has not answered, which says nothing about the response. */
+/** The provider has not answered, so the state of the response is unknown. */
 const isUnanswered = (error: unknown): boolean =>
   error instanceof GatewayError && error.source === 'upstream' && error.options.relay === undefined;
 
@@ -168,7 +168,7 @@ async function askProvider(request: StoredRequest): Promise<void> {
   if (isDeletion) await lookAtPending();
 }
 
-/** What a provider's answer changes in what is known; gives what it has to say differently. */
+/** Updates what is known by a provider's answer; returns the members that the caller gets instead. */
 async function onReply(
   request: StoredRequest,
   body: JsonObject,

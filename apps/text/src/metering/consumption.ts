@@ -13,7 +13,7 @@ export function consumptionOf({
   return { ...NOTHING_CONSUMED, ...tokens };
 }
 
-/** What a record's consumption says of tokens. */
+/** The tokens of a record's consumption. */
 export const usageOfConsumption = (consumption: Consumption): Usage => ({
   ...NO_USAGE,
   inputTokens: consumption.inputTokens,
@@ -30,7 +30,7 @@ export const costOf = (price: Price | null, usage: Usage): number | null =>
 /** English text has about so many characters per token. */
 const CHARACTERS_PER_TOKEN = 4;
 
-/** For an upstream that did not say, or not to the end, what it used: at least what it did say. */
+/** For an upstream that reported no usage, or not to the end: at least what it did report. */
 export function estimatedUsage(
   reported: Usage | null,
   { inputLength, outputLength }: { inputLength: number; outputLength: number },

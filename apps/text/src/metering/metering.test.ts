@@ -13,7 +13,7 @@ let server: TestRedis;
 let redis: Redis;
 let simulator: Simulator;
 let text: TextUnderTest;
-/** Each test has a key of its own: what an earlier one leaves behind does not count for it. */
+/** Each test has a key of its own: what an earlier one leaves does not count for it. */
 let keyId: string;
 let keys = 0;
 
@@ -63,7 +63,7 @@ const budget = (microUsd: number, allowUnpriced = false): Account => ({
   budget: { microUsd, period: 'total', allowUnpriced },
 });
 
-const ask = (path: string, body: object, accounts: readonly Account[] = [], init: RequestInit = {}) =>
+const send = (path: string, body: object, accounts: readonly Account[] = [], init: RequestInit = {}) =>
   text.fetch(path, { body, identity: { keyId, accounts: [...accounts] }, signal: init.signal ?? null });
 
 async function records(count: number): Promise<UsageRecord[]> {
@@ -91,9 +91,9 @@ test.for([
   ],
   ['chat', '/v1/chat/completions', { model: 'translated', messages: [{ role: 'user', content: 'Hello.' }] }],
 ] as const)(
-  'a %s request at %s is recorded once, with the cost of what the upstream says it used: %j',
+  'a %s request at %s is recorded once, with the cost of the usage that the upstream reports: %j',
   async ([endpoint, path, body]) => {
-    const reply = await ask(path, body, [budget(1e9)]);
+    const reply = await send(path, body, [budget(1e9)]);
     expect(reply.status).toBe(200);
     await reply.text();
     const [record, ...others] = await records(1);
@@ -114,7 +114,7 @@ test.for([
 );
 
 test('what a budget does not cover is refused before any upstream is called, in the words of each protocol', async () => {
-  const openai = await ask('/v1/responses', { model: 'priced', input: 'Hello.', max_output_tokens: 200 }, [
+  const openai = await send('/v1/responses', { model: 'priced', input: 'Hello.', max_output_tokens: 200 }, [
     budget(1000),
   ]);
   expect([openai.status, await openai.json()]).toMatchObject([
@@ -123,7 +123,7 @@ test('what a budget does not cover is refused before any upstream is called, in 
   ]);
   expect(openai.headers.get('x-should-retry')).toBe('false');
   const body = { model: 'priced', max_tokens: 200, messages: [{ role: 'user', content: 'Hello.' }] };
-  const anthropic = await ask('/v1/messages', body, [budget(1000)]);
+  const anthropic = await send('/v1/messages', body, [budget(1000)]);
   expect([anthropic.status, await anthropic.json()]).toMatchObject([
     429,
     { error: { type: 'rate_limit_error', details: { error_code: 'enforced_spend_limit_reached' } } },
@@ -132,41 +132,41 @@ test('what a budget does not cover is refused before any upstream is called, in 
   expect(await account()).toEqual({});
 });
 
-test('a budget that comes to its end says so before it is spent', async () => {
+test('a budget that is nearly spent sets a header before it is', async () => {
   const body = { model: 'priced', input: 'Hello.', max_output_tokens: 200 };
-  const early = await ask('/v1/responses', body, [budget(1_000_000)]);
+  const early = await send('/v1/responses', body, [budget(1_000_000)]);
   expect(early.headers.get('x-gateway-budget')).toBeNull();
   await records(1);
-  const late = await ask('/v1/responses', body, [budget(220_000)]);
+  const late = await send('/v1/responses', body, [budget(220_000)]);
   expect(late.headers.get('x-gateway-budget')).toMatch(/^used=9\d%$/);
   await records(2);
 });
 
 test('a budgeted key may not use a model without a price, unless its budget allows it', async () => {
   const body = { model: 'unpriced', input: 'Hello.' };
-  const refused = await ask('/v1/responses', body, [budget(1e9)]);
+  const refused = await send('/v1/responses', body, [budget(1e9)]);
   expect([refused.status, await refused.json()]).toMatchObject([
     403,
     { error: { code: 'unpriced_model', param: 'model' } },
   ]);
-  expect((await ask('/v1/responses', body, [budget(1e9, true)])).status).toBe(200);
+  expect((await send('/v1/responses', body, [budget(1e9, true)])).status).toBe(200);
   expect(await records(1)).toMatchObject([{ costMicroUsd: null }]);
 });
 
 test('a token limit counts what was used, not what was reserved', async () => {
   const accounts: Account[] = [{ owner: keyId, limits: { tokensPerMinute: 1200 }, budget: null }];
   const body = { model: 'priced', input: 'Hello.', max_output_tokens: 1000 };
-  expect((await ask('/v1/responses', body, accounts)).status).toBe(200);
+  expect((await send('/v1/responses', body, accounts)).status).toBe(200);
   await records(1);
-  expect((await ask('/v1/responses', body, accounts)).status).toBe(200);
+  expect((await send('/v1/responses', body, accounts)).status).toBe(200);
   await records(2);
-  const larger = await ask('/v1/responses', { ...body, max_output_tokens: 2000 }, accounts);
+  const larger = await send('/v1/responses', { ...body, max_output_tokens: 2000 }, accounts);
   expect([larger.status, await larger.json()]).toMatchObject([429, { error: { type: 'tokens' } }]);
 });
 
 test('a request that no upstream answered costs nothing, and gives back what it had reserved', async () => {
   simulator.script({ status: 500 });
-  const reply = await ask('/v1/responses', { model: 'dear-requests', input: 'Hello.' }, [budget(1e9)]);
+  const reply = await send('/v1/responses', { model: 'dear-requests', input: 'Hello.' }, [budget(1e9)]);
   expect(reply.status).toBe(502);
   expect(await records(1)).toMatchObject([{ outcome: 'failed', costMicroUsd: 0 }]);
   expect(await account()).toEqual({ reserved: '0' });
@@ -175,7 +175,7 @@ test('a request that no upstream answered costs nothing, and gives back what it 
 test('a cut stream is one request, failed, charged for about what was delivered', async () => {
   simulator.script({ cutAfter: 8, text: 'word '.repeat(100) });
   const body = { model: 'priced', input: 'Hello.', max_output_tokens: 500, stream: true };
-  await (await ask('/v1/responses', body, [budget(1e9)])).text();
+  await (await send('/v1/responses', body, [budget(1e9)])).text();
   const [record] = await records(1);
   expect(record).toMatchObject({ outcome: 'cut', estimated: true });
   expect(record?.consumption.outputTokens).toBeGreaterThan(0);
@@ -187,12 +187,12 @@ test('a caller who leaves is charged for the input that the upstream had got, an
   const gate = createGate();
   simulator.script({ gate: gate.opened });
   const leaving = new AbortController();
-  const asking = ask('/v1/responses', { model: 'priced', input: 'Hello.' }, [budget(1e9)], {
+  const replying = send('/v1/responses', { model: 'priced', input: 'Hello.' }, [budget(1e9)], {
     signal: leaving.signal,
   });
   await simulator.nextRequest();
   leaving.abort();
-  await expect(asking).rejects.toThrow();
+  await expect(replying).rejects.toThrow();
   const [record] = await records(1);
   expect(record).toMatchObject({
     outcome: 'left',
@@ -205,7 +205,7 @@ test('a caller who leaves is charged for the input that the upstream had got, an
   gate.open();
 });
 
-test('a message stream that ends in an error event is charged for what was delivered, not for what its beginning said', async () => {
+test('a message stream that ends in an error event is charged for what was delivered, not for what its start event reported', async () => {
   simulator.script({ errorEventAfter: 12, text: 'word '.repeat(100) });
   const body = {
     model: 'priced',
@@ -213,7 +213,7 @@ test('a message stream that ends in an error event is charged for what was deliv
     stream: true,
     messages: [{ role: 'user', content: 'Hello.' }],
   };
-  await (await ask('/v1/messages', body, [budget(1e9)])).text();
+  await (await send('/v1/messages', body, [budget(1e9)])).text();
   const [record] = await records(1);
   expect(record).toMatchObject({ outcome: 'cut', estimated: true });
   expect(record?.consumption.outputTokens).toBeGreaterThan(1);

@@ -1,8 +1,11 @@
 import type { Metrics } from '@gateway/service-kit/metrics';
-import { Counter, Histogram } from 'prom-client';
+import { Counter, Gauge, Histogram } from 'prom-client';
 import type { PutResult } from '../stored/conversations/conversation-store.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { Usage } from '../wire/usage.ts';
+
+/** What wants a conversation compacted. */
+export type CompactionCause = 'endpoint' | 'summarize' | 'trigger' | 'threshold';
 
 /** What this service counts beside its requests. Channels are the operator's own few. */
 export interface TextMetrics {
@@ -14,9 +17,26 @@ export interface TextMetrics {
   losses(caller: TextProtocol, target: TextProtocol, count: number): void;
   /** Responses that were to be kept, by what became of it. */
   kept(result: PutResult | 'failed'): void;
+  /** A conversation that was compacted, or not, because of `by`. */
+  compacted(by: CompactionCause, where: 'gateway' | 'provider', result: 'ok' | 'failed'): void;
   /** Expired records that were removed. */
   swept(count: number): void;
+  socketOpened(): void;
+  /** A WebSocket that ended, and why. */
+  socketClosed(reason: CloseReason): void;
 }
+
+/** Who or what ended a WebSocket. */
+export type CloseReason =
+  | 'caller'
+  | 'lost'
+  | 'silent'
+  | 'idle'
+  | 'age'
+  | 'key'
+  | 'restart'
+  | 'flood'
+  | 'protocol';
 
 /** Seconds: a model's first output comes after a tenth of a second or after a minute of thought. */
 const FIRST_BYTE_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 30, 60];
@@ -38,7 +58,7 @@ export function createTextMetrics({ registry }: Pick<Metrics, 'registry'>): Text
   });
   const losses = new Counter({
     name: 'gateway_translation_losses_total',
-    help: "Members of requests that were left out because the upstream's protocol or quirks cannot say them",
+    help: "Members of requests that were left out because the upstream's protocol or quirks do not have them",
     labelNames: ['caller', 'target'],
     registers,
   });
@@ -54,13 +74,36 @@ export function createTextMetrics({ registry }: Pick<Metrics, 'registry'>): Text
     labelNames: ['result'],
     registers,
   });
+  const compactions = new Counter({
+    name: 'gateway_compactions_total',
+    help: 'Conversations that were compacted, by what wanted it, who did it and what became of it',
+    labelNames: ['by', 'where', 'result'],
+    registers,
+  });
   const swept = new Counter({
     name: 'gateway_conversation_records_swept_total',
     help: 'Kept responses, messages and conversations that expired and were removed',
     registers,
   });
+  const openSockets = new Gauge({
+    name: 'gateway_websockets_open',
+    help: 'WebSockets that are open now',
+    registers,
+  });
+  const closedSockets = new Counter({
+    name: 'gateway_websockets_closed_total',
+    help: 'WebSockets that ended, by who or what ended them',
+    labelNames: ['reason'],
+    registers,
+  });
   return {
+    socketOpened: () => openSockets.inc(),
+    socketClosed: (reason) => {
+      openSockets.dec();
+      closedSockets.inc({ reason });
+    },
     kept: (result) => kept.inc({ result }),
+    compacted: (by, where, result) => compactions.inc({ by, where, result }),
     swept: (count) => swept.inc(count),
     tokens: (channel, usage) => {
       const kinds = {

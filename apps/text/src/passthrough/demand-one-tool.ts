@@ -18,7 +18,7 @@ const nameOf = (value: unknown): unknown => {
 
 /**
  * A request for a server that ignores a choice that names tools: only these are offered, and a call is required (of a
- * list of allowed tools: as its mode says). A choice that names no offered tool stays as it is.
+ * list of allowed tools: as its mode demands). A choice that names no offered tool stays as it is.
  */
 export function demandOneTool(body: JsonObject, protocol: TextProtocol): JsonObject {
   const { tools, tool_choice: choice } = body;

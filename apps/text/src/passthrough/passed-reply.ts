@@ -1,7 +1,7 @@
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/reply';
 import { isPending } from '../background/ending.ts';
-
+import { logProvidersCompaction } from '../call/call-log.ts';
 import {
   type Amendment,
   continuation,
@@ -13,11 +13,11 @@ import { inputLengthOf, keepPending } from '../call/metered-call.ts';
 import { type Consumed, guessedUsage, NOTHING_KNOWN, reportedUsage } from '../call/outcome.ts';
 import type { TextCall } from '../call/text-call.ts';
 import type { TextEndpoint } from '../call/text-endpoint.ts';
-import { keeperOf } from '../call/thread-turn.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { estimatedUsage } from '../metering/consumption.ts';
 import { recordedMessage } from '../protocols/messages/message-recorder.ts';
 import type { ProviderId } from '../stored/id-origins.ts';
+import { originAt } from '../stored/maker.ts';
 import { bringsIds, type Kept, receivedIds, replyWithin } from '../stored/received-ids.ts';
 import { type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
@@ -25,7 +25,7 @@ import { namedFrame } from '../wire/sse-frames.ts';
 import type { StreamReader } from '../wire/stream-reader.ts';
 import { failureReported } from './passed-stream.ts';
 
-/** What a whole reply says that it consumed, or an estimate. */
+/** The consumption that a whole reply reports, or an estimate. */
 export function consumedByWhole(call: TextCall, whole: JsonObject, sizeBytes: number): Consumed {
   const { endpoint } = call;
   const usage = PROTOCOLS[endpoint.protocol].readUsage(whole);
@@ -45,7 +45,7 @@ const isUnderWay = ({ protocol }: TextEndpoint, whole: JsonObject): boolean =>
  * without its caller, `onPending` gets what is known of its usage.
  *
  * @param parsed the reply with every member, parsed with `parseBody`; `whole` has those that are read of every reply
- * @returns what it has to say differently
+ * @returns the members that its caller gets instead
  */
 export function keepWholeReply(
   call: TextCall,
@@ -55,7 +55,9 @@ export function keepWholeReply(
 ): Promise<Amendment> | undefined {
   const { endpoint, context } = call;
   if (whole.status === 'failed') context.failure ??= failureReported('failed');
-  const ids = () => receivedIds(endpoint.protocol, whole, keptOf(call, reply));
+  // A large message is read without its content, which only then brings ids.
+  const read = () => (call.request.compaction === null ? whole : parsed());
+  const ids = () => receivedIds(endpoint.protocol, read(), keptOf(call, reply));
   const keeping = keepsResponses(endpoint)
     ? keepResponse(call, reply.candidate, parsed())
     : keepMessage(call, reply, parsed, remember(call, reply, ids()));
@@ -75,13 +77,13 @@ function keepMessage(
   parsed: () => JsonObject,
   remembering: Promise<boolean> | undefined,
 ): Promise<null> | undefined {
-  const keeping = call.thread?.keep(recordedMessage(parsed()), keeperOf(call, candidate));
+  const keeping = call.thread?.keep(recordedMessage(parsed()), { request: call.request, candidate });
   return keeping === undefined
     ? remembering?.then(() => null)
     : Promise.all([remembering, keeping]).then(() => null);
 }
 
-/** The same for a stream, of which only the id is known yet. */
+/** The same for a stream while only its id is known. */
 export function keepStreamId(
   call: TextCall,
   reply: Reply,
@@ -97,7 +99,7 @@ export function keepStreamId(
 /** Events that show the response before its end. */
 const EARLY_EVENTS = ['"response.created"', '"response.in_progress"', '"response.queued"'];
 
-/** The same for an event. Gives what the caller gets in its place; null: the event itself. */
+/** The same for an event. Returns what the caller gets instead; null: the event itself. */
 export function keepEvent(call: TextCall, reply: Reply, frame: Frame): string | Promise<string> | null {
   const { endpoint } = call;
   const { protocol } = endpoint;
@@ -135,7 +137,7 @@ export function consumedByStream(
   pendingId: string | null,
 ): Consumed {
   if (pendingId !== null && !ended) return { ...NOTHING_KNOWN, pendingId };
-  // What a stream says before its error event is not its final count.
+  // Usage that a stream reports before its error event is not its final count.
   if (usage !== null && ended && reportedFailure === null) return reportedUsage(usage);
   return guessedUsage(estimatedUsage(usage, { inputLength: inputLengthOf(call), outputLength }));
 }
@@ -147,6 +149,6 @@ const keptOf = ({ request, history }: TextCall, { candidate }: Reply): Kept => (
 
 function remember(call: TextCall, reply: Reply, ids: readonly ProviderId[]): Promise<boolean> | undefined {
   if (ids.length === 0) return undefined;
-  const { channel, model, requestedModel } = reply.candidate;
-  return rememberIds(call, ids, { keyId: call.identity.keyId, channel: channel.name, model, requestedModel });
+  logProvidersCompaction(call, ids);
+  return rememberIds(call, ids, originAt(reply.candidate, call.identity.keyId));
 }

@@ -10,7 +10,7 @@ const MAX_FRAME_BYTES = 32 * 1024 * 1024;
 interface PassedStream {
   readonly reader: StreamReader;
   readonly requestId: string;
-  /** Gets each frame after the reader has taken it, and gives what is sent in its place; null: the frame itself. */
+  /** Gets each frame after the reader has taken it, and returns what is sent instead; null: the frame itself. */
   readonly onFrame: (frame: Frame) => string | Promise<string> | null;
 }
 

@@ -53,7 +53,7 @@ test.for(['responses', 'messages'] as const)(
   },
 );
 
-test('a large reply passes byte for byte, and its own usage counts, not what its texts and tools say', async () => {
+test('a large reply passes byte for byte, and its own usage counts, not the numbers in its texts and tools', async () => {
   const fake = ',"usage":{"input_tokens":1,"output_tokens":1},"x":"';
   const usage = { input_tokens: 31, output_tokens: 17, input_tokens_details: { cached_tokens: 5 } };
   const reply = {
@@ -211,7 +211,7 @@ test("an Anthropic upstream's refusal is relayed word for word with its status",
   expect(await reply.text()).toBe(JSON.stringify(json));
 });
 
-test('one log line and the metrics say what a request came to', async () => {
+test('one log line and the metrics record the outcome of a request', async () => {
   const { text, first } = stack;
   first.script({
     cachedTokens: 2,
@@ -243,7 +243,9 @@ test('one log line and the metrics say what a request came to', async () => {
   });
   expect(JSON.stringify(line)).not.toContain('hé');
   const metrics = await text.metrics.registry.metrics();
-  expect(metrics).toMatch(/gateway_upstream_attempts_total\{channel="one",outcome="ok",service="text"\} \d/);
+  expect(metrics).toMatch(
+    /gateway_upstream_attempts_total\{channel="one",account="default",outcome="ok",service="text"\} \d/,
+  );
   expect(metrics).toMatch(/gateway_tokens_total\{channel="one",kind="reasoning",service="text"\} \d/);
   expect(metrics).toMatch(/gateway_first_byte_seconds_count\{.*channel="one".*\} \d/);
 });
@@ -255,7 +257,7 @@ const USAGE = {
   output_tokens_details: { reasoning_tokens: 4 },
 };
 
-test('a stream says its usage in the log line too', async () => {
+test('the usage of a stream is in the log line too', async () => {
   stack.first.script({ sse: recordedStream('messages-thinking-and-text') });
   const reply = await stack.text.fetch('/v1/messages', {
     body: bodyFor('messages', 'gpt-5.2', true),

@@ -25,19 +25,19 @@ import {
 import { passedStream } from './passed-stream.ts';
 import { refusesThread } from './refused-thread.ts';
 import { relayJson } from './relay-json.ts';
-import { asksForUsage, refusesUsageQuestion, showsUsage, usageQuestion } from './usage-question.ts';
+import { refusesUsageOption, requestsUsage, showsUsage, usageOption } from './usage-option.ts';
 
-/** Prepares a call for a candidate of its own protocol: nothing is rewritten but what `ownBody` says. */
+/** Prepares a call for a candidate of its own protocol: only `ownBody` rewrites the body. */
 export const preparePassthrough = (
   call: TextCall,
   candidate: Candidate,
-  asks = asksForUsage(call, candidate),
+  withUsage = requestsUsage(call, candidate),
   isThreaded = call.thread?.isKeptBy(candidate) ?? false,
 ): PreparedAttempt | GatewayError =>
   unlessRefused(() => {
     const { endpoint, message, thread } = call;
     const sent = thread !== null && isThreaded ? { ...call, request: thread.sent } : call;
-    const { body, dropped } = ownBody(sent, candidate, asks ? usageQuestion(sent.request) : null);
+    const { body, dropped } = ownBody(sent, candidate, withUsage ? usageOption(sent.request) : null);
     if (isStrict(message)) refuseLosses(missed(call, dropped));
     return {
       request: {
@@ -48,9 +48,11 @@ export const preparePassthrough = (
         body,
       },
       retry: (refusal) => {
-        if (asks && refusesUsageQuestion(refusal))
+        if (withUsage && refusesUsageOption(refusal))
           return preparePassthrough(call, candidate, false, isThreaded);
-        return isThreaded && refusesThread(refusal) ? preparePassthrough(call, candidate, asks, false) : null;
+        return isThreaded && refusesThread(refusal)
+          ? preparePassthrough(call, candidate, withUsage, false)
+          : null;
       },
       receive: (reply) => {
         reportDropped(call, endpoint.protocol, dropped);

@@ -17,14 +17,14 @@ const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
 /**
- * Checks a reply that is not streamed by its whole body, as far as that is short, so that another channel is tried
- * where the body is no JSON object. An event stream is checked by its beginning.
+ * Checks a reply that is not streamed by its whole body, so that another channel is tried where the body breaks off or is
+ * no JSON object. An event stream is checked by its beginning.
  */
 export const checkWholeReply: OutputCheck = (first) => {
   const verdict = checkFirstOutput(first);
   if (verdict !== 'accept' || isEventStream(first.headers)) return verdict;
-  if (!first.ended) return 'wait';
-  return bodyOf(first.bytes) === null ? { status: 502, body: '' } : 'accept';
+  if (!first.ended) return 'wait-for-end';
+  return bodyOf(first.bytes) === null ? { broken: 'the reply is no JSON object' } : 'accept';
 };
 
 /** What the check has parsed need not be parsed again. */
@@ -43,7 +43,7 @@ interface RelayJsonOptions {
   readonly reply: Reply;
   readonly response: ServerResponse;
   readonly context: RequestContext;
-  /** Gets the body before the caller does, and gives what is to be said differently in it; null: nothing. */
+  /** Gets the body before the caller does, and returns the members to replace in it; null for none. */
   readonly onBody: (
     body: JsonObject,
     sizeBytes: number,
@@ -54,7 +54,7 @@ interface RelayJsonOptions {
 }
 
 /**
- * Passes a whole JSON reply on, its bytes untouched where nothing is to be said differently; or its events, where the caller wants a stream.
+ * Passes a whole JSON reply on, its bytes untouched where no member is replaced; or its events, where the caller wants a stream.
  *
  * @throws {GatewayError} where it breaks off or is no JSON object; nothing has been sent then
  */
@@ -67,14 +67,17 @@ export async function relayJson(options: RelayJsonOptions): Promise<void> {
   const unkept = amended?.store === false ? UNKEPT_HEADER : {};
   const frames = asStream?.({ ...exactly(bytes), ...amended }) ?? null;
   if (frames !== null) {
-    response.writeHead(reply.status, {
-      ...streamHeaders(reply, context),
-      ...unkept,
-      'content-type': EVENT_STREAM,
-    });
+    if (!response.headersSent)
+      response.writeHead(reply.status, {
+        ...streamHeaders(reply, context),
+        ...unkept,
+        'content-type': EVENT_STREAM,
+      });
     response.end(frames);
     return;
   }
+  // The caller's stream was begun to keep it waiting.
+  if (response.headersSent) throw notFinished();
   const written = amended === null ? bytes : Buffer.from(JSON.stringify({ ...exactly(bytes), ...amended }));
   const headers = { ...replyHeaders(reply, context), ...unkept, 'content-length': written.length };
   response.writeHead(reply.status, headers);
@@ -90,6 +93,12 @@ function exactly(bytes: Buffer): JsonObject {
   const body = parseBody(bytes.toString());
   return isObject(body) ? body : {};
 }
+
+const notFinished = () =>
+  new GatewayError('upstream_failed', {
+    message: 'The upstream answered with something that is no finished reply.',
+    source: 'upstream',
+  });
 
 const notJson = () =>
   new GatewayError('upstream_failed', {

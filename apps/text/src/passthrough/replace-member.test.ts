@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { replaceModel, setMember } from './replace-member.ts';
+import { exchangeMembers, replaceModel, setMember } from './replace-member.ts';
 
 const replaced = (json: string, model: string) => replaceModel(Buffer.from(json), model).toString();
 
@@ -25,7 +25,7 @@ test.for([
   expect(replaced(json ?? '', 'B"é')).toBe(expected);
 });
 
-/** JSON text of a value with whitespace and escapes as a careless writer would place them. */
+/** JSON text of a value with whitespace and escapes at any position where JSON allows them. */
 const text = (value: unknown, space: string): string =>
   JSON.stringify(value, null, space).replaceAll('/', '\\/');
 
@@ -62,4 +62,16 @@ test.for([
   ['{"stream\\u005foptions":1}', '{"stream\\u005foptions":{"include_usage":true}}'],
 ])('%s gets a member, or another value for it, and changes in nothing else', ([json = '', expected]) => {
   expect(setMember(Buffer.from(json), 'stream_options', { include_usage: true }).toString()).toBe(expected);
+});
+
+test.for([
+  ['{"type":"t","model":"m"}', '{"model":"m","stream":true}'],
+  ['{"model":"m" , "type":"t"}', '{"model":"m","stream":true}'],
+  [' { "a" : [1, {"type":"x"}], "type":"t", "n":1.50 }', '{"a" : [1, {"type":"x"}],"n":1.50,"stream":true}'],
+  ['{"stream":false,"t\\u0079pe":"t","x":"\\u00e9"}', '{"x":"\\u00e9","stream":true}'],
+  ['{"type":"t"}', '{"stream":true}'],
+  ['{}', '{"stream":true}'],
+])('of %s the named members are exchanged, and the others keep their bytes', ([json, expected]) => {
+  const exchanged = exchangeMembers(Buffer.from(json ?? ''), ['type', 'stream'], { stream: true });
+  expect(exchanged.toString()).toBe(expected);
 });

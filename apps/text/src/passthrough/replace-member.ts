@@ -19,6 +19,31 @@ export function setMember(json: Buffer, name: string, value: unknown): Buffer {
   return Buffer.concat([json.subarray(0, end), Buffer.from(member), json.subarray(end)]);
 }
 
+/** A JSON object without its own members of these names, and with others at its end: each as its bytes were. */
+export function exchangeMembers(
+  json: Buffer,
+  removed: readonly string[],
+  added: Readonly<Record<string, unknown>>,
+): Buffer {
+  const quoted = removed.map((name) => JSON.stringify(name));
+  const text = json.toString('latin1');
+  const scanner = new MemberScanner(text);
+  const parts: Buffer[] = [];
+  for (let member = scanner.next(); member !== null; member = scanner.next()) {
+    const name = text.slice(member.nameStart, member.nameEnd);
+    if (quoted.some((one) => isName(name, one))) continue;
+    parts.push(OPEN_OR_COMMA[parts.length === 0 ? 0 : 1], json.subarray(member.nameStart, member.end));
+  }
+  const end = Object.entries(added).map(
+    ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
+  );
+  const [before] = OPEN_OR_COMMA;
+  if (parts.length === 0) return Buffer.from(`${before}${end.join(',')}}`);
+  return Buffer.concat([...parts, Buffer.from(`${end.map((member) => `,${member}`).join('')}}`)]);
+}
+
+const OPEN_OR_COMMA = [Buffer.from('{'), Buffer.from(',')] as const;
+
 function replaceValues(json: Buffer, spans: readonly Span[], value: string): Buffer {
   const written = Buffer.from(value);
   const parts: Buffer[] = [];

@@ -6,7 +6,7 @@ const FILLER = 'x'.repeat(20_000);
 const USAGE = { input_tokens: 3, output_tokens: 4 };
 const bytesOf = (value: unknown) => Buffer.from(JSON.stringify(value));
 
-test('of a large reply the few members are read that say what it used, how it ended and which ids it brings', () => {
+test('of a large reply only the members are read that report its usage, its end and its ids', () => {
   const reply = {
     id: 'resp_1',
     status: 'completed',
@@ -25,7 +25,7 @@ test('texts and inner objects that look like usage are not taken for it', () => 
   expect(partsOf(bytesOf(reply))).toEqual({ usage: USAGE });
 });
 
-test('where a member stands twice the last one counts, as for the parser', () => {
+test('of a member that occurs twice the last one counts, as for the parser', () => {
   expect(partsOf(Buffer.from(`{"usage":1,"text":"${FILLER}","usage":{"a":2}}`))).toEqual({ usage: { a: 2 } });
 });
 

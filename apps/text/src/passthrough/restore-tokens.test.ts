@@ -104,7 +104,7 @@ test('only bodies that could hold a token need to be looked at', () => {
   expect(mayHoldTokens(Buffer.from('{"data":"EqQBnative"}'))).toBe(false);
 });
 
-test('a token is found wherever it stands, also in a body full of what ends as its prefix does', () => {
+test('a token is found at any position, also in a body full of what ends as its prefix does', () => {
   for (const before of ['', '1_', 'wt1_'.repeat(200), '1_'.repeat(99), 'gwt1'.repeat(30)]) {
     expect(mayHoldTokens(Buffer.from(`${before}gwt1_x`)), before).toBe(true);
     expect(mayHoldTokens(Buffer.from(`${before}"ä`)), before).toBe(false);

@@ -24,7 +24,7 @@ const Answer = z.looseObject({
 });
 type Answer = z.infer<typeof Answer>;
 
-const ASKED = { role: 'user', content: 'Hello' };
+const QUESTION = { role: 'user', content: 'Hello' };
 const GOES_ON = { role: 'user', content: 'Go on.' };
 
 /** The next request of a client that sends an answer back as it came, with a result for each call. */
@@ -32,19 +32,19 @@ const NEXT: Readonly<Record<TextProtocol, (answer: Answer) => object>> = {
   responses: ({ output }) => {
     const calls = output.filter(({ type }) => type === 'function_call');
     const results = calls.map(({ call_id }) => ({ type: 'function_call_output', call_id, output: 'done' }));
-    return { model: 'm', input: [ASKED, ...output, ...results, GOES_ON] };
+    return { model: 'm', input: [QUESTION, ...output, ...results, GOES_ON] };
   },
   messages: ({ content }) => {
     const calls = content.filter(({ type }) => type === 'tool_use');
     const results = calls.map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: 'done' }));
     const next = { role: 'user', content: [...results, { type: 'text', text: 'Go on.' }] };
-    return { model: 'm', max_tokens: 2000, messages: [ASKED, { role: 'assistant', content }, next] };
+    return { model: 'm', max_tokens: 2000, messages: [QUESTION, { role: 'assistant', content }, next] };
   },
   chat: ({ choices }) => {
     const messages = choices.map(({ message }) => message);
     const calls = messages.flatMap(({ tool_calls }) => tool_calls);
     const results = calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'done' }));
-    return { model: 'm', messages: [ASKED, ...messages, ...results, GOES_ON] };
+    return { model: 'm', messages: [QUESTION, ...messages, ...results, GOES_ON] };
   },
 };
 
@@ -80,8 +80,8 @@ test.for(CASES)(
         target: testTarget(target, { reasoningBack: 'known' }),
         tokens: testTokens,
       });
-      const told = dropped.map(({ path, reason }) => `${reason} at ${formatPath(path)}`);
-      expect(told.filter((loss) => !REAL_LOSS.test(loss))).toEqual([]);
+      const losses = dropped.map(({ path, reason }) => `${reason} at ${formatPath(path)}`);
+      expect(losses.filter((loss) => !REAL_LOSS.test(loss))).toEqual([]);
     }
   },
 );

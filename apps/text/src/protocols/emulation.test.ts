@@ -12,12 +12,14 @@ test('free text is read out of its object exactly, wherever that is cut', () => 
       fc.string({ unit: 'binary' }),
       fc.array(fc.nat(), { maxLength: 5 }),
       fc.boolean(),
-      (text, places, escaped) => {
+      (text, positions, escaped) => {
         const plain = JSON.stringify({ input: text });
         const json = escaped
           ? plain.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
           : plain;
-        const ends = [...places.map((place) => place % (json.length + 1)), json.length].sort((a, b) => a - b);
+        const ends = [...positions.map((position) => position % (json.length + 1)), json.length].sort(
+          (a, b) => a - b,
+        );
         const decoder = new InputTextDecoder();
         const pieces = ends.map((end, index) => decoder.push(json.slice(ends[index - 1] ?? 0, end)));
         expect(pieces.join('') + decoder.end()).toBe(text);
@@ -26,7 +28,7 @@ test('free text is read out of its object exactly, wherever that is cut', () => 
   );
 });
 
-test('free text that is not where it was asked for is still not lost', () => {
+test('free text that is not in the requested member is still not lost', () => {
   const decode = (json: string) => {
     const decoder = new InputTextDecoder();
     return decoder.push(json) + decoder.end();
@@ -78,7 +80,7 @@ test('free-text tools and namespaces come back as the caller declared them, stre
   expect(frames).toContain('"call_id":"call_B","name":"find customer!","namespace":"crm","arguments":"{}"');
 });
 
-test('the forced tool that stands in for structured output comes back as text', () => {
+test('the forced tool that replaces structured output comes back as text', () => {
   const { plan } = translateRequest({
     caller: 'responses',
     body: {
@@ -100,7 +102,7 @@ test('the forced tool that stands in for structured output comes back as text', 
   });
 });
 
-test('a schema next to tools is refused where one forced tool would have to stand in for it', () => {
+test('a schema next to tools is refused where one forced tool would have to replace it', () => {
   const body = {
     model: 'm',
     input: 'A city',

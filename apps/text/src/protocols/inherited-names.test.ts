@@ -16,7 +16,7 @@ const NAMES = ['constructor', '__proto__'];
 /** What may be looked up in a table: type names, roles, reasons, ids. */
 const WORD = /^[\w.-]{1,40}$/;
 
-/** Copies of a value in each of which one word is another. */
+/** Copies of a value; each one has another word in one position. */
 function* withOneWordChanged(value: unknown, name: string): Generator<unknown> {
   if (typeof value === 'string') {
     if (WORD.test(value)) yield name;

@@ -85,7 +85,7 @@ interface Located {
   readonly object: { readonly [name: string]: unknown };
 }
 
-/** Every object of a body, with its place. */
+/** Every object of a body, with its path. */
 function objectsIn(value: unknown, at: Path = []): Located[] {
   if (Array.isArray(value)) return value.flatMap((entry, index) => objectsIn(entry, [...at, index]));
   if (!isJsonObject(value)) return [];
@@ -93,7 +93,7 @@ function objectsIn(value: unknown, at: Path = []): Located[] {
   return [{ at, object: value }, ...inner];
 }
 
-/** The body with something else at this place. */
+/** The body with something else at this path. */
 function changed(
   body: unknown,
   [step, ...rest]: Path,
@@ -118,10 +118,10 @@ const crossings = FIXTURES.flatMap((fixture) =>
 /** Tools that a list of allowed ones leaves out are not shown to a model, so nothing of them can be carried. */
 const HIDDEN_TOOLS: Readonly<Record<string, RegExp>> = { 'responses-tools': /^tools\[[34]\]/ };
 
-const SENTINEL = 'said-by-nobody-else';
+const SENTINEL = 'nowhere-else-in-a-fixture';
 
 test.for(crossings)(
-  '$name for $target: an unknown member is carried or reported, wherever it stands',
+  '$name for $target: an unknown member is carried or reported, at any position',
   ({ name, caller, target, body }) => {
     const silent = objectsIn(body).flatMap(({ at }) => {
       const path = formatPath([...at, 'x_unknown']);
@@ -142,7 +142,7 @@ const valueAt = (body: unknown, path: string): unknown =>
   }, body);
 
 test.for(crossings)(
-  "$name for $target: each loss is named by its place in the caller's request",
+  "$name for $target: each loss is named by its path in the caller's request",
   ({ caller, target, body }) => {
     const dropped = translated(caller, target, body)?.dropped ?? [];
     expect(dropped.filter((path) => valueAt(body, path) === undefined)).toEqual([]);
@@ -155,9 +155,9 @@ test('the requests with every member are translated in all six directions', () =
   expect(full).toHaveLength(6);
 });
 
-/** Members that say nothing to a model of the target, or nothing new: `path for target`. */
+/** Members that mean nothing to a model of the target, or nothing new: `path for target`. */
 const MEANINGLESS: readonly RegExp[] = [
-  // Labels of earlier items, and where a call stood in a stream: they come back with every answer.
+  // Labels of earlier items, and the position of a call in a stream: they come back with every answer.
   /^input\[\d+\]\.(id|status) for /,
   /\.tool_calls\[\d+\]\.index for /,
   // Words that have one value only, or name the default.
@@ -225,7 +225,7 @@ const SCHEMAS: Readonly<Record<TextProtocol, readonly unknown[]>> = {
 /** Members with which no request gets as far as being read: they need a provider that keeps responses. */
 const STATEFUL = /^(background|previous_response_id|conversation|prompt)$/;
 
-test.for(CALLERS)('every member that %s names stands in a recorded request', (caller) => {
+test.for(CALLERS)('every member that %s names is in a recorded request', (caller) => {
   const objects = FIXTURES.filter((fixture) => fixture.caller === caller)
     .flatMap(({ body }) => objectsIn(body))
     .map(({ object }) => object);

@@ -19,7 +19,7 @@ const DESCRIPTIONS = [
   { description: 'Open Responses', schema: readSchemas('openresponses-schemas', 'StreamEvent') },
 ];
 
-/** Where the live service and its clients are ahead of a description, so that we follow them. */
+/** Members in which the live service and its clients are ahead of a description, so that we follow them. */
 const AHEAD: Record<string, (event: { [member: string]: unknown }) => boolean> = {
   OpenAI: () => false,
   // Raw reasoning, hosted tools, free-text tools and file citations are OpenAI's alone, and so is `keepalive`.
@@ -30,7 +30,7 @@ const AHEAD: Record<string, (event: { [member: string]: unknown }) => boolean> =
 };
 
 /**
- * The live service says null where its description has the member left out (`usage` until the end, `user` always), and
+ * The live service sends null where its description has the member left out (`usage` until the end, `user` always), and
  * error codes that are not in its list.
  */
 function asDescribed(event: { [member: string]: unknown }): { [member: string]: unknown } {

@@ -13,7 +13,7 @@ import { parseObject } from '../wire/json-object.ts';
 
 const isSchema = (value: unknown): value is z.ZodType => value instanceof z.ZodType;
 
-/** Every schema of the wire, also those that stand in tables by their `type`. */
+/** Every schema of the wire, also those that tables hold by their `type`. */
 const SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map(
   Object.entries({
     ...messagesWire,
@@ -97,7 +97,7 @@ describe('reading by a schema agrees with zod', () => {
     for (const part of [...PARTS, ...SEPARATE]) expectAgreement(name, schema, part);
   });
 
-  test.for([...SCHEMAS])('on fixtures that were changed at any place: %s', ([name, schema]) => {
+  test.for([...SCHEMAS])('on fixtures that were changed at any path: %s', ([name, schema]) => {
     const fitting = PARTS.filter((part) => schema.safeParse(part).success);
     fc.assert(
       fc.property(fc.constantFrom(...fitting, {}), fc.infiniteStream(fc.nat()), (part, choices) => {

@@ -152,7 +152,7 @@ test('a token that was altered, or made with another secret, is dropped with its
   }
 });
 
-test('a manual model whose tool loop lost its thinking is not asked to think on', () => {
+test('thinking is not requested of a manual model whose tool loop lost its own', () => {
   const body = {
     ...nextRequest('responses', 'responses', 'responses-reasoning-and-calls'),
     reasoning: { effort: 'high' },

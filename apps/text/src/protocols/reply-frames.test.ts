@@ -31,9 +31,9 @@ test.for(cases)('the frames made of $name amount to the same reply', ({ protocol
     return collectReply([...dataOf(frames).flatMap((data) => [...decoder.event(data)]), ...decoder.end()]);
   };
   const decode = () => decodeReply(reply, testTarget(protocol), clean);
-  const outcome = (act: () => unknown) => {
+  const outcome = (run: () => unknown) => {
     try {
-      return act();
+      return run();
     } catch (error) {
       return String(error);
     }

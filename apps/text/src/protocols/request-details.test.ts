@@ -77,9 +77,9 @@ test.for([
   ['responses', 'no such place', '"Error: no such place"'],
   ['responses', 'Error: no such place', '"Error: no such place"'],
   ['responses', [{ type: 'text', text: 'Error: too dark' }, PICTURE], '"Error: too dark"'],
-] as const)('to %s: a failed tool result of %j says Error once', ([target, content, said]) => {
+] as const)('to %s: a failed tool result of %j has Error once', ([target, content, expected]) => {
   const written = JSON.stringify(translate('messages', target, failing(content)).body);
-  expect(written).toContain(said);
+  expect(written).toContain(expected);
   expect(written.match(/error:/gi)).toHaveLength(1);
 });
 
@@ -201,17 +201,14 @@ test.for<WrongPart>([
     path: 'messages[0].content[0].source.type',
     message: "Invalid value: 'path'. Supported values are: 'base64', 'url', and 'file'.",
   },
-])(
-  '$caller: what is wrong with a part is said where it is wrong: $path',
-  ({ caller, part, path, message }) => {
-    const target = caller === 'chat' ? 'messages' : 'chat';
-    const refusal = () => translate(caller, target, showing(caller, part));
-    expect(refusal).toThrow(GatewayError);
-    expect(refusal).toThrow(message);
-    try {
-      refusal();
-    } catch (error) {
-      expect(error instanceof GatewayError && formatPath(error.options.path ?? [])).toBe(path);
-    }
-  },
-);
+])('$caller: an error of a part names its path: $path', ({ caller, part, path, message }) => {
+  const target = caller === 'chat' ? 'messages' : 'chat';
+  const refusal = () => translate(caller, target, showing(caller, part));
+  expect(refusal).toThrow(GatewayError);
+  expect(refusal).toThrow(message);
+  try {
+    refusal();
+  } catch (error) {
+    expect(error instanceof GatewayError && formatPath(error.options.path ?? [])).toBe(path);
+  }
+});

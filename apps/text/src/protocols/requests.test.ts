@@ -34,7 +34,7 @@ function outcome(name: string, target: Target): string {
     const { tools, stopSequences, answerTool } = plan.restore;
     return shown({
       dropped: dropped.map(({ path, reason }) => `${formatPath(path)}: ${reason}`),
-      undo: { tools: Object.fromEntries(tools), stopSequences, answerTool },
+      restore: { tools: Object.fromEntries(tools), stopSequences, answerTool },
       body,
     });
   } catch (error) {
@@ -179,7 +179,7 @@ const QUIRK_CASES: readonly QuirkCase[] = [
     quirks: { thinking: 'manual' },
   },
   {
-    quirk: 'manual-thinking-no-room',
+    quirk: 'manual-thinking-no-tokens',
     name: 'responses-scalars',
     target: 'messages',
     quirks: { thinking: 'manual' },

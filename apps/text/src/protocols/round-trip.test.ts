@@ -34,11 +34,11 @@ const callArguments = fc
   );
 const call = fc
   .record({ name, arguments: callArguments })
-  .map((said): ReplyPart => ({ type: 'tool-call', id: '', ...said }));
+  .map((members): ReplyPart => ({ type: 'tool-call', id: '', ...members }));
 const reasoning = fc
   .record({ text })
-  .map((said): ReplyPart => ({ type: 'reasoning', form: 'trace', texts: [said.text] }));
-const says = text.map((said): ReplyPart => ({ type: 'text', text: said }));
+  .map((members): ReplyPart => ({ type: 'reasoning', form: 'trace', texts: [members.text] }));
+const textPart = text.map((content): ReplyPart => ({ type: 'text', text: content }));
 
 const usage: Usage = {
   inputTokens: 100,
@@ -53,7 +53,7 @@ const usage: Usage = {
 const replies = fc
   .record({
     reasons: fc.option(reasoning),
-    texts: fc.array(says, { maxLength: 2 }),
+    texts: fc.array(textPart, { maxLength: 2 }),
     calls: fc.array(call, { maxLength: 3 }),
   })
   .map(({ reasons, texts, calls }): Reply => {
@@ -85,9 +85,12 @@ const essence = ({ parts, finish, usage: counted }: Reply): Essence => ({
 });
 
 /** The Messages protocol holds arguments as an object: the white space between its members is not kept there. */
-const compact = (said: Essence): Essence => ({
-  ...said,
-  calls: said.calls.map((made) => ({ ...made, arguments: JSON.stringify(parseArguments(made.arguments)) })),
+const compact = (essence: Essence): Essence => ({
+  ...essence,
+  calls: essence.calls.map((made) => ({
+    ...made,
+    arguments: JSON.stringify(parseArguments(made.arguments)),
+  })),
 });
 
 const contextFor = (caller: TextProtocol, upstream: TextProtocol) => ({
@@ -106,9 +109,11 @@ const readStream = (frames: string, protocol: TextProtocol): Reply => {
   return collectReply([...dataOf(frames).flatMap((data) => [...decoder.event(data)]), ...decoder.end()]);
 };
 
-/** Cuts bytes at the given places, which may lie inside a character. */
-function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
-  const ends = [...places.map((place) => place % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
+/** Cuts bytes at the given positions, which may lie inside a character. */
+function cut(bytes: Buffer, positions: readonly number[]): Buffer[] {
+  const ends = [...positions.map((position) => position % (bytes.length + 1)), bytes.length].sort(
+    (a, b) => a - b,
+  );
   return ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
 }
 
@@ -116,9 +121,9 @@ test.for(PAIRS)(
   'a stream of $upstream means the same to a caller of $caller, however it is cut, argument by argument',
   ({ caller, upstream }) => {
     fc.assert(
-      fc.property(replies, fc.array(fc.nat(), { maxLength: 8 }), (reply, places) => {
+      fc.property(replies, fc.array(fc.nat(), { maxLength: 8 }), (reply, positions) => {
         const translator = new StreamTranslator(planFor(caller, upstream), testReplyContext());
-        const chunks = cut(Buffer.from(upstreamStream(reply, upstream)), places);
+        const chunks = cut(Buffer.from(upstreamStream(reply, upstream)), positions);
         const frames = [...chunks.flatMap((chunk) => translator.push(chunk)), ...translator.end()];
         expect(essence(readStream(frames.join(''), caller))).toEqual(essence(reply));
       }),
@@ -165,7 +170,7 @@ test.for(PAIRS)(
   },
 );
 
-const userTurn = text.map((said) => ({ role: 'user', content: [{ type: 'text', text: said }] }));
+const userTurn = text.map((content) => ({ role: 'user', content: [{ type: 'text', text: content }] }));
 const toolTurns = fc
   .array(fc.record({ name, input: callArguments, result: text, isError: fc.boolean() }), {
     minLength: 1,
@@ -202,7 +207,7 @@ const requests = fc
     model: 'callers-model',
     max_tokens: 1000,
     temperature,
-    system: system.map((said) => ({ type: 'text', text: said })),
+    system: system.map((content) => ({ type: 'text', text: content })),
     messages: [first, ...loops.flat()],
   }));
 

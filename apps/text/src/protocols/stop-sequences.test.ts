@@ -32,7 +32,7 @@ test('the text ends before the first stop sequence, which is named', () => {
   });
 });
 
-test('a beginning of a stop sequence that does not go on is said after all', () => {
+test('a beginning of a stop sequence that does not go on is sent after all', () => {
   expect(cutAt(['STOP'], ['ST', 'O', 'ne', ' STO'])).toEqual({
     text: 'STOne STO',
     finish: [{ reason: 'stop' }],

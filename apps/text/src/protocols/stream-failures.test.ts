@@ -38,7 +38,7 @@ test.for(CALLERS)('a caller of %s is sent nothing while a failure can still be a
   expect(translator.failure?.code).toBe('upstream_timeout');
 });
 
-test('frames and output are told apart, so that another channel may be tried before the first output', () => {
+test('frames and output are distinguished, so that another channel may be tried before the first output', () => {
   const translator = translatorFor('messages');
   translator.push(Buffer.from(delta('')));
   expect(translator).toMatchObject({ started: true, hasOutput: false });
@@ -62,7 +62,7 @@ test('bytes that are no event stream at all are an upstream failure', () => {
   expect(translator.failure?.code).toBe('upstream_failed');
 });
 
-test('each protocol has its own way to show that a connection lives', () => {
+test('each protocol has its own way to keep a connection alive', () => {
   expect(CALLERS.map(keepAliveFrame)).toEqual([
     ': keepalive\n\n',
     'event: ping\ndata: {"type":"ping"}\n\n',
@@ -71,7 +71,7 @@ test('each protocol has its own way to show that a connection lives', () => {
 });
 
 test.for(['constructor', '__proto__', 'toString'])(
-  'an upstream that says %s where a known word belongs is survived',
+  'an upstream that sends %s where a known word belongs is survived',
   (word) => {
     const translator = translatorFor('messages');
     translator.push(

@@ -10,23 +10,23 @@ const call = (index: number, name: string | undefined, text: string) =>
     tool_calls: [{ index, ...(name && { id: `call_${index}` }), function: { name, arguments: text } }],
   });
 
-test.for(CALLERS)('what a caller of %s can be told is told with the chunk that said it', (caller) => {
+test.for(CALLERS)('a caller of %s gets each delta with the chunk that brought it', (caller) => {
   const translator = new StreamTranslator(planFor(caller, 'chat'), testReplyContext());
-  const told = (bytes: Buffer) => translator.push(bytes);
-  expect(told(chunk({ reasoning_content: 'Thinking' }))).toContain('Thinking');
-  expect(told(chunk({ content: 'Hello' }))).toContain('Hello');
-  expect(told(call(0, 'first_tool', ''))).toContain('first_tool');
-  expect(told(call(0, undefined, '{"city":'))).toContain('{\\"city\\":');
-  expect(told(call(0, undefined, '"Rome"}'))).toContain('Rome');
+  const push = (bytes: Buffer) => translator.push(bytes);
+  expect(push(chunk({ reasoning_content: 'Thinking' }))).toContain('Thinking');
+  expect(push(chunk({ content: 'Hello' }))).toContain('Hello');
+  expect(push(call(0, 'first_tool', ''))).toContain('first_tool');
+  expect(push(call(0, undefined, '{"city":'))).toContain('{\\"city\\":');
+  expect(push(call(0, undefined, '"Rome"}'))).toContain('Rome');
   // The first call is whole, so that the second one need not wait for the end.
-  expect(told(call(1, 'second_tool', '{}'))).toContain('second_tool');
-  expect(told(chunk({ content: 'Afterwards' }))).toContain('Afterwards');
+  expect(push(call(1, 'second_tool', '{}'))).toContain('second_tool');
+  expect(push(chunk({ content: 'Afterwards' }))).toContain('Afterwards');
 });
 
 test('a call that begins while another is open waits only until that one is whole', () => {
   const translator = new StreamTranslator(planFor('messages', 'chat'), testReplyContext());
-  const told = (bytes: Buffer) => translator.push(bytes);
-  told(call(0, 'first_tool', '{"a":'));
-  expect(told(call(1, 'second_tool', '{"b":'))).toBe('');
-  expect(told(call(0, undefined, '1}'))).toMatch(/1\}.*content_block_stop.*second_tool.*\{\\"b\\":/s);
+  const push = (bytes: Buffer) => translator.push(bytes);
+  push(call(0, 'first_tool', '{"a":'));
+  expect(push(call(1, 'second_tool', '{"b":'))).toBe('');
+  expect(push(call(0, undefined, '1}'))).toMatch(/1\}.*content_block_stop.*second_tool.*\{\\"b\\":/s);
 });

@@ -77,7 +77,7 @@ test('a response broken off ends as the protocol shows it', () => {
 });
 
 test.for(recordedStreamNames().filter((name) => name.startsWith('responses')))(
-  'broken off after any event, %s says what there was of its output',
+  'broken off after any event, the reader of %s still has the output so far',
   (name) => {
     const recorded = dataOf(recordedStream(name)).filter((one) => one !== '[DONE]');
     for (let count = 1; count < recorded.length; count += 1) {
@@ -103,27 +103,27 @@ test.for(recordedStreamNames().filter((name) => name.startsWith('responses')))(
 
 test('text, refusals, arguments and reasoning that came in part are in the broken response', () => {
   const reader = createResponsesStreamReader();
-  const say = (event: object) => take(reader, JSON.stringify(event));
-  say({ type: 'response.created', sequence_number: 0, response: { id: 'resp_1' } });
-  say({
+  const push = (event: object) => take(reader, JSON.stringify(event));
+  push({ type: 'response.created', sequence_number: 0, response: { id: 'resp_1' } });
+  push({
     type: 'response.output_item.added',
     output_index: 0,
     item: { id: 'rs_1', type: 'reasoning', summary: [] },
   });
-  say({
+  push({
     type: 'response.reasoning_summary_part.added',
     output_index: 0,
     summary_index: 0,
     part: { type: 'summary_text', text: '' },
   });
-  say({ type: 'response.reasoning_summary_text.delta', output_index: 0, summary_index: 0, delta: 'Th' });
-  say({ type: 'response.reasoning_summary_text.delta', output_index: 0, summary_index: 0, delta: 'ink' });
-  say({
+  push({ type: 'response.reasoning_summary_text.delta', output_index: 0, summary_index: 0, delta: 'Th' });
+  push({ type: 'response.reasoning_summary_text.delta', output_index: 0, summary_index: 0, delta: 'ink' });
+  push({
     type: 'response.output_item.added',
     output_index: 1,
     item: { id: 'fc_1', type: 'function_call', status: 'in_progress', arguments: '' },
   });
-  say({ type: 'response.function_call_arguments.delta', output_index: 1, delta: '{"a"' });
+  push({ type: 'response.function_call_arguments.delta', output_index: 1, delta: '{"a"' });
   const [, failed] = events(reader.breakOff(lost, 'req_1'));
   expect(Object(failed?.response).output).toEqual([
     { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Think' }] },

@@ -127,7 +127,7 @@ function withUnknownContent(value: unknown, name = ''): unknown {
   if (SKIPPED.includes(name)) return value;
   if (Array.isArray(value)) {
     const own = value.map((entry) => withUnknownContent(entry));
-    // A web search that failed says so by what is no list.
+    // A web search that failed has an object instead of a list.
     return LISTS.includes(name) ? [{ type: 'mystery', text: { a: 1 } }, ...own, 5, null] : own;
   }
   if (!isJsonObject(value)) return value;

@@ -73,7 +73,7 @@ test.for(
   protocols.flatMap((protocol) =>
     [12.5, -1, '12', 2 ** 53, true, {}].map((count) => [protocol, count] as const),
   ),
-)('%s: %j is no count, and a report with it is none', ([protocol, count]) => {
+)('%s: %j is no count, and a report with it is ignored', ([protocol, count]) => {
   expect(readEverywhere(protocol, count, 34)).toEqual(Array(4).fill(null));
   expect(readEverywhere(protocol, 12, count)).toEqual(Array(4).fill(null));
 });

@@ -7,6 +7,8 @@ import { z } from 'zod';
 export const IdOrigin = z.object({
   keyId: z.string(),
   channel: z.string(),
+  /** The only account that can read it; absent: every account of the channel can. */
+  account: z.string().optional(),
   /** The model's name at that channel. */
   model: z.string(),
   /** The name that the caller used. */
@@ -15,7 +17,15 @@ export const IdOrigin = z.object({
 export type IdOrigin = z.infer<typeof IdOrigin>;
 
 /** What providers give ids to that a later request may name. */
-export type IdKind = 'response' | 'item' | 'conversation' | 'message' | 'container' | 'audio';
+export type IdKind =
+  | 'response'
+  | 'item'
+  | 'conversation'
+  | 'message'
+  | 'container'
+  | 'audio'
+  /** By the digest of what its provider has sealed. */
+  | 'compaction';
 
 /** An id as a provider gave it to a caller. */
 export interface ProviderId {

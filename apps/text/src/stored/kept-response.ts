@@ -35,7 +35,7 @@ const UNDER_WAY = new Set<unknown>(['queued', 'in_progress']);
 /** Whether what is kept of a response is its end. */
 export const isFinal = (data: JsonObject): boolean => !UNDER_WAY.has(data.status);
 
-/** The output of a whole response as items to keep; `maker` is the channel that wrote it. */
+/** The output of a whole response as items to keep; `maker` names who wrote it. */
 export const outputItems = ({ output }: JsonObject, maker: string): readonly NewItem[] =>
   (Array.isArray(output) ? output : []).map((item: unknown) => ({
     id: textAt(objectOf(item), 'id'),
@@ -43,7 +43,7 @@ export const outputItems = ({ output }: JsonObject, maker: string): readonly New
     maker,
   }));
 
-/** Whether an item of an input stands for a kept one. */
+/** Whether an item of an input refers to a kept one. */
 export const isReference = (item: unknown): item is { readonly id: string } =>
   isJsonObject(item) &&
   typeof item.id === 'string' &&
@@ -51,7 +51,7 @@ export const isReference = (item: unknown): item is { readonly id: string } =>
     ((item.type ?? null) === null && !('role' in item) && !('content' in item)));
 
 /**
- * A request's own input as items to keep, what it refers to in the place of its references.
+ * A request's own input as items to keep, with the items that it refers to instead of its references.
  * @param body parsed with `parseBody`
  */
 export function inputItems(body: unknown, referred: ReadonlyMap<string, StoredItem>): readonly NewItem[] {

@@ -1,3 +1,5 @@
+import { isCompactionItem } from '@gateway/contracts/openai/responses';
+import { compactionDigest, isSealedHere } from '../wire/compaction-seal.ts';
 import { isObject, type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { ProviderId } from './id-origins.ts';
@@ -6,7 +8,7 @@ import type { ProviderId } from './id-origins.ts';
 export interface NamedId extends ProviderId {
   readonly path: readonly (string | number)[];
   /**
-   * How far the request depends on it. `required`: nothing stands for it in the request, so that it has to be known.
+   * How far the request depends on it. `required`: the request has nothing instead of it, so that it has to be known.
    * `preferred`: the channel that knows it comes first. `none`: it only must not be another key's.
    */
   readonly need: 'required' | 'preferred' | 'none';
@@ -64,15 +66,22 @@ function* idsOfItem(item: JsonObject, path: Path): Generator<NamedId | null> {
   }
   // A picture without its bytes is looked up by its id.
   if (type === 'image_generation_call' && !item.result) yield named('item', item.id, path);
-  // So is reasoning that is not sealed, by providers that keep it; others read what it says.
+  // So is reasoning that is not sealed, by providers that keep it; others read its text.
   if (type === 'reasoning' && !item.encrypted_content) {
     yield named('item', item.id, path, hasEntries(item.content) ? 'none' : 'preferred');
   }
+  if (isCompactionItem(item)) yield sealedElsewhere(item.encrypted_content, [...path, 'encrypted_content']);
   yield named('container', item.container_id, path, 'preferred');
   yield* idsOfTools(item.tools, [...path, 'tools']);
 }
 
 const hasEntries = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
+
+/** A compaction goes back to who made it; what the gateway sealed, it opens for any provider. */
+const sealedElsewhere = (sealed: unknown, path: Path): NamedId | null =>
+  typeof sealed !== 'string' || isSealedHere(sealed)
+    ? null
+    : named('compaction', compactionDigest(sealed), path, 'preferred');
 
 function* idsOfMessages(body: JsonObject): Generator<NamedId | null> {
   const path = ['thread', 'previous_message_id'];
@@ -80,6 +89,12 @@ function* idsOfMessages(body: JsonObject): Generator<NamedId | null> {
   const compared = objectAt(body, 'diagnostics')?.previous_message_id;
   yield named('message', compared, ['diagnostics', 'previous_message_id'], 'none');
   yield named('container', idOf(body.container), ['container'], 'preferred');
+  for (const [index, message] of entriesOf(body.messages)) {
+    if (!isObject(message)) continue;
+    for (const [at, block] of entriesOf(message.content))
+      if (isObject(block) && block.type === 'compaction')
+        yield sealedElsewhere(block.encrypted_content ?? block.signature, ['messages', index, 'content', at]);
+  }
 }
 
 function* idsOfChat(body: JsonObject): Generator<NamedId | null> {

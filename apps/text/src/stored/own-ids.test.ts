@@ -90,7 +90,7 @@ test('reasoning that is sent back by its id alone is kept from being another key
   expect(own.headers.get('x-gateway-channel')).toBe('two');
 });
 
-test('reasoning that says what it was may go to any channel, but not under another key’s id', async () => {
+test('reasoning that has its text may go to any channel, but not under another key’s id', async () => {
   const { id } = Object(Object(await create({ model: 'second', reasoning: { effort: 'low' } })).output)[0];
   const content = [{ type: 'reasoning_text', text: 'I think.' }];
   const input = [
@@ -104,7 +104,7 @@ test('reasoning that says what it was may go to any channel, but not under anoth
   expect((await send('/v1/responses', { model: 'both', input: unknown })).status).toBe(200);
 });
 
-test('items that stand in the request themselves are nobody’s to check, and cost no look into Redis', async () => {
+test('items that are in the request themselves are not checked, and cost no look into Redis', async () => {
   const read = async () => {
     const stats = await stack.redis.info('commandstats');
     return Number(/cmdstat_mget:calls=(\d+)/.exec(stats)?.[1] ?? 0);
@@ -157,7 +157,7 @@ test('items of a background response, and those listed as its input, are found w
   }
 });
 
-test('a response that is not stored leaves no items behind', async () => {
+test('a response that is not stored leaves no items', async () => {
   const id = itemOf(await create({ model: 'first', store: false }));
   const input = [{ type: 'item_reference', id }];
   expect((await send('/v1/responses', { model: 'first', input })).status).toBe(404);
@@ -219,9 +219,9 @@ test.for([
   });
   const plain = { model: 'first', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] };
   expect((await send('/v1/messages', plain)).status).toBe(200);
-  const asked = { model: 'first', ...body };
-  expect((await send(path, asked)).status).not.toBe(404);
-  expect((await send(path, asked, OTHER)).status).toBe(404);
+  const request = { model: 'first', ...body };
+  expect((await send(path, request)).status).not.toBe(404);
+  expect((await send(path, request, OTHER)).status).toBe(404);
 });
 
 test('spoken answers are continued by the key that heard them only', async () => {
@@ -255,7 +255,7 @@ test('an id that one key has received cannot be taken over by another', async ()
   expect((await stack.text.fetch(`/v1/responses/${id}`)).status).toBe(200);
 });
 
-test('an id never goes to a provider that did not make it: another channel gets what it stands for', async () => {
+test('an id never goes to a provider that did not make it: another channel gets the item itself', async () => {
   const id = itemOf(await create({ model: 'second' }));
   const input = [
     { type: 'item_reference', id },

@@ -12,7 +12,7 @@ export const PendingResponse = z.object({
   id: z.string().min(1),
   origin: IdOrigin,
   subject: UsageSubject,
-  /** What is reserved for it, and booked where its provider never says more. */
+  /** What is reserved for it, and booked where its provider never reports more. */
   estimate: UsageResult,
   /** As it was when the request came; null: the model has none. */
   price: Price.nullable(),
@@ -27,13 +27,17 @@ export interface PendingResponses {
   /** Takes those that are due; another process gets them when the lease has run out. */
   claim(leaseMs: number, count: number): Promise<readonly PendingResponse[]>;
   lookAgain(id: string, inMs: number): Promise<void>;
+  /** Changes nothing. @throws what Redis throws where it is away, or takes no writes */
+  tryWrite(): Promise<void>;
   remove(id: string): Promise<void>;
 }
 
 /** Books what background responses used when they have ended: once, whether or not anybody reads them. */
 export interface BackgroundUsage {
-  /** How long a reservation has to stand for a response to be looked after. */
+  /** How long a reservation has to last for a response to be looked after. */
   readonly leaseMs: number;
+  /** @throws {GatewayError} `service_unavailable` where a response could not be found again by its caller */
+  requireStore(): Promise<void>;
   /** Looks after a response from now on. @throws what Redis throws */
   add(response: PendingResponse): Promise<void>;
   /** Another way to learn how it went was faster: nobody looks any more. */
@@ -55,6 +59,8 @@ declare module 'ioredis' {
 
 const DUE = 'gateway:{background}:due';
 const KNOWN = 'gateway:{background}:pending';
+/** No such key is ever made: a write to it, where it is, is checked by Redis and changes nothing. */
+const NOWHERE = 'gateway:{background}:nowhere';
 
 const script = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
 const SCHEDULE = script('./schedule-pending.lua');
@@ -78,6 +84,9 @@ export function createPendingResponses(redis: Redis): PendingResponses {
       return claimed.map(read);
     },
     lookAgain: (id, inMs) => schedule(id, inMs, ''),
+    tryWrite: async () => {
+      await redis.set(NOWHERE, '', 'XX');
+    },
     remove: async (id) => {
       await redis.multi().zrem(DUE, id).hdel(KNOWN, id).exec();
     },

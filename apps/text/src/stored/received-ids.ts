@@ -1,4 +1,6 @@
+import { isCompactionItem } from '@gateway/contracts/openai/responses';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
+import { compactionDigest, isSealedHere } from '../wire/compaction-seal.ts';
 import { isObject, type JsonObject, objectAt, parseObject, textAt } from '../wire/json-object.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { IdKind, ProviderId } from './id-origins.ts';
@@ -7,7 +9,7 @@ import type { IdKind, ProviderId } from './id-origins.ts';
 export interface Kept {
   /** Responses: `store`. */
   readonly responses: boolean;
-  /** Messages: the request is part of a thread, or asks for diagnostics against an earlier message. */
+  /** Messages: the request is part of a thread, or requests diagnostics against an earlier message. */
   readonly messages: boolean;
 }
 
@@ -22,11 +24,16 @@ export function receivedIds(protocol: TextProtocol, reply: JsonObject, kept: Kep
     add('conversation', objectAt(reply, 'conversation')?.id);
     for (const item of objectsOf(reply.output)) {
       if (kept.responses) add('item', item.id);
+      if (isCompactionItem(item)) add('compaction', digestOf(item.encrypted_content));
       add('container', item.container_id);
     }
   } else if (protocol === 'messages') {
     if (kept.messages) add('message', reply.id);
     add('container', objectAt(reply, 'container')?.id);
+    for (const block of [reply, ...objectsOf(reply.content)]) {
+      if (block.type === 'compaction' || block.type === 'compaction_delta')
+        add('compaction', digestOf(block.encrypted_content ?? block.signature));
+    }
   } else {
     for (const choice of objectsOf(reply.choices)) {
       const message = objectAt(choice, 'message') ?? objectAt(choice, 'delta');
@@ -35,6 +42,10 @@ export function receivedIds(protocol: TextProtocol, reply: JsonObject, kept: Kep
   }
   return ids;
 }
+
+/** What the gateway has sealed, it knows without remembering it. */
+const digestOf = (sealed: unknown): string | null =>
+  typeof sealed === 'string' && !isSealedHere(sealed) ? compactionDigest(sealed) : null;
 
 const objectsOf = (list: unknown): readonly JsonObject[] =>
   Array.isArray(list) ? list.filter(isObject) : [];
@@ -49,7 +60,7 @@ export const listedItems = (list: JsonObject): readonly ProviderId[] =>
 /** What the few events hold that bring ids: the others are not parsed. */
 const BRINGS_IDS: Readonly<Record<TextProtocol, readonly string[]>> = {
   responses: ['"response.completed"', '"response.incomplete"', '"response.failed"'],
-  messages: ['"container"'],
+  messages: ['"container"', '"compaction_delta"'],
   chat: ['"audio"'],
 };
 

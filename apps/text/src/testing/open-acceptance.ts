@@ -55,7 +55,7 @@ export async function openAcceptance(options: AcceptanceOptions): Promise<Accept
     startWorker: async ({ takeover } = {}) => {
       const worker = await createJobWorker({
         ...shared,
-        acts: { 'text.response': runResponse({ services, responses }) },
+        processors: { 'text.response': runResponse({ services, responses }) },
         concurrency: 16,
         onFinished: (job) => logger.info(jobLine(job).fields, 'job'),
         ...(takeover && { takeover }),

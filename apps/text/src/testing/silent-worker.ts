@@ -32,7 +32,7 @@ async function end(id: string): Promise<void> {
 const { uploads, assets } = await openJobStores({ dataDir });
 await createJobWorker({
   redisUrl,
-  acts: {
+  processors: {
     'text.response': {
       run: async (_input, { jobId }) => {
         const id = responseIdOf(jobId);

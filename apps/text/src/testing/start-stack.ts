@@ -1,9 +1,9 @@
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { startRedis } from '@gateway/testkit/start-redis';
 import { Redis } from 'ioredis';
-import { startText, type TextUnderTest } from './start-text.ts';
+import { type StartOptions, startText, type TextUnderTest } from './start-text.ts';
 
-interface StackOptions {
+interface StackOptions extends Pick<StartOptions, 'webSockets' | 'load'> {
   /** YAML, given the addresses of two providers. */
   readonly configuration: (first: string, second: string) => string;
   readonly keepAliveMs?: number;

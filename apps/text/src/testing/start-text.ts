@@ -6,11 +6,18 @@ import { join } from 'node:path';
 import { openAssetStores } from '@gateway/assets/open-asset-stores';
 import type { Identity } from '@gateway/contracts/identity';
 import type { JobWorker } from '@gateway/jobs/job-worker';
+import { hashOf } from '@gateway/metering/keys/key-secret';
+import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
 import { openMeter } from '@gateway/metering/meter/open-meter';
+import { LoadSettings, parseConfig } from '@gateway/service-kit/config';
+import { serveHandshakes } from '@gateway/service-kit/handshake';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity-token';
+import { createLoadGuard } from '@gateway/service-kit/load/load-guard';
+import { createProcessLoad } from '@gateway/service-kit/load/process-load';
 import { createMetrics, type Metrics } from '@gateway/service-kit/metrics';
 import { createReadiness } from '@gateway/service-kit/readiness';
 import { createRequestLog } from '@gateway/service-kit/request-log';
+import { connectSocket, type TestSocket } from '@gateway/testkit/connect-socket';
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
 import { createUpstream, type Upstream } from '@gateway/upstream/upstream';
 import type { Redis } from 'ioredis';
@@ -20,14 +27,16 @@ import type { TextServices } from '../call/text-call.ts';
 import { createTextService } from '../endpoints/app.ts';
 import { keepEnding } from '../endpoints/kept-response.ts';
 import { createTextMetrics } from '../metering/text-metrics.ts';
+import { openSockets } from '../sockets/open-sockets.ts';
 import { partFilesIn } from '../stored/conversations/part-files.ts';
 import { createConversationStore } from '../stored/conversations/redis-conversation-store.ts';
 import { createIdOrigins } from '../stored/id-origins.ts';
 import { createPendingResponses } from '../stored/pending-responses.ts';
+import { createCompactionSeals } from '../wire/compaction-seal.ts';
 import { createOpaqueTokens } from '../wire/opaque-token.ts';
 import { openAcceptance, type WorkerUnderTest } from './open-acceptance.ts';
 
-interface StartOptions {
+export interface StartOptions {
   /** YAML, as in the configuration file. */
   readonly configuration: string;
   readonly redis: Redis;
@@ -38,6 +47,10 @@ interface StartOptions {
   readonly backgroundGiveUpMs?: number;
   /** Background responses that may wait. Default: 1000. */
   readonly maxWaiting?: number;
+  /** Default: as in production. */
+  readonly webSockets?: Partial<typeof SOCKET_SETTINGS>;
+  /** What it takes on. Default: as in production. */
+  readonly load?: Partial<LoadSettings>;
   /** Where large parts lie, for replicas that share them. Default: a folder of its own. */
   readonly partsDir?: string;
 }
@@ -58,6 +71,12 @@ export interface TextUnderTest {
   fetch(path: string, init?: FetchInit): Promise<Response>;
   /** Starts a worker that generates this service's background responses. It ends with the service. */
   startWorker(options?: WorkerUnderTest): Promise<JobWorker>;
+  /** The keys that WebSockets are opened with. */
+  readonly keys: KeyStore;
+  /** Opens a WebSocket with a key, by default one that exists, as the edge passes it on. */
+  webSocket(key?: string): Promise<TestSocket>;
+  /** What a signal to stop does, before the drain deadline. */
+  stop(): void;
   /** What the drain deadline does. */
   passDeadline(): void;
   close(): Promise<void>;
@@ -78,9 +97,21 @@ const IDENTITY: Identity = {
   endpoints: null,
   accounts: [],
 };
+
 const secret = 'a secret that all processes of this test share';
 
-/** The text service in this process, on a port of its own, as it stands behind the edge. */
+/** The key of WebSockets: it can be looked up again. */
+export const SOCKET_KEY = 'a-key-of-the-test-for-websockets';
+
+const SOCKET_SETTINGS = {
+  GATEWAY_SECRET: secret,
+  USAGE_SUMS_DAYS: 1,
+  TEXT_WEBSOCKET_PING_MS: 15_000,
+  TEXT_WEBSOCKET_IDLE_MS: 60_000,
+  TEXT_WEBSOCKET_LIFE_MS: 60_000,
+};
+
+/** The text service in this process, on a port of its own, as the edge calls it. */
 export async function startText(options: StartOptions): Promise<TextUnderTest> {
   const metrics = createMetrics('text');
   const textMetrics = createTextMetrics(metrics);
@@ -88,6 +119,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
   const upstream = createUpstream({ configuration, onAttempt: metrics.attempt });
   const lines: Record<string, unknown>[] = [];
   const logger = pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line)) });
+  const stopping = new AbortController();
   const deadline = new AbortController();
   const readiness = createReadiness();
   readiness.open();
@@ -131,6 +163,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     origins: createIdOrigins({ redis: options.redis, ttlSeconds: 60 }),
     metrics: textMetrics,
     tokens: createOpaqueTokens(secret),
+    compactions: createCompactionSeals(secret),
     maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
     maxJsonDepth: 128,
     keepAliveMs: options.keepAliveMs ?? 0,
@@ -142,23 +175,48 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     logger,
     maxWaiting: options.maxWaiting ?? 1000,
   });
+  const requestLog = createRequestLog({ logger, metrics });
+  const verifyIdentity = createIdentityVerifier({ secret, now: Date.now });
+  const load = createLoadGuard({
+    settings: { ...parseConfig(LoadSettings, {}), ...options.load },
+    process: createProcessLoad(),
+    metrics,
+  });
   const { app } = createTextService({
     ...services,
     acceptance,
-    service: {
-      readiness,
+    service: { readiness, metrics, requestLog, verifyIdentity, deadline: deadline.signal, load },
+  });
+  const life = new AsyncDisposableStack();
+  const sockets = openSockets(
+    {
+      config: { ...SOCKET_SETTINGS, ...options.webSockets },
+      logger,
       metrics,
-      requestLog: createRequestLog({ logger, metrics }),
-      verifyIdentity: createIdentityVerifier({ secret, now: Date.now }),
-      deadline: deadline.signal,
+      life: {
+        own: (resource, close) =>
+          life.adopt(resource, async (owned) => {
+            await close(owned);
+          }),
+        stopping: stopping.signal,
+        deadline: deadline.signal,
+      },
     },
+    { services, redis: options.redis, requestLog, load },
+  );
+  const handshakes = serveHandshakes({
+    path: '/v1/responses',
+    verifyIdentity,
+    accept: sockets.acceptSocket,
   });
   // No idle connection is closed while a test, busy elsewhere, is about to use it again.
-  const server = createServer({ keepAliveTimeout: 600_000 }, app);
+  const server = createServer({ keepAliveTimeout: 600_000, ...handshakes.options }, app);
+  handshakes.configure(server);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   const url = `http://127.0.0.1:${address.port}`;
+  const keys = createKeyStore({ redis: options.redis, gatewaySecret: secret, now: Date.now });
   const sign = createIdentitySigner({ secret, now: Date.now });
 
   return {
@@ -180,10 +238,18 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
         },
       }),
     startWorker: acceptance.startWorker,
+    keys,
+    webSocket: async (key = SOCKET_KEY) => {
+      if (key === SOCKET_KEY) await keys.ensureBootstrapKey(key);
+      const signed = sign({ ...IDENTITY, secretHash: hashOf(key, secret) });
+      return connectSocket(`${url}/v1/responses`, { 'x-gateway-identity': signed });
+    },
+    stop: () => stopping.abort(new Error('SIGTERM')),
     passDeadline: () => deadline.abort(new Error('drain deadline passed')),
     close: async () => {
       server.closeAllConnections();
       server.close();
+      await life.disposeAsync();
       await acceptance.close();
       await background.close();
       await upstream.destroy();

@@ -18,7 +18,7 @@ export interface StreamFixture {
   readonly quirks: QuirksInput;
 }
 
-/** What the channel behind a stream must be known for. */
+/** The quirks of the channel that a stream comes from. */
 const QUIRKS: Record<string, QuirksInput> = { 'chat-think-tags': { thinkTags: true } };
 
 const protocolOf = (name: string): TextProtocol => {

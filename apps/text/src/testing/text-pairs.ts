@@ -28,7 +28,7 @@ export interface PairsOptions {
   readonly keepAliveMs?: number;
   /** How long the channels may fall silent within a stream. */
   readonly idleMs?: number;
-  /** Further channels and models, as lines of YAML at their place. */
+  /** Further channels and models, as lines of YAML with their indentation. */
   readonly channels?: string;
   readonly models?: string;
 }
@@ -44,9 +44,9 @@ export const startPairs = ({
     ...options,
     configuration: (first, second) => `
 channels:
-  responses: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [responses], timeouts: { idleMs: ${idleMs} } }
-  messages: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [messages], timeouts: { idleMs: ${idleMs} } }
-  chat: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [chat], timeouts: { idleMs: ${idleMs} }, quirks: { reasoningBack: known } }
+  responses: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [responses], cooldown: off, timeouts: { idleMs: ${idleMs} } }
+  messages: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [messages], cooldown: off, timeouts: { idleMs: ${idleMs} } }
+  chat: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [chat], cooldown: off, timeouts: { idleMs: ${idleMs} }, quirks: { reasoningBack: known } }
   reserve: { provider: simulator, baseUrl: "${second}", apiKey: k, speaks: [chat] }
 ${channels}
 models:

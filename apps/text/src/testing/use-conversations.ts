@@ -114,7 +114,7 @@ export function useConversations() {
   };
 }
 
-/** The conversation that reached a provider last, in the words of whichever protocol: what was said by whom. */
+/** The conversation that reached a provider last, in the terms of any protocol: each text with its role. */
 async function reached(simulator: Simulator): Promise<string[]> {
   const { body } = simulator.requests.findLast(({ method }) => method === 'POST') ?? {};
   const { input, messages } = Object(JSON.parse(String(body)));

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { betasOf } from '../protocols/messages/betas.ts';
 import { type JsonObject, objectAt } from '../wire/json-object.ts';
 
-/** What is the same on every turn of a thread, as digests of what each member says, by the member's name. */
+/** What is the same on every turn of a thread, as digests of each member's value, by the member's name. */
 export type FixedMembers = Readonly<Record<string, string>>;
 
 /** A turn that leaves these out has the thread's. */
@@ -11,7 +11,7 @@ const INHERITED: ReadonlySet<string> = new Set(['system', 'tools']);
 
 const PLAIN = ['model', 'thinking', 'tool_choice', 'cache_control', 'system', 'tools'] as const;
 
-/** Absent where a request leaves a member out, or says null. */
+/** Absent where a request leaves a member out, or sets it to null. */
 export function fixedMembersOf(body: JsonObject, headers: IncomingHttpHeaders): FixedMembers {
   const config = outputConfigOf(body);
   const values: [string, unknown][] = [
@@ -41,7 +41,7 @@ function outputConfigOf(body: JsonObject): JsonObject | null {
 const digestOf = (value: unknown): string =>
   createHash('sha256').update(canonical(value)).digest('base64url');
 
-/** The order of an object's members says nothing. */
+/** The order of an object's members means nothing. */
 const canonical = (value: unknown): string => JSON.stringify(value, (_, inner) => sorted(inner));
 
 const sorted = (value: unknown): unknown =>

@@ -181,7 +181,7 @@ test.for(HELD)('%s: a turn that failed, and one that broke off, may be repeated'
 
 test.for(HELD)('%s: a caller who leaves frees the reply that was being continued', async (model) => {
   const id = await begin(model);
-  stack.first.script(UPSTREAM_PATHS[model], { stallAfter: 2 });
+  stack.first.script(UPSTREAM_PATHS[model], { stallAfter: 3 });
   const leaving = new AbortController();
   const reply = await stack.text.fetch('/v1/messages', {
     body: { model, max_tokens: 100, messages: [user('and?')], stream: true, ...goOn(id) },
@@ -227,7 +227,7 @@ test.for([
   expect((await send({ model: 'to-chat', ...goOn(id) })).status).toBe(200);
 });
 
-test('what may differ from turn to turn does, and what says the same in other words is the same', async () => {
+test('members that may differ from turn to turn do, and another notation of the same value is the same', async () => {
   const tools = [{ name: 'look_up', input_schema: { type: 'object', properties: {} } }];
   const schema = { type: 'object', properties: {} };
   const format = { type: 'json_schema', schema };
@@ -293,7 +293,7 @@ test.for(HELD)('%s: tokens of a turn are counted with its thread, which stays as
   expect((await send({ model, ...goOn(id) })).status).toBe(200);
 });
 
-test('an upstream that does not say what it used is booked with the whole conversation', async () => {
+test('an upstream that does not report usage is booked with the whole conversation', async () => {
   const id = await begin('to-local', { messages: [user('x'.repeat(8000))] });
   const message = {
     id: 'msg_unsaid',
@@ -376,7 +376,7 @@ test('marks for the prompt cache never exceed what a request may have: the newes
   ]);
 });
 
-test('an answer whose conversation cannot be kept still goes out, and the next turn is told', async () => {
+test('an answer whose conversation cannot be kept still goes out, and the next turn gets an error', async () => {
   const kept = await begin('to-chat');
   stack.redis.disconnect();
   let lost: string;

@@ -1,9 +1,10 @@
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { TextRequest } from '../call/text-request.ts';
-import type { ThreadTurn } from '../call/thread-turn.ts';
+import type { AnsweredTurn, ThreadTurn } from '../call/thread-turn.ts';
 import type { RecordedMessage } from '../protocols/messages/message-recorder.ts';
 import type { PutResult } from '../stored/conversations/conversation-store.ts';
+import { isMadeAt, type Maker, makerAt } from '../stored/maker.ts';
 import type { NewTurn, ThreadRecords } from './thread-records.ts';
 
 interface KeptTurnOptions {
@@ -30,10 +31,12 @@ export class KeptTurn implements ThreadTurn {
     this.sent = options.sent;
   }
 
-  isKeptBy({ channel, model, protocol, route }: Candidate): boolean {
+  isKeptBy(candidate: Candidate): boolean {
+    const { model, protocol, route } = candidate;
     if (protocol !== 'messages' || !route.quirks.messageThreads) return false;
     const { previous, kept } = this.#options;
-    return previous === null || (kept.keeper?.channel === channel.name && kept.keeper.model === model);
+    if (previous === null) return true;
+    return kept.keeper !== null && kept.keeper.model === model && isMadeAt(kept.keeper, candidate);
   }
 
   ordered(candidates: readonly Candidate[]): readonly Candidate[] {
@@ -42,10 +45,15 @@ export class KeptTurn implements ThreadTurn {
     return [...keepers, ...candidates.filter((candidate) => !keepers.includes(candidate))];
   }
 
-  async keep(message: RecordedMessage | null, candidate: Candidate | null): Promise<void> {
+  get servedBy(): Maker | null {
+    return this.#options.kept.servedBy;
+  }
+
+  async keep(message: RecordedMessage | null, { request, candidate }: AnsweredTurn): Promise<void> {
     const { records, previous, kept, messages, line, count } = this.#options;
-    const keeper = candidate && { channel: candidate.channel.name, model: candidate.model };
-    const turn = message && { previous, messages, reply: message, thread: { ...kept, keeper } };
+    const servedBy = makerAt(candidate);
+    const keeper = request === this.sent ? { ...servedBy, model: candidate.model } : null;
+    const turn = message && { previous, messages, reply: message, thread: { ...kept, keeper, servedBy } };
     const result = turn && (await records.put(turn).catch(() => 'failed' as const));
     line.threadKept = result === 'stored';
     count(result);

@@ -15,10 +15,10 @@ import { wholeRequest, withoutThread } from './whole-request.ts';
 type Purpose = 'generating' | 'counting';
 
 /**
- * Makes a turn of a message thread the whole conversation that it stands for. The call comes back as it is where it is no
+ * Makes a turn of a message thread the whole conversation that it continues. The call comes back as it is where it is no
  * such turn, and where the gateway does not have its thread: then a provider may.
  *
- * @throws {GatewayError} the protocol's own, for a turn that cannot go on from where it says
+ * @throws {GatewayError} the protocol's own, for a turn that cannot continue from the message that it names
  */
 export async function openThread(call: TextCall, purpose: Purpose): Promise<TextCall> {
   const { request, context } = call;
@@ -63,6 +63,7 @@ interface Opening {
 
 /** What only counts is the whole conversation to every channel, and keeps nothing. */
 const COUNTED: Omit<ThreadTurn, 'sent'> = {
+  servedBy: null,
   isKeptBy: () => false,
   ordered: (candidates) => candidates,
   keep: () => Promise.resolve(),
@@ -80,7 +81,7 @@ async function opened(
   const whole = wholeOf(call, thread === null ? withoutThread(body) : wholeRequest(body, thread));
   const made = { ...call, request: whole, history: await findHistory({ ...call, request: whole }) };
   if (purpose === 'counting') return { ...made, thread: { ...COUNTED, sent: whole } };
-  const kept = thread ?? { fixed, keeper: null, system: body.system, tools: body.tools };
+  const kept = thread ?? { fixed, keeper: null, servedBy: null, system: body.system, tools: body.tools };
   const turn = new KeptTurn({
     records,
     claim,

@@ -3,30 +3,38 @@ import type { ConversationSpace } from '../conversations/conversation-space.ts';
 import type { RecordedMessage } from '../protocols/messages/message-recorder.ts';
 import type { Claim, ConversationStore, PutResult } from '../stored/conversations/conversation-store.ts';
 import { holdClaim } from '../stored/conversations/held-claim.ts';
+import { IdOrigin } from '../stored/id-origins.ts';
+import type { Maker } from '../stored/maker.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import type { FixedMembers } from './fixed-members.ts';
 import type { ThreadContext } from './whole-request.ts';
 
-/** A thread lives on for an hour after its last turn, in milliseconds. */
+/** A thread is kept for an hour after its last turn, in milliseconds. */
 const RETENTION_MS = 3_600_000;
 
-/** The channel that keeps a thread as well, and under which name of the model. */
-const Keeper = z.object({ channel: z.string(), model: z.string() });
+/** Who keeps a thread as well, and under which name of the model. */
+const Keeper = IdOrigin.pick({ channel: true, account: true, model: true });
 export type Keeper = z.infer<typeof Keeper>;
+
+const ServedBy = IdOrigin.pick({ channel: true, account: true });
 
 const ThreadData = z.object({
   fixed: z.record(z.string(), z.string()),
   keeper: Keeper.nullable(),
+  /** Absent in threads that were kept before it was. */
+  servedBy: ServedBy.nullable().default(null),
   system: z.unknown(),
   tools: z.unknown(),
 });
 
-/** A thread as it stands after one of its replies. */
+/** A thread as it is after one of its replies. */
 export interface KeptThread extends ThreadContext {
   readonly fixed: FixedMembers;
   /** Null where only the gateway keeps it. */
   readonly keeper: Keeper | null;
+  /** Who gave its last reply. */
+  readonly servedBy: Maker | null;
   readonly isContinued: boolean;
 }
 
@@ -35,7 +43,7 @@ export interface NewTurn {
   readonly previous: string | null;
   readonly messages: readonly unknown[];
   readonly reply: RecordedMessage;
-  readonly thread: Pick<KeptThread, 'fixed' | 'keeper' | 'system' | 'tools'>;
+  readonly thread: Pick<KeptThread, 'fixed' | 'keeper' | 'servedBy' | 'system' | 'tools'>;
 }
 
 /** An owner's threads. */
@@ -61,14 +69,22 @@ export const threadRecords = (
       { retentionMs: RETENTION_MS, items: 'window' },
     );
     if (found === null || found.record.missing !== null) return null;
-    const { fixed, keeper, system, tools } = ThreadData.parse(found.record.data);
+    const { fixed, keeper, servedBy, system, tools } = ThreadData.parse(found.record.data);
     const messages = found.items.map(({ json }) => parseBody(json));
-    return { fixed, keeper, system, tools, messages, isContinued: found.record.continuedBy !== null };
+    return {
+      fixed,
+      keeper,
+      servedBy,
+      system,
+      tools,
+      messages,
+      isContinued: found.record.continuedBy !== null,
+    };
   },
   claim: (id) => holdClaim(store, owner, `message:${id.slice(0, MAX_ID_CHARACTERS + 1)}`),
   put: ({ previous, messages, reply, thread }) => {
-    const { fixed, keeper, system = null, tools = null } = thread;
-    const data: JsonObject = { fixed, keeper, system, tools };
+    const { fixed, keeper, servedBy, system = null, tools = null } = thread;
+    const data: JsonObject = { fixed, keeper, servedBy, system, tools };
     return store.put({
       owner,
       kind: 'message',

@@ -2,7 +2,6 @@ import type { Output, RelayedStream } from '@gateway/model-service/stream/relaye
 import { createFrameReader, type Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/reply';
 import type { TextCall } from '../call/text-call.ts';
-import { keeperOf } from '../call/thread-turn.ts';
 import { MessageRecorder, type RecordedMessage } from '../protocols/messages/message-recorder.ts';
 
 /** A frame that the caller gets is at most as large as the upstream's. */
@@ -14,9 +13,9 @@ export function threadStream(
   { candidate }: Reply,
   stream: RelayedStream,
 ): RelayedStream {
-  const { thread } = call;
+  const { thread, request } = call;
   if (thread === null) return stream;
-  return new ThreadStream(stream, (message) => thread.keep(message, keeperOf(call, candidate)));
+  return new ThreadStream(stream, (message) => thread.keep(message, { request, candidate }));
 }
 
 /** The message that a caller gets as these frames; null where it is not to be kept. */

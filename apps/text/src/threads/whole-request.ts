@@ -34,7 +34,7 @@ export const withoutThread = ({ thread: _, ...body }: JsonObject): JsonObject =>
 const isNothing = (value: unknown): boolean => (value ?? null) === null;
 
 /**
- * The members in which blocks with marks stand. Whatever else there is (a tool's input, a schema) is the caller's own and
+ * The members that hold blocks with marks. Whatever else there is (a tool's input, a schema) is the caller's own and
  * not looked into.
  */
 const HOLDING_BLOCKS = ['content', 'source', 'tool', 'definition'] as const;

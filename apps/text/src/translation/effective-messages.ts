@@ -101,7 +101,7 @@ function shownMessage(
 
 const isUsers = (message: unknown): boolean => objectOf(message).role === 'user';
 
-/** A summary stands for everything before it; every model can read it. */
+/** A summary replaces everything before it; every model can read it. */
 function shownBlock(block: unknown, path: Path, changes: ToolChanges): unknown {
   if (!isJsonObject(block) || block.type !== 'compaction') return block;
   if (typeof block.content !== 'string')

@@ -7,6 +7,6 @@ test.for([
   ['output_config.format', 'messages', 'chat', 'response_format'],
   ['temperature', 'messages', 'responses', 'temperature'],
   ['input[3].content', 'responses', 'messages', null],
-] as const)('%s of %s is told to a caller of %s as %s', ([param, upstream, caller, expected]) => {
+] as const)('%s of %s is reported to a caller of %s as %s', ([param, upstream, caller, expected]) => {
   expect(callersParam(param, upstream, caller)).toBe(expected);
 });

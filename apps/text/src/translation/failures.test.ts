@@ -42,10 +42,10 @@ const Failure = z.looseObject({
   }),
 });
 
-const ask = (caller: TextProtocolName, model: string, more: object = {}) =>
+const send = (caller: TextProtocolName, model: string, more: object = {}) =>
   stack.text.fetch(PATHS[caller], { body: requestOf(caller, model, 'Hello there', more) });
 
-/** What a caller is told of an upstream's errors, by the dialect of its endpoint. */
+/** The error that a caller gets for an upstream's, by the dialect of its endpoint. */
 const CONDITIONS = [
   ['overloaded', { fault: 'overloaded' }, [503, 'service_unavailable_error'], [529, 'overloaded_error']],
   ['rate limited', { status: 429, retryAfterSeconds: 7 }, [429, 'requests'], [429, 'rate_limit_error']],
@@ -63,7 +63,7 @@ test.for(
   ),
 )('$caller over $target: an upstream that is $what', async ({ caller, model, script, openai, anthropic }) => {
   stack.first.script(script);
-  const reply = await ask(caller, model);
+  const reply = await send(caller, model);
   const body = await reply.json();
   const { error } = Failure.parse(body);
   expect([reply.status, error.type]).toEqual(caller === 'messages' ? anthropic : openai);
@@ -74,10 +74,10 @@ test.for(
 });
 
 test.for(TRANSLATED_PAIRS)(
-  '$caller over $target: a context that is too long is said in the words of its clients',
+  '$caller over $target: a context that is too long is an error that its clients know',
   async ({ caller, model }) => {
     stack.first.script({ fault: 'context-length' });
-    const reply = await ask(caller, model);
+    const reply = await send(caller, model);
     expect(reply.status).toBe(400);
     const { error } = Failure.parse(await reply.json());
     if (caller === 'messages') expect(error.message).toMatch(/^prompt is too long: /);
@@ -90,10 +90,10 @@ test.for(TRANSLATED_PAIRS)(
 );
 
 test.for(PAIRS)(
-  "$caller over $target: a 404 for something of the caller's is the caller's, and the reserve is not asked",
+  "$caller over $target: a 404 for something of the caller's is the caller's, and the reserve is not called",
   async ({ caller, target }) => {
     stack.first.script({ fault: 'object-not-found' });
-    const reply = await ask(caller, `reserved-${target}`);
+    const reply = await send(caller, `reserved-${target}`);
     const { error } = Failure.parse(await reply.json());
     expect([reply.status, error.type]).toEqual([
       404,
@@ -106,10 +106,10 @@ test.for(PAIRS)(
 );
 
 test.for(PAIRS)(
-  '$caller over $target: after a 404 for the model the reserve is asked',
+  '$caller over $target: after a 404 for the model the reserve is called',
   async ({ caller, target }) => {
     stack.first.script({ fault: 'model-not-found' });
-    expect((await ask(caller, `reserved-${target}`)).status).toBe(200);
+    expect((await send(caller, `reserved-${target}`)).status).toBe(200);
     expect(stack.second.requests.length).toBe(1);
   },
 );
@@ -125,7 +125,7 @@ test("a message thread that the provider has lost reaches its caller in the prov
     request_id: 'req_provider',
   };
   stack.first.script({ status: 404, json: lost });
-  const reply = await ask('messages', 'to-messages');
+  const reply = await send('messages', 'to-messages');
   expect([reply.status, await reply.json()]).toEqual([404, lost]);
 });
 
@@ -133,7 +133,7 @@ test('numbers of a chat server that is too small become the words by which Claud
   const message =
     "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.";
   stack.first.script({ status: 400, json: { error: { message, type: 'BadRequestError', code: 400 } } });
-  const { error } = Failure.parse(await (await ask('messages', 'to-chat')).json());
+  const { error } = Failure.parse(await (await send('messages', 'to-chat')).json());
   expect(error.message).toBe('prompt is too long: 9001 tokens > 8192 maximum');
 });
 
@@ -143,14 +143,14 @@ test.for([
   ['chat', 'to-responses', 'not so', 'text.format', 'response_format'],
   ['responses', 'to-chat', 'no', 'messages[3].content[0]', null],
   ['messages', 'to-responses', 'bad schema', 'tools[0].parameters.type', 'tools.0.input_schema.type'],
-] as const)('%s %s: "%s" at %s is told at %s', async ([caller, model, message, param, told]) => {
+] as const)('%s %s: "%s" at %s is reported at %s', async ([caller, model, message, param, reported]) => {
   stack.first.script({
     status: 400,
     json: { type: 'error', error: { type: 'invalid_request_error', message, param, code: null } },
   });
-  const { error } = Failure.parse(await (await ask(caller, model)).json());
-  if (caller === 'messages') expect(error.message).toBe(`${told}: ${message}`);
-  else expect(error.param).toBe(told);
+  const { error } = Failure.parse(await (await send(caller, model)).json());
+  if (caller === 'messages') expect(error.message).toBe(`${reported}: ${message}`);
+  else expect(error.param).toBe(reported);
 });
 
 const endsOf: Readonly<
@@ -203,7 +203,7 @@ test.for(TRANSLATED_PAIRS)(
   '$caller over $target: a stream that breaks before its first event is an HTTP error',
   async ({ caller, model }) => {
     stack.first.script({ endAfter: 0 });
-    const reply = await ask(caller, model, { stream: true });
+    const reply = await send(caller, model, { stream: true });
     expect(reply.status).toBeGreaterThanOrEqual(500);
     expect(reply.headers.get('content-type')).toBe('application/json');
   },
@@ -212,7 +212,7 @@ test.for(TRANSLATED_PAIRS)(
 test.for(TRANSLATED_PAIRS)('$caller over $target: silence is broken', async ({ caller, model }) => {
   const resume = Promise.withResolvers<void>();
   stack.first.script({ tokens: 40, stallAfter: 5, resume: resume.promise });
-  const reply = await ask(caller, model, { stream: true });
+  const reply = await send(caller, model, { stream: true });
   const reader = reply.body?.getReader();
   let seen = '';
   const sign = caller === 'messages' ? 'event: ping' : ': keepalive';
@@ -226,7 +226,7 @@ test.for(TRANSLATED_PAIRS)(
   async ({ caller, model }) => {
     const text = Array.from({ length: 15_000 }, (_, index) => `${index} 🐳`).join(' ');
     stack.first.script({ text });
-    const reply = await ask(caller, model, {
+    const reply = await send(caller, model, {
       stream: true,
       ...(caller === 'messages' && { max_tokens: 60_000 }),
     });

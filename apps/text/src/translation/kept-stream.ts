@@ -7,7 +7,7 @@ import { type JsonObject, objectAt } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import { namedFrame } from '../wire/sse-frames.ts';
 
-/** Keeps a response that has ended, and gives what it has to say differently. */
+/** Keeps a response that has ended, and returns the members that its caller gets instead. */
 export type Keep = (response: JsonObject) => Promise<Amendment>;
 
 /** The event that ends a stream of ours, in the form in which we write it. */

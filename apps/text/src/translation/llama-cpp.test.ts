@@ -36,7 +36,7 @@ const Failure = z.looseObject({
   }),
 });
 
-const ask = (caller: TextProtocolName, spoken: TextProtocolName, more: object = {}) =>
+const send = (caller: TextProtocolName, spoken: TextProtocolName, more: object = {}) =>
   stack.text.fetch(PATHS[caller], { body: requestOf(caller, `over-${spoken}`, 'Hello', more) });
 
 // The errors are recorded from llama.cpp's server.
@@ -58,10 +58,10 @@ const NO_IMAGES = {
 };
 
 test.for(PAIRS.flatMap((pair) => [false, true].map((stream) => ({ ...pair, stream }))))(
-  '$caller over $spoken (streamed: $stream): an input that is too long is told with its numbers',
+  '$caller over $spoken (streamed: $stream): an input that is too long is refused with its numbers',
   async ({ caller, spoken, stream }) => {
     stack.first.script({ status: 400, json: TOO_LONG });
-    const reply = await ask(caller, spoken, { stream });
+    const reply = await send(caller, spoken, { stream });
     expect(reply.status).toBe(400);
     const { error } = Failure.parse(await reply.json());
     if (caller === 'messages') expect(error.message).toBe('prompt is too long: 5010 tokens > 2048 maximum');
@@ -75,10 +75,10 @@ test.for(PAIRS.flatMap((pair) => [false, true].map((stream) => ({ ...pair, strea
 );
 
 test.for(PAIRS)(
-  '$caller over $spoken: an image that the model cannot take is a 400, asked for once',
+  '$caller over $spoken: an image that the model cannot take is a 400 after one request',
   async ({ caller, spoken }) => {
     stack.first.script({ status: 500, json: NO_IMAGES });
-    const reply = await ask(caller, spoken);
+    const reply = await send(caller, spoken);
     expect([reply.status, reply.headers.get('x-should-retry')]).toEqual([400, 'false']);
     const { error } = Failure.parse(await reply.json());
     expect(error).toMatchObject({ type: 'invalid_request_error' });
@@ -108,7 +108,7 @@ const Sent = z.looseObject({ model: z.string(), tools: z.array(z.unknown()), too
 test.for(PAIRS)(
   '$caller over $spoken: of a choice that names a tool, that tool alone is offered and required',
   async ({ caller, spoken }) => {
-    expect((await ask(caller, spoken, TOOLS[caller])).status).toBe(200);
+    expect((await send(caller, spoken, TOOLS[caller])).status).toBe(200);
     const sent = Sent.parse((await stack.first.nextRequest()).json());
     expect(sent.model).toBe(`over-${spoken}`);
     expect(JSON.stringify(sent.tools)).toContain('"listen"');
@@ -128,7 +128,7 @@ test.for(['chat', 'responses'] as const)(
     ];
     const list = { mode: 'auto', tools: allowed };
     const choice = caller === 'chat' ? { allowed_tools: list } : list;
-    await ask(caller, caller, { ...TOOLS[caller], tool_choice: { type: 'allowed_tools', ...choice } });
+    await send(caller, caller, { ...TOOLS[caller], tool_choice: { type: 'allowed_tools', ...choice } });
     const sent = Sent.parse((await stack.first.nextRequest()).json());
     expect([sent.tools.length, sent.tool_choice]).toEqual([1, 'auto']);
   },

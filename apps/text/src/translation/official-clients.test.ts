@@ -3,7 +3,12 @@ import { aiSdk } from '../testing/clients/ai-sdk.ts';
 import { anthropicMessages } from '../testing/clients/anthropic-messages.ts';
 import { openaiChat } from '../testing/clients/openai-chat.ts';
 import { openaiResponses } from '../testing/clients/openai-responses.ts';
-import { type Ask, LOOP_ANSWER, PNG_BASE64, type TextClient } from '../testing/clients/text-client.ts';
+import {
+  LOOP_ANSWER,
+  PNG_BASE64,
+  type PromptOptions,
+  type TextClient,
+} from '../testing/clients/text-client.ts';
 import type { Stack } from '../testing/start-stack.ts';
 import type { TextUnderTest } from '../testing/start-text.ts';
 import { PATHS, startPairs, TEXT_PROTOCOLS } from '../testing/text-pairs.ts';
@@ -31,24 +36,24 @@ const CASES = Object.keys(CLIENTS).flatMap((client) =>
 );
 type Case = (typeof CASES)[number];
 
-const start = ({ client, target, stream }: Case): { client: TextClient; ask: Ask } => {
+const start = ({ client, target, stream }: Case): { client: TextClient; options: PromptOptions } => {
   const make = CLIENTS[client];
   if (make === undefined) throw new Error(`no client ${client}`);
-  return { client: make(stack.text), ask: { model: `to-${target}`, stream } };
+  return { client: make(stack.text), options: { model: `to-${target}`, stream } };
 };
 
 /** Chat servers show their reasoning in a member that OpenAI's own does not have. */
 const STAGE = { chat: '[[simulate quirk=reasoning-content]]', responses: undefined, messages: undefined };
 
 test.for(CASES)('$client over $target, $manner: a text', async (row) => {
-  const { client, ask } = start(row);
-  expect(await client.text(ask, 'What is up? 🐳')).toBe('You said: What is up? 🐳');
+  const { client, options } = start(row);
+  expect(await client.text(options, 'What is up? 🐳')).toBe('You said: What is up? 🐳');
   expect((await stack.first.nextRequest()).path).toBe(PATHS[row.target]);
 });
 
 test.for(CASES)('$client over $target, $manner: two tools at once, and the answer from both', async (row) => {
-  const { client, ask } = start(row);
-  const { calls, answer } = await client.toolLoop({ ...ask, thinking: false });
+  const { client, options } = start(row);
+  const { calls, answer } = await client.toolLoop({ ...options, thinking: false });
   const city = { city: expect.any(String) };
   expect(calls).toEqual([
     { name: 'get_weather', input: city },
@@ -59,7 +64,7 @@ test.for(CASES)('$client over $target, $manner: two tools at once, and the answe
 });
 
 /**
- * Where nothing is shown: chat callers cannot ask OpenAI's models for a summary, and the AI SDK neither reads reasoning
+ * Where nothing is shown: chat callers cannot request a summary of OpenAI's models, and the AI SDK neither reads reasoning
  * under Chat Completions nor raw reasoning text under Responses.
  */
 const HIDDEN = new Set([
@@ -71,10 +76,10 @@ const HIDDEN = new Set([
 test.for(CASES)(
   '$client over $target, $manner: reasoning is shown and comes back to its maker',
   async (row) => {
-    const { client, ask } = start(row);
+    const { client, options } = start(row);
     const stage = STAGE[row.target];
     const { calls, answer, reasoning } = await client.toolLoop({
-      ...ask,
+      ...options,
       thinking: true,
       ...(stage && { stage }),
     });
@@ -86,15 +91,15 @@ test.for(CASES)(
 );
 
 test.for(CASES)('$client over $target, $manner: an answer under a schema', async (row) => {
-  const { client, ask } = start(row);
-  expect(await client.structured(ask)).toEqual({
+  const { client, options } = start(row);
+  expect(await client.structured(options)).toEqual({
     city: expect.any(String),
     population: expect.any(Number),
   });
 });
 
 test.for(CASES)('$client over $target, $manner: an image', async (row) => {
-  const { client, ask } = start(row);
-  expect(await client.image(ask, 'What is it?')).toBe('You said: What is it?');
+  const { client, options } = start(row);
+  expect(await client.image(options, 'What is it?')).toBe('You said: What is it?');
   expect((await stack.first.nextRequest()).text()).toContain(PNG_BASE64);
 });

@@ -197,7 +197,7 @@ test.for([
   ],
   ['responses', 'messages', 'messages.1.content.0: Invalid `signature` in `thinking` block'],
 ] as const)(
-  'a client of %s is not told that %s knows its own reasoning no more: it is asked again without',
+  'a client of %s does not see that %s refused its own reasoning: the request is retried without it',
   async ([caller, vendor, message]) => {
     const body = await afterFirstTurn(caller, vendor);
     const error = { type: 'invalid_request_error', message, param: null, code: null };
@@ -214,7 +214,7 @@ test.for([
   },
 );
 
-test('an organisation that may not have summaries is asked again without', async () => {
+test('for an organisation that may not have summaries the request is retried without', async () => {
   const error = {
     type: 'invalid_request_error',
     message: 'Your organization must be verified to generate reasoning summaries.',

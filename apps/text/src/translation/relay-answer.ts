@@ -37,24 +37,29 @@ import { KeptStream, keepLastFrame } from './kept-stream.ts';
 /** A reply that is not streamed is held whole; beyond this it is the upstream's failure. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
-/** An upstream's reply, and what it takes to write it in the caller's protocol. */
-export interface Answer {
+/** An upstream's reply, and what it takes to read it. */
+interface ReadableAnswer {
   readonly call: TextCall;
   readonly reply: Reply;
   readonly plan: AnswerPlan;
   /** Requests the rest of a paused answer: `content` is what the upstream sent before it paused. */
   readonly goOn: (content: readonly { readonly [member: string]: unknown }[]) => Promise<Reply>;
+}
+
+/** The same with what it takes to write it for the caller. */
+export interface Answer extends ReadableAnswer {
   readonly head: ReturnType<typeof translatedHead>;
 }
 
+/** An upstream's whole answer in the caller's protocol, whether it streamed or not; nothing is written. */
+export const readAnswer = (answer: ReadableAnswer): Promise<TranslatedReply> =>
+  isEventStream(answer.reply.headers) ? collect(answer) : whole(answer);
+
 /** Writes an upstream's reply as a stream or whole, as the caller requested, whichever the upstream chose. Never rejects. */
 export function relayAnswer(answer: Answer): Promise<ReplyOutcome> {
-  const isStream = isEventStream(answer.reply.headers);
   const { streamed } = answer.call.request;
-  if (streamed && isStream) return translateStream(answer);
-  const written = streamed
-    ? relayAsStream(answer)
-    : relayWhole(answer, isStream ? collect(answer) : whole(answer));
+  if (streamed && isEventStream(answer.reply.headers)) return translateStream(answer);
+  const written = streamed ? relayAsStream(answer) : relayWhole(answer, readAnswer(answer));
   return written.catch(failedWith);
 }
 
@@ -97,9 +102,9 @@ async function relayAsStream(answer: Answer): Promise<ReplyOutcome> {
   const frames = streamReply(plan, body, contextFor(answer));
   const consumed = consumedByWhole(answer, translateReply(plan, body, contextFor(answer)));
   const text = frames.join('');
-  await call.thread?.keep(messageIn(text), null);
+  await call.thread?.keep(messageIn(text), { request: call.request, candidate: reply.candidate });
   const kept = keepsResponse(call) ? await keepLastFrame(text, keeping(answer)) : text;
-  call.response.writeHead(200, streamHead(head));
+  if (!call.response.headersSent) call.response.writeHead(200, streamHead(head));
   const firstByteMs = logFirstByte(call, reply);
   call.response.end(kept);
   return { ...consumed, firstByteMs, thrown: undefined };
@@ -109,7 +114,8 @@ async function relayWhole(answer: Answer, translating: Promise<TranslatedReply>)
   const { call, reply, head } = answer;
   const translated = await translating;
   const consumed = consumedByWhole(answer, translated);
-  await call.thread?.keep(recordedMessage({ ...translated.body }), null);
+  const message = recordedMessage({ ...translated.body });
+  await call.thread?.keep(message, { request: call.request, candidate: reply.candidate });
   const amendment = keepsResponse(call) ? await keeping(answer)({ ...translated.body }) : null;
   const unkept = amendment?.store === false ? UNKEPT_HEADER : {};
   const body = Buffer.from(JSON.stringify({ ...translated.body, ...amendment }));
@@ -125,7 +131,7 @@ const keeping =
   (response: JsonObject): Promise<Amendment> =>
     keepResponse(call, reply.candidate, response);
 
-async function whole({ reply, plan, goOn, ...answer }: Answer): Promise<TranslatedReply> {
+async function whole({ reply, plan, goOn, ...answer }: ReadableAnswer): Promise<TranslatedReply> {
   const earlier: unknown[] = [];
   let body = await readBody(reply);
   for (;;) {
@@ -138,7 +144,7 @@ async function whole({ reply, plan, goOn, ...answer }: Answer): Promise<Translat
 }
 
 /** The stream of an upstream that only streams, for a caller who does not. */
-async function collect(answer: Answer): Promise<TranslatedReply> {
+async function collect(answer: ReadableAnswer): Promise<TranslatedReply> {
   const collector = new StreamCollector(answer.plan, contextFor(answer));
   const read = async (reply: Reply) => {
     for await (const chunk of reply.body) collector.push(chunk);

@@ -49,7 +49,7 @@ test.for(PAIRS)(
 );
 
 test.for(TRANSLATED_PAIRS)(
-  '$caller over $target: the log and the metrics tell usage and losses',
+  '$caller over $target: the log and the metrics record usage and losses',
   async ({ caller, target, model }) => {
     const requestId = `req_line_${caller}_${target}`;
     for (const stream of [false, true]) {
@@ -163,7 +163,7 @@ test.for([
       expect({ target, status: reply.status, body: await reply.text() }).toMatchObject({ status: 200 });
       const dropped = reply.headers.get('x-gateway-dropped')?.split(',') ?? [];
       expect(dropped.filter((name) => name.endsWith('.brand_new')).toSorted()).toEqual(
-        lost.map((place) => `${place}.brand_new`).toSorted(),
+        lost.map((path) => `${path}.brand_new`).toSorted(),
       );
       expect((await stack.first.nextRequest()).text()).not.toContain('brand_new');
       stack.first.reset();
@@ -231,9 +231,9 @@ test("the other protocol gets its own headers and none of the caller's", async (
 });
 
 test.for(TRANSLATED_PAIRS)(
-  '$caller over $target: an upstream that answers in the other manner than it was asked is still understood',
+  '$caller over $target: an upstream that streams unrequested, or answers whole instead, is still understood',
   async ({ caller, target, model }) => {
-    // The simulator's own whole reply and its own stream, each played where the other was asked for.
+    // The simulator's own whole reply and its own stream, each played where the other was requested.
     const own = requestOf(target, model, 'Hello there');
     const whole = await (await stack.text.fetch(PATHS[target], { body: own })).json();
     const sse = await (await stack.text.fetch(PATHS[target], { body: { ...own, stream: true } })).text();
@@ -337,24 +337,24 @@ test('a pause that cannot be continued ends as an error, not as an answer', asyn
 });
 
 test.for(['messages', 'chat'] as const)(
-  'responses over %s: what says that it is stored can be read back, and nothing else',
+  'responses over %s: a response that is reported as stored can be read back, and no other',
   async (target) => {
-    const ask = (body: object, headers = {}) =>
+    const send = (body: object, headers = {}) =>
       stack.text.fetch('/v1/responses', { body: { model: `to-${target}`, input: 'hi', ...body }, headers });
     for (const body of [{}, { store: true }, { store: null }]) {
-      const reply = await ask(body, { 'x-gateway-strict': 'true' });
+      const reply = await send(body, { 'x-gateway-strict': 'true' });
       expect(reply.headers.get('x-gateway-dropped')).toBe(null);
       const made = Object(await reply.json());
       expect(made.store).toBe(true);
       expect(await (await stack.text.fetch(`/v1/responses/${made.id}`)).json()).toEqual(made);
     }
-    const streamed = await collectSse(await ask({ stream: true }));
+    const streamed = await collectSse(await send({ stream: true }));
     const objects = streamed.flatMap(({ json }) => Object(json).response ?? []);
     expect(objects.map(({ store }) => store)).toEqual([true, true, true]);
     const last = objects.at(-1);
     expect(await (await stack.text.fetch(`/v1/responses/${last.id}`)).json()).toEqual(last);
 
-    const unstored = Object(await (await ask({ store: false })).json());
+    const unstored = Object(await (await send({ store: false })).json());
     expect(unstored.store).toBe(false);
     expect((await stack.text.fetch(`/v1/responses/${unstored.id}`)).status).toBe(404);
   },

@@ -2,7 +2,7 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
 import { reportDropped } from '../call/call-log.ts';
-import { conversationOf } from '../call/history.ts';
+import { conversationOf, previousIdOf } from '../call/history.ts';
 import { lostStore, missed } from '../call/keep-response.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
 import { isStrict } from '../call/request-head.ts';
@@ -12,6 +12,7 @@ import type { TextCall } from '../call/text-call.ts';
 import { refuseLosses } from '../conversation/losses.ts';
 import { type TranslatedRequest, translateRequest } from '../conversion/translate-request.ts';
 import { continueTurn } from '../protocols/messages/paused-turn.ts';
+import type { JsonObject } from '../wire/json-object.ts';
 import { effectiveBody } from './effective-body.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { translatedHead, translatedHeaders } from './headers.ts';
@@ -44,24 +45,27 @@ export const prepareTranslation = (
   });
 
 function translate(call: TextCall, candidate: Candidate, rules: readonly RetryRule[]): TranslatedRequest {
-  const { endpoint, message, request, model, history, services } = call;
+  const { endpoint, message, request, model, services, compacted } = call;
   const caller = endpoint.protocol;
   const body = effectiveBody(caller, request.content.take());
   const target = amendedTarget(targetOf(candidate, model), rules);
   const { plan, ...translated } = translateRequest({ caller, body, target, tokens: services.tokens });
   const dropped = [...translated.dropped, ...lostStore(call)];
   if (isStrict(message)) refuseLosses(missed(call, dropped));
-  const echo = {
-    store: history.storing === 'kept',
-    previous_response_id: history.previous?.id ?? null,
-    ...conversationOf(history),
-  };
+  const shown = compacted ? { compaction: { ...compacted, usage: compacted.spent.usage } } : {};
   return {
-    plan: caller === 'responses' ? { ...plan, echo: { ...plan.echo, ...echo } } : plan,
+    plan: { ...plan, ...shown, ...(caller === 'responses' && { echo: { ...plan.echo, ...keptEcho(call) } }) },
     dropped,
     body: translated.body,
   };
 }
+
+/** What a response repeats of how it is kept. */
+export const keptEcho = ({ history }: TextCall): JsonObject => ({
+  store: history.storing === 'kept',
+  previous_response_id: previousIdOf(history),
+  ...conversationOf(history),
+});
 
 const upstreamRequest = (
   { message, request }: TextCall,

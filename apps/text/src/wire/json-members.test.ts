@@ -70,7 +70,7 @@ test.for([
   '{}x',
   '{"a":1 "b":2}',
   `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`,
-])('nothing is taken for an object that is none, or too deep: %s', (json) => {
+])('nothing is taken for an object that is no object, or too deep: %s', (json) => {
   const scanner = new MemberScanner(json);
   while (scanner.next() !== null);
   expect(scanner.ended).toBe(false);

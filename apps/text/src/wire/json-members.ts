@@ -1,4 +1,4 @@
-/** A member of a JSON object's text: where its name stands, quotes included, and its value. Ends are exclusive. */
+/** A member of a JSON object's text: the position of its name, quotes included, and of its value. Ends are exclusive. */
 export interface MemberSpan {
   readonly nameStart: number;
   readonly nameEnd: number;
@@ -14,10 +14,10 @@ const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x
 const MAX_DEPTH = 1_000;
 
 /**
- * Finds an object's own members without parsing it. Members further inside are not meant, and what looks like one inside
- * a text is none. Values are passed over, not checked: what has been found here need not be JSON.
+ * Finds an object's own members without parsing it. Members further inside are not meant,
+ * nor is what looks like one inside a text. Values are passed over, not checked: what has been found here need not be JSON.
  *
- * @param json in latin1, where a place is that of the byte: brackets and quotes are the same in UTF-8
+ * @param json in latin1, where a position is that of the byte: brackets and quotes are the same in UTF-8
  */
 export class MemberScanner {
   readonly #json: string;
@@ -32,7 +32,7 @@ export class MemberScanner {
     if (json.charCodeAt(this.#at) === CLOSE_OBJECT) this.#close();
   }
 
-  /** Whether the object was closed, and nothing stands behind it. */
+  /** Whether the object was closed, and nothing comes after it. */
   get ended(): boolean {
     return this.#state === 'ended';
   }
@@ -73,7 +73,7 @@ export function skipSpace(json: string, from: number): number {
   }
 }
 
-/** Behind the closing quote of the string that begins at `start`; -1 where it has none. */
+/** The position after the closing quote of the string that begins at `start`; -1 where it has none. */
 function endOfString(json: string, start: number): number {
   for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
     let first = end;
@@ -83,7 +83,7 @@ function endOfString(json: string, start: number): number {
   return -1;
 }
 
-/** Behind the value; -1 where it has no end, or is nothing. */
+/** The position after the value; -1 where it has no end, or is nothing. */
 function endOfValue(json: string, start: number): number {
   const first = json.charCodeAt(start);
   if (first === QUOTE) return endOfString(json, start);

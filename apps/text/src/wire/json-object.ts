@@ -1,6 +1,6 @@
 import { parseJson } from '@gateway/contracts/json-depth';
 
-/** A JSON object of which nothing more is known. */
+/** A JSON object; nothing more is known about it. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export const isObject = (value: unknown): value is JsonObject =>

@@ -5,7 +5,7 @@ type Members = { readonly [name: Step]: unknown };
 
 /**
  * Reports the members of a value that its schema left out, at any depth: those that `given` has and `read`, what zod
- * made of it, has not. `null` means absent, and an empty list says nothing. What zod passed on as it was (a JSON schema,
+ * made of it, has not. `null` means absent, and an empty list means nothing. What zod passed on as it was (a JSON schema,
  * a tool's input) is the same value in both and is not looked into. Both are made of parsed JSON.
  */
 export function reportLeftOut(given: unknown, read: unknown, at: Path, report: (path: Path) => void): void {
@@ -14,8 +14,7 @@ export function reportLeftOut(given: unknown, read: unknown, at: Path, report: (
 
 const hasMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null;
 
-const saysNothing = (value: unknown): boolean =>
-  value === null || (Array.isArray(value) && value.length === 0);
+const isEmpty = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0);
 
 /** `path` is one list for the whole walk: a path is copied only where something is reported. */
 function compare(given: unknown, read: unknown, path: Step[], report: (path: Path) => void): void {
@@ -31,7 +30,7 @@ function compare(given: unknown, read: unknown, path: Step[], report: (path: Pat
   }
   for (const name in given) {
     const value = given[name];
-    if (value === read[name] || saysNothing(value)) continue;
+    if (value === read[name] || isEmpty(value)) continue;
     path.push(name);
     if (Object.hasOwn(read, name)) compare(value, read[name], path, report);
     else report([...path]);

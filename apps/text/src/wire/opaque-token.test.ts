@@ -32,6 +32,6 @@ test('what was altered, cut, or sealed with another secret does not open', () =>
   }
 });
 
-test('what we did not make is told apart from what was broken', () => {
+test('what we did not make is distinguished from what was broken', () => {
   expect(tokens.open('EqQBCgIYAhIk')).toBe('foreign');
 });

@@ -24,7 +24,7 @@ const CODE_OF_CODE: Record<string, ErrorCode> = {
 /** Codes that begin so concern an image of the caller's. */
 const IMAGE_CODE = /image/;
 
-/** Whether a code says more than that something failed. */
+/** Whether a code is more specific than that something failed. */
 export const isKnownCode = (word: string): boolean => Object.hasOwn(CODE_OF_CODE, word);
 
 interface OpenAiError {

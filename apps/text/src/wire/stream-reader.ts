@@ -28,7 +28,7 @@ export interface StreamReader {
   readonly reportedFailure: string | null;
   /** The frames that end a stream which broke: after them the reply is over for every client of the protocol. */
   breakOff(error: GatewayError, requestId: string): string;
-  /** A frame that says nothing, for long silences; null while none may be sent. */
+  /** A frame without content, for long silences; null while none may be sent. */
   keepAlive(): string | null;
 }
 

@@ -8,7 +8,7 @@ export interface Usage {
   readonly webSearches: number;
   /** False while the upstream has reported nothing: the numbers are then zeros or an estimate. */
   readonly reported: boolean;
-  /** What the upstream says it served the request as, in its own words; it decides the price. */
+  /** The tier at which the upstream served the request, in its own words; it decides the price. */
   readonly serviceTier?: string | undefined;
 }
 

@@ -29,7 +29,7 @@ function wantedEffort({ mode, effort, budgetTokens }: ReasoningControl): Effort 
   return EFFORT_OF_BUDGET.find(([upTo]) => budgetTokens <= upTo)?.[1];
 }
 
-/** The caller's wish for reasoning as OpenAI's protocols say it: an effort that the model knows. */
+/** The caller's wish for reasoning in the terms of OpenAI's protocols: an effort that the model knows. */
 export function encodeEffort({ conversation, target, losses }: Encoder): Effort | undefined {
   const wanted = wantedEffort(conversation.reasoning);
   if (wanted === undefined) return undefined;

@@ -7,11 +7,11 @@ import type { Tool } from '../tool.ts';
 const isBuiltIn = (tool: Tool): tool is Tool & { type: 'web-search' | 'hosted' } =>
   tool.type === 'web-search' || tool.type === 'hosted';
 
-/** The built-in tool behind a name: `web_search_preview` and `web_search_20250305` are both web search. */
+/** The built-in tool that a name means: `web_search_preview` and `web_search_20250305` are both web search. */
 const family = (name: string): string =>
   builtInToolOf('responses', name) ?? builtInToolOf('messages', name) ?? name;
 
-/** Whether the tool choice would be left without what it asks for. */
+/** Whether the tool choice would be left without what it requires. */
 function isNeeded(tool: Tool & { name: string }, { toolChoice, tools }: Conversation): boolean {
   if (toolChoice?.type === 'tool') return family(toolChoice.tool.name) === family(tool.name);
   const mustCall =
@@ -21,7 +21,7 @@ function isNeeded(tool: Tool & { name: string }, { toolChoice, tools }: Conversa
 
 /**
  * The caller's tools that this upstream can get. A built-in tool that it lacks refuses the request, unless the
- * configuration says to leave such tools out and the tool choice does not depend on it.
+ * configuration leaves such tools out and the tool choice does not depend on it.
  * @throws GatewayError `unsupported_tool`
  */
 export function availableTools(

@@ -14,13 +14,13 @@ export const documentText = ({ title, context }: DocumentPart, text: string): st
 export const textOf = (parts: readonly TextPart[], separator: string): string =>
   parts.map((part) => part.text).join(separator);
 
-/** How instructions stand in a user turn where the upstream allows them nowhere else. */
+/** The form of instructions in a user turn, where the upstream allows them nowhere else. */
 export const asSystemText = (text: string): string => `<system>${text}</system>`;
 
 /** A failed tool's result, where failure has no member of its own. Many tools write it themselves. */
 export const errorText = (text: string): string => (/^\s*error:/i.test(text) ? text : `Error: ${text}`);
 
-/** Stands in for a missing user turn. */
+/** Replaces a missing user turn. */
 export const CONTINUATION_TEXT = '(conversation continues)';
 
 /** OpenAI's protocols demand a file name next to inline data, and read its ending. */

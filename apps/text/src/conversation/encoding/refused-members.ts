@@ -1,6 +1,6 @@
 import { formatPath } from '../../wire/path.ts';
 import { refuseParameter } from '../losses.ts';
-import { pathBehind } from '../scalar-paths.ts';
+import { callersMemberPath } from '../scalar-paths.ts';
 import type { Encoder } from './encoder.ts';
 
 /** Members whose loss would change what the caller gets. */
@@ -28,7 +28,7 @@ export function omitRefusedMembers(
   const rest = { ...body };
   for (const member of target.quirks.refusedMembers) {
     if (rest[member] === undefined) continue;
-    const path = pathBehind(member, target.protocol, conversation);
+    const path = callersMemberPath(member, target.protocol, conversation);
     if (MEANINGFUL.has(member)) {
       refuseParameter(path, `'${formatPath(path)}' is not supported by the model that would answer.`);
     }

@@ -7,7 +7,7 @@ const isCall = (part: { type: string }): part is ToolCallPart => part.type === '
 const isResult = (part: { type: string }): part is ToolResultPart => part.type === 'tool-result';
 
 /**
- * The turns with every tool result directly behind the turn that made the call, in the order of the calls and in a
+ * The turns with every tool result directly after the turn that made the call, in the order of the calls and in a
  * user turn of its own. Responses allows results anywhere later; the other protocols do not.
  * @throws GatewayError where a call has no result, or a result no call
  */

@@ -23,7 +23,7 @@ import { responseIdOf } from './response-id.ts';
 /** What it takes to have responses generated in the background, and to show them. */
 export interface Acceptance {
   readonly responses: BackgroundResponses;
-  readonly queue: Pick<JobQueue<'text.response'>, 'reservePlace' | 'submit' | 'cancelSubmitted'>;
+  readonly queue: Pick<JobQueue<'text.response'>, 'reserveSlot' | 'submit' | 'cancelSubmitted'>;
   readonly feed: EventFeed;
 }
 
@@ -55,9 +55,9 @@ export async function acceptResponse(
   const text = JSON.stringify({ ...body, stream: true });
   await refuseUnservable(call, text, candidates);
   await checkUnlocked(call);
-  await using place = await queue.reservePlace('text.response', turnTakerOf(call.message));
+  await using slot = await queue.reserveSlot('text.response', turnTakerOf(call.message));
 
-  const owner = { ...(await reserveForJob(call)), place };
+  const owner = { ...(await reserveForJob(call)), slot };
   const jobId = owner.metering.subject.id;
   const id = responseIdOf(jobId);
   const createdAt = Math.floor(services.now() / 1000);

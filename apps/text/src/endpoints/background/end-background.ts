@@ -38,8 +38,8 @@ interface Completion {
 }
 
 /**
- * Ends a response that has been generated. It is kept first: who reads its last event may continue it at once. Where it
- * cannot be kept, it says so itself.
+ * Ends a response that has been generated. It is kept first, because a reader of its last event may continue it at once. Where it
+ * cannot be kept, the response itself has `store: false`.
  */
 export async function completeBackground(
   { services, responses }: BackgroundAccess,

@@ -38,7 +38,7 @@ const KEPT_MEMBERS = ['id', 'created_at', 'background', 'store', 'previous_respo
 
 /**
  * Reads the events of a generated response to their end and keeps them on the way. The last one is returned instead, so
- * that the response and its end become known in one step. Null where there is none, or where somebody else has ended
+ * that the response and its end become known in one step. Null where there is none, or where another process has ended
  * the response.
  */
 export async function recordEvents({ reply, id, accepted, log }: RecordOptions): Promise<RecordedEnd | null> {

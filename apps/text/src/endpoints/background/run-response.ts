@@ -1,13 +1,14 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TextResponseOutput } from '@gateway/contracts/jobs';
 import type { UsageResult } from '@gateway/contracts/usage-record';
-import type { JobAct } from '@gateway/jobs/job-act';
+import type { JobProcessor } from '@gateway/jobs/job-processor';
 import type { BackgroundResponse, Ending } from '../../background/background-responses.ts';
-import { attemptCandidates } from '../../call/attempt-candidates.ts';
 import { resultOf } from '../../call/metered-call.ts';
 import { candidatesFor } from '../../call/open-call.ts';
 import type { TextCall } from '../../call/text-call.ts';
+import { answerCall } from '../../compaction/answer-call.ts';
 import type { ResponseOrigin } from '../../stored/kept-response.ts';
+import { originAt } from '../../stored/maker.ts';
 import { prepareFor } from '../prepare-attempt.ts';
 import {
   type BackgroundAccess,
@@ -24,7 +25,7 @@ import { responseIdOf } from './response-id.ts';
  * How a background response is generated: as for a caller who waits, over an exchange within this process. A provider is
  * called for it once; where its worker dies after that, nobody knows what it has cost, and it fails.
  */
-export const runResponse = (access: BackgroundAccess): JobAct<'text.response'> => ({
+export const runResponse = (access: BackgroundAccess): JobProcessor<'text.response'> => ({
   run: async (input, { jobId, requestId, signal, consumed }) => {
     const id = responseIdOf(jobId);
     const exchange = await openMemoryExchange({
@@ -91,12 +92,12 @@ interface Recording extends Pick<Ending, 'headers'> {
 
 async function generate(
   access: BackgroundAccess,
-  call: TextCall,
+  opened: TextCall,
   generating: Generating,
 ): Promise<Generated> {
   const { id, exchange, signal } = generating;
   const { responses } = access;
-  const candidates = candidatesFor(call);
+  const candidates = candidatesFor(opened);
   const accepted = await responses.find(id);
   signal.throwIfAborted();
   if (accepted === null || !(await responses.begin(id)))
@@ -104,19 +105,17 @@ async function generate(
   const recording = record(access, accepted, generating);
   // Nobody takes what is generated from then on.
   recording.then(({ end }) => end ?? exchange.leave(), exchange.leave);
-  const outcome = await attemptCandidates(call, { candidates, prepare: prepareFor(call) });
+  const { call, outcome } = await answerCall(opened, { candidates, prepare: prepareFor, holdsStart: true });
   const { identity, request } = call;
-  const candidate = candidates.find(({ channel }) => channel.name === outcome.channel);
   return {
     accepted,
     usage: resultOf(call, outcome),
     thrown: outcome.thrown,
     recording,
     origin: {
-      keyId: identity.keyId,
-      channel: outcome.channel ?? '',
-      model: candidate?.model ?? request.model,
-      requestedModel: request.model,
+      ...(outcome.candidate === null
+        ? { keyId: identity.keyId, channel: '', model: request.model, requestedModel: request.model }
+        : originAt(outcome.candidate, identity.keyId)),
       isProviders: false,
     },
   };

@@ -44,9 +44,9 @@ const PATHS = {
   'to-chat': '/v1/chat/completions',
 } as const;
 
-const said = (content: string) => ({ type: 'message' as const, role: 'user' as const, content });
+const userMessage = (content: string) => ({ type: 'message' as const, role: 'user' as const, content });
 
-const ask = async (
+const respond = async (
   model: string,
   input: string,
   { conversation, stream }: { readonly conversation: string; readonly stream: boolean },
@@ -78,13 +78,13 @@ const textsOf = (request: { text(): string }): string[] => {
 };
 
 test.for(MODELS.flatMap((model) => [true, false].map((stream) => [model, stream] as const)))(
-  '%s, stream %s: a conversation is gone on with, and gets what is said',
+  '%s, stream %s: a conversation is continued, and gets the items of each turn',
   async ([model, stream]) => {
-    const { id } = await client.conversations.create({ items: [said('My name is Ada.')] });
+    const { id } = await client.conversations.create({ items: [userMessage('My name is Ada.')] });
     const how = { conversation: id, stream };
-    const first = await ask(model, 'one', how);
+    const first = await respond(model, 'one', how);
     expect(first.conversation).toEqual({ id });
-    const second = await ask(model, 'two', how);
+    const second = await respond(model, 'two', how);
     const sent = stack.first.requests.map(textsOf);
     expect(sent).toEqual([
       ['My name is Ada.', 'one'],
@@ -103,7 +103,7 @@ test.for(MODELS.flatMap((model) => [true, false].map((stream) => [model, stream]
 
 test('a conversation goes on with another model, and at another channel where its own fails', async () => {
   const { id } = await client.conversations.create({});
-  for (const model of MODELS) await ask(model, `asking ${model}`, { conversation: id, stream: false });
+  for (const model of MODELS) await respond(model, `asking ${model}`, { conversation: id, stream: false });
   stack.first.script('/v1/responses', { status: 500 });
   const last = await client.responses.create({ model: 'to-both', input: 'and?', conversation: { id } });
   expect(last.conversation).toEqual({ id });
@@ -134,7 +134,7 @@ test.for(MODELS)('%s: a conversation has one head', async (model) => {
   const { id } = await client.conversations.create();
   const resume = Promise.withResolvers<void>();
   stack.first.script(PATHS[model], { stallAfter: 0, resume: resume.promise });
-  const first = ask(model, 'one', { conversation: id, stream: true });
+  const first = respond(model, 'one', { conversation: id, stream: true });
   await stack.first.nextRequest();
   const locked = {
     status: 400,
@@ -146,26 +146,30 @@ test.for(MODELS)('%s: a conversation has one head', async (model) => {
     },
   };
   const how = { conversation: id, stream: false };
-  await expect(ask(model, 'two', how)).rejects.toMatchObject(locked);
-  await expect(client.conversations.items.create(id, { items: [said('x')] })).rejects.toMatchObject(locked);
+  await expect(respond(model, 'two', how)).rejects.toMatchObject(locked);
+  await expect(client.conversations.items.create(id, { items: [userMessage('x')] })).rejects.toMatchObject(
+    locked,
+  );
   expect((await client.conversations.update(id, { metadata: { a: 'b' } })).metadata).toEqual({ a: 'b' });
   resume.resolve();
   await first;
-  await ask(model, 'two', how);
+  await respond(model, 'two', how);
   expect(await rolesOf(id)).toEqual(['user', 'assistant', 'user', 'assistant']);
 });
 
 test.for(MODELS)('%s: what fails or breaks off adds nothing, and frees the conversation', async (model) => {
   const { id } = await client.conversations.create();
   stack.first.script(PATHS[model], { status: 400 });
-  await expect(ask(model, 'one', { conversation: id, stream: false })).rejects.toMatchObject({ status: 400 });
+  await expect(respond(model, 'one', { conversation: id, stream: false })).rejects.toMatchObject({
+    status: 400,
+  });
   stack.first.script(PATHS[model], { cutAfter: 3 });
   await stack.text
     .fetch('/v1/responses', { body: { model, input: 'one', stream: true, conversation: id } })
     .then((reply) => reply.text());
   expect(await rolesOf(id)).toEqual([]);
   const leaving = new AbortController();
-  stack.first.script(PATHS[model], { stallAfter: 2 });
+  stack.first.script(PATHS[model], { stallAfter: 3 });
   const left = await stack.text.fetch('/v1/responses', {
     body: { model, input: 'one', stream: true, conversation: id },
     signal: leaving.signal,
@@ -179,15 +183,12 @@ test.for(MODELS)('%s: what fails or breaks off adds nothing, and frees the conve
   expect(await rolesOf(id)).toEqual(['user', 'assistant']);
 });
 
-test.for(MODELS)(
-  '%s: a response that is not stored stands in its conversation all the same',
-  async (model) => {
-    const { id } = await client.conversations.create();
-    const response = await client.responses.create({ model, input: 'one', store: false, conversation: id });
-    await expect(client.responses.retrieve(response.id)).rejects.toMatchObject({ status: 404 });
-    expect(await rolesOf(id)).toEqual(['user', 'assistant']);
-  },
-);
+test.for(MODELS)('%s: a response that is not stored is in its conversation all the same', async (model) => {
+  const { id } = await client.conversations.create();
+  const response = await client.responses.create({ model, input: 'one', store: false, conversation: id });
+  await expect(client.responses.retrieve(response.id)).rejects.toMatchObject({ status: 404 });
+  expect(await rolesOf(id)).toEqual(['user', 'assistant']);
+});
 
 test.for(MODELS)(
   '%s: an unknown conversation and another key’s are a 404, and nothing is sent',
@@ -214,7 +215,7 @@ test.for(MODELS)(
 );
 
 test.for(MODELS)('%s: tokens are counted with the conversation', async (model) => {
-  const { id } = await client.conversations.create({ items: [said('a long beginning '.repeat(50))] });
+  const { id } = await client.conversations.create({ items: [userMessage('a long beginning '.repeat(50))] });
   const count = async (body: object) => {
     const reply = await stack.text.fetch('/v1/responses/input_tokens', {
       body: { model, input: 'hi', ...body },
@@ -227,7 +228,7 @@ test.for(MODELS)('%s: tokens are counted with the conversation', async (model) =
 });
 
 test.for(MODELS)('%s: limits are held against the whole conversation', async (model) => {
-  const { id } = await client.conversations.create({ items: [said('x'.repeat(20_000))] });
+  const { id } = await client.conversations.create({ items: [userMessage('x'.repeat(20_000))] });
   const accounts = [{ owner: `key_of_${model}`, limits: { tokensPerMinute: 5000 }, budget: null }];
   const body = { model, input: 'hi', max_output_tokens: 100 };
   const send = async (rest: object) =>
@@ -235,7 +236,7 @@ test.for(MODELS)('%s: limits are held against the whole conversation', async (mo
   expect(await send({ conversation: id })).toBe(429);
   expect(stack.first.requests).toEqual([]);
   expect(await send({})).toBe(200);
-  await ask(model, 'the lock is free', { conversation: id, stream: false });
+  await respond(model, 'the lock is free', { conversation: id, stream: false });
 });
 
 test('an earlier response does not go with a conversation', async () => {
@@ -248,7 +249,7 @@ test('an earlier response does not go with a conversation', async () => {
   expect(stack.first.requests).toEqual([]);
 });
 
-test('nothing is added of a model of which nothing is stored, and a key of which nothing is stored has none', async () => {
+test('a model that stores nothing adds nothing, and a key that stores nothing has no conversations', async () => {
   const { id } = await client.conversations.create();
   const refused = await stack.text.fetch('/v1/responses', {
     body: { model: 'secret', input: 'hi', conversation: id },
@@ -265,20 +266,20 @@ test('nothing is added of a model of which nothing is stored, and a key of which
 });
 
 test('a conversation that would become too long for any request is refused, and stays as it was', async () => {
-  const { id } = await client.conversations.create({ items: [said('x'.repeat(60_000))] });
-  const add = client.conversations.items.create(id, { items: [said('x'.repeat(60_000))] });
+  const { id } = await client.conversations.create({ items: [userMessage('x'.repeat(60_000))] });
+  const add = client.conversations.items.create(id, { items: [userMessage('x'.repeat(60_000))] });
   await expect(add).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded', param: 'items' });
-  const told = await client.responses.create({
+  const answer = await client.responses.create({
     model: 'to-chat',
     input: 'x'.repeat(60_000),
     conversation: id,
   });
-  expect(told.conversation).toBeNull();
+  expect(answer.conversation).toBeNull();
   expect(await rolesOf(id)).toEqual(['user']);
 });
 
 test('a team that shares goes on with the same conversation', async () => {
-  const body = { items: [said('ours')] };
+  const body = { items: [userMessage('ours')] };
   const one = { keyId: 'key_a', team: 'sharing' };
   const made = Object(await (await stack.text.fetch('/v1/conversations', { body, identity: one })).json());
   const path = `/v1/conversations/${made.id}/items`;
@@ -288,7 +289,7 @@ test('a team that shares goes on with the same conversation', async () => {
   expect(await statusFor({ keyId: 'key_a', team: null })).toBe(404);
 });
 
-test('a conversation that was deleted meanwhile does not come back, and the answer says so', async () => {
+test('a conversation that was deleted meanwhile does not come back, and the answer names none', async () => {
   const { id } = await client.conversations.create();
   const resume = Promise.withResolvers<void>();
   stack.first.script('/v1/chat/completions', { stallAfter: 0, resume: resume.promise });

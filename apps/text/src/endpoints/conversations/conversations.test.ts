@@ -20,7 +20,7 @@ models: { first: { kind: text, routes: [{ channel: one }] } }
 });
 afterAll(() => stack[Symbol.asyncDispose]());
 
-const said = (content: string) => ({ type: 'message' as const, role: 'user' as const, content });
+const userMessage = (content: string) => ({ type: 'message' as const, role: 'user' as const, content });
 const textsOf = (items: readonly unknown[]) =>
   items.map((item) => Object(item).content?.[0]?.text ?? Object(item).output);
 
@@ -53,7 +53,7 @@ test('items come back with ids, a type, a status and content in parts', async ()
     name: 'look',
     arguments: '{"n":12345678901234567890}',
   };
-  const { id } = await client.conversations.create({ items: [said('hello')] });
+  const { id } = await client.conversations.create({ items: [userMessage('hello')] });
   const added = await client.conversations.items.create(id, {
     items: [
       { role: 'assistant', content: 'hi' },
@@ -87,9 +87,9 @@ test('items come back with ids, a type, a status and content in parts', async ()
   expect(await client.conversations.items.retrieve(one, { conversation_id: id })).toEqual(added.data[1]);
 });
 
-test('items are listed in pages, newest first unless asked otherwise', async () => {
-  const { id } = await client.conversations.create({ items: ['a', 'b', 'c'].map(said) });
-  await client.conversations.items.create(id, { items: ['d', 'e'].map(said) });
+test('items are listed in pages, newest first unless the query sets another order', async () => {
+  const { id } = await client.conversations.create({ items: ['a', 'b', 'c'].map(userMessage) });
+  await client.conversations.items.create(id, { items: ['d', 'e'].map(userMessage) });
   const all: unknown[] = [];
   for await (const item of client.conversations.items.list(id, { limit: 2 })) all.push(item);
   expect(textsOf(all)).toEqual(['e', 'd', 'c', 'b', 'a']);
@@ -110,8 +110,8 @@ test('items are listed in pages, newest first unless asked otherwise', async () 
   expect(await lost.json()).toMatchObject({ error: { param: 'after' } });
 });
 
-test('a deleted item is gone, and those behind it keep their ids', async () => {
-  const { id } = await client.conversations.create({ items: ['a', 'b', 'c'].map(said) });
+test('a deleted item is gone, and those after it keep their ids', async () => {
+  const { id } = await client.conversations.create({ items: ['a', 'b', 'c'].map(userMessage) });
   const { data } = await client.conversations.items.list(id, { order: 'asc' });
   const [first, second, third] = data;
   const left = await client.conversations.items.delete(second?.id ?? '', { conversation_id: id });
@@ -130,7 +130,7 @@ test('a deleted item is gone, and those behind it keep their ids', async () => {
 
 test('what is large is kept, and gone with its conversation', async () => {
   const large = 'x'.repeat(300_000);
-  const { id } = await client.conversations.create({ items: [said(large)] });
+  const { id } = await client.conversations.create({ items: [userMessage(large)] });
   expect(textsOf((await client.conversations.items.list(id)).data)).toEqual([large]);
   await client.conversations.delete(id);
   await expect(client.conversations.items.list(id)).rejects.toMatchObject({ status: 404 });
@@ -141,7 +141,7 @@ test('items that are added at the same time are all kept', async () => {
   const adding = ['a', 'b', 'c', 'd'].map(async (text) => {
     for (;;) {
       const added = await stack.text.fetch(`/v1/conversations/${id}/items`, {
-        body: { items: [said(text)] },
+        body: { items: [userMessage(text)] },
       });
       if (added.status === 200) return;
       expect(await added.json()).toMatchObject({
@@ -156,7 +156,7 @@ test('items that are added at the same time are all kept', async () => {
 });
 
 test("another key's conversation does not exist, whatever is done to it", async () => {
-  const { id } = await client.conversations.create({ items: [said('mine')] });
+  const { id } = await client.conversations.create({ items: [userMessage('mine')] });
   const { data } = await client.conversations.items.list(id);
   const item = data[0]?.id ?? '';
   for (const unknown of [id, 'conv_unknown', 'x'.repeat(600)])
@@ -165,7 +165,7 @@ test("another key's conversation does not exist, whatever is done to it", async 
       ['POST', '', { metadata: {} }],
       ['DELETE', ''],
       ['GET', '/items'],
-      ['POST', '/items', { items: [said('not mine')] }],
+      ['POST', '/items', { items: [userMessage('not mine')] }],
       ['GET', `/items/${item}`],
       ['DELETE', `/items/${item}`],
     ] as const) {
@@ -195,7 +195,7 @@ test("another key's conversation does not exist, whatever is done to it", async 
 });
 
 test.for([
-  ['', { items: Array.from({ length: 21 }, () => said('x')) }, 'items', 'array_above_max_length'],
+  ['', { items: Array.from({ length: 21 }, () => userMessage('x')) }, 'items', 'array_above_max_length'],
   ['', { items: [{ type: 'message', role: 'user' }] }, 'items[0].content', 'missing_required_parameter'],
   ['', { items: [{ role: 'nobody', content: 'x' }] }, 'items[0].role', 'invalid_value'],
   ['', { metadata: { number: 1 } }, 'metadata.number', 'invalid_type'],
@@ -224,7 +224,7 @@ test('metadata may be named like what every object has', async () => {
   expect(await read.json()).toMatchObject({ metadata });
 });
 
-test('without Redis a conversation is asked for again later', async () => {
+test('without Redis a conversation gets a 503 with Retry-After', async () => {
   const { id } = await client.conversations.create();
   stack.redis.disconnect();
   try {

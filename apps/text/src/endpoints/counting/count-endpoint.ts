@@ -2,7 +2,7 @@ import type { Operation } from '@gateway/upstream/protocol';
 import { COUNT_TOKENS, INPUT_TOKENS, type TextEndpoint } from '../../call/text-endpoint.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 
-/** What asks a channel of a protocol for a count. The chat protocol has no such thing; llama.cpp has one of its own. */
+/** The operation that counts tokens, by a channel's protocol. Chat has none; llama.cpp has one of its own. */
 export const COUNT_OPERATIONS = {
   messages: 'messages.count_tokens',
   responses: 'responses.input_tokens',

@@ -56,7 +56,7 @@ async function relayCount(
   const inputTokens = body && numberAt(body, 'input_tokens');
   if (inputTokens === null) {
     throw new GatewayError('upstream_failed', {
-      message: 'The upstream did not say how many tokens there are.',
+      message: 'The upstream did not report how many tokens there are.',
       source: 'upstream',
     });
   }

@@ -39,15 +39,15 @@ test.for([
   expect(estimated).toBe(null);
   expect(body.input_tokens).toBe(Math.ceil(TEXT.length / 4));
   if (caller === 'responses') expect(body.object).toBe('response.input_tokens');
-  const asked = await stack.first.nextRequest();
-  expect(asked.path).toBe(path);
-  expect(Object.keys(Object(asked.json()))).not.toEqual(
+  const received = await stack.first.nextRequest();
+  expect(received.path).toBe(path);
+  expect(Object.keys(Object(received.json()))).not.toEqual(
     expect.arrayContaining([expect.stringMatching(/^(max_tokens|store|stream|include)$/)]),
   );
 });
 
 test.for(['messages', 'responses'] as const)(
-  '%s for a chat model: an estimate that says so',
+  '%s for a chat model: an estimate, marked as one',
   async (caller) => {
     const { status, estimated, body } = await count(caller, 'to-chat');
     expect(status).toBe(200);
@@ -78,7 +78,7 @@ test('tools, images and earlier turns count in an estimate', async () => {
   expect(full.input_tokens).toBeGreaterThan(bare.input_tokens + 1600);
 });
 
-test('a reserve of another kind is not asked in the place of a model that cannot count', async () => {
+test('a reserve of another kind is not called instead of a model that cannot count', async () => {
   expect(await count('messages', 'unable')).toMatchObject({ status: 200, estimated: 'true' });
 });
 

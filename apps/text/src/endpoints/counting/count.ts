@@ -5,22 +5,23 @@ import { attemptCandidates } from '../../call/attempt-candidates.ts';
 import { namesKept } from '../../call/history.ts';
 import { candidatesFor, openCall } from '../../call/open-call.ts';
 import { prepareNamed } from '../../call/prepare-named.ts';
+import { unlessRefused } from '../../call/prepared-attempt.ts';
 import { textProtocolOf } from '../../call/target-of.ts';
 import type { TextCall, TextServices } from '../../call/text-call.ts';
 import { threadUnsupported } from '../../call/thread-errors.ts';
 import { wholeCall } from '../../call/whole-conversation.ts';
+import { openCompactions } from '../../compaction/open-compactions.ts';
+import { estimateTokens, loadTextCounter } from '../../conversation/estimate-tokens.ts';
 import { refuseParameter } from '../../conversation/losses.ts';
 import { PROTOCOLS } from '../../conversion/protocols.ts';
 import { preparePassthrough } from '../../passthrough/passthrough.ts';
-import { checkWholeReply } from '../../passthrough/relay-json.ts';
 import type { NamedId } from '../../stored/named-ids.ts';
 import { openThread } from '../../threads/open-thread.ts';
 import { effectiveBody } from '../../translation/effective-body.ts';
 import { COUNT_OPERATIONS, type CountEndpoint } from './count-endpoint.ts';
 import { prepareCountTranslation } from './count-translation.ts';
-import { estimateTokens, loadTextCounter } from './estimate-tokens.ts';
 
-/** Says that a number was counted with a tokenizer that is not the model's own. */
+/** Set where a number was counted with a tokenizer that is not the model's own. */
 const ESTIMATED_HEADER = 'x-gateway-estimated';
 
 /**
@@ -33,13 +34,15 @@ export function createCountHandler(count: CountEndpoint, services: TextServices)
     const usable = candidatesFor(call);
     const candidates = usable.filter(isFirstChoice).filter(canCount);
     if (candidates.length === 0) return estimate(call, usable, count);
-    const prepareOne = (one: TextCall, candidate: Candidate) =>
-      candidate.protocol === count.endpoint.protocol
+    const prepareOne = (named: TextCall, candidate: Candidate) => {
+      const one = unlessRefused(() => openCompactions(named, candidate));
+      if (one instanceof GatewayError) return one;
+      return candidate.protocol === count.endpoint.protocol
         ? preparePassthrough(one, candidate)
         : prepareCountTranslation(one, candidate, count);
+    };
     const prepare = (candidate: Candidate) => prepareNamed(call, candidate, prepareOne);
-    const check = call.request.streamed ? {} : { checkOutput: checkWholeReply };
-    const { thrown } = await attemptCandidates(call, { candidates, prepare, ...check });
+    const { thrown } = await attemptCandidates(call, { candidates, prepare, holdsStart: false });
     if (isUnknownPath(thrown)) return estimate(call, usable, count);
     if (thrown !== undefined) throw thrown;
   };
@@ -60,7 +63,8 @@ async function estimate(call: TextCall, [candidate]: readonly Candidate[], { rep
   const { endpoint, services, context, response, history } = call;
   const unseen = history.isWhole ? undefined : call.request.ids.find(({ need }) => need === 'required');
   const isNamed = unseen === undefined && candidate !== undefined && namesKept(call);
-  const { request } = isNamed ? await wholeCall(call, candidate) : call;
+  const whole = isNamed ? await wholeCall(call, candidate) : call;
+  const { request } = candidate === undefined ? whole : openCompactions(whole, candidate);
   const body = effectiveBody(endpoint.protocol, request.content.take());
   if (unseen !== undefined) refuseUnseen(unseen);
   const conversation = PROTOCOLS[endpoint.protocol].decodeRequest(body, services.tokens);

@@ -24,8 +24,8 @@ const takesModel = (path: string): boolean => !path.includes('{') && !WITHOUT_MO
 const [UNKNOWN_SECONDS, UNKNOWN_TIME] = [0, '1970-01-01T00:00:00Z'];
 
 /**
- * A model with the members of both protocols' lists, so that each kind of client finds its own; what only this gateway
- * can say stands below `gateway`.
+ * A model with the members of both protocols' lists, so that each kind of client finds its own; what is only in this
+ * gateway's list is below `gateway`.
  */
 export function modelEntry(model: ResolvedModel, { endpoints: allowed }: Pick<Identity, 'endpoints'>) {
   const { name: id, kind, routes, price, maxOutputTokens } = model;

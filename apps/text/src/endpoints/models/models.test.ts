@@ -58,6 +58,7 @@ test('the list has the members of both protocols, and what each model can do', a
       endpoints: [
         '/v1/responses',
         '/v1/responses/input_tokens',
+        '/v1/responses/compact',
         '/v1/messages',
         '/v1/messages/count_tokens',
         '/v1/chat/completions',
@@ -83,7 +84,7 @@ test('a key sees the models and the endpoints that it may use', async () => {
   expect(data[1]?.gateway.endpoints).toEqual([]);
 });
 
-test('a pattern stands for the models that are known of its channels, with their prices and sizes', async () => {
+test('a pattern is listed as the models that are known of its channels, with their prices and sizes', async () => {
   await using fresh = await startStack({
     configuration: (first) => `
 channels:
@@ -138,7 +139,7 @@ test.for([
   ['gpt-5.2', 'gpt-5.2'],
   ['house-of-a-pattern', 'house-of-a-pattern'],
   ['vendor%2Fmodel', 'vendor/model'],
-])('%s can be asked for by itself', async ([path, id]) => {
+])('%s can be requested by itself', async ([path, id]) => {
   expect(await get(`/v1/models/${path}`)).toMatchObject({ status: 200, body: { id, object: 'model' } });
 });
 

@@ -16,7 +16,7 @@ const ListQuery = z.object({
 });
 type ListQuery = z.infer<typeof ListQuery>;
 
-/** The page of a list that the Messages protocol's clients ask for. @throws {GatewayError} for a limit out of range */
+/** The page of a list that the Messages protocol's clients request. @throws {GatewayError} for a limit out of range */
 export const readListQuery = (query: unknown): ListQuery => validate(ListQuery, query);
 
 export interface Page<Entry> {
@@ -38,7 +38,7 @@ export function pageOf<Entry extends { readonly id: string }>(
 }
 
 /**
- * Handles `GET /v1/models`: the models that the key may use, in the order of the configuration. A pattern stands for
+ * Handles `GET /v1/models`: the models that the key may use, in the order of the configuration. A pattern means
  * the names that the price catalogue knows of it; others can be read one by one.
  */
 export const createListModels =

@@ -46,7 +46,7 @@ export class CallStream {
     if (this.#parts.contended && (text === '' || text.includes('}'))) yield* this.settle();
   }
 
-  /** Closes the speaking call where it is certainly complete, so that what waits behind it is heard. */
+  /** Closes the speaking call where it is certainly complete, so that the call that waits for it can begin. */
   *settle(): Generator<StreamEvent> {
     const speaking = this.#calls.find((call) => call.key === this.#parts.speaking);
     if (speaking === undefined || !isWhole(speaking)) return;
@@ -96,7 +96,7 @@ export class CallStream {
     const last = this.#calls.at(-1);
     if (index !== null && index !== undefined) {
       const same = this.#calls.findLast((call) => call.index === index);
-      // Some servers give every call the same index and tell them apart by id alone.
+      // Some servers give every call the same index and distinguish them by id alone.
       const isAnother = id && same?.id && same.id !== id && nameOf(members) !== '';
       return isAnother ? undefined : same;
     }

@@ -85,7 +85,7 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
 
   *#output(delta: ChatOutput, logprobs: unknown[] | undefined): Generator<StreamEvent> {
     const reasoning = reasoningOf(delta, this.#target);
-    if (reasoning !== '') yield* this.#say('reasoning', { type: 'reasoning-delta', text: reasoning });
+    if (reasoning !== '') yield* this.#emit('reasoning', { type: 'reasoning-delta', text: reasoning });
     yield* this.#content(delta.content, logprobs);
     for (const annotation of delta.annotations ?? []) {
       const citation = decodeAnnotation(annotation);
@@ -93,7 +93,7 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
     }
     if (delta.refusal) {
       this.#sawRefusal = true;
-      yield* this.#say('refusal', { type: 'refusal-delta', text: delta.refusal });
+      yield* this.#emit('refusal', { type: 'refusal-delta', text: delta.refusal });
     }
     for (const fragment of (delta.tool_calls ?? []).filter(isReadable)) {
       yield* this.#closeFlow();
@@ -109,13 +109,13 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
   }
 
   #piece(kind: 'text' | 'reasoning', text: string, extra: object = {}): Iterable<StreamEvent> {
-    return this.#say(
+    return this.#emit(
       kind,
       kind === 'text' ? { type: 'text-delta', text, ...extra } : { type: 'reasoning-delta', text },
     );
   }
 
-  *#say(kind: Kind, delta: StreamEvent): Generator<StreamEvent> {
+  *#emit(kind: Kind, delta: StreamEvent): Generator<StreamEvent> {
     if (this.#flow?.kind !== kind) {
       yield* this.#closeFlow();
       this.#flow = { kind, key: `flow ${this.#flows}` };

@@ -77,7 +77,7 @@ function encodeUserPart(part: Part, encoder: Encoder): ChatPart[] {
 
 const MOVED = '(shown in the next message)';
 
-/** Tool messages hold text only: what else a tool returned is shown by the user behind the last of them. */
+/** Tool messages hold text only: what else a tool returned is shown by the user after the last of them. */
 function encodeResults(results: readonly ToolResultPart[], encoder: Encoder): Message[] {
   const moved: ChatPart[] = [];
   const messages = results.map((result): Message => {
@@ -154,7 +154,7 @@ const asParts = (content: unknown): readonly unknown[] =>
 /** Tool messages answer one call each, and a turn with calls is answered by them: neither takes anything more. */
 const isClosed = (message: Message): boolean => message.role === 'tool' || message.tool_calls !== undefined;
 
-/** One message where several of the same speaker stand together. */
+/** Merges consecutive messages of the same role. */
 function mergeNeighbours(messages: readonly Message[]): Message[] {
   const merged: Message[] = [];
   for (const message of messages) {

@@ -49,7 +49,7 @@ export function encodeChatReply(reply: Reply, context: AnswerContext): object {
   };
 }
 
-/** A call without arguments has an empty object, unless it was cut before it could say them. */
+/** A call without arguments has an empty object, unless it was cut before them. */
 function encodeCall(call: ToolCallPart, ids: CallIds, wasCut: boolean): object {
   const id = ids.take(call.id);
   const { name, custom, arguments: text } = call;

@@ -20,7 +20,7 @@ export class ChatStreamEncoder implements StreamStep<StreamEvent, string> {
   #callIndex = -1;
   #callIsCustom = false;
   #callText = '';
-  /** A call that ended without arguments: it gets an empty object, unless the end says that it was cut. */
+  /** A call that ended without arguments: it gets an empty object, unless the end shows that it was cut. */
   #owesArguments = false;
   #contentLength = 0;
   #textBase = 0;
@@ -116,7 +116,7 @@ export class ChatStreamEncoder implements StreamStep<StreamEvent, string> {
     return { service_tier: this.#tier ?? 'default', system_fingerprint: null };
   }
 
-  /** All reasoning is one text here; a blank line stands between its parts. */
+  /** All reasoning is one text here; a blank line separates its parts. */
   #reason(text: string): string {
     const earlier = this.#texts.pop() ?? '';
     this.#texts.push(earlier + text);

@@ -5,7 +5,7 @@ import { selectTools, type ToolSelection } from '../../conversation/encoding/too
 import { refuseParameter, refuseTool } from '../../conversation/losses.ts';
 import type { CustomTool, FunctionTool, Tool, WebSearchTool } from '../../conversation/tool.ts';
 
-/** The only way in which chat asks for a search: a request member of its own. */
+/** The only way to request a search in chat: a request member of its own. */
 const WEB_SEARCH_MEMBER = 'web_search_options';
 
 export function selectChatTools(encoder: Encoder): ToolSelection {
@@ -41,7 +41,8 @@ function encodeCustom(tool: CustomTool, { names, target, losses }: Encoder): obj
     const described = tool.description ? { description: tool.description } : {};
     return { type: 'custom', custom: { name: names.define(tool, false), ...described, ...format } };
   }
-  if (tool.grammar) losses.drop([...tool.at, 'format'], 'the grammar is told to the model and not enforced');
+  if (tool.grammar)
+    losses.drop([...tool.at, 'format'], 'the grammar is described to the model and not enforced');
   const { description, parameters } = customAsFunction(tool);
   const name = names.define(tool, true);
   return { type: 'function', function: { name, ...(description && { description }), parameters } };

@@ -7,7 +7,7 @@ import { decodeOpenAiError, isKnownCode } from '../../wire/openai-errors.ts';
 import type { CleanText } from '../../wire/public-message.ts';
 import { dataFrame } from '../../wire/sse-frames.ts';
 
-/** Servers say an HTTP status where OpenAI says a word. */
+/** Servers send an HTTP status where OpenAI sends a word. */
 const CODE_OF_STATUS: Record<string, string> = {
   '429': 'rate_limit_exceeded',
   '503': 'server_is_overloaded',
@@ -30,5 +30,5 @@ export function errorWordOf(chunk: JsonObject): string | null {
   return (error && (textAt(error, 'code') ?? textAt(error, 'type'))) ?? 'error';
 }
 
-/** The chunk that ends a stream which broke: clients throw on it. A `[DONE]` after it would say that the answer is whole. */
+/** The chunk that ends a stream which broke: clients throw on it. A `[DONE]` after it would mean that the answer is whole. */
 export const errorFrame = (error: GatewayError): string => dataFrame({ error: openaiError(error) });

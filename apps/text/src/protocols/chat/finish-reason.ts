@@ -14,7 +14,7 @@ interface Seen {
   readonly refusal: boolean;
 }
 
-/** Tool calls win over `stop`: some servers say it although calls came. */
+/** Tool calls win over `stop`: some servers send it although calls came. */
 export function decodeFinish(word: string | null | undefined, seen: Seen): Finish {
   const known = lookUp(TO_NEUTRAL, word ?? 'stop');
   const reason = known ?? 'stop';
@@ -32,6 +32,7 @@ const FROM_NEUTRAL: Record<FinishReason, string> = {
   'context-length': 'length',
   refusal: 'content_filter',
   pause: 'length',
+  compaction: 'length',
 };
 
 /** A refusal in its own member is a normal stop; one that cuts a text off is a filter's. */

@@ -6,7 +6,7 @@ import { errorFrame, errorWordOf } from './errors.ts';
 import { readUsageAtTier } from './usage.ts';
 
 /**
- * A chunk that adds text to one answer and says nothing else. Most chunks of a stream differ from the one before in that
+ * A chunk that adds text to one answer and has nothing else. Most chunks of a stream differ from the one before in that
  * text alone, so that they need not be parsed: their bytes up to it, and after it to the end of the choices, are the same.
  */
 interface TextChunk {
@@ -17,7 +17,7 @@ interface TextChunk {
 }
 const CONTENT = '"content":"';
 const END_OF_CHOICES = ']';
-/** What may stand after the choices and must not be overlooked. */
+/** What may follow the choices and must not be overlooked. */
 const MAY_MATTER = ['"usage":{', '"usage": {', '"error"', '"choices"'] as const;
 
 interface ChatStreamOptions {
@@ -132,7 +132,7 @@ function textChunkOf({ id, choices, error }: JsonObject, text: string): TextChun
   };
 }
 
-/** The chunk before `[DONE]` that `stream_options.include_usage` asks for: it has usage and no choices. */
+/** The chunk before `[DONE]` that `stream_options.include_usage` requests: it has usage and no choices. */
 const isUsageChunk = ({ choices, usage }: JsonObject): boolean =>
   Array.isArray(choices) && choices.length === 0 && isObject(usage);
 

@@ -7,11 +7,11 @@ export interface ThoughtPiece {
 }
 
 /**
- * Tells reasoning from text where a server writes both into one: `<think>…</think>` at the head, text behind it. Only
+ * Separates reasoning from text where a server writes both into one: `<think>…</think>` first, text after it. Only
  * what could still be part of a tag is held back.
  */
 export class ThinkTags {
-  #state: 'head' | 'thinking' | 'behind' | 'text' = 'head';
+  #state: 'head' | 'thinking' | 'after' | 'text' = 'head';
   #held = '';
 
   push(fragment: string): ThoughtPiece[] {
@@ -36,10 +36,10 @@ export class ThinkTags {
         this.#held = rest.slice(thought.length);
         return pieces;
       }
-      this.#state = 'behind';
+      this.#state = 'after';
       rest = rest.slice(end + CLOSE.length);
     }
-    if (this.#state === 'behind') {
+    if (this.#state === 'after') {
       rest = rest.trimStart();
       if (rest !== '') this.#state = 'text';
     }

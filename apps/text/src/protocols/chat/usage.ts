@@ -3,7 +3,7 @@ import { isJsonObject } from '../../wire/raw-json.ts';
 import { atTier, tokenCount, type Usage, usageOf } from '../../wire/usage.ts';
 
 /**
- * What a completion, or a chunk of one, says that it used; null where it does not say it. Some servers count cached
+ * The usage that a completion, or a chunk of one, reports; null where it reports none. Some servers count cached
  * input under a name of their own, and some leave reasoning out of `completion_tokens`, which shows in the total.
  */
 export function readUsage({ usage }: JsonObject): Usage | null {

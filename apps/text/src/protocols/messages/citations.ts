@@ -44,6 +44,6 @@ export function encodeCitation(citation: Citation, text: string, tokens: OpaqueT
   };
 }
 
-/** Stands where clients demand something sealed about a page that Claude did not find. */
+/** Fills the member in which clients demand something sealed, for a page that Claude did not find. */
 export const sealReference = (url: string, tokens: OpaqueTokens): string =>
   tokens.seal({ vendor: 'open', kind: 'encrypted', data: url });

@@ -86,7 +86,7 @@ function decodeResult(block: Block, at: Path, { reader }: ContentReaders): Part 
   };
 }
 
-/** What may stand in a user turn and in a tool result alike. */
+/** Decodes content that a user turn and a tool result may have alike. */
 function decodeShown(block: Block, at: Path, reader: RequestReader): ResultContent | null {
   switch (block.type) {
     case 'text': {

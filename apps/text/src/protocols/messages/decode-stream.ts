@@ -36,7 +36,7 @@ interface OpenBlock {
   /** Of a server tool's call. */
   readonly id: string;
   json: string;
-  /** Of a tool's call: what its start already says, for servers that send no deltas of it. */
+  /** Of a tool's call: what its start already has, for servers that send no deltas of it. */
   readonly input: unknown;
 }
 

@@ -5,10 +5,11 @@ import type { AnswerContext } from '../../conversation/target.ts';
 import { isCut } from '../../conversation/whole-arguments.ts';
 import { parseArguments } from '../../wire/raw-json.ts';
 import { upstreamNonsense } from '../../wire/read-upstream.ts';
+import type { Usage } from '../../wire/usage.ts';
 import { encodeCitation, sealReference } from './citations.ts';
 import { encodeFinish } from './finish-reason.ts';
 import { hiddenBlock, thinkingSignature } from './reasoning-block.ts';
-import { encodeMessageUsage } from './usage.ts';
+import { encodeIterations, encodeMessageUsage } from './usage.ts';
 
 export const messageId = ({ replyId, mintId }: AnswerContext): string => replyId ?? mintId('msg_');
 
@@ -24,12 +25,36 @@ export function encodeMessagesReply(reply: Reply, context: AnswerContext): objec
     type: 'message',
     role: 'assistant',
     model: context.plan.model,
-    content: reply.parts.flatMap((part) => encodeBlocks(part, { ids, wasCut }, context)),
+    content: [
+      ...compactionBlocks(context),
+      ...reply.parts.flatMap((part) => encodeBlocks(part, { ids, wasCut }, context)),
+    ],
     ...ending,
     container,
     diagnostics: null,
-    usage: encodeMessageUsage(reply.usage, reply.serviceTier),
+    usage: {
+      ...encodeMessageUsage(reply.usage, reply.serviceTier),
+      ...encodeIterations(context.plan, answeredUsage(reply)),
+    },
   };
+}
+
+/** Null where nothing was answered. */
+export const answeredUsage = ({ finish, usage }: Pick<Reply, 'finish' | 'usage'>): Usage | null =>
+  finish.reason === 'compaction' ? null : usage;
+
+/** The block that replaces the conversation so far. */
+function compactionBlocks({ plan }: AnswerContext): object[] {
+  if (plan.compaction === undefined) return [];
+  const { summary, encryptedContent, toolChanges } = plan.compaction;
+  return [
+    {
+      type: 'compaction',
+      content: summary,
+      encrypted_content: encryptedContent,
+      tool_changes: toolChanges,
+    },
+  ];
 }
 
 interface State {

@@ -6,11 +6,11 @@ import { namedFrame } from '../../wire/sse-frames.ts';
 import type { StreamStep } from '../../wire/step.ts';
 import { NO_USAGE } from '../../wire/usage.ts';
 import { encodeCitation } from './citations.ts';
-import { callIds, encodeSearch, messageId } from './encode-reply.ts';
+import { answeredUsage, callIds, encodeSearch, messageId } from './encode-reply.ts';
 import { errorFrame } from './errors.ts';
 import { encodeFinish } from './finish-reason.ts';
 import { hiddenBlock, thinkingSignature } from './reasoning-block.ts';
-import { encodeMessageUsage, encodeUsage } from './usage.ts';
+import { encodeIterations, encodeMessageUsage, encodeUsage } from './usage.ts';
 
 /** The part that is being written. Its block opens with the first thing it has to show. */
 interface OpenPart {
@@ -46,6 +46,7 @@ export class MessagesStreamEncoder implements StreamStep<StreamEvent, string> {
     switch (event.type) {
       case 'start':
         yield this.#messageStart(event);
+        yield* this.#compaction();
         break;
       case 'text-start':
       case 'refusal-start':
@@ -127,6 +128,16 @@ export class MessagesStreamEncoder implements StreamStep<StreamEvent, string> {
     return frame('message_start', { message });
   }
 
+  /** The block that replaces the conversation so far: its one delta has all of it. */
+  *#compaction(): Generator<string> {
+    const { compaction } = this.#context.plan;
+    if (compaction === undefined) return;
+    const { summary: content, encryptedContent: encrypted_content, toolChanges: tool_changes } = compaction;
+    yield this.#open({ type: 'compaction', content: null, encrypted_content: null, tool_changes });
+    yield this.#delta({ type: 'compaction_delta', content, encrypted_content });
+    yield* this.#close();
+  }
+
   #open(block: object): string {
     this.#index += 1;
     this.#part.isOpen = true;
@@ -196,7 +207,9 @@ export class MessagesStreamEncoder implements StreamStep<StreamEvent, string> {
 
   *#finish({ finish, usage }: StreamEvent & { type: 'finish' }): Generator<string> {
     yield* this.#close();
-    yield frame('message_delta', { delta: encodeFinish(finish), usage: encodeUsage(usage) });
+    const iterations = encodeIterations(this.#context.plan, answeredUsage({ finish, usage }));
+    const counted = { ...encodeUsage(usage), ...iterations };
+    yield frame('message_delta', { delta: encodeFinish(finish), usage: counted });
     yield namedFrame({ type: 'message_stop' });
   }
 }

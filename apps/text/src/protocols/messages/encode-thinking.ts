@@ -51,7 +51,7 @@ function loopLostItsThought({ conversation, target }: Encoder): boolean {
 /** Why a manual model cannot think in this request; null where it can. */
 function obstacle(encoder: Encoder, { maxTokens, forced }: Circumstances): string | null {
   if (forced) return 'thinking is not possible together with a forced tool call';
-  if (maxTokens <= MIN_BUDGET) return 'the bound on the output leaves no room for thinking';
+  if (maxTokens <= MIN_BUDGET) return 'the bound on the output leaves no tokens for thinking';
   if (loopLostItsThought(encoder)) return 'the thinking that the tool calls began with is lost';
   return null;
 }

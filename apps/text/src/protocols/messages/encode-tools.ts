@@ -28,7 +28,7 @@ function encodeTool(tool: Tool, encoder: Encoder): object | null {
     case 'custom': {
       const { description, parameters } = customAsFunction(tool);
       if (tool.grammar) {
-        encoder.losses.drop([...tool.at, 'format'], 'the grammar is told to the model and not enforced');
+        encoder.losses.drop([...tool.at, 'format'], 'the grammar is described to the model and not enforced');
       }
       const name = encoder.names.define(tool, true);
       return { name, ...(description && { description }), input_schema: parameters };
@@ -69,7 +69,7 @@ function encodeWebSearch(tool: WebSearchTool, encoder: Encoder): object {
 
 const CHOICES = { auto: 'auto', required: 'any', none: 'none' } as const;
 
-/** Undefined where the default says the same. */
+/** Undefined where the default is the same. */
 export function encodeToolChoice({ choice, tools }: ToolSelection, encoder: Encoder): object | undefined {
   const { conversation, names, target, losses } = encoder;
   if (tools.length === 0) return undefined;

@@ -21,6 +21,7 @@ const FROM_NEUTRAL: Record<FinishReason, string> = {
   'context-length': 'model_context_window_exceeded',
   refusal: 'refusal',
   pause: 'pause_turn',
+  compaction: 'compaction',
 };
 
 export function decodeFinish({ stop_reason, stop_sequence, stop_details }: MessagesEnding): Finish {

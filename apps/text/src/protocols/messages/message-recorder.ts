@@ -8,8 +8,8 @@ export interface RecordedMessage {
 }
 
 /**
- * What of a reply a conversation may go on from; null for a message that refuses, and for one that another model wrote
- * instead of the one that was asked: their callers take such a turn for one that was not kept.
+ * The reply that a conversation may go on from; null for a message that refuses, and for one that another model wrote
+ * instead of the requested one: for their callers such a turn is one that was not kept.
  */
 export function recordedMessage(message: JsonObject): RecordedMessage | null {
   const id = textAt(message, 'id');

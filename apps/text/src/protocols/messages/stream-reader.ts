@@ -85,7 +85,7 @@ export function createMessagesStreamReader(): StreamReader {
       return reportedFailure;
     },
     breakOff: errorFrame,
-    // A ping may stand anywhere after message_start.
+    // A ping may come anywhere after message_start.
     keepAlive: () => (id === null ? null : 'event: ping\ndata: {"type": "ping"}\n\n'),
   };
 }

@@ -1,10 +1,11 @@
 import { lookUp } from '@gateway/contracts/look-up';
+import type { AnswerPlan } from '../../conversation/target.ts';
 import { type JsonObject, objectOf } from '../../wire/json-object.ts';
 import { isJsonObject } from '../../wire/raw-json.ts';
-import { atTier, tokenCount, type Usage, usageOf } from '../../wire/usage.ts';
+import { addUsage, atTier, tokenCount, type Usage, usageOf } from '../../wire/usage.ts';
 
 /**
- * What the `usage` object of a message says that it used; null where it is none. `input_tokens` excludes what was read
+ * The usage that the `usage` object of a message reports; null where it is no object. `input_tokens` excludes what was read
  * from and written to the cache; the neutral number includes it.
  */
 export function readUsage(usage: unknown): Usage | null {
@@ -20,7 +21,17 @@ export function readUsage(usage: unknown): Usage | null {
     reasoningTokens: tokenCount(objectOf(usage.output_tokens_details).thinking_tokens),
     webSearches: tokenCount(objectOf(usage.server_tool_use).web_search_requests),
   };
-  return usageOf(counts);
+  const answered = usageOf(counts);
+  return Array.isArray(usage.iterations) ? withCompactions(answered, usage.iterations) : answered;
+}
+
+/** The other counters do not have what compactions used. */
+function withCompactions(answered: Usage | null, iterations: readonly unknown[]): Usage | null {
+  const compactions = iterations.filter(isJsonObject).filter(({ type }) => type === 'compaction');
+  return compactions.reduce<Usage | null>((sum, { iterations: _, ...compaction }) => {
+    const used = readUsage(compaction);
+    return sum && used && addUsage(sum, used);
+  }, answered);
 }
 
 /** The same with the tier that the object names. */
@@ -45,7 +56,27 @@ export const encodeUsage = (usage: Usage) => ({
     usage.webSearches > 0 ? { web_search_requests: usage.webSearches, web_fetch_requests: 0 } : null,
 });
 
-/** The tier names differ: Anthropic says standard where OpenAI says default. */
+/**
+ * The requests of one answer, where its conversation was compacted first; undefined where it was not. What the summary
+ * used is nowhere else in a message's usage.
+ */
+export const encodeIterations = (
+  { compaction, model }: Pick<AnswerPlan, 'compaction' | 'model'>,
+  answer: Usage | null,
+) =>
+  compaction && {
+    iterations: [
+      { type: 'compaction', ...iteration(compaction.usage) },
+      ...(answer === null ? [] : [{ type: 'message', model, ...iteration(answer) }]),
+    ],
+  };
+
+const iteration = (usage: Usage) => {
+  const { output_tokens_details: _, server_tool_use: __, ...counts } = encodeUsage(usage);
+  return { ...counts, cache_creation: null };
+};
+
+/** The tier names differ: Anthropic has standard where OpenAI has default. */
 const TIER_TO_NEUTRAL: Record<string, string> = {
   standard: 'default',
   priority: 'priority',

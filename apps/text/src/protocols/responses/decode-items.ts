@@ -150,7 +150,7 @@ export class ItemReader {
     } = this.#reader.read(ResponsesItem.reasoning, item, at);
     const trace = (content ?? []).map(({ text }) => text);
     if (trace.length > 0 && summary?.length)
-      this.#reader.drop([...at, 'summary'], 'the whole reasoning stands beside it');
+      this.#reader.drop([...at, 'summary'], 'the whole reasoning is beside it');
     const native = { vendor: 'openai', kind: 'encrypted' } as const;
     if (trace.length === 0) {
       const texts = (summary ?? []).map(({ text }) => text);

@@ -16,7 +16,7 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
   readonly #clean: (text: string) => string;
   readonly #parts = new PartSequence();
   readonly #items: ItemStream;
-  /** Where each item stands, for servers that tell items apart by id alone (llama.cpp). */
+  /** The position of each item, for servers that distinguish items by id alone (llama.cpp). */
   readonly #positions = new Map<string, number>();
   #ended = false;
 

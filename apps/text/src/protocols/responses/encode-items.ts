@@ -41,7 +41,7 @@ function encodeTurn({ role, parts }: Turn, encoder: Encoder): Item[] {
   return items;
 }
 
-/** Items of parts that do not stand in a message; null for those that do. */
+/** Items of parts that are not in a message; null for those that are. */
 function encodeOwnItem(part: Part, encoder: Encoder): Item[] | null {
   switch (part.type) {
     case 'tool-call':

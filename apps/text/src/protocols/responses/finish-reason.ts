@@ -6,7 +6,7 @@ interface Seen {
   readonly refusal: boolean;
 }
 
-/** Responses has no single word for how an answer ended: status, reason and content say it together. */
+/** Responses has no single word for how an answer ended: it takes status, reason and content together. */
 export function decodeFinish(
   { status, incomplete_details }: Pick<ResponsesReply, 'status' | 'incomplete_details'>,
   seen: Seen,

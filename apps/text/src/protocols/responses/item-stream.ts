@@ -86,7 +86,7 @@ export class ItemStream {
   text(index: number, content: number, text: string, logprobs: unknown[] | undefined): StreamEvent[] {
     const extra = logprobs?.length ? { logprobs } : {};
     const delta: StreamEvent = { type: 'text-delta', text, ...extra };
-    return [...this.#startText(index, content), ...this.#say(partKey(index, content), text, delta)];
+    return [...this.#startText(index, content), ...this.#emit(partKey(index, content), text, delta)];
   }
 
   textWithoutDeltas(index: number, content: number, text: string): StreamEvent[] {
@@ -99,7 +99,7 @@ export class ItemStream {
 
   refusal(index: number, content: number, text: string): StreamEvent[] {
     const delta: StreamEvent = { type: 'refusal-delta', text };
-    return [...this.#startRefusal(index, content), ...this.#say(partKey(index, content), text, delta)];
+    return [...this.#startRefusal(index, content), ...this.#emit(partKey(index, content), text, delta)];
   }
 
   refusalWithoutDeltas(index: number, content: number, text: string): StreamEvent[] {
@@ -115,11 +115,11 @@ export class ItemStream {
 
   reasoning(index: number, form: 'summary' | 'trace', text: string): StreamEvent[] {
     const delta: StreamEvent = { type: 'reasoning-delta', text };
-    return [...this.#startReasoning(index, form), ...this.#say(itemKey(index), text, delta)];
+    return [...this.#startReasoning(index, form), ...this.#emit(itemKey(index), text, delta)];
   }
 
   call(index: number, text: string): StreamEvent[] {
-    return this.#say(itemKey(index), text, { type: 'tool-call-delta', text });
+    return this.#emit(itemKey(index), text, { type: 'tool-call-delta', text });
   }
 
   closeAll(): StreamEvent[] {
@@ -152,7 +152,7 @@ export class ItemStream {
     if (!this.#open.get(key)?.spoken) {
       for (const [position, { text }] of ((form === 'trace' ? content : summary) ?? []).entries()) {
         if (position > 0) out.push(...this.#parts.add(key, { type: 'reasoning-break' }));
-        out.push(...this.#say(key, text, { type: 'reasoning-delta', text }));
+        out.push(...this.#emit(key, text, { type: 'reasoning-delta', text }));
       }
     }
     return [...out, ...this.#close(key, { type: 'reasoning-end', payload: sealOf(item, this.#target) })];
@@ -164,7 +164,7 @@ export class ItemStream {
     return this.#parts.open(key, event);
   }
 
-  #say(key: string, text: string, event: StreamEvent): StreamEvent[] {
+  #emit(key: string, text: string, event: StreamEvent): StreamEvent[] {
     const part = this.#open.get(key);
     if (part === undefined || text === '') return [];
     part.spoken = true;

@@ -9,7 +9,7 @@ import {
 } from '../../wire/json-object.ts';
 import { endOfString, findString, hasAt, numberAfter } from '../../wire/stream-reader.ts';
 
-/** Gathers the output of a streamed response, so that a stream which breaks can still say what there was. */
+/** Gathers the output of a streamed response, so that the output so far is known of a stream that breaks. */
 export interface OutputCollector {
   /** Takes a frame without parsing it, where it is a delta in the form that its provider gives it. Else false. */
   delta(frame: Frame): boolean;
@@ -183,7 +183,7 @@ function endOfNumber(text: string, start: number): number {
   return NUMBER.lastIndex;
 }
 
-/** What escaped text says; nothing where an upstream has put no string there. */
+/** The text that is escaped; empty where an upstream has put no string there. */
 function unescaped(text: string): string {
   try {
     return String(JSON.parse(`"${text}"`));

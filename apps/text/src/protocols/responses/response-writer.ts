@@ -4,7 +4,7 @@ import { type Finish, REFUSAL_TEXT } from '../../conversation/reply.ts';
 import type { StreamEvent } from '../../conversation/stream-event.ts';
 import type { AnswerContext } from '../../conversation/target.ts';
 import { parseArguments } from '../../wire/raw-json.ts';
-import type { Usage } from '../../wire/usage.ts';
+import { addUsage, type Usage } from '../../wire/usage.ts';
 import { CallWriter } from './call-writer.ts';
 import { encodeOpenAiError } from './errors.ts';
 import { encodeFinish } from './finish-reason.ts';
@@ -15,7 +15,7 @@ import { type ResponseState, responseObject } from './response-object.ts';
 import { SearchWriter } from './search-writer.ts';
 
 /**
- * Builds one response out of neutral events and tells each step to `emit`, in the order that clients demand. The
+ * Builds one response out of neutral events and passes each step to `emit`, in the order that clients demand. The
  * finished object is `response`; a caller who does not stream takes only that.
  */
 export class ResponseWriter {
@@ -54,6 +54,7 @@ export class ResponseWriter {
         this.#state = { ...this.#state, serviceTier: event.serviceTier };
         this.#emit('response.created', { response: this.response });
         this.#emit('response.in_progress', { response: this.response });
+        this.#compaction();
         break;
       case 'text-start':
         this.#message().begin('output_text');
@@ -115,6 +116,19 @@ export class ResponseWriter {
     }
   }
 
+  /** The conversation was compacted before anything was answered. */
+  #compaction(): void {
+    const { plan, mintId } = this.#context;
+    if (plan.compaction === undefined) return;
+    const item = { id: mintId('cmp_'), type: 'compaction', encrypted_content: '' };
+    const output_index = this.#output.length;
+    this.#emit('response.output_item.added', { output_index, item });
+    this.#emit('response.compaction.compacting', { item_id: item.id, output_index });
+    const done = { ...item, encrypted_content: plan.compaction.encryptedContent };
+    this.#output.push(done);
+    this.#emit('response.output_item.done', { output_index, item: done });
+  }
+
   #message(): MessageWriter {
     if (this.#item instanceof MessageWriter) return this.#item;
     return this.#open('msg_', (position) => new MessageWriter(position, this.#emit));
@@ -141,7 +155,7 @@ export class ResponseWriter {
     const writer = this.#item;
     if (writer === null) return;
     this.#item = null;
-    // A call without arguments has none: clients want an empty object, unless it was cut before it could say them.
+    // A call without arguments has none: clients want an empty object, unless it was cut before them.
     if (writer instanceof CallWriter && !writer.custom && writer.text === '' && status === 'completed') {
       writer.delta('{}');
     }
@@ -152,9 +166,10 @@ export class ResponseWriter {
   }
 
   #finish(finish: Finish, usage: Usage, serviceTier: string | undefined): void {
+    const { compaction } = this.#context.plan;
     const isSilentRefusal =
       finish.reason === 'refusal' &&
-      this.#output.length === 0 &&
+      this.#output.length === (compaction === undefined ? 0 : 1) &&
       this.#item === null &&
       !this.#refusalIsShown;
     if (isSilentRefusal) {
@@ -169,7 +184,7 @@ export class ResponseWriter {
       incompleteDetails,
       completedAt: status === 'completed' ? this.#context.nowSeconds() : null,
       output: this.#output,
-      usage,
+      usage: compaction === undefined ? usage : addUsage(compaction.usage, usage),
       serviceTier: serviceTier ?? this.#state.serviceTier,
     };
     this.#emit(`response.${status}`, { response: this.response });

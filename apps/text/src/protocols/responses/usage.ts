@@ -3,7 +3,7 @@ import { isJsonObject } from '../../wire/raw-json.ts';
 import { atTier, tokenCount, type Usage, usageOf } from '../../wire/usage.ts';
 
 /**
- * What a response says that it used; null where it does not say it. `input_tokens` includes cached tokens, as the
+ * The usage that a response reports; null where it reports none. `input_tokens` includes cached tokens, as the
  * neutral number does.
  */
 export function readUsage({ usage }: JsonObject, webSearches = 0): Usage | null {

@@ -39,7 +39,7 @@ beforeEach(async () => {
 
 const filesLeft = () => readdir(join(folder.path, 'conversations')).catch(() => []);
 
-const said = (text: string, id: string | null = null) => ({
+const message = (text: string, id: string | null = null) => ({
   id,
   json: JSON.stringify({ ...(id !== null && { id }), role: 'user', content: text }),
 });
@@ -49,8 +49,8 @@ const record = (id: string, rest: Partial<NewRecord> = {}): NewRecord => ({
   owner: 'key_one',
   kind: 'response',
   id,
-  input: [said(`question of ${id}`)],
-  output: [said(`answer of ${id}`, `msg_of_${id}`)],
+  input: [message(`question of ${id}`)],
+  output: [message(`answer of ${id}`, `msg_of_${id}`)],
   data: { model: 'm' },
   retentionMs: 60_000,
   maxBytes: 0,
@@ -99,7 +99,7 @@ test('the window of a continued record is all that led to it; branches do not se
 });
 
 test('a long window is read in pieces and whole', async () => {
-  const input = Array.from({ length: 1203 }, (_, index) => said(`item ${index}`));
+  const input = Array.from({ length: 1203 }, (_, index) => message(`item ${index}`));
   await store.put(record('r1', { input }));
   await store.put(record('r2', { previous: 'r1' }));
   const window = await contents('r2', 'window');
@@ -118,8 +118,8 @@ test('a caller who sends the whole conversation each time has it kept once', asy
   const text = 'y'.repeat(1000);
   const history: NewRecord['input'][number][] = [];
   for (let turn = 0; turn < turns; turn += 1) {
-    history.push(said(`question ${turn} ${text}`));
-    const output = [said(`answer ${turn} ${text}`, `msg_${turn}`)];
+    history.push(message(`question ${turn} ${text}`));
+    const output = [message(`answer ${turn} ${text}`, `msg_${turn}`)];
     // Every second turn reaches the other replica.
     const replica = turn % 2 === 0 ? store : other;
     expect(await replica.put(record(`r${turn}`, { input: [...history], output }))).toBe('stored');
@@ -156,10 +156,10 @@ test('a chain of 200 turns costs 200 times what one costs, in bytes and in comma
   expect(await contents('r1199', 'window')).toHaveLength(400);
 });
 
-test('a large part is kept once outside of Redis, whoever refers to it, and goes with the last of them', async () => {
-  const picture = said(LARGE);
+test('a large part is kept once outside of Redis for all records that refer to it, and goes with the last of them', async () => {
+  const picture = message(LARGE);
   await store.put(record('r1', { input: [picture] }));
-  await other.put(record('r2', { input: [said('another beginning'), picture] }));
+  await other.put(record('r2', { input: [message('another beginning'), picture] }));
   await waitFor(async () => (await filesLeft()).length === 1);
   await store.remove(key('r1'));
   expect(await contents('r2', 'input')).toEqual(['another beginning', LARGE]);
@@ -167,9 +167,9 @@ test('a large part is kept once outside of Redis, whoever refers to it, and goes
   expect(await filesLeft()).toEqual([]);
 });
 
-test('what is removed is gone from everywhere, and what continued it says what is missing', async () => {
-  await store.put(record('r1', { input: [said(LARGE)], data: { tools: LARGE } }));
-  await store.put(record('r2', { previous: 'r1', input: [said('secret of r2')] }));
+test('what is removed is gone from everywhere, and what continued it names what is missing', async () => {
+  await store.put(record('r1', { input: [message(LARGE)], data: { tools: LARGE } }));
+  await store.put(record('r2', { previous: 'r1', input: [message('secret of r2')] }));
   await store.put(record('r3', { previous: 'r2' }));
   expect(await store.remove(key('r2'))).toBe(true);
   expect(await store.remove(key('r2'))).toBe(false);
@@ -197,31 +197,31 @@ test('another owner’s records and items do not exist', async () => {
 });
 
 test('an item is found by its own id, and one without by the id that the store gave it', async () => {
-  await store.put(record('r1', { input: [said('hi'), said(LARGE, 'msg_large')] }));
+  await store.put(record('r1', { input: [message('hi'), message(LARGE, 'msg_large')] }));
   const found = await store.read(key('r1'), { retentionMs: null, items: 'input' });
   const ids = found?.items.map(({ id }) => id) ?? [];
   expect(ids).toEqual([expect.stringMatching(/^msg_[0-9a-f]{32}$/), 'msg_large']);
   expect(await other.items('key_one', [...ids, 'msg_of_r1', 'msg_unknown'], 1e6)).toEqual([
     ...(found?.items ?? []),
-    { id: 'msg_of_r1', json: said('answer of r1', 'msg_of_r1').json, maker: null },
+    { id: 'msg_of_r1', json: message('answer of r1', 'msg_of_r1').json, maker: null },
     null,
   ]);
 });
 
 test('the same words later in a chain are another item', async () => {
-  await store.put(record('r1', { input: [said('yes')] }));
-  await store.put(record('r2', { previous: 'r1', input: [said('yes')] }));
+  await store.put(record('r1', { input: [message('yes')] }));
+  await store.put(record('r2', { previous: 'r1', input: [message('yes')] }));
   const found = await store.read(key('r2'), { retentionMs: null, items: 'window' });
   expect(new Set(found?.items.map(({ id }) => id)).size).toBe(4);
 });
 
-test('beyond its owner’s bound nothing is kept, and room that is made can be used', async () => {
+test('beyond its owner’s bound nothing is kept, and bytes that are freed can be used', async () => {
   const maxBytes = 1000;
   expect(await store.put(record('r1', { maxBytes }))).toBe('stored');
-  expect(await store.put(record('r2', { maxBytes, input: [said('z'.repeat(900))] }))).toBe('full');
-  expect(await store.put(record('r3', { maxBytes: 30_000, input: [said(LARGE)], data: { a: LARGE } }))).toBe(
-    'full',
-  );
+  expect(await store.put(record('r2', { maxBytes, input: [message('z'.repeat(900))] }))).toBe('full');
+  expect(
+    await store.put(record('r3', { maxBytes: 30_000, input: [message(LARGE)], data: { a: LARGE } })),
+  ).toBe('full');
   expect(await store.read(key('r2'), { retentionMs: null })).toBeNull();
   await waitFor(async () => (await filesLeft()).length === 0);
   expect(await store.put(record('r4', { owner: 'key_two', maxBytes }))).toBe('stored');
@@ -230,10 +230,10 @@ test('beyond its owner’s bound nothing is kept, and room that is made can be u
 });
 
 test('a replica that takes for kept what another one has removed sends it again', async () => {
-  const input = [said('hi'), said(LARGE)];
+  const input = [message('hi'), message(LARGE)];
   await store.put(record('r1', { input, data: { tools: LARGE } }));
   await other.remove(key('r1'));
-  const again = record('r2', { input: [...input, said('more')], data: { tools: LARGE } });
+  const again = record('r2', { input: [...input, message('more')], data: { tools: LARGE } });
   expect(await store.put(again)).toBe('stored');
   expect(await contents('r2', 'input', other)).toEqual(['hi', LARGE, 'more']);
 });
@@ -256,15 +256,17 @@ test('a shared record is changed by one at a time, and what followed it keeps wh
     store.read(key('c1', 'key_one', 'conversation'), { retentionMs: null, items: 'window' });
   const empty = await read();
   expect(empty).toMatchObject({ record: { head: '', items: 0 }, items: [] });
-  expect(await store.put(conversation({ expects: '', input: [said('one')] }))).toBe('stored');
-  expect(await store.put(conversation({ expects: '', input: [said('lost')] }))).toBe('changed');
+  expect(await store.put(conversation({ expects: '', input: [message('one')] }))).toBe('stored');
+  expect(await store.put(conversation({ expects: '', input: [message('lost')] }))).toBe('changed');
   const first = await read();
   if (first === null) throw new Error('the conversation is gone');
   const { record: after } = first;
   await store.put(record('r1', { after }));
   expect(await contents('r1', 'window')).toEqual(['one', 'question of r1', 'answer of r1']);
   expect(await contents('r1', 'input')).toEqual(['question of r1']);
-  expect(await other.put(conversation({ expects: after.head, after, input: [said('two')] }))).toBe('stored');
+  expect(await other.put(conversation({ expects: after.head, after, input: [message('two')] }))).toBe(
+    'stored',
+  );
   expect((await read())?.record).toMatchObject({ items: 2, depth: 1 });
   await store.remove(key('c1', 'key_one', 'conversation'));
   expect(await contents('r1', 'window')).toEqual(['one', 'question of r1', 'answer of r1']);
@@ -283,7 +285,7 @@ test('an id that a server gives twice never makes a record lead to itself', asyn
 });
 
 test('a record of too many items is not kept', async () => {
-  const input = Array.from({ length: 10_001 }, (_, index) => said(`item ${index}`));
+  const input = Array.from({ length: 10_001 }, (_, index) => message(`item ${index}`));
   expect(await store.put(record('r1', { input }))).toBe('full');
   expect(await keysLeft()).toEqual([]);
 });
@@ -328,7 +330,7 @@ test('a claim is one process’s until it is released or its lease is over', asy
 });
 
 test('what has expired is gone at once, and swept from everywhere', async () => {
-  await store.put(record('r1', { retentionMs: 1, input: [said(LARGE)] }));
+  await store.put(record('r1', { retentionMs: 1, input: [message(LARGE)] }));
   await store.put(record('alive'));
   await waitFor(async () => (await store.read(key('r1'), { retentionMs: null })) === null);
   expect(await store.put(record('r2', { previous: 'r1' }))).toBe('previous-not-found');
@@ -355,7 +357,7 @@ test('a Redis that refuses writes is read, and keeps nothing by halves', async (
   expect(await contents('r1', 'window')).toHaveLength(2);
 });
 
-test('all of a conversation lives on when any of it is read or continued', async () => {
+test('the retention of a whole conversation begins again when any of it is read or continued', async () => {
   await store.put(record('r1', { retentionMs: 1000 }));
   await store.put(record('r2', { retentionMs: 1000, previous: 'r1' }));
   await store.put(record('r3', { retentionMs: 3_600_000, previous: 'r1' }));

@@ -38,7 +38,7 @@ export interface NewRecord extends RecordKey {
   readonly data: JsonObject;
   /** Keep it only if the record is there and ends like this: for changes of one that is shared. */
   readonly expects?: string;
-  /** How long it lives, with all that it continues and all that continue it, unless it is read or continued; null: for ever. */
+  /** How long it is kept, with all that it continues and all that continue it, unless it is read or continued; null: for ever. */
   readonly retentionMs: number | null;
   /** What its owner may have in all; 0: there is no bound. */
   readonly maxBytes: number;
@@ -76,7 +76,7 @@ export interface StoredItem {
 export type ItemChoice = 'input' | 'output' | 'window';
 
 export interface ReadOptions {
-  /** The record lives on for so long; null: as long as before. */
+  /** The record is kept for so long from now; null: as long as before. */
   readonly retentionMs: number | null;
   /** Default: none of its items. */
   readonly items?: ItemChoice;
@@ -97,7 +97,7 @@ export interface Claim {
 
 /** Conversations of all kinds, kept by reference: each item once, however many records hold it. */
 export interface ConversationStore {
-  /** All of it or nothing. The same key again replaces the record. @throws what Redis or the place of large parts throws */
+  /** All of it or nothing. The same key again replaces the record. @throws what Redis or the storage of large parts throws */
   put(record: NewRecord): Promise<PutResult>;
   /** Null for one that is not there, or no longer. @throws {GatewayError} `service_unavailable` */
   read(key: RecordKey, options: ReadOptions): Promise<RecordWithItems | null>;

@@ -1,6 +1,6 @@
 /**
- * Nodes and parts that this process has seen kept, so that it does not send them again. Whether they are still there is
- * the store's to say.
+ * Nodes and parts that this process has seen kept, so that it does not send them again. Whether they are still there, only the
+ * store knows.
  */
 export interface KnownDigests {
   has(digest: string): boolean;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AssetStore } from '@gateway/assets/asset-store';
 
-/** Where what is too large for Redis lies: a place that every replica reaches. */
+/** The storage of what is too large for Redis; every replica reaches it. */
 export interface PartFiles {
   /** The whole or nothing. */
   put(name: string, bytes: Buffer): Promise<void>;

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 
-/** What callers are told while Redis, or the place of large parts, is away. */
+/** The error of callers while Redis, or the storage of large parts, is unavailable. */
 export function unavailable(cause: unknown): never {
   throw new GatewayError('service_unavailable', {
     message: 'Stored conversations cannot be found at the moment. Please try again shortly.',

@@ -27,7 +27,7 @@ export const MAX_INLINE_BYTES = 8192;
 const DIGEST_CHARACTERS = 32;
 const digestOf = (text: string): string => hash('sha256', text, 'hex').slice(0, DIGEST_CHARACTERS);
 
-/** By which an owner's large parts are told apart. */
+/** The digest that identifies one of an owner's large parts. */
 export const partDigest = (owner: string, json: string): string => digestOf(`${owner}\n${json}`);
 
 interface WindowStart {

@@ -4,10 +4,10 @@ import { generateText, isStepCount, jsonSchema, Output, streamText, tool } from 
 import type { TextUnderTest } from '../start-text.ts';
 import type { TextProtocolName } from '../text-pairs.ts';
 import {
-  type Ask,
   edgeFetch,
   LOOP_PROMPT,
   PNG_BASE64,
+  type PromptOptions,
   RESULTS,
   SCHEMA,
   staged,
@@ -38,8 +38,8 @@ export function aiSdk(text: TextUnderTest, protocol: TextProtocolName): TextClie
     chat: (name: string) => openai.chat(name),
   }[protocol];
 
-  const ask = async (
-    how: Ask,
+  const respond = async (
+    how: PromptOptions,
     options: Pick<Options, 'tools' | 'stopWhen' | 'output' | 'messages'>,
     thinking = false,
   ) => {
@@ -71,17 +71,17 @@ export function aiSdk(text: TextUnderTest, protocol: TextProtocolName): TextClie
   return {
     name: `ai sdk ${protocol}`,
     protocol,
-    text: async (how, prompt) => (await ask(how, { messages: user(staged(prompt, how)) })).answer,
+    text: async (how, prompt) => (await respond(how, { messages: user(staged(prompt, how)) })).answer,
     structured: async (how) => {
       const output = Output.object({ schema: jsonSchema(SCHEMA) });
-      return JSON.parse((await ask(how, { messages: user(staged('A city', how)), output })).answer);
+      return JSON.parse((await respond(how, { messages: user(staged('A city', how)), output })).answer);
     },
     image: async (how, prompt) => {
       const content = [
         { type: 'file' as const, data: PNG_BASE64, mediaType: 'image/png' },
         { type: 'text' as const, text: staged(prompt, how) },
       ];
-      return (await ask(how, { messages: [{ role: 'user', content }] })).answer;
+      return (await respond(how, { messages: [{ role: 'user', content }] })).answer;
     },
     toolLoop: async (how) => {
       const tools = Object.fromEntries(
@@ -94,7 +94,7 @@ export function aiSdk(text: TextUnderTest, protocol: TextProtocolName): TextClie
           }),
         ]),
       );
-      const { answer, steps } = await ask(
+      const { answer, steps } = await respond(
         how,
         { messages: user(staged(LOOP_PROMPT, how)), tools, stopWhen: isStepCount(3) },
         how.thinking,

@@ -1,10 +1,10 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { TextUnderTest } from '../start-text.ts';
 import {
-  type Ask,
   edgeFetch,
   LOOP_PROMPT,
   PNG_BASE64,
+  type PromptOptions,
   RESULTS,
   SCHEMA,
   staged,
@@ -20,7 +20,7 @@ const textOf = ({ content }: Anthropic.Message): string =>
 /** Anthropic's own library. */
 export function anthropicMessages(text: TextUnderTest): TextClient {
   const client = new Anthropic({ baseURL: text.url, apiKey: 'k', maxRetries: 0, fetch: edgeFetch(text) });
-  const ask = ({ model, stream }: Ask, body: Body): Promise<Anthropic.Message> => {
+  const respond = ({ model, stream }: PromptOptions, body: Body): Promise<Anthropic.Message> => {
     const full = { model, max_tokens: 4000, ...body };
     return stream ? client.messages.stream(full).finalMessage() : client.messages.create(full);
   };
@@ -29,9 +29,9 @@ export function anthropicMessages(text: TextUnderTest): TextClient {
     name: 'anthropic',
     protocol: 'messages',
     text: async (how, prompt) =>
-      textOf(await ask(how, { messages: [{ role: 'user', content: staged(prompt, how) }] })),
+      textOf(await respond(how, { messages: [{ role: 'user', content: staged(prompt, how) }] })),
     structured: async (how) => {
-      const message = await ask(how, {
+      const message = await respond(how, {
         messages: [{ role: 'user', content: staged('A city', how) }],
         output_config: { format: { type: 'json_schema', schema: SCHEMA } },
       });
@@ -45,7 +45,7 @@ export function anthropicMessages(text: TextUnderTest): TextClient {
         },
         { type: 'text' as const, text: staged(prompt, how) },
       ];
-      return textOf(await ask(how, { messages: [{ role: 'user', content }] }));
+      return textOf(await respond(how, { messages: [{ role: 'user', content }] }));
     },
     toolLoop: async (how) => {
       const messages: Anthropic.MessageParam[] = [{ role: 'user', content: staged(LOOP_PROMPT, how) }];
@@ -60,14 +60,14 @@ export function anthropicMessages(text: TextUnderTest): TextClient {
           output_config: { effort: 'medium' as const },
         }),
       };
-      const first = await ask(how, { ...common, messages });
+      const first = await respond(how, { ...common, messages });
       const calls = first.content.filter((block) => block.type === 'tool_use');
       const results = calls.map(({ id, name }) => ({
         type: 'tool_result' as const,
         tool_use_id: id,
         content: RESULTS[name] ?? '',
       }));
-      const second = await ask(how, {
+      const second = await respond(how, {
         ...common,
         messages: [
           ...messages,

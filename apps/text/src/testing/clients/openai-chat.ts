@@ -2,10 +2,10 @@ import OpenAI from 'openai';
 import { z } from 'zod';
 import type { TextUnderTest } from '../start-text.ts';
 import {
-  type Ask,
   edgeFetch,
   LOOP_PROMPT,
   PNG_BASE64,
+  type PromptOptions,
   RESULTS,
   SCHEMA,
   staged,
@@ -27,7 +27,7 @@ export function openaiChat(text: TextUnderTest): TextClient {
     maxRetries: 0,
     fetch: edgeFetch(text),
   });
-  const ask = async ({ model, stream }: Ask, body: Body) => {
+  const respond = async ({ model, stream }: PromptOptions, body: Body) => {
     let reasoning = '';
     if (!stream) {
       const { choices } = await client.chat.completions.create({ model, ...body });
@@ -47,11 +47,11 @@ export function openaiChat(text: TextUnderTest): TextClient {
     name: 'openai chat',
     protocol: 'chat',
     text: async (how, prompt) => {
-      const { message } = await ask(how, { messages: [{ role: 'user', content: staged(prompt, how) }] });
+      const { message } = await respond(how, { messages: [{ role: 'user', content: staged(prompt, how) }] });
       return message.content ?? '';
     },
     structured: async (how) => {
-      const { message } = await ask(how, {
+      const { message } = await respond(how, {
         messages: [{ role: 'user', content: staged('A city', how) }],
         response_format: { type: 'json_schema', json_schema: { name: 'city', strict: true, schema: SCHEMA } },
       });
@@ -62,7 +62,7 @@ export function openaiChat(text: TextUnderTest): TextClient {
         { type: 'image_url' as const, image_url: { url: `data:image/png;base64,${PNG_BASE64}` } },
         { type: 'text' as const, text: staged(prompt, how) },
       ];
-      return (await ask(how, { messages: [{ role: 'user', content }] })).message.content ?? '';
+      return (await respond(how, { messages: [{ role: 'user', content }] })).message.content ?? '';
     },
     toolLoop: async (how) => {
       const messages: OpenAI.ChatCompletionMessageParam[] = [
@@ -72,14 +72,14 @@ export function openaiChat(text: TextUnderTest): TextClient {
         tools: TOOLS.map((tool) => ({ type: 'function' as const, function: { strict: true, ...tool } })),
         ...(how.thinking && { reasoning_effort: 'medium' as const }),
       };
-      const { message, reasoning } = await ask(how, { ...common, messages });
+      const { message, reasoning } = await respond(how, { ...common, messages });
       const calls = (message.tool_calls ?? []).filter((call) => call.type === 'function');
       const results = calls.map(({ id, function: { name } }) => ({
         role: 'tool' as const,
         tool_call_id: id,
         content: RESULTS[name] ?? '',
       }));
-      const second = await ask(how, { ...common, messages: [...messages, message, ...results] });
+      const second = await respond(how, { ...common, messages: [...messages, message, ...results] });
       return {
         calls: calls.map(({ function: { name, arguments: json } }) => ({ name, input: JSON.parse(json) })),
         answer: second.message.content ?? '',

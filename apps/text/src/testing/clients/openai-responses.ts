@@ -1,10 +1,10 @@
 import OpenAI from 'openai';
 import type { TextUnderTest } from '../start-text.ts';
 import {
-  type Ask,
   edgeFetch,
   LOOP_PROMPT,
   PNG_BASE64,
+  type PromptOptions,
   RESULTS,
   SCHEMA,
   staged,
@@ -22,7 +22,7 @@ export function openaiResponses(text: TextUnderTest): TextClient {
     maxRetries: 0,
     fetch: edgeFetch(text),
   });
-  const ask = ({ model, stream }: Ask, body: Body): Promise<OpenAI.Responses.Response> =>
+  const respond = ({ model, stream }: PromptOptions, body: Body): Promise<OpenAI.Responses.Response> =>
     stream
       ? client.responses.stream({ model, ...body, stream: true }).finalResponse()
       : client.responses.create({ model, ...body });
@@ -30,10 +30,10 @@ export function openaiResponses(text: TextUnderTest): TextClient {
   return {
     name: 'openai responses',
     protocol: 'responses',
-    text: async (how, prompt) => (await ask(how, { input: staged(prompt, how) })).output_text,
+    text: async (how, prompt) => (await respond(how, { input: staged(prompt, how) })).output_text,
     structured: async (how) => {
       const format = { type: 'json_schema', name: 'city', strict: true, schema: SCHEMA } as const;
-      const { output_text } = await ask(how, { input: staged('A city', how), text: { format } });
+      const { output_text } = await respond(how, { input: staged('A city', how), text: { format } });
       return JSON.parse(output_text);
     },
     image: async (how, prompt) => {
@@ -42,7 +42,7 @@ export function openaiResponses(text: TextUnderTest): TextClient {
         { type: 'input_image' as const, image_url, detail: 'auto' as const },
         { type: 'input_text' as const, text: staged(prompt, how) },
       ];
-      return (await ask(how, { input: [{ role: 'user', content }] })).output_text;
+      return (await respond(how, { input: [{ role: 'user', content }] })).output_text;
     },
     toolLoop: async (how) => {
       const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: staged(LOOP_PROMPT, how) }];
@@ -54,7 +54,7 @@ export function openaiResponses(text: TextUnderTest): TextClient {
           include: ['reasoning.encrypted_content'],
         }),
       };
-      const first = await ask(how, { ...common, input });
+      const first = await respond(how, { ...common, input });
       const calls = first.output.filter((item) => item.type === 'function_call');
       const results = calls.map(({ call_id, name }) => ({
         type: 'function_call_output' as const,
@@ -63,7 +63,7 @@ export function openaiResponses(text: TextUnderTest): TextClient {
       }));
       // As every program does: what came goes back as it came. The library's types of the two directions differ.
       const history: OpenAI.Responses.ResponseInput = JSON.parse(JSON.stringify(first.output));
-      const second = await ask(how, { ...common, input: [...input, ...history, ...results] });
+      const second = await respond(how, { ...common, input: [...input, ...history, ...results] });
       const reasoning = first.output.flatMap((item) =>
         item.type === 'reasoning' ? [...item.summary, ...(item.content ?? [])] : [],
       );

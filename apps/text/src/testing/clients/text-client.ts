@@ -1,11 +1,11 @@
 import type { TextUnderTest } from '../start-text.ts';
 import type { TextProtocolName } from '../text-pairs.ts';
 
-export interface Ask {
+export interface PromptOptions {
   /** The model as callers name it. */
   readonly model: string;
   readonly stream: boolean;
-  /** Words to the simulated model that no caller says, such as `[[simulate …]]`. */
+  /** Commands to the simulated model that no caller sends, such as `[[simulate …]]`. */
   readonly stage?: string;
 }
 
@@ -22,15 +22,15 @@ export interface Loop {
 export interface TextClient {
   readonly name: string;
   readonly protocol: TextProtocolName;
-  text(ask: Ask, prompt: string): Promise<string>;
-  /** Asks for both of `TOOLS`, gives `RESULTS` back and everything else as it came, and lets the model finish. */
-  toolLoop(ask: Ask & { readonly thinking: boolean }): Promise<Loop>;
+  text(options: PromptOptions, prompt: string): Promise<string>;
+  /** Requests both of `TOOLS`, gives `RESULTS` back and everything else as it came, and lets the model finish. */
+  toolLoop(options: PromptOptions & { readonly thinking: boolean }): Promise<Loop>;
   /** The value that the text of the answer holds, under `SCHEMA`. */
-  structured(ask: Ask): Promise<unknown>;
-  image(ask: Ask, prompt: string): Promise<string>;
+  structured(options: PromptOptions): Promise<unknown>;
+  image(options: PromptOptions, prompt: string): Promise<string>;
 }
 
-const place = {
+const citySchema = {
   type: 'object' as const,
   properties: { city: { type: 'string' as const } },
   required: ['city'],
@@ -38,8 +38,8 @@ const place = {
 };
 
 export const TOOLS = [
-  { name: 'get_weather', description: 'The weather in a city', parameters: place },
-  { name: 'get_time', description: 'The time in a city', parameters: place },
+  { name: 'get_weather', description: 'The weather in a city', parameters: citySchema },
+  { name: 'get_time', description: 'The time in a city', parameters: citySchema },
 ] as const;
 export const RESULTS: Readonly<Record<string, string>> = { get_weather: 'sunny', get_time: 'noon' };
 export const LOOP_PROMPT = 'Please use tools get_weather and get_time';
@@ -68,5 +68,5 @@ export const edgeFetch =
   };
 
 /** Appends the words for the simulator. */
-export const staged = (prompt: string, { stage }: Ask): string =>
+export const staged = (prompt: string, { stage }: PromptOptions): string =>
   stage === undefined ? prompt : `${prompt} ${stage}`;

@@ -17,7 +17,7 @@ declare module 'ioredis' {
 
 const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
 
-/** Each command's file. All but the last stand after the prelude. */
+/** Each command's file. The prelude precedes all but the last. */
 const COMMANDS = {
   gatewayPutRecord: 'put',
   gatewayReadRecord: 'read',

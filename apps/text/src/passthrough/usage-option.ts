@@ -14,19 +14,19 @@ export const showsUsage = ({ streamOptions }: TextRequest): boolean => streamOpt
  * Whether the usage of a chat stream is requested from the provider although the caller did not request it. Providers
  * report it only on request, and without it the stream could only be charged by an estimate.
  */
-export function asksForUsage({ endpoint, request }: TextCall, { route: { quirks } }: Candidate): boolean {
-  const mayAsk = endpoint.protocol === 'chat' && request.streamed && !showsUsage(request);
-  return mayAsk && quirks.streamOptions && !quirks.refusedMembers.includes(MEMBER);
+export function requestsUsage({ endpoint, request }: TextCall, { route: { quirks } }: Candidate): boolean {
+  const mayRequest = endpoint.protocol === 'chat' && request.streamed && !showsUsage(request);
+  return mayRequest && quirks.streamOptions && !quirks.refusedMembers.includes(MEMBER);
 }
 
-/** What a channel is sent instead of the caller's `stream_options`. */
-export const usageQuestion = ({ streamOptions }: TextRequest): JsonObject => ({
+/** The `stream_options` that a channel gets instead of the caller's. */
+export const usageOption = ({ streamOptions }: TextRequest): JsonObject => ({
   ...streamOptions,
   include_usage: true,
 });
 
-/** Whether an upstream refused the question, so that the request should be sent again without it. */
-export const refusesUsageQuestion = (refusal: unknown): boolean =>
+/** Whether an upstream refused the option, so that the request should be sent again without it. */
+export const refusesUsageOption = (refusal: unknown): boolean =>
   refusal instanceof GatewayError &&
   refusal.code === 'upstream_rejected' &&
   REFUSES_IT.test(`${refusal.message} ${refusal.options.relay?.body ?? ''}`);

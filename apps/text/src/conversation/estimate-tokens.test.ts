@@ -1,7 +1,7 @@
 import { countTokens } from 'gpt-tokenizer/encoding/r50k_base';
 import { expect, test } from 'vitest';
-import { PROTOCOLS } from '../../conversion/protocols.ts';
-import { testTokens } from '../../testing/test-context.ts';
+import { PROTOCOLS } from '../conversion/protocols.ts';
+import { testTokens } from '../testing/test-context.ts';
 import { estimateTokens, loadTextCounter } from './estimate-tokens.ts';
 
 /** What a model of a small vocabulary, GPT-2's, makes of it: llama.cpp serves models like it. */

@@ -1,5 +1,5 @@
-import type { Conversation } from '../../conversation/conversation.ts';
-import type { DocumentPart, MediaSource, Part } from '../../conversation/parts.ts';
+import type { Conversation } from './conversation.ts';
+import type { DocumentPart, MediaSource, Part } from './parts.ts';
 
 /** What the templates of chat models put around the texts, in tokens; the explanation of tools comes once. */
 const [PER_REQUEST, PER_TURN, PER_TOOLS, PER_TOOL, PER_CALL] = [4, 6, 64, 16, 16];

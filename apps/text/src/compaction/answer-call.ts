@@ -1,0 +1,175 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Candidate } from '@gateway/upstream/catalog';
+import { attemptCandidates } from '../call/attempt-candidates.ts';
+import { namesKept } from '../call/history.ts';
+import { type CallOutcome, failedWith } from '../call/outcome.ts';
+import { type PrepareAttempt, unlessRefused } from '../call/prepared-attempt.ts';
+import type { CompactionOrder } from '../call/requested-compaction.ts';
+import type { TextCall } from '../call/text-call.ts';
+import { wholeCall } from '../call/whole-conversation.ts';
+import { estimateTokens, loadTextCounter } from '../conversation/estimate-tokens.ts';
+import { refuseParameter } from '../conversation/losses.ts';
+import type { JsonObject } from '../wire/json-object.ts';
+import { NO_USAGE } from '../wire/usage.ts';
+import { compactsItself, openCompactions } from './open-compactions.ts';
+import { type OpenedConversation, openedConversation } from './opened-conversation.ts';
+import { prepareSummary, type Summary } from './prepare-summary.ts';
+import { sealWindow, toolChangesIn } from './seal-window.ts';
+import { shownItems, shownMessages } from './shown-window.ts';
+
+interface Answering {
+  /** Best first. */
+  readonly candidates: readonly Candidate[];
+  readonly prepare: (call: TextCall) => PrepareAttempt;
+  readonly holdsStart: boolean;
+  readonly mayHedge?: boolean;
+}
+
+interface Answered {
+  /** As it was answered: of what its conversation was compacted to, if it was. */
+  readonly call: TextCall;
+  readonly outcome: CallOutcome;
+}
+
+/**
+ * Has a call answered by one of its candidates. Where it wants its conversation compacted first, and its best candidate
+ * does not do that itself, a summary is made before. Never rejects.
+ */
+export async function answerCall(call: TextCall, answering: Answering): Promise<Answered> {
+  const { candidates, prepare, ...check } = answering;
+  const attempt = async (ready: TextCall): Promise<Answered> => ({
+    call: ready,
+    outcome: await attemptCandidates(ready, { candidates, prepare: prepare(ready), ...check }),
+  });
+  const order = call.request.compaction?.order ?? null;
+  const [best] = candidates;
+  if (order === null || best === undefined) return attempt(call);
+  if (compactsItself(call, best)) return attempt(order.by === 'threshold' ? withoutOrder(call) : call);
+  // Each candidate does it in its own way, and nothing follows.
+  if (order.isAlone && isForced(order)) return attempt(call);
+  try {
+    const opened = await dueConversation(call, best, order);
+    if (opened === null) return await attempt({ ...withoutOrder(call), compacted: null });
+    if (order.isAlone) return await attempt(call);
+    return await compactFirst(call, { opened, order, candidates, attempt });
+  } catch (thrown) {
+    return { call, outcome: { ...failedWith(thrown), candidate: null, attempts: 0, overtaken: 0 } };
+  }
+}
+
+const isForced = ({ aboveTokens }: CompactionOrder): boolean => aboveTokens === 0;
+
+/** What a provider finds too short to compact it leaves as it is; so do those that cannot. */
+function withoutOrder(call: TextCall): TextCall {
+  const { compaction } = call.request;
+  return compaction === null
+    ? call
+    : { ...call, request: { ...call.request, compaction: { ...compaction, order: null } } };
+}
+
+/**
+ * The conversation of a call that is to be compacted now; null where it is short enough, or where its provider alone has it.
+ *
+ * @throws {GatewayError} where it cannot be compacted and has to be
+ */
+async function dueConversation(
+  call: TextCall,
+  best: Candidate,
+  order: CompactionOrder,
+): Promise<OpenedConversation | null> {
+  const { history, model } = call;
+  if (!history.isWhole) return isForced(order) ? refuseUnseen(call) : null;
+  const whole = namesKept(call) ? await wholeCall(call, best) : call;
+  const opened = unlessRefused(() =>
+    openedConversation(openCompactions({ ...whole, compacted: null }, best)),
+  );
+  // Every candidate refuses it in its own terms.
+  if (opened instanceof GatewayError) {
+    if (isForced(order)) throw opened;
+    return null;
+  }
+  if (isForced(order)) return opened;
+  const bound = order.aboveTokens ?? defaultThreshold(model.contextWindow);
+  const tokens = estimateTokens(opened.conversation, await loadTextCounter());
+  return tokens > bound ? opened : null;
+}
+
+/** A conversation is compacted before its model's context is full, where the request names no threshold. */
+const CONTEXT_SHARE = 0.8;
+
+const defaultThreshold = (contextWindow: number | null): number =>
+  contextWindow === null ? Number.POSITIVE_INFINITY : contextWindow * CONTEXT_SHARE;
+
+const refuseUnseen = ({ request }: TextCall): never =>
+  refuseParameter(
+    [...(request.ids.find(({ need }) => need === 'required')?.path ?? ['input'])],
+    'What only the provider keeps cannot be compacted for this model. Send the conversation itself.',
+  );
+
+interface CompactFirst {
+  readonly opened: OpenedConversation;
+  readonly order: CompactionOrder;
+  readonly candidates: readonly Candidate[];
+  readonly attempt: (call: TextCall) => Promise<Answered>;
+}
+
+async function compactFirst(
+  call: TextCall,
+  { opened, order, candidates, attempt }: CompactFirst,
+): Promise<Answered> {
+  const summaries: Summary[] = [];
+  const { conversation } = opened;
+  const onSummary = async (summary: Summary) => {
+    summaries.push(summary);
+    return null;
+  };
+  const outcome = await attemptCandidates(call, {
+    candidates,
+    prepare: (candidate) => prepareSummary(call, candidate, { conversation, order, onSummary }),
+    holdsStart: false,
+  });
+  const [summary] = summaries;
+  if (summary === undefined) return { call, outcome };
+  return attempt(compactedCall(call, { opened, order, summary, outcome }));
+}
+
+interface Compaction {
+  readonly opened: OpenedConversation;
+  readonly order: CompactionOrder;
+  readonly summary: Summary;
+  readonly outcome: CallOutcome;
+}
+
+/** The call with its summary instead of its conversation. */
+function compactedCall(call: TextCall, { opened, order, summary, outcome }: Compaction): TextCall {
+  const { endpoint, request } = call;
+  const { window, sealed } = sealWindow(call, {
+    entries: opened.entries,
+    order,
+    summary: summary.text,
+  });
+  const isMessages = endpoint.protocol === 'messages';
+  const body: JsonObject = isMessages
+    ? { ...opened.body, messages: shownMessages(window) }
+    : { ...opened.body, input: shownItems(window) };
+  return {
+    ...call,
+    request: {
+      ...request,
+      content: { take: () => body, release: () => {} },
+      rewritten: { dropped: [] },
+    },
+    compacted: {
+      summary: summary.text,
+      encryptedContent: sealed,
+      toolChanges: isMessages ? toolChangesIn(opened.entries) : [],
+      inputLength: JSON.stringify(body).length,
+      spent: {
+        usage: outcome.usage ?? NO_USAGE,
+        estimated: outcome.estimated,
+        channel: summary.reply.candidate.channel.name,
+        attempts: outcome.attempts,
+      },
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Candidate } from '@gateway/upstream/catalog';
+import type { Reply } from '@gateway/upstream/reply';
+import { logFirstByte } from '../call/call-log.ts';
+import { keepResponse, UNKEPT_HEADER } from '../call/keep-response.ts';
+import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
+import type { CompactionOrder } from '../call/requested-compaction.ts';
+import type { TextCall } from '../call/text-call.ts';
+import type { AnswerContext } from '../conversation/target.ts';
+import { newItemId } from '../conversations/kept-item.ts';
+import { PROTOCOLS } from '../conversion/protocols.ts';
+import { recordedMessage } from '../protocols/messages/message-recorder.ts';
+import { echoOf } from '../protocols/responses/response-object.ts';
+import { encodeUsage } from '../protocols/responses/usage.ts';
+import { shownItem } from '../stored/kept-response.ts';
+import { messageIn } from '../threads/thread-stream.ts';
+import { streamHead, translatedHead } from '../translation/headers.ts';
+import { keepLastFrame } from '../translation/kept-stream.ts';
+import { replyContextOf } from '../translation/relay-answer.ts';
+import { keptEcho } from '../translation/translation.ts';
+import { type JsonObject, objectOf, textAt } from '../wire/json-object.ts';
+import { newId } from '../wire/new-id.ts';
+import { NO_USAGE } from '../wire/usage.ts';
+import { type OpenedConversation, openedConversation } from './opened-conversation.ts';
+import { prepareSummary, type Summary } from './prepare-summary.ts';
+import { isUserMessage, type SealedWindow, sealWindow, toolChangesIn } from './seal-window.ts';
+import { isSummary } from './shown-window.ts';
+
+/** Prepares a call that a compaction answers, for a candidate that has none of its own: its model writes the summary. */
+export const prepareCompaction = (
+  call: TextCall,
+  candidate: Candidate,
+  order: CompactionOrder,
+): PreparedAttempt | GatewayError =>
+  unlessRefused(() => {
+    const opened = openedConversation(call);
+    const { conversation, entries } = opened;
+    return prepareSummary(call, candidate, {
+      conversation,
+      order,
+      onSummary: (summary) => {
+        const window = sealWindow(call, { entries, order, summary: summary.text });
+        return writeCompaction(call, { ...summary, ...window, opened });
+      },
+    });
+  });
+
+/** A compaction that is the whole answer. */
+interface WrittenCompaction extends Summary, SealedWindow {
+  readonly opened: OpenedConversation;
+}
+
+/** Writes it as its endpoint does. Resolves to the time of its first byte, in milliseconds. */
+const writeCompaction = (call: TextCall, compaction: WrittenCompaction): Promise<number> =>
+  call.endpoint.operation === 'responses.compact'
+    ? writeWindow(call, compaction)
+    : writeAnswer(call, compaction);
+
+const MS_PER_SECOND = 1000;
+
+/** The window of `POST /v1/responses/compact`: the user's messages, and one item for all the rest. */
+async function writeWindow(call: TextCall, compaction: WrittenCompaction): Promise<number> {
+  const { opened, sealed, consumed, reply } = compaction;
+  const users = opened.entries
+    .filter((item) => isUserMessage(item) && !isSummary(item))
+    .map((item) =>
+      shownItem({ id: textAt(objectOf(item), 'id') ?? newItemId('message'), json: JSON.stringify(item) }),
+    );
+  const item = { id: newId('cmp_'), type: 'compaction', encrypted_content: sealed };
+  return writeJson(call, reply, {
+    id: newId('resp_'),
+    object: 'response.compaction',
+    created_at: Math.floor(call.services.now() / MS_PER_SECOND),
+    output: [...users, item],
+    usage: encodeUsage(consumed.usage ?? NO_USAGE),
+  });
+}
+
+/** A response or a message that has nothing but the compaction, whole or as a stream. */
+async function writeAnswer(call: TextCall, compaction: WrittenCompaction): Promise<number> {
+  const { reply } = compaction;
+  const { endpoint, request, response } = call;
+  const adapter = PROTOCOLS[endpoint.protocol];
+  const context = contextFor(call, compaction);
+  const finish = { reason: endpoint.protocol === 'messages' ? 'compaction' : 'stop' } as const;
+  const isKept = endpoint.operation === 'responses';
+  const keep = (answer: JsonObject) => keepResponse(call, reply.candidate, answer, false);
+  if (!request.streamed) {
+    const body = { ...adapter.encodeReply({ parts: [], finish, usage: NO_USAGE }, context) };
+    await call.thread?.keep(recordedMessage(body), { request, candidate: reply.candidate });
+    return writeJson(call, reply, { ...body, ...(isKept && (await keep(body))) });
+  }
+  const encoder = adapter.encodeStream(context);
+  const frames = [
+    ...encoder.event({ type: 'start', usage: NO_USAGE }),
+    ...encoder.event({ type: 'finish', finish, usage: NO_USAGE }),
+  ].join('');
+  await call.thread?.keep(messageIn(frames), { request, candidate: reply.candidate });
+  const written = isKept ? await keepLastFrame(frames, keep) : frames;
+  response.writeHead(200, streamHead(translatedHead(reply, call.context)));
+  const firstByteMs = logFirstByte(call, reply);
+  response.end(written);
+  return firstByteMs;
+}
+
+function contextFor(call: TextCall, compaction: WrittenCompaction): AnswerContext {
+  const { opened, sealed, consumed, reply, text, plan } = compaction;
+  const { services, context, endpoint } = call;
+  const isResponses = endpoint.protocol === 'responses';
+  return {
+    ...replyContextOf(reply.candidate, services.tokens, context.requestId),
+    plan: {
+      ...plan,
+      caller: endpoint.protocol,
+      echo: isResponses ? { ...echoOf(opened.body), ...keptEcho(call) } : {},
+      compaction: {
+        summary: text,
+        encryptedContent: sealed,
+        toolChanges: isResponses ? [] : toolChangesIn(opened.entries),
+        usage: consumed.usage ?? NO_USAGE,
+      },
+    },
+  };
+}
+
+function writeJson(call: TextCall, reply: Reply, json: JsonObject): number {
+  const { response, context } = call;
+  const body = Buffer.from(JSON.stringify(json));
+  const unkept = json.store === false && call.history.storing === 'kept' ? UNKEPT_HEADER : {};
+  response.writeHead(200, { ...translatedHead(reply, context), ...unkept, 'content-length': body.length });
+  const firstByteMs = logFirstByte(call, reply);
+  response.end(body);
+  return firstByteMs;
+}

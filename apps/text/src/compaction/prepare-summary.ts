@@ -1,0 +1,175 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Candidate } from '@gateway/upstream/catalog';
+import type { Reply } from '@gateway/upstream/reply';
+import { logConsumed } from '../call/call-log.ts';
+import {
+  type Consumed,
+  failedWith,
+  guessedUsage,
+  type ReplyOutcome,
+  reportedUsage,
+} from '../call/outcome.ts';
+import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
+import { type CompactionOrder, MAX_SUMMARY_TOKENS } from '../call/requested-compaction.ts';
+import { targetOf, textProtocolOf } from '../call/target-of.ts';
+import type { TextCall } from '../call/text-call.ts';
+import type { Conversation } from '../conversation/conversation.ts';
+import { refuseParameter } from '../conversation/losses.ts';
+import type { Finish } from '../conversation/reply.ts';
+import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
+import type { AnswerPlan } from '../conversation/target.ts';
+import { translateRequest } from '../conversion/translate-request.ts';
+import { estimatedUsage } from '../metering/consumption.ts';
+import { translatedHeaders } from '../translation/headers.ts';
+import { readAnswer } from '../translation/relay-answer.ts';
+import { isObject, objectOf, textAt } from '../wire/json-object.ts';
+import { summaryRequest, TRANSCRIPT_BOUNDS } from './summary-request.ts';
+
+/** A summary that a model has written. */
+export interface Summary {
+  readonly text: string;
+  /** Of the request for it. */
+  readonly plan: AnswerPlan;
+  readonly reply: Reply;
+  readonly consumed: Consumed;
+}
+
+interface SummaryAttempt {
+  readonly conversation: Conversation;
+  readonly order: CompactionOrder;
+  /** Gets the summary. Resolves to the time of the first byte that the caller got of it; null: none yet. */
+  readonly onSummary: (summary: Summary) => Promise<number | null>;
+}
+
+/**
+ * Prepares the request for a conversation's summary. A candidate that finds it too long gets it again with less of what
+ * tools returned.
+ */
+export const prepareSummary = (
+  call: TextCall,
+  candidate: Candidate,
+  attempt: SummaryAttempt,
+  level = 0,
+): PreparedAttempt | GatewayError =>
+  unlessRefused(() => {
+    const { model, services, request, message } = call;
+    const { conversation, order } = attempt;
+    const bounds = TRANSCRIPT_BOUNDS[level];
+    if (bounds === undefined) throw new Error('no such bounds of a transcript');
+    refuseUnshown(conversation);
+    const target = targetOf(candidate, model);
+    const body = summaryRequest({
+      model: request.model,
+      conversation,
+      instructions: order.instructions,
+      bounds,
+      maxOutputTokens: Math.min(MAX_SUMMARY_TOKENS, model.maxOutputTokens ?? MAX_SUMMARY_TOKENS),
+    });
+    const { tokens } = services;
+    const { plan, body: translated } = translateRequest({ caller: 'responses', body, target, tokens });
+    const written = JSON.stringify(translated);
+    return {
+      request: {
+        operation: textProtocolOf(candidate),
+        method: 'POST',
+        headers: translatedHeaders(message.headers, true),
+        translated: true,
+        body: written,
+      },
+      retry: (refusal) =>
+        isTooLong(refusal) && level + 1 < TRANSCRIPT_BOUNDS.length
+          ? prepareSummary(call, candidate, attempt, level + 1)
+          : null,
+      explain: (refusal) => (isTooLong(refusal) ? tooLong(call) : withoutPath(refusal)),
+      receive: async (reply) => {
+        call.context.line.upstreamProtocol = target.protocol;
+        try {
+          const answer = await readAnswer({ call, reply, plan, goOn: neverPauses });
+          const text = summaryIn(answer.body);
+          const lengths = { inputLength: written.length, outputLength: text.length };
+          const { usage } = answer;
+          const consumed = usage.reported
+            ? reportedUsage(usage)
+            : guessedUsage(estimatedUsage(null, lengths));
+          logConsumed(call, reply, consumed);
+          const outcome = await taken({ text, plan, reply, consumed }, answer.finish, attempt);
+          logCompaction(call, order, outcome.thrown === undefined ? 'ok' : 'failed');
+          return outcome;
+        } catch (error) {
+          return failedWith(error);
+        }
+      },
+    };
+  });
+
+const neverPauses = () => Promise.reject(new Error('a summary that pauses'));
+
+async function taken(
+  summary: Summary,
+  { reason }: Finish,
+  { onSummary }: SummaryAttempt,
+): Promise<ReplyOutcome> {
+  const problem = summary.text.trim() === '' ? 'empty' : PROBLEMS[reason];
+  if (problem !== undefined) return { ...summary.consumed, firstByteMs: null, thrown: noSummary(problem) };
+  return onSummary(summary).then(
+    (firstByteMs) => ({ ...summary.consumed, firstByteMs, thrown: undefined }),
+    (thrown: unknown) => ({ ...summary.consumed, firstByteMs: null, thrown }),
+  );
+}
+
+/** Of the gateway's own. */
+function logCompaction(
+  { context, services }: TextCall,
+  { by }: CompactionOrder,
+  result: 'ok' | 'failed',
+): void {
+  Object.assign(context.line, { compaction: by, compactedBy: 'gateway' });
+  services.metrics.compacted(by, 'gateway', result);
+}
+
+/** Ends of an answer that leave no whole summary. */
+const PROBLEMS: Partial<Record<Finish['reason'], string>> = {
+  length: 'cut off',
+  'context-length': 'cut off',
+  refusal: 'refused',
+  'tool-calls': 'empty',
+};
+
+/** The text of a response. */
+function summaryIn(response: object): string {
+  const { output } = objectOf(response);
+  const texts = (Array.isArray(output) ? output : [])
+    .filter((item) => isObject(item) && item.type === 'message')
+    .flatMap((item) => (Array.isArray(item.content) ? item.content : []))
+    .map((part) => textAt(objectOf(part), 'text') ?? '');
+  return texts.join('\n').trim();
+}
+
+/** What would be missing in the summary without anybody knowing it. @throws {GatewayError} `unsupported_parameter` */
+function refuseUnshown({ untranslatable, source }: Conversation): void {
+  const turns = SCALAR_PATHS[source].turns[0];
+  const unshown = untranslatable.find(({ path, loss }) => loss === 'E' && path[0] === turns);
+  if (unshown !== undefined) refuseParameter(unshown.path, unshown.reason);
+}
+
+const isTooLong = (refusal: unknown): boolean =>
+  refusal instanceof GatewayError && refusal.code === 'context_length_exceeded';
+
+const tooLong = ({ endpoint, model }: TextCall): GatewayError =>
+  new GatewayError('context_length_exceeded', {
+    path: [...SCALAR_PATHS[endpoint.protocol].turns],
+    source: 'upstream',
+    message: `The conversation is too long to be compacted by model '${model.name}', even without most of what tools returned. Send fewer messages, or use a model with a larger context.`,
+  });
+
+/** The caller did not write the request for the summary. */
+function withoutPath(refusal: GatewayError): GatewayError {
+  const { path: _, ...options } = refusal.options;
+  return new GatewayError(refusal.code, options);
+}
+
+const noSummary = (problem: string): GatewayError =>
+  new GatewayError('compaction_unavailable', {
+    source: 'upstream',
+    message: `The conversation could not be compacted: the model's summary was ${problem}. Try again, or use another model.`,
+  });

@@ -1,0 +1,245 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Handshake, SocketArrival } from '@gateway/service-kit/handshake';
+import type { WebSocket } from 'ws';
+import type { CloseReason } from '../metering/text-metrics.ts';
+import { keyEnded } from './caller-access.ts';
+import { type CreateEvent, type RefusedEvent, readClientEvent } from './client-event.ts';
+import { steerFailedEvent } from './error-event.ts';
+import type { EventResponse, EventSink } from './event-response.ts';
+import { createLaneMemory, type LaneMemory } from './lane-memory.ts';
+import { createLanes, type Lanes } from './lanes.ts';
+import type { Connection, RequestRunner } from './run-create.ts';
+
+/** RFC 6455 §7.4.1 and IANA's registry. Clients that reconnect by themselves do so after 1001 and 1012. */
+const CLOSE_CODES = { idle: 1001, age: 1001, key: 1008, restart: 1012 } as const;
+
+export interface ConnectionLimits {
+  readonly maxFrameBytes: number;
+  readonly maxJsonDepth: number;
+  /** Of what is remembered of responses that are stored nowhere. */
+  readonly maxRememberedBytes: () => number;
+  /** How long nothing may run and nothing come. */
+  readonly idleMs: number;
+  /** How long a connection takes new requests. */
+  readonly lifeMs: number;
+  /** How long nothing may come in answer to pings. */
+  readonly silenceMs: number;
+}
+
+interface ConnectionOptions extends Handshake {
+  readonly arrival: SocketArrival;
+  readonly runner: RequestRunner;
+  readonly limits: ConnectionLimits;
+  /** In milliseconds, on a clock that only goes forward. */
+  readonly now: () => number;
+  readonly onClosed: (closed: ClosedConnection) => void;
+}
+
+export interface ClosedConnection {
+  readonly connectionId: string;
+  readonly keyId: string;
+  readonly reason: CloseReason;
+  readonly requests: number;
+  readonly durationMs: number;
+}
+
+/** As OpenAI's own. */
+const MAX_RUNNING = 16;
+const MAX_NAMED_LANES = 32;
+const MAX_WAITING = 64;
+/** Frames of the largest size that may wait. */
+const MAX_WAITING_FRAMES = 2;
+/** What a client has not taken, beyond which it gets no answer to what it sends. */
+const MAX_UNTAKEN_BYTES = 8 * 1024 * 1024;
+
+/** One open WebSocket: its lanes, what it remembers, and its end. */
+export class SocketConnection implements Connection, EventSink {
+  readonly handshake: Handshake['request'];
+  readonly headers: IncomingHttpHeaders;
+  readonly connectionId: string;
+  readonly identity: SocketArrival['identity'];
+  readonly sink: EventSink = this;
+  readonly memory: LaneMemory;
+  readonly responses = new Set<EventResponse>();
+  readonly #webSocket: WebSocket;
+  readonly #socket: Socket;
+  readonly #options: ConnectionOptions;
+  readonly #lanes: Lanes;
+  readonly #openedAtMs: number;
+  #seenAtMs: number;
+  #usedAtMs: number;
+  #requests = 0;
+  /** Why it takes no new requests. */
+  #ending: keyof typeof CLOSE_CODES | null = null;
+  #reason: CloseReason | null = null;
+
+  constructor(webSocket: WebSocket, options: ConnectionOptions) {
+    const { request, socket, arrival, limits, now, onClosed } = options;
+    this.#webSocket = webSocket;
+    this.#socket = socket;
+    this.#options = options;
+    this.handshake = request;
+    this.headers = requestHeaders(request.headers);
+    this.connectionId = arrival.requestId;
+    this.identity = arrival.identity;
+    this.memory = createLaneMemory(limits.maxRememberedBytes);
+    this.#lanes = createLanes(
+      {
+        maxRunning: MAX_RUNNING,
+        maxNamed: MAX_NAMED_LANES,
+        maxWaiting: MAX_WAITING,
+        maxWaitingBytes: MAX_WAITING_FRAMES * limits.maxFrameBytes,
+      },
+      () => this.#onIdle(),
+    );
+    this.#openedAtMs = this.#seenAtMs = this.#usedAtMs = now();
+    webSocket.on('message', (data, isBinary) => this.#onMessage(data, isBinary));
+    webSocket.on('pong', () => this.#see());
+    webSocket.on('error', () => {
+      this.#reason ??= 'protocol';
+    });
+    socket.on('drain', () => {
+      this.#see();
+      for (const response of this.responses) response.emit('drain');
+    });
+    webSocket.once('close', (code) => {
+      this.#lanes.refuseWaiting(shuttingDown);
+      for (const response of this.responses) response.leave();
+      onClosed({
+        connectionId: this.connectionId,
+        keyId: this.identity.keyId,
+        reason: this.#reason ?? (code === ABNORMAL ? 'lost' : 'caller'),
+        requests: this.#requests,
+        durationMs: Math.round(now() - this.#openedAtMs),
+      });
+    });
+  }
+
+  get isFull(): boolean {
+    return this.#socket.writableNeedDrain;
+  }
+
+  send(event: string): void {
+    if (this.#webSocket.readyState === this.#webSocket.OPEN) this.#webSocket.send(event);
+  }
+
+  onKeyEnded(): void {
+    this.end('key');
+  }
+
+  /** Takes no new requests, and closes when those that run have ended. */
+  end(reason: keyof typeof CLOSE_CODES): void {
+    this.#ending ??= reason;
+    this.#lanes.refuseWaiting(() => endingError(this.#ending));
+    this.#onIdle();
+  }
+
+  /** To be called every few seconds: sends a ping, and ends what has lasted too long. */
+  check(): void {
+    const { limits, now } = this.#options;
+    const nowMs = now();
+    if (nowMs - this.#seenAtMs >= limits.silenceMs) this.#terminate('silent');
+    else if (this.#lanes.isIdle && nowMs - this.#usedAtMs >= limits.idleMs) this.end('idle');
+    else if (this.#ending === null && nowMs - this.#openedAtMs >= limits.lifeMs) {
+      this.#options.runner.refuse(this, null, tooOld());
+      this.end('age');
+    } else if (this.#webSocket.readyState === this.#webSocket.OPEN) this.#webSocket.ping();
+  }
+
+  #onMessage(data: unknown, isBinary: boolean): void {
+    this.#see();
+    this.#usedAtMs = this.#seenAtMs;
+    // A client that sends without reading.
+    if (this.#webSocket.bufferedAmount > MAX_UNTAKEN_BYTES) {
+      this.#terminate('flood');
+      return;
+    }
+    const { maxFrameBytes: maxBytes, maxJsonDepth: maxDepth } = this.#options.limits;
+    const frame = Buffer.isBuffer(data) ? data : Buffer.alloc(0);
+    const event = readClientEvent(frame, isBinary, { maxBytes, maxDepth });
+    if (event.kind === 'steer') this.send(steerFailedEvent(event));
+    else this.#onRequest(event);
+  }
+
+  #onRequest(event: CreateEvent | RefusedEvent): void {
+    const { runner } = this.#options;
+    const { lane } = event;
+    this.#requests += 1;
+    const refuse = (error: GatewayError) => runner.refuse(this, lane, error);
+    if (this.#ending !== null) refuse(endingError(this.#ending));
+    else if (event.kind === 'create')
+      this.#lanes.add({ lane, bytes: event.bytes.length, run: () => runner.run(this, event), refuse });
+    else if (lane === null) refuse(event.error);
+    else this.#lanes.add({ lane, bytes: 0, run: async () => refuse(event.error), refuse });
+  }
+
+  #see(): void {
+    this.#seenAtMs = this.#options.now();
+  }
+
+  #onIdle(): void {
+    this.#usedAtMs = this.#options.now();
+    if (this.#ending === null || !this.#lanes.isIdle) return;
+    this.#reason ??= this.#ending;
+    this.#webSocket.close(CLOSE_CODES[this.#ending]);
+    // Nothing can come any more in answer to the close frame.
+    if (this.#socket.readableEnded) this.#socket.end();
+  }
+
+  #terminate(reason: CloseReason): void {
+    this.#reason ??= reason;
+    this.#webSocket.terminate();
+  }
+}
+
+/** A connection that ended without a close frame. */
+const ABNORMAL = 1006;
+
+/** Headers of a handshake that do not concern the requests that follow it, beside those of WebSockets. */
+const OF_HANDSHAKE = new Set([
+  'connection',
+  'upgrade',
+  'content-length',
+  'idempotency-key',
+  'prefer',
+  'origin',
+]);
+const BETA = 'openai-beta';
+const WEBSOCKET_BETA = /^responses_(?:websockets|multi_agent)=/;
+
+function requestHeaders(handshake: IncomingHttpHeaders): IncomingHttpHeaders {
+  const headers: IncomingHttpHeaders = {};
+  for (const [name, value] of Object.entries(handshake))
+    if (!OF_HANDSHAKE.has(name) && !name.startsWith('sec-websocket-')) headers[name] = value;
+  const betas = String(handshake[BETA] ?? '')
+    .split(',')
+    .map((beta) => beta.trim())
+    .filter((beta) => beta !== '' && !WEBSOCKET_BETA.test(beta));
+  delete headers[BETA];
+  if (betas.length > 0) headers[BETA] = betas.join(',');
+  return { ...headers, 'content-type': 'application/json', accept: 'text/event-stream' };
+}
+
+const shuttingDown = (): GatewayError =>
+  new GatewayError('shutting_down', {
+    message: 'The gateway is shutting down. Please connect and send it again.',
+    retryAfterSeconds: 1,
+  });
+
+const tooOld = (): GatewayError =>
+  new GatewayError(
+    'websocket_connection_limit_reached',
+    'This WebSocket has reached the end of its life. Open another one and go on there.',
+  );
+
+const ENDING_ERRORS: Readonly<Record<keyof typeof CLOSE_CODES, () => GatewayError>> = {
+  age: tooOld,
+  idle: tooOld,
+  key: keyEnded,
+  restart: shuttingDown,
+};
+
+const endingError = (reason: keyof typeof CLOSE_CODES | null): GatewayError =>
+  ENDING_ERRORS[reason ?? 'restart']();

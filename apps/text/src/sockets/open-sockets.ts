@@ -1,0 +1,77 @@
+import { reportOnce } from '@gateway/metering/broken-records';
+import { createKeyCache } from '@gateway/metering/keys/key-cache';
+import { createKeyStore } from '@gateway/metering/keys/key-store';
+import { createAdmission } from '@gateway/metering/limits/admission';
+import { createRequestEntry } from '@gateway/metering/limits/request-entry';
+import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
+import type { ServiceAppOptions } from '@gateway/service-kit/service-app';
+import type { Started } from '@gateway/service-kit/start-service';
+import type { Redis } from 'ioredis';
+import type { TextServices } from '../call/text-call.ts';
+import type { TextSettings } from '../config.ts';
+import { createSockets, type Sockets } from './accept-sockets.ts';
+import { createCallerAccess } from './caller-access.ts';
+import { createRequestRunner } from './run-create.ts';
+
+/** What its requests have in common with those over HTTP. */
+interface SocketsAccess extends Pick<ServiceAppOptions, 'requestLog' | 'load'> {
+  readonly services: TextServices;
+  readonly redis: Redis;
+}
+
+type SocketSettings = Pick<
+  TextSettings,
+  | 'GATEWAY_SECRET'
+  | 'USAGE_SUMS_DAYS'
+  | 'TEXT_WEBSOCKET_PING_MS'
+  | 'TEXT_WEBSOCKET_IDLE_MS'
+  | 'TEXT_WEBSOCKET_LIFE_MS'
+>;
+
+type Opened = Pick<Started<TextSettings>, 'logger' | 'metrics'> & {
+  readonly config: SocketSettings;
+  readonly life: Pick<Started<TextSettings>['life'], 'own' | 'stopping' | 'deadline'>;
+};
+
+/** Opens the WebSockets of the text service; the process's life closes them. */
+export function openSockets(
+  { config, life, logger, metrics }: Opened,
+  { services, redis, requestLog, load }: SocketsAccess,
+): Sockets {
+  const { now } = services;
+  const onBroken = reportOnce((broken) => {
+    logger.warn(broken, 'a stored record cannot be read and is left out');
+    metrics.brokenRecord(broken.kind);
+  });
+  const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });
+  const admission = life.own(createAdmission({ redis }), (opened) => opened.close());
+  const keepSumsDays = config.USAGE_SUMS_DAYS;
+  const refusals = life.own(createRefusalCounts({ redis, now, keepSumsDays }), (opened) => opened.close());
+  const access = createCallerAccess({
+    keys: createKeyCache({ findKey: keys.findKeyByHash, now, uptime: () => performance.now() }),
+    entry: createRequestEntry({ admission, now }),
+    refusals,
+    metrics,
+  });
+  return life.own(
+    createSockets({
+      runner: createRequestRunner({ services, access, requestLog, load, deadline: life.deadline }),
+      limits: {
+        maxFrameBytes: services.maxBodyBytes,
+        maxJsonDepth: services.maxJsonDepth,
+        maxRememberedBytes: () => services.upstream.configuration.conversations.maxChainBytes,
+        idleMs: config.TEXT_WEBSOCKET_IDLE_MS,
+        lifeMs: config.TEXT_WEBSOCKET_LIFE_MS,
+      },
+      pingMs: config.TEXT_WEBSOCKET_PING_MS,
+      now: () => performance.now(),
+      stopping: life.stopping,
+      onOpened: services.metrics.socketOpened,
+      onClosed: (closed) => {
+        services.metrics.socketClosed(closed.reason);
+        logger.info(closed, 'websocket closed');
+      },
+    }),
+    (opened) => opened.close(),
+  );
+}

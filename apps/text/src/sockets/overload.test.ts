@@ -1,0 +1,118 @@
+import { createGate } from '@gateway/simulator/gate';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { afterEach, expect, test } from 'vitest';
+import { PLAIN, type Stack, startStack } from '../testing/start-stack.ts';
+
+let stack: Stack;
+afterEach(() => stack?.[Symbol.asyncDispose]());
+
+const CREATE = { type: 'response.create', model: 'gpt-5.2', input: 'hi', store: false };
+const REFUSED = {
+  type: 'error',
+  status: 503,
+  code: 'server_is_overloaded',
+  error: { headers: { 'retry-after': expect.stringMatching(/^[1-4]$/), 'x-should-retry': 'true' } },
+};
+
+const socketOf = async (priority: 'low' | 'normal' | 'high') => {
+  const { secret } = await stack.text.keys.createKey({ name: priority, priority });
+  return stack.text.webSocket(secret);
+};
+const page = () => stack.text.metrics.registry.metrics();
+const atRest = () =>
+  waitFor(async () => {
+    const metrics = await page();
+    return ['requests', 'body_bytes'].every((what) =>
+      metrics.includes(`gateway_${what}_in_flight{service="text"} 0\n`),
+    );
+  });
+
+test('more responses than the service takes on are refused by the priority of their key, and no connection is lost', async () => {
+  stack = await startStack({ configuration: PLAIN, load: { MAX_REQUESTS_IN_FLIGHT: 10 } });
+  const gate = createGate();
+  using low = await socketOf('low');
+  using normal = await socketOf('normal');
+  using high = await socketOf('high');
+  const sockets = { low, normal, high };
+  const begun: { readonly socket: typeof low; readonly lane: string }[] = [];
+  const begin = async (count: number, socket: typeof low) => {
+    while (begun.length < count) {
+      const lane = `lane-${begun.length}`;
+      stack.first.script({ gate: gate.opened });
+      socket.send({ ...CREATE, stream_id: lane });
+      begun.push({ socket, lane });
+      await waitFor(() => stack.first.requests.length === begun.length);
+    }
+  };
+  const refused = async (socket: typeof low) => {
+    socket.send({ ...CREATE, stream_id: 'refused' });
+    expect((await socket.answer('refused')).at(-1)).toMatchObject({ ...REFUSED, stream_id: 'refused' });
+  };
+  await begin(7, low);
+  await refused(low);
+  await begin(9, normal);
+  await refused(normal);
+  // What only prepares is as much work for this service.
+  normal.send({ ...CREATE, generate: false });
+  expect((await normal.answer()).at(-1)).toMatchObject(REFUSED);
+  await begin(10, high);
+  await refused(high);
+  expect(stack.first.requests).toHaveLength(10);
+  for (const [priority, count] of [
+    ['low', 1],
+    ['normal', 2],
+    ['high', 1],
+  ])
+    expect(await page()).toContain(
+      `gateway_shed_total{reason="requests_in_flight",priority="${priority}",service="text"} ${count}\n`,
+    );
+
+  gate.open();
+  for (const { socket, lane } of begun)
+    expect((await socket.answer(lane)).at(-1)).toMatchObject({ type: 'response.completed' });
+  await atRest();
+  for (const socket of Object.values(sockets)) {
+    socket.send(CREATE);
+    expect((await socket.answer()).at(-1)).toMatchObject({ type: 'response.completed' });
+  }
+});
+
+test('events hold memory as bodies do, and give it back', async () => {
+  stack = await startStack({ configuration: PLAIN, load: { MAX_BODY_BYTES_IN_FLIGHT: 1000 } });
+  const gate = createGate();
+  using socket = await socketOf('normal');
+  stack.first.script({ gate: gate.opened });
+  socket.send({ ...CREATE, input: 'x'.repeat(2000), stream_id: 'large' });
+  await waitFor(() => stack.first.requests.length === 1);
+  socket.send(CREATE);
+  expect((await socket.answer()).at(-1)).toMatchObject(REFUSED);
+  expect(await page()).toContain(
+    'gateway_shed_total{reason="body_bytes",priority="normal",service="text"} 1\n',
+  );
+  gate.open();
+  await socket.answer('large');
+  await atRest();
+  socket.send(CREATE);
+  expect((await socket.answer()).at(-1)).toMatchObject({ type: 'response.completed' });
+});
+
+test('what a full service refuses counts on no limit of its key', async () => {
+  stack = await startStack({ configuration: PLAIN, load: { MAX_REQUESTS_IN_FLIGHT: 1 } });
+  const { secret } = await stack.text.keys.createKey({
+    name: 'limited',
+    priority: 'high',
+    limits: { requestsPerMinute: 2 },
+  });
+  using socket = await stack.text.webSocket(secret);
+  const gate = createGate();
+  stack.first.script({ gate: gate.opened });
+  socket.send({ ...CREATE, stream_id: 'held' });
+  await waitFor(() => stack.first.requests.length === 1);
+  socket.send(CREATE);
+  expect((await socket.answer()).at(-1)).toMatchObject(REFUSED);
+  gate.open();
+  await socket.answer('held');
+  await atRest();
+  socket.send(CREATE);
+  expect((await socket.answer()).at(-1)).toMatchObject({ type: 'response.completed' });
+});

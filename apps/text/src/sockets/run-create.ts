@@ -1,0 +1,135 @@
+import { type IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { WEBSOCKET } from '@gateway/contracts/endpoints';
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { type Identity, INTERNAL_HEADERS } from '@gateway/contracts/identity';
+import type { LoadGuard } from '@gateway/service-kit/load/load-guard';
+import { openContext } from '@gateway/service-kit/request-context';
+import { requestIdOf } from '@gateway/service-kit/request-id';
+import type { RequestLog } from '@gateway/service-kit/request-log';
+import { writeError } from '@gateway/service-kit/write-error';
+import { openReadCall } from '../call/open-call.ts';
+import type { TextServices } from '../call/text-call.ts';
+import { RESPONSES } from '../call/text-endpoint.ts';
+import { describeRequest } from '../call/text-request.ts';
+import { generateReply } from '../endpoints/generate.ts';
+import { type CallerAccess, keyEnded } from './caller-access.ts';
+import type { CreateEvent, Lane } from './client-event.ts';
+import { EventResponse, type EventSink } from './event-response.ts';
+import type { LaneMemory } from './lane-memory.ts';
+import { warmUp } from './warm-up.ts';
+
+/** What the requests of one connection have in common. */
+export interface Connection {
+  readonly handshake: IncomingMessage;
+  /** The handshake's, for the requests to which it leads. */
+  readonly headers: IncomingHttpHeaders;
+  readonly connectionId: string;
+  /** As the key was when the connection was opened. */
+  readonly identity: Identity & { readonly secretHash: string };
+  readonly sink: EventSink;
+  readonly memory: LaneMemory;
+  /** Those that are under way. */
+  readonly responses: Set<EventResponse>;
+  /** The key is not valid any more. */
+  onKeyEnded(): void;
+}
+
+export interface RequestRunner {
+  /** Makes a response. Never rejects. */
+  run(connection: Connection, event: CreateEvent): Promise<void>;
+  /** Answers what is no request, or no request that can be taken. */
+  refuse(connection: Connection, lane: Lane, error: GatewayError): void;
+}
+
+interface RunnerOptions {
+  readonly services: TextServices;
+  readonly access: CallerAccess;
+  readonly requestLog: RequestLog;
+  readonly load: LoadGuard;
+  readonly deadline: AbortSignal;
+}
+
+/**
+ * Each `response.create` is one request, for limits, reservation, routing, usage, log and metrics: with an id and a
+ * context of its own, and the response over HTTP in the form of events.
+ */
+export function createRequestRunner({
+  services,
+  access,
+  requestLog,
+  load: guard,
+  deadline,
+}: RunnerOptions): RequestRunner {
+  const open = (connection: Connection, lane: Lane, identity: Identity) => {
+    const { handshake, headers, connectionId, sink, responses } = connection;
+    const requestId = requestIdOf(undefined);
+    const message = new IncomingMessage(handshake.socket);
+    message.method = 'POST';
+    message.url = WEBSOCKET.path;
+    message.headers = { ...headers, [INTERNAL_HEADERS.requestId]: requestId };
+    message.complete = true;
+    const response = new EventResponse(message, sink, lane);
+    responses.add(response);
+    response.once('close', () => responses.delete(response));
+    const load = guard.begin();
+    const context = openContext(message, response, { requestId, identity, deadline, load });
+    requestLog.observe(message, response, context, WEBSOCKET.path);
+    Object.assign(context.line, { transport: 'websocket', connectionId, ...(lane !== null && { lane }) });
+    return { message, response, context, load };
+  };
+
+  const generate = async (
+    { message, response, context }: ReturnType<typeof open>,
+    { memory }: Connection,
+    { bytes, value, lane, generates }: CreateEvent,
+  ): Promise<void> => {
+    const startedAt = performance.now();
+    const request = describeRequest(RESPONSES, bytes, value);
+    const previousId = request.ids.find(({ path }) => path[0] === 'previous_response_id')?.id;
+    try {
+      const read = { endpoint: RESPONSES, services, message, response, request, startedAt };
+      const call = await openReadCall({ ...read, memory: memory.of(lane) });
+      await (generates ? generateReply(call) : warmUp(call));
+    } catch (error) {
+      writeError(response, error, context);
+    }
+    if (context.failure !== undefined && previousId !== undefined) memory.forget(lane, previousId);
+  };
+
+  return {
+    run: async (connection, event) => {
+      const { identity: opener } = connection;
+      let identity: Identity | undefined;
+      try {
+        identity = await access.identify(opener.secretHash);
+      } catch (error) {
+        const { response, context } = open(connection, event.lane, opener);
+        return writeError(response, error, context);
+      }
+      const opened = open(connection, event.lane, identity ?? opener);
+      const { response, context, load } = opened;
+      if (identity === undefined) {
+        writeError(response, keyEnded(), context);
+        return connection.onKeyEnded();
+      }
+      try {
+        load.admit(identity.priority ?? 'normal', event.bytes.length);
+        const entered = await access.enter(identity);
+        if (entered !== undefined) {
+          for (const [name, value] of entered.headers) response.setHeader(name, value);
+          if (entered.refusal !== null) throw entered.refusal.error;
+          response.once('close', entered.release);
+        }
+        await generate(opened, connection, event);
+      } catch (error) {
+        writeError(response, error, context);
+      }
+      // Nothing may be left that nobody ends.
+      response.destroy();
+    },
+    refuse: (connection, lane, error) => {
+      const { response, context } = open(connection, lane, connection.identity);
+      writeError(response, error, context);
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { conversationOf, previousIdOf, servedBefore } from '../call/history.ts';
+import { UNKEPT_HEADER } from '../call/keep-response.ts';
+import { candidatesFor } from '../call/open-call.ts';
+import { remember } from '../call/response-memory.ts';
+import type { TextCall } from '../call/text-call.ts';
+import { eventStreamHead } from '../endpoints/background/reply-head.ts';
+import { replyFrames } from '../protocols/responses/reply-frames.ts';
+import { echoOf, responseObject } from '../protocols/responses/response-object.ts';
+import { dataOf, inputItems } from '../stored/kept-response.ts';
+import type { JsonObject } from '../wire/json-object.ts';
+import { newId } from '../wire/new-id.ts';
+import { parseBody } from '../wire/raw-json.ts';
+import { NO_USAGE } from '../wire/usage.ts';
+
+/**
+ * Answers a `response.create` that is only to prepare the next one: a response without output, of whose id later ones go
+ * on. It is checked as one that generates, and no provider is called.
+ *
+ * @throws {GatewayError} for what no candidate can serve
+ */
+export async function warmUp(call: TextCall): Promise<void> {
+  const { context, history, request, response, services } = call;
+  candidatesFor(call);
+  const nowSeconds = Math.floor(services.now() / 1000);
+  const body = parseBody(request.bytes.toString());
+  const made = responseObject(
+    {
+      id: newId('resp_'),
+      createdAt: nowSeconds,
+      status: 'completed',
+      completedAt: nowSeconds,
+      error: null,
+      incompleteDetails: null,
+      output: [],
+      usage: NO_USAGE,
+      serviceTier: undefined,
+    },
+    { plan: { model: request.model, echo: echoOf(body) } },
+  );
+  const shown: JsonObject = {
+    ...made,
+    previous_response_id: previousIdOf(history),
+    ...conversationOf(history),
+    store: history.storing === 'kept' && (await keep(call, made, body)),
+  };
+  if (shown.store === false) {
+    remember(call, shown, {
+      servedBy: servedBefore(history),
+      input: () => inputItems(body, history.items),
+      output: () => [],
+    });
+  }
+  context.line.warmUp = true;
+  const isUnkept = request.stored && shown.store === false;
+  response.writeHead(200, { ...eventStreamHead(context), ...(isUnkept && UNKEPT_HEADER) });
+  response.end(replyFrames(shown));
+}
+
+async function keep(call: TextCall, made: JsonObject, body: unknown): Promise<boolean> {
+  const { services, history, identity, request, context } = call;
+  const rules = services.upstream.configuration.conversations;
+  const { model } = request;
+  const id = String(made.id);
+  const origin = {
+    channel: '',
+    ...servedBefore(history),
+    keyId: identity.keyId,
+    model,
+    requestedModel: model,
+    isProviders: false,
+  };
+  const unstored = history.remembered === null ? [] : await history.window();
+  const result = await services.conversations
+    .put({
+      owner: history.owner,
+      kind: 'response',
+      id,
+      ...(history.previous !== null && { previous: history.previous.id }),
+      ...(history.conversation !== null && { after: history.conversation }),
+      input: [...unstored, ...inputItems(body, history.items)],
+      output: [],
+      data: dataOf(made, origin),
+      retentionMs: rules.retentionMs,
+      maxBytes: rules.maxBytesPerKey,
+    })
+    .catch(() => 'failed' as const);
+  services.metrics.kept(result);
+  context.line.responseId = id;
+  if (result !== 'stored') context.line.responseKept = false;
+  return result === 'stored';
+}
