@@ -9,7 +9,7 @@ import type { AudioService } from './audio-service.ts';
 import { estimateSpeech } from './metering/speech-usage.ts';
 import { speechCandidates } from './speech/speech-candidates.ts';
 
-/** What batches of audio consist of. Recordings are sent as forms, which a line of JSON has no room for. */
+/** What batches of audio consist of. Recordings are sent as forms, which a line of JSON cannot hold. */
 export const audioBatches = (
   service: AudioService,
 ): BatchService<'audio.speech' | 'audio.transcription', 'audio.batch'> => ({
@@ -24,19 +24,19 @@ const speech = ({ upstream }: AudioService): LineEndpoint<'audio.speech'> => ({
   scope: 'speech',
   usage: 'speech',
   prepare: (body, { identity, strict }) => {
-    const asked = validate(SpeechRequest, body);
-    const model = modelFor(upstream, { name: asked.model, protocols: ['speech'], identity });
-    speechCandidates(upstream, model, asked);
-    if (asked.stream_format === 'sse') throw noStream('stream_format');
-    const { model: name, ...parameters } = asked;
+    const requested = validate(SpeechRequest, body);
+    const model = modelFor(upstream, { name: requested.model, protocols: ['speech'], identity });
+    speechCandidates(upstream, model, requested);
+    if (requested.stream_format === 'sse') throw noStream('stream_format');
+    const { model: name, ...parameters } = requested;
     return {
-      estimate: estimateSpeech(model.price, asked),
+      estimate: estimateSpeech(model.price, requested),
       input: async () => ({ model: name, parameters, strict }),
     };
   },
 });
 
-/** JSON has no room for bytes: they stand in it as base64. */
+/** Bytes are base64 in JSON. */
 async function* bodyOf(
   assets: Pick<AssetStore, 'open'>,
   { assetId, contentType }: SpeechOutput,

@@ -27,7 +27,7 @@ const post = (body: string) =>
   audio.call(JOBS, { method: 'POST', headers: { 'content-type': 'application/jsonl' }, body });
 const Spoken = z.object({ content_type: z.string(), b64_json: z.base64() });
 
-test('each line of speech is made once, and stands in the result as base64', async () => {
+test('each line of speech is made once, and is base64 in the result', async () => {
   const reply = await post(`${lineOf('one')}\n${lineOf('two', undefined, { response_format: 'wav' })}`);
   expect(reply.status).toBe(202);
   const path = reply.headers.get('location') ?? '';

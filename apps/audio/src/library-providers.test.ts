@@ -56,7 +56,7 @@ test('a transcript is streamed by its segments', async () => {
   ]);
 });
 
-test('what a provider of transcripts has no place for is named, or refused', async () => {
+test('what a provider of transcripts has no parameter for is named, or refused', async () => {
   await provider('elevenlabs-transcription');
   const parts = { model: 'scribe', language: 'en', prompt: 'Names.', temperature: '0' };
   const strict = await transcribe(parts, { 'x-gateway-strict': 'true' });
@@ -97,7 +97,7 @@ test('the tokens of speech are those that the provider reports, whichever way it
   }
 });
 
-test('a format that no route has is refused before anything is asked', async () => {
+test('a format that no route has is refused before any upstream is called', async () => {
   const recorded = await provider('elevenlabs-speech');
   const answer = await speak({ model: 'eleven-voice', response_format: 'flac' });
   expect(answer.status).toBe(400);

@@ -63,7 +63,7 @@ test('speech is charged by the characters of its input, on its record and on its
   expect(await audio.lastLine()).toMatchObject({ characters: 7, costMicroUsd: 105 });
 });
 
-test('a budget refuses speech before the upstream is asked, and covers what just fits', async () => {
+test('a budget refuses speech before the upstream is called, and covers what just fits', async () => {
   expect((await speak({}, [budget(104)])).status).toBe(429);
   expect(audio.simulator.requests).toHaveLength(0);
   const reply = await speak({}, [budget(105)]);
@@ -80,7 +80,7 @@ test('speech without a price is refused to a key whose budget must be kept', asy
   expect(audio.simulator.requests).toHaveLength(0);
 });
 
-test('tokens that the last event tells take the place of those that were estimated', async () => {
+test('tokens of the last event replace those that were estimated', async () => {
   const sse =
     'data: {"type":"speech.audio.delta","audio":"AAAA"}\n\n' +
     'data: {"type":"speech.audio.done","usage":{"input_tokens":3,"output_tokens":50,"total_tokens":53}}\n\n';
@@ -126,10 +126,10 @@ test('a caller who leaves before the first byte is charged as estimated, since i
   const never = Promise.withResolvers<void>();
   audio.simulator.script(SPEECH, { gate: never.promise });
   const caller = new AbortController();
-  const asking = speak({}, [], { signal: caller.signal }).catch(() => undefined);
+  const replying = speak({}, [], { signal: caller.signal }).catch(() => undefined);
   await audio.simulator.nextRequest();
   caller.abort();
-  await asking;
+  await replying;
   expect(await audio.accounted(keyId, 1)).toMatchObject([
     { outcome: 'left', estimated: true, costMicroUsd: 105 },
   ]);
@@ -184,17 +184,17 @@ test('a transcription that is cancelled while it runs is charged once, as estima
   const never = Promise.withResolvers<void>();
   audio.simulator.script(TRANSCRIPTIONS, { gate: never.promise });
   const caller = new AbortController();
-  const asking = transcribe(2, {}, [], { signal: caller.signal }).catch(() => undefined);
+  const replying = transcribe(2, {}, [], { signal: caller.signal }).catch(() => undefined);
   await audio.simulator.nextRequest();
   caller.abort();
-  await asking;
+  await replying;
   expect(await audio.accounted(keyId, 1)).toMatchObject([
     { outcome: 'cancelled', estimated: true, costMicroUsd: 200 },
   ]);
   never.resolve();
 });
 
-test('after a mixed run what was put down is what the provider says', async () => {
+test('after a mixed run the usage records equal what the provider counted', async () => {
   const done = await Promise.all([
     ...['a', 'bb', 'ccc', '👋'].map((input) => speak({ input }).then((reply) => reply.arrayBuffer())),
     speak({ model: 'gpt-4o-mini-tts', stream_format: 'sse' }).then((reply) => reply.text()),

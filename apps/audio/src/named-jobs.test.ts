@@ -128,7 +128,7 @@ test("a transcript's deltas are among the events of its job, and go on after the
   const middle = whole.findIndex(({ data }) => data.includes('transcript.text.delta')) + 1;
   const resumed = await collectSse(await get(`${path}/events`, { 'last-event-id': whole[middle]?.id ?? '' }));
   expect(resumed.map(({ data }) => data)).toEqual(whole.slice(middle + 1).map(({ data }) => data));
-  // Once it has been fetched it expires sooner, as the job's last event would say.
+  // Once it has been fetched it expires sooner, as the job's last event shows.
   expect(await (await get(`${path}/result`)).json()).toMatchObject({ text });
 });
 

@@ -1,11 +1,11 @@
 import { openJobWorker } from '@gateway/model-service/jobs/open-job-worker';
 import type { Started } from '@gateway/service-kit/start-service';
 import { z } from 'zod';
-import { audioActs } from './audio-acts.ts';
+import { audioProcessors } from './audio-processors.ts';
 import type { AudioWorkerSettings } from './config.ts';
 import type { LongAudio } from './transcriptions/long-audio/transcribe-parts.ts';
 
-/** What the log line says of an output, be it a transcript or speech. */
+/** The fields of an output in the log line, be it a transcript or speech. */
 const LoggedOutput = z
   .object({
     channel: z.string(),
@@ -20,7 +20,7 @@ const LoggedOutput = z
 /** Opens the worker that transcribes, and speaks for callers who come back. */
 export const openAudioWorker = (started: Started<AudioWorkerSettings>): Promise<void> =>
   openJobWorker(started, {
-    acts: (access) => audioActs({ ...access, longAudio: longAudioOf(started) }),
+    processors: (access) => audioProcessors({ ...access, longAudio: longAudioOf(started) }),
     outputFields: (output) => {
       const { channel, durationSeconds, characters, upstreamAttempts, parts } = LoggedOutput.parse(output);
       return { channel, audioSeconds: durationSeconds, characters, upstreamAttempts, parts };

@@ -102,7 +102,7 @@ async function liveBytes(child: ChildProcess): Promise<number> {
   return LiveMemory.parse(message).bytes;
 }
 
-/** Asks what a process holds before a transfer and again whenever so many more bytes have passed. */
+/** Reads what a process holds before a transfer and again whenever so many more bytes have passed. */
 async function watchHeld(child: ChildProcess, everyBytes: number) {
   const before = await liveBytes(child);
   const held: number[] = [];
@@ -120,7 +120,7 @@ async function watchHeld(child: ChildProcess, everyBytes: number) {
 
 afterAll(() => resources.disposeAsync());
 
-test('service and worker, as processes of their own, tell how they are and transcribe together', async () => {
+test('service and worker, as processes of their own, report their health and transcribe together', async () => {
   for (const { url } of [service, worker]) {
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
@@ -138,7 +138,7 @@ test('an upload passes through both without being held in memory', async () => {
   const everyBytes = 6_000_000;
   const inService = await watchHeld(service.child, everyBytes);
   const inWorker = await watchHeld(worker.child, everyBytes);
-  // Sender and provider stand still while a process is asked, so that one that reads on regardless is seen to hold more.
+  // Sender and provider pause while a process is read, so that one that reads on holds visibly more.
   takeRecording = async (recording) => {
     for await (const chunk of recording) await inWorker.passed(chunk.length);
   };

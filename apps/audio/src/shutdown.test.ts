@@ -56,7 +56,7 @@ test('at the drain deadline speech that has begun is broken off', async () => {
   expect(await audio.lastLine()).toMatchObject({ error: 'shutting_down', left: false });
 });
 
-test('at the drain deadline a caller who waits for a transcript is told to come back', async () => {
+test('at the drain deadline a caller who waits for a transcript gets a 503 with Retry-After', async () => {
   audio.simulator.script({ json: {}, slowFirstByteMs: 60_000 });
   const answer = transcribe(false);
   await audio.simulator.nextRequest();

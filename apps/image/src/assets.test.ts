@@ -45,7 +45,7 @@ test('an image URL ends after sixty minutes, and with any change to it', async (
   expect((await fetch(url)).status).toBe(403);
 });
 
-test('a HEAD of an image says its type and size, and nothing else', async () => {
+test('a HEAD of an image gives its type and size, and nothing else', async () => {
   const { data } = await image.client.images.generate(dallE2);
   const url = String(data?.[0]?.url);
   const [head, whole] = [await fetch(url, { method: 'HEAD' }), await fetch(url)];
@@ -85,13 +85,13 @@ test('an image can be fetched in parts, and one that is known need not be fetche
   const beyond = await get({ range: 'bytes=99999999-' });
   expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, `bytes */${bytes.length}`]);
   expect(await beyond.json()).toMatchObject({ error: { code: 'range_not_satisfiable' } });
-  // Left to itself, fetch asks for a fresh copy with every condition.
+  // By default, fetch requests a fresh copy with every condition.
   const known = await get({ 'if-none-match': etag, 'cache-control': 'max-age=0' });
   expect([known.status, await known.text()]).toEqual([304, '']);
   expect((await get({ 'if-none-match': '"another"' })).status).toBe(200);
 });
 
-test('a range says nothing to those without a signature, and nothing else in the store is handed out', async () => {
+test('a range is refused without a signature, and nothing else in the store is handed out', async () => {
   const { data } = await image.client.images.generate(dallE2);
   const url = new URL(String(data?.[0]?.url));
   const unsigned = await fetch(`${url.origin}${url.pathname}`, { headers: { range: 'bytes=0-1' } });

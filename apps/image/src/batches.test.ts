@@ -198,7 +198,7 @@ test('a cancelled batch begins no more lines, and those that were done are fetch
   await image.nothingLeft();
 });
 
-test('the lines of a batch wait behind ordinary jobs', async () => {
+test('the lines of a batch wait after ordinary jobs', async () => {
   const gate = createGate();
   for (let n = 0; n < 4; n += 1) image.simulator.script(GENERATIONS, { gate: gate.opened });
   const path = await madeBy(await post(textOf(Array.from({ length: 10 }, (_, n) => lineOf(`cat ${n}`)))));

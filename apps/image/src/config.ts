@@ -16,7 +16,7 @@ export const ImageSettings = ModelServiceSettings.extend({
   PORT: setting.port(8080),
   /** Smaller than elsewhere, since a waiting request lies in Redis. */
   IMAGE_JSON_MAX_BYTES: setting.integer(2 * MEBIBYTE, { min: 1 }),
-  /** Of an edit in JSON, whose images may stand in it as data URLs. */
+  /** Of an edit in JSON, whose images may be data URLs in it. */
   IMAGE_EDIT_JSON_MAX_BYTES: setting.integer(32 * MEBIBYTE, { min: 1 }),
   /** Origins that images may be fetched from for a caller though their addresses are private. */
   IMAGE_FETCH_PRIVATE_ORIGINS: setting.origins(),

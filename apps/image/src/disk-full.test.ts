@@ -20,7 +20,7 @@ const MEBIBYTE = 1024 * 1024;
 const padded = (bytes: Buffer, mebibytes: number) =>
   Buffer.concat([bytes, Buffer.alloc(mebibytes * MEBIBYTE)]);
 
-/** Makes a large image where the prompt says so. */
+/** Makes a large image if the prompt contains its word. */
 async function startProvider(): Promise<string> {
   const server = createServer(async (request, response) => {
     let body = '';

@@ -36,7 +36,7 @@ test('an edit travels with its files and text, and comes back as the model is us
   expect(mask instanceof File && Buffer.from(await mask.arrayBuffer())).toEqual(pngBytes({ alpha: 0 }));
 });
 
-test('a DALL·E edit gets a URL by default and base64 when it asks for it', async () => {
+test('a DALL·E edit gets a URL by default and base64 when it is requested', async () => {
   const parts = [['model', 'dall-e-2'], prompt, ['image', pngFile()]] as const;
   const hosted = await (await image.edit(parts)).json();
   expect(hosted).toMatchObject({ data: [{ url: expect.stringContaining('/v1/images/assets/') }] });
@@ -63,7 +63,7 @@ test('parts may come in any order, under any of the names that images have', asy
   }
 });
 
-test('images are known by their bytes, whatever their names and types say', async () => {
+test('images are known by their bytes, whatever their names and types are', async () => {
   const reply = await image.edit([
     ['image', fileOf(jpegBytes(), 'blob', 'application/octet-stream')],
     ['image', fileOf(webpBytes(), 'picture.png', 'image/png')],
@@ -135,11 +135,11 @@ test('a caller who leaves a running edit ends it, and its files are deleted', as
   const gate = Promise.withResolvers<void>();
   image.simulator.script('/v1/images/edits', { gate: gate.promise });
   const caller = new AbortController();
-  const asked = image.edit([model, prompt, ['image', pngFile()]], { signal: caller.signal });
+  const replying = image.edit([model, prompt, ['image', pngFile()]], { signal: caller.signal });
   const sent = await image.simulator.nextRequest();
   expect(await image.uploaded()).toHaveLength(1);
   caller.abort();
-  await expect(asked).rejects.toThrow();
+  await expect(replying).rejects.toThrow();
   expect(await sent.closed).toBe('aborted');
 });
 

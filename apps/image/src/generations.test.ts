@@ -27,7 +27,7 @@ test("url is what a DALL·E caller gets: the gateway's own, which anybody may fe
   expect(reply).not.toHaveProperty('usage');
 });
 
-test('b64_json is what a GPT Image caller gets, with everything the upstream said', async () => {
+test('b64_json is what a GPT Image caller gets, with everything the upstream reported', async () => {
   const reply = await image.client.images.generate({ model: 'gpt-image-1.5', prompt: 'a cat', n: 2 });
   expect(reply).toMatchObject({
     output_format: 'png',
@@ -64,6 +64,20 @@ test("an upstream's own URL is fetched and hosted again", async () => {
     data: [{ b64_json: Buffer.from('GIF89a, more or less').toString('base64') }],
   });
 });
+
+test.for([-1, 1e300, 'yesterday', ['at noon']])(
+  'an image is not lost where its provider says that it was made at %s',
+  async (created) => {
+    const data = [{ url: `${image.simulator.url}/files/picture` }];
+    image.simulator.script('/v1/images/generations', { json: { created, data } });
+    image.simulator.script('/files/picture', {
+      body: Buffer.from('GIF89a, more or less'),
+      headers: { 'content-type': 'image/png' },
+    });
+    const reply = await image.client.images.generate(dallE2);
+    expect(reply.created).toBeGreaterThan(1_700_000_000);
+  },
+);
 
 test('a private address that is not the channel is not fetched', async () => {
   image.simulator.script('/v1/images/generations', {
@@ -126,7 +140,7 @@ test('revised_prompt and members unknown to the gateway come through, and member
   });
 });
 
-test('the reply names the job, the channel and the request; the log line has what an operator asks for', async () => {
+test('the reply names the job, the channel and the request; the log line has what an operator needs', async () => {
   const { response } = await image.client.images.generate(dallE2).withResponse();
   expect(response.headers.get('x-gateway-job')).toMatch(/^job_[0-9a-f]{32}$/);
   expect(response.headers.get('x-gateway-channel')).toBe('one');
@@ -142,7 +156,7 @@ test('the reply names the job, the channel and the request; the log line has wha
   });
 });
 
-test('a name of one family over an upstream of another keeps its contract, and what is lost is told', async () => {
+test('a name of one family over an upstream of another keeps its contract, and what is lost is reported', async () => {
   const body = { model: 'old-name', prompt: 'a cat', quality: 'hd', style: 'vivid', size: '1024x1024' };
   const reply = await image.generate(body);
   expect(await reply.json()).toMatchObject({
@@ -158,7 +172,7 @@ test('a name of one family over an upstream of another keeps its contract, and w
   expect(await strict.json()).toMatchObject({ error: { code: 'unsupported_parameter', param: 'style' } });
 });
 
-test('a deployment of a family under a name of its own is asked by that name, with the family’s words', async () => {
+test('a deployment of a family under a name of its own is called by that name, with the family’s words', async () => {
   await image.client.images.generate({
     model: 'my-deployment',
     prompt: 'a cat',
@@ -217,19 +231,19 @@ test('a caller who leaves ends the running job and the request to the upstream',
   const gate = Promise.withResolvers<void>();
   image.simulator.script('/v1/images/generations', { gate: gate.promise });
   const caller = new AbortController();
-  const asked = image.generate(dallE2, {
+  const replying = image.generate(dallE2, {
     headers: { 'content-type': 'application/json', ...image.headersFor() },
     signal: caller.signal,
   });
   const sent = await image.simulator.nextRequest();
   caller.abort();
-  await expect(asked).rejects.toThrow();
+  await expect(replying).rejects.toThrow();
   expect(await sent.closed).toBe('aborted');
   await waitFor(() => image.jobs.some(({ outcome }) => outcome === 'cancelled'));
   expect(await image.lastLine()).toMatchObject({ left: true });
 });
 
-test('a model that the key may not use does not exist; one of another kind is told so', async () => {
+test('a model that the key may not use does not exist; one of another kind is refused with the reason', async () => {
   const scoped = {
     headers: { 'content-type': 'application/json', ...image.headersFor({ models: ['gpt-*'] }) },
   };

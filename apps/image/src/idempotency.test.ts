@@ -60,12 +60,12 @@ test('the same request again gets the kept result, without a second upstream cal
 test('two replicas that get the same request at the same time have it done once', async () => {
   const gate = createGate();
   image.simulator.script(GENERATIONS, { gate: gate.opened });
-  const asked = Promise.all(
+  const replying = Promise.all(
     Array.from({ length: 8 }, (_, index) => post(dallE3, index % 2 === 0 ? {} : { at: otherReplica })),
   );
   await image.simulator.nextRequest();
   gate.open();
-  const replies = await asked;
+  const replies = await replying;
   expect(replies.map(({ status }) => status)).toEqual(Array(8).fill(200));
   expect(new Set(replies.map(jobOf)).size).toBe(1);
   const bodies = await Promise.all(replies.map((reply) => reply.text()));
@@ -113,7 +113,7 @@ test('forms are compared by their parts: another boundary is the same request, a
   expect((await edit(editForm(fileOf(pngBytes({ alpha: 7 }), 'image.png')))).status).toBe(422);
   expect((await edit(editForm(pngFile(), 'a scarf'))).status).toBe(422);
   expect(image.simulator.requests).toHaveLength(1);
-  // The files of those that joined are not left behind.
+  // The files of those that joined are deleted.
   await image.nothingLeft();
 });
 
@@ -154,10 +154,10 @@ test('a waiting caller whose connection broke finds its job by its key, and the 
   const gate = createGate();
   image.simulator.script(GENERATIONS, { gate: gate.opened });
   const caller = new AbortController();
-  const asked = post(dallE3, { signal: caller.signal });
+  const replying = post(dallE3, { signal: caller.signal });
   const provider = await image.simulator.nextRequest();
   caller.abort();
-  await expect(asked).rejects.toThrow();
+  await expect(replying).rejects.toThrow();
   await image.lastLine();
   const found = await image.call(`/v1/images/jobs?idempotency_key=${key}`);
   const { data } = PublicJobList.parse(await found.json());
@@ -169,7 +169,7 @@ test('a waiting caller whose connection broke finds its job by its key, and the 
   expect(image.simulator.requests).toHaveLength(1);
 });
 
-test('a request that joins may ask for the job instead of the result', async () => {
+test('a request that joins may prefer the job to the result', async () => {
   const gate = createGate();
   image.simulator.script(GENERATIONS, { gate: gate.opened });
   const waiting = post(dallE3);

@@ -69,7 +69,7 @@ async function killWorkerInTheMiddle(child: ChildProcess): Promise<string> {
 
 const takeover = { lockMs: 1000, checkMs: 200 };
 
-test('a worker process makes images, and says that it is alive and ready', async () => {
+test('a worker process makes images, and reports that it is alive and ready', async () => {
   const child = await startWorkerProcess();
   const [message] = await once(child, 'message');
   expect(message).toMatchObject({ type: 'ready', port: expect.any(Number) });
@@ -92,10 +92,10 @@ test('a worker that is killed in the middle of paid work does not have it paid t
   const gate = Promise.withResolvers<void>();
   image.simulator.script('/v1/images/generations', { gate: gate.promise });
   const child = await startWorkerProcess();
-  const asked = image.generate(dallE2);
+  const replying = image.generate(dallE2);
   await killWorkerInTheMiddle(child);
   await image.startWorker({ takeover });
-  const reply = await asked;
+  const reply = await replying;
   expect(reply.status).toBe(502);
   expect(reply.headers.get('x-should-retry')).toBe('false');
   expect(await reply.json()).toMatchObject({ error: { code: 'outcome_unknown' } });
@@ -109,7 +109,7 @@ test('a worker that is killed after it has stored its images has not worked in v
   const gate = Promise.withResolvers<void>();
   image.simulator.script('/v1/images/generations', { gate: gate.promise });
   const child = await startWorkerProcess();
-  const asked = image.generate({ ...dallE2, response_format: 'b64_json' });
+  const replying = image.generate({ ...dallE2, response_format: 'b64_json' });
   const jobId = await killWorkerInTheMiddle(child);
   const { id, sizeBytes } = await image.assets.put(assetId(jobId, 0, 'image/png'), pngBytes());
   const output: ImageOutput = {
@@ -122,7 +122,7 @@ test('a worker that is killed after it has stored its images has not worked in v
   };
   await image.assets.put(assetId(jobId, 'output', 'application/json'), Buffer.from(JSON.stringify(output)));
   await image.startWorker({ takeover });
-  const reply = await asked;
+  const reply = await replying;
   expect(await reply.json()).toEqual({ created: 5, data: [{ b64_json: pngBytes().toString('base64') }] });
   expect(image.simulator.requests).toHaveLength(1);
   expect(await image.accounted('key_1', 1)).toMatchObject([
@@ -130,7 +130,7 @@ test('a worker that is killed after it has stored its images has not worked in v
   ]);
 });
 
-test('a full queue is told before files are kept, with the time to come back', async () => {
+test('a full queue refuses before files are kept, with the time to come back', async () => {
   const waiting = image.generate(dallE2);
   await waitFor(async () => !(await hasRoom()));
   for (const refused of [await image.generate(dallE2), await image.edit(editParts())]) {
@@ -147,11 +147,11 @@ test('a full queue is told before files are kept, with the time to come back', a
 
 test('a caller who leaves takes its queued job and its files along', async () => {
   const caller = new AbortController();
-  const asked = image.edit(editParts(), { signal: caller.signal });
+  const replying = image.edit(editParts(), { signal: caller.signal });
   await waitFor(async () => (await image.uploaded()).length === 1);
   await waitFor(async () => !(await hasRoom()));
   caller.abort();
-  await expect(asked).rejects.toThrow();
+  await expect(replying).rejects.toThrow();
   await image.nothingLeft();
   expect(await image.accounted('key_1', 1)).toMatchObject([
     { outcome: 'cancelled', consumption: { images: 0 }, costMicroUsd: 0 },
@@ -162,18 +162,18 @@ test('a caller who leaves takes its queued job and its files along', async () =>
   expect(image.simulator.requests).toHaveLength(1);
 });
 
-test('a service that must stop tells those who wait, and their jobs end', async () => {
-  const asked = image.edit(editParts());
+test('a service that must stop answers those who wait, and their jobs end', async () => {
+  const replying = image.edit(editParts());
   await waitFor(async () => (await image.uploaded()).length === 1);
   await waitFor(async () => !(await hasRoom()));
   image.deadline.abort(new Error('drain deadline passed'));
-  const reply = await asked;
+  const reply = await replying;
   expect(reply.status).toBe(503);
   expect(reply.headers.get('retry-after')).toBe('1');
   await image.nothingLeft();
 });
 
-test('without Redis a caller is told at once to come back', async () => {
+test('without Redis a caller gets a 503 with Retry-After at once', async () => {
   await image.redis.stop();
   const replies = await waitFor(async () => {
     const answers = [await image.generate(dallE2), await image.edit(editParts())];

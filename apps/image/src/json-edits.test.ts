@@ -67,13 +67,13 @@ const edit = (body: unknown, headers: Record<string, string> = {}) =>
     headers: { ...image.headersFor(), 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
-const asked = { model: 'gpt-image-1.5', prompt: 'a hat' };
+const requested = { model: 'gpt-image-1.5', prompt: 'a hat' };
 const dataUrl = (bytes: Buffer, type = 'image/png') => `data:${type};base64,${bytes.toString('base64')}`;
 const at = (path: string) => ({ image_url: `${files.origin}${path}` });
 
 test('images and a mask named by URL and as data URLs travel as files, with all other members', async () => {
   const reply = await edit({
-    ...asked,
+    ...requested,
     images: [at('/a.png'), at('/moved'), { image_url: dataUrl(jpegBytes(), 'image/png') }],
     mask: at('/mask.png'),
     n: 2,
@@ -111,7 +111,7 @@ test('images and a mask named by URL and as data URLs travel as files, with all 
 
 test("a file that the provider has goes there by its id, beside images of the caller's own, in JSON", async () => {
   const reply = await edit({
-    ...asked,
+    ...requested,
     images: [{ file_id: 'file-abc' }, at('/a.png')],
     mask: { file_id: 'file-mask' },
     n: 1,
@@ -121,7 +121,7 @@ test("a file that the provider has goes there by its id, beside images of the ca
   const sent = await image.simulator.nextRequest();
   expect(sent.headers['content-type']).toBe('application/json');
   expect(JSON.parse(sent.body.toString())).toEqual({
-    ...asked,
+    ...requested,
     images: [{ file_id: 'file-abc' }, { image_url: dataUrl(PNG) }],
     mask: { file_id: 'file-mask' },
     n: 1,
@@ -130,14 +130,14 @@ test("a file that the provider has goes there by its id, beside images of the ca
 });
 
 test('a JSON edit may be streamed', async () => {
-  const reply = await edit({ ...asked, images: [at('/a.png')], stream: true });
+  const reply = await edit({ ...requested, images: [at('/a.png')], stream: true });
   expect(reply.headers.get('content-type')).toContain('text/event-stream');
   expect(await reply.text()).toContain('image_edit.completed');
 });
 
 test('a mask that only the provider has cannot be turned over for a route that means the opposite', async () => {
   const images = [at('/a.png')];
-  const reply = await edit({ ...asked, model: 'keeps-transparent', images, mask: { file_id: 'file-1' } });
+  const reply = await edit({ ...requested, model: 'keeps-transparent', images, mask: { file_id: 'file-1' } });
   expect(reply.status).toBe(400);
   expect(await reply.json()).toMatchObject({
     error: { code: 'unsupported_parameter', param: 'mask.file_id' },
@@ -205,7 +205,7 @@ const REFUSED: readonly (readonly [
     [400, 'invalid_value', 'images[0].image_url', /answered 404/],
   ],
   [
-    'a server that says too much',
+    'a server that sends too much',
     () => ({ images: [at('/large')] }),
     [413, 'file_too_large', 'images[0].image_url'],
   ],
@@ -220,7 +220,7 @@ const REFUSED: readonly (readonly [
     [400, 'invalid_value', 'images[0].image_url', /cannot be reached/],
   ],
   [
-    'a server that says nothing',
+    'a server that sends nothing',
     () => ({ images: [at('/silent')] }),
     [400, 'invalid_value', 'images[0].image_url', /too long/],
   ],
@@ -258,7 +258,7 @@ const REFUSED: readonly (readonly [
 test.for(REFUSED)(
   'refused, and nothing is sent or stays: %s',
   async ([, members, [status, code, param, words]]) => {
-    const reply = await edit({ ...asked, ...members() });
+    const reply = await edit({ ...requested, ...members() });
     expect(await reply.json()).toMatchObject({
       error: { code, param, ...(words && { message: expect.stringMatching(words) }) },
     });
@@ -268,20 +268,20 @@ test.for(REFUSED)(
 );
 
 test('an edit in JSON beyond its bound is a 413', async () => {
-  const reply = await edit({ ...asked, images: [{ image_url: dataUrl(Buffer.alloc(4_000_000)) }] });
+  const reply = await edit({ ...requested, images: [{ image_url: dataUrl(Buffer.alloc(4_000_000)) }] });
   expect(reply.status).toBe(413);
 });
 
-test('a caller who leaves while an image is fetched leaves nothing behind', async () => {
+test('a caller who leaves while an image is fetched leaves no file', async () => {
   const caller = new AbortController();
   const before = files.headers.length;
-  const asking = fetch(`${image.url}/v1/images/edits`, {
+  const replying = fetch(`${image.url}/v1/images/edits`, {
     method: 'POST',
     headers: { ...image.headersFor(), 'content-type': 'application/json' },
-    body: JSON.stringify({ ...asked, images: [at('/a.png'), at('/silent')] }),
+    body: JSON.stringify({ ...requested, images: [at('/a.png'), at('/silent')] }),
     signal: caller.signal,
   });
   await expect.poll(() => files.headers.length).toBe(before + 2);
   caller.abort();
-  await expect(asking).rejects.toThrow();
+  await expect(replying).rejects.toThrow();
 });

@@ -75,7 +75,7 @@ test('a result that a waiting caller or a stream has got is kept for a shorter t
   }
 });
 
-test('a result with an idempotency key is kept for a day from its request, whoever has got it', async () => {
+test('a result with an idempotency key is kept for a day from its request, also after its delivery', async () => {
   const path = await endedJob({ 'idempotency-key': `cat-${keyId}` });
   const { created_at: createdAt, expires_at: before } = await jobAt(path);
   await (await get(`${path}/result`)).text();
@@ -90,7 +90,7 @@ test('a result with an idempotency key is kept for a day from its request, whoev
   expect(pathOf(again)).toBe(path);
 });
 
-test('a removed result is gone with its files, and its job says so', async () => {
+test('a removed result is gone with its files, and its job shows it', async () => {
   const path = await endedJob();
   expect(await filesOf(path)).toHaveLength(2);
   await image.call(path, { method: 'DELETE', keyId });
@@ -107,7 +107,7 @@ test('results that nobody has got keep a key from queueing and from streaming, a
     expect(await refused.json()).toMatchObject({ error: { code: 'result_quota_exhausted' } });
   }
   expect(image.simulator.requests).toHaveLength(1);
-  // What the key has got makes room.
+  // Delivered results are removed for new ones.
   await (await get(`${path}/result`)).text();
   await leftAfterDelivery(path);
   const reply = await post(streamed, {}, 1);

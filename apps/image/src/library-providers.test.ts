@@ -22,7 +22,7 @@ async function provider(exchange: string) {
 const Hosted = z.object({ data: z.array(z.object({ url: z.string() })) });
 const FLUX = { model: 'flux-task', prompt: 'A lighthouse', size: '1024x768', output_format: 'png', seed: 7 };
 
-test('an image that a provider makes as a task is hosted, charged, and lacks what has no place there', async () => {
+test('an image that a provider makes as a task is hosted, charged, and lacks what it has no parameter for', async () => {
   const recorded = await provider('black-forest-labs-image');
   const reply = await image.generate({ ...FLUX, quality: 'high' });
   const { data } = Hosted.parse(await reply.json());
@@ -44,7 +44,7 @@ test('what would be left out is refused where the caller is strict', async () =>
   expect(recorded.requests).toEqual([]);
 });
 
-test('a request that a provider moderates is told in the protocol, and costs nothing', async () => {
+test('a request that a provider moderates is refused in the protocol, and costs nothing', async () => {
   await provider('black-forest-labs-moderated');
   const reply = await image.generate(FLUX);
   expect(reply.status).toBe(400);
@@ -62,7 +62,7 @@ test('tokens are charged as the provider reports them', async () => {
   expect(await image.lastLine()).toMatchObject({ costMicroUsd: Math.ceil(9 * 0.3 + 1290 * 30) });
 });
 
-test('a mask is refused where no route has a place for it', async () => {
+test('a mask is refused where no route can take it', async () => {
   const recorded = await provider('google-edit');
   const reply = await image.edit([
     ['model', 'nano-banana'],

@@ -60,7 +60,7 @@ test.for([
     () => budget(79_999),
     { status: 429, body: { error: { code: 'insufficient_quota' } } },
   ],
-] as const)('%s refuses before anything is queued or asked', async ([, body, limiting, refusal]) => {
+] as const)('%s refuses before anything is queued or requested', async ([, body, limiting, refusal]) => {
   const before = await waitingJobs();
   expect(await errorOf(await generate(body, [limiting()]))).toMatchObject(refusal);
   expect(await errorOf(await generate({ ...body, stream: true }, [limiting()]))).toMatchObject({
@@ -141,10 +141,10 @@ test('a caller who leaves in the middle of a job is charged once, as estimated',
   const never = Promise.withResolvers<void>();
   image.simulator.script('/v1/images/generations', { gate: never.promise });
   const caller = new AbortController();
-  const asking = generate({ ...small, n: 2 }, [], { signal: caller.signal }).catch(() => undefined);
+  const replying = generate({ ...small, n: 2 }, [], { signal: caller.signal }).catch(() => undefined);
   await image.simulator.nextRequest();
   caller.abort();
-  await asking;
+  await replying;
   expect(await image.accounted(keyId, 1)).toMatchObject([
     { outcome: 'cancelled', estimated: true, costMicroUsd: 2 * SMALL_COST },
   ]);
@@ -159,7 +159,7 @@ const streamed = {
   size: '1024x1024',
 };
 
-test('a stream is charged by the images that it completed, with the tokens that their events tell', async () => {
+test('a stream is charged by the images that it completed, with the tokens that their events report', async () => {
   const events: string[] = [];
   for await (const { event } of readSse(await generate({ ...streamed, n: 2, quality: 'low' })))
     events.push(event ?? '');
@@ -194,7 +194,7 @@ test('a stream whose caller leaves is put down once, as left; one that is refuse
   expect(refused).toMatchObject({ outcome: 'failed', costMicroUsd: 0 });
 });
 
-test('after a mixed run what was put down is what the provider says', async () => {
+test('after a mixed run the usage records equal what the provider counted', async () => {
   const edit = [
     ['model', 'dall-e-2'],
     ['prompt', 'a hat'],

@@ -128,7 +128,7 @@ test('wait=N gives the result if it comes in time, else the job', async () => {
   await waitFor(async () => (await get(`${path}/result`)).status === 200);
 });
 
-test('a failed job tells its error in the job, and as its result', async () => {
+test('a failed job has its error in the job, and as its result', async () => {
   image.simulator.script(GENERATIONS, refusal);
   image.simulator.script(GENERATIONS, refusal);
   const path = await endedJob();
@@ -223,7 +223,7 @@ test('a failed and a cancelled job stay what they are when they are deleted', as
   gate.open();
 });
 
-test("a job's events tell every change, and go on after the last one that was received", async () => {
+test("a job's events show every change, and go on after the last one that was received", async () => {
   const { gate, path } = await heldJob({ ...gptImage, stream: true, partial_images: 2 });
   const stream = await get(`${path}/events`);
   const ids: (string | undefined)[] = [];

@@ -2,12 +2,12 @@ import { ImageOutput } from '@gateway/contracts/jobs';
 import { openJobWorker } from '@gateway/model-service/jobs/open-job-worker';
 import type { JobWorkerSettings } from '@gateway/model-service/settings';
 import type { Started } from '@gateway/service-kit/start-service';
-import { imageActs } from './making/make-images.ts';
+import { imageProcessors } from './making/make-images.ts';
 
 /** Opens the worker that makes and edits images. */
 export const openImageWorker = (started: Started<JobWorkerSettings>): Promise<void> =>
   openJobWorker(started, {
-    acts: (access) => imageActs({ ...access, now: Date.now }),
+    processors: (access) => imageProcessors({ ...access, now: Date.now }),
     outputFields: (output) => {
       const { channel, images, upstreamAttempts } = ImageOutput.partial().catch({}).parse(output);
       return { channel, images: images?.length, upstreamAttempts };

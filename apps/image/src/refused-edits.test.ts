@@ -162,7 +162,7 @@ test('an image beyond 50 MB is refused while it is still being sent, and no file
   expect(await reply.json()).toMatchObject({ error: { code: 'file_too_large', param: 'image' } });
 });
 
-test('a body that is no form is told what to send', async () => {
+test('the error for a body that is no form names what to send', async () => {
   const headers = { ...image.headersFor(), 'content-type': 'text/plain' };
   const reply = await fetch(`${image.url}/v1/images/edits`, {
     method: 'POST',

@@ -113,7 +113,7 @@ test('a caller who does not read holds up the upstream instead of filling memory
   expect(end.endsWith(tail)).toBe(true);
 });
 
-test('the images of an upstream that was asked for a stream and answers whole become the events of one', async () => {
+test('the images of an upstream that answers a streamed request whole become the events of one', async () => {
   const usage = { input_tokens: 7, output_tokens: 300, total_tokens: 307 };
   const data = [{ b64_json: 'AAAA' }, { b64_json: 'BBBB' }];
   image.simulator.script('/v1/images/generations', {
@@ -135,7 +135,7 @@ test('the images of an upstream that was asked for a stream and answers whole be
   expect(await image.lastLine()).toMatchObject({ images: 2, channel: 'one' });
 });
 
-test('an upstream that was asked for a stream and answers without images is an error', async () => {
+test('an upstream that answers a streamed request without images is an error', async () => {
   image.simulator.script('/v1/images/generations', {
     json: { data: [{ url: 'https://example.com/a.png' }] },
   });

@@ -46,7 +46,7 @@ test.for([
   ['three', 'an S3 store', 3],
 ] as const)(
   'eight jobs of %s images of 8 MB at once take a worker with %s less than 400 MB',
-  async ([, place, count]) => {
+  async ([, store, count]) => {
     await using resources = new AsyncDisposableStack();
     const own = <T extends { close(): unknown }>(resource: T): T =>
       resources.adopt(resource, async (owned) => void (await owned.close()));
@@ -70,7 +70,7 @@ channels: { one: { provider: simulator, baseUrl: "${provider.url}" } }
 models: { painter: { kind: image, family: gpt-image, routes: [{ channel: one }] } }
 `,
     );
-    const shared = place === 'a folder' ? {} : { ASSETS_URL: `s3://${s3.bucket}`, ...s3.environment };
+    const shared = store === 'a folder' ? {} : { ASSETS_URL: `s3://${s3.bucket}`, ...s3.environment };
     const worker = await startWorker({
       REDIS_URL: redis.url,
       GATEWAY_CONFIG: config,
@@ -82,7 +82,7 @@ models: { painter: { kind: image, family: gpt-image, routes: [{ channel: one }] 
     });
     const before = await peakMemory(worker);
     const { uploads, assets } =
-      place === 'a folder'
+      store === 'a folder'
         ? await openJobStores({ dataDir: join(folder.path, 'worker') })
         : await openJobStores({ dataDir: join(folder.path, 'here'), url: `s3://${s3.bucket}`, ...s3 });
     const queue = own(

@@ -6,7 +6,7 @@ import { openaiError } from '@gateway/service-kit/error-response';
  * the members beside it are those of the protocol's error event.
  */
 export function errorFrame(error: GatewayError): string {
-  const told = openaiError(error);
-  const { code, message, param } = told;
-  return `event: error\ndata: ${JSON.stringify({ type: 'error', code, message, param, error: told })}\n\n`;
+  const body = openaiError(error);
+  const { code, message, param } = body;
+  return `event: error\ndata: ${JSON.stringify({ type: 'error', code, message, param, error: body })}\n\n`;
 }

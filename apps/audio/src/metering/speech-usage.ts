@@ -18,7 +18,7 @@ const Done = z.object({ usage: z.object({ input_tokens: count, output_tokens: co
 type Spoken = Pick<SpeechRequest, 'input' | 'speed'>;
 
 /**
- * What speech consumes: its characters, exactly. Where the price is in tokens, which few replies tell, they are
+ * What speech consumes: its characters, exactly. Where the price is in tokens, which few replies report, they are
  * estimated on the high side.
  */
 export function estimateSpeech(price: Price | null, { input, speed }: Spoken): UsageResult {
@@ -36,15 +36,15 @@ export function estimateSpeech(price: Price | null, { input, speed }: Spoken): U
   };
 }
 
-/** The same once the stream's last event has told its tokens; as it was where it does not. */
+/** The same with the tokens of the stream's last event, if it has them. */
 export function withTokensTold<Usage extends ConsumedUsage>(
   usage: Usage,
   price: Price | null,
   event: string,
 ): Usage {
-  const told = Done.safeParse(jsonIn(event)).data?.usage;
-  if (told === undefined) return usage;
-  const { input_tokens: inputTokens, output_tokens: outputTokens } = told;
+  const reported = Done.safeParse(jsonIn(event)).data?.usage;
+  if (reported === undefined) return usage;
+  const { input_tokens: inputTokens, output_tokens: outputTokens } = reported;
   const consumption = { ...usage.consumption, inputTokens, outputTokens };
   return { ...usage, consumption, estimated: false, costMicroUsd: price && costMicroUsd(price, consumption) };
 }

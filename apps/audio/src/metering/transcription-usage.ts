@@ -7,22 +7,22 @@ import { costMicroUsd } from '@gateway/metering/price/cost';
 import { z } from 'zod';
 import { paysTokens } from './pays-tokens.ts';
 
-/** Few files are compressed more than this; for those that do not say how long they last. */
+/** Few files are compressed more than this; for those of unknown duration. */
 const FEWEST_BYTES_PER_SECOND = 2000;
 const AUDIO_TOKENS_PER_SECOND = 10;
 /** Fast speech has less than four words a second. */
 const OUTPUT_TOKENS_PER_SECOND = 10;
 
 const count = z.int().min(0);
-const SaidTokens = z.object({ input_tokens: count, output_tokens: count });
-const SaidSeconds = z.object({ type: z.literal('duration'), seconds: z.number().min(0) });
+const ReportedTokens = z.object({ input_tokens: count, output_tokens: count });
+const ReportedSeconds = z.object({ type: z.literal('duration'), seconds: z.number().min(0) });
 
 type Recording = Pick<TranscriptionInput, 'file' | 'fields' | 'durationSeconds'>;
 
 /** Providers bill whole seconds, each one that has begun. */
 const billedMs = (seconds: number): number => Math.ceil(seconds) * 1000;
 
-/** The most that a transcription can consume: the seconds that the file's own headers tell. */
+/** The most that a transcription can consume: the seconds in the file's own headers. */
 export function estimateTranscription(price: Price | null, recording: Recording): UsageResult {
   const { file, fields, durationSeconds } = recording;
   const seconds = durationSeconds ?? file.sizeBytes / FEWEST_BYTES_PER_SECOND;
@@ -41,7 +41,7 @@ interface Transcribed {
   readonly price: Price | null;
   readonly recording: Recording;
   /** As the provider reports it. */
-  readonly said: TranscriptionOutput['usage'];
+  readonly reported: TranscriptionOutput['usage'];
   /** What is known of the length, from the file or from the transcript. */
   readonly durationSeconds: number | null;
   readonly channel: string;
@@ -50,9 +50,9 @@ interface Transcribed {
 
 /** What a transcription consumed that is done. */
 export function usageOfTranscription(options: Transcribed): ConsumedUsage {
-  const { price, recording, said, channel, attempts } = options;
-  const seconds = SaidSeconds.safeParse(said).data?.seconds ?? options.durationSeconds;
-  const tokens = SaidTokens.safeParse(said).data;
+  const { price, recording, reported, channel, attempts } = options;
+  const seconds = ReportedSeconds.safeParse(reported).data?.seconds ?? options.durationSeconds;
+  const tokens = ReportedTokens.safeParse(reported).data;
   const estimate = estimateTranscription(price, recording).consumption;
   const consumption: Consumption = {
     ...estimate,

@@ -3,9 +3,9 @@ import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/check-firs
 
 /** What calls itself text or JSON is not audio; audio itself often comes under a wrong type. */
 const NOT_AUDIO = /^(?:text\/|application\/(?:json|problem|xml))/;
-const BROKEN = { status: 502, body: '' };
+const BROKEN = { broken: 'the reply is no audio' };
 
-/** Finds replies that are no speech before any of it is passed on, so that another channel can be asked. */
+/** Finds replies that are no speech before any of it is passed on, so that another channel can be called. */
 export const checkAudio: OutputCheck = (first) => {
   const verdict = checkFirstOutput(first);
   if (verdict !== 'accept') return verdict;

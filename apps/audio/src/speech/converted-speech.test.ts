@@ -44,7 +44,7 @@ const delta = (bytes: Uint8Array) =>
 const done =
   'data: {"type":"speech.audio.done","usage":{"input_tokens":3,"output_tokens":20,"total_tokens":23}}\n\n';
 
-test('a model without events is asked for raw audio, which comes as events however it is cut', async () => {
+test('a model without events is requested as raw audio, which comes as events however it is cut', async () => {
   const bytes = randomBytes(10_000);
   for (const cuts of [[1, 2, 5000], [3333, 6667], []]) {
     audio.reset();
@@ -86,7 +86,7 @@ test('a provider that ignores the wish for events, or for none, is converted all
   expect(Buffer.from(await reply.arrayBuffer()).equals(bytes)).toBe(true);
 });
 
-test('a route that has events only is asked for them; the caller gets raw audio, and pays the tokens that they report', async () => {
+test('of a route that has events only, events are requested; the caller gets raw audio, and pays the tokens that they report', async () => {
   const bytes = randomBytes(5000);
   const pieces = [bytes.subarray(0, 1000), bytes.subarray(1000, 1001), bytes.subarray(1001)];
   for (const cuts of ['events', 'bytes'] as const) {

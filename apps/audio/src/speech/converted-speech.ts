@@ -6,12 +6,12 @@ import { z } from 'zod';
 import { errorFrame } from '../event-stream/error-frame.ts';
 import { isErrorEvent, MAX_FRAME_BYTES } from '../event-stream/upstream-events.ts';
 
-/** Base64 of every three bytes stands for itself, so that the events' texts joined are that of the whole audio. */
+/** Base64 of every three bytes is independent of the rest, so that the events' texts joined are that of the whole audio. */
 const UNIT_BYTES = 3;
 
 const frame = (event: object): string => `data: ${JSON.stringify(event)}\n\n`;
 
-/** Raw audio as the events that the caller asked for: one for each chunk, as it comes. */
+/** Raw audio as the events that the caller requested: one for each chunk, as it comes. */
 export class AudioAsEvents implements RelayedStream {
   readonly failure = null;
   readonly rest = 'wanted';
@@ -26,7 +26,7 @@ export class AudioAsEvents implements RelayedStream {
     return whole === 0 ? null : this.#delta(bytes.subarray(0, whole));
   }
 
-  /** Providers of raw audio do not say what it took, so the last event does not either. */
+  /** Providers of raw audio do not report usage, so the last event has none either. */
   end(): Output {
     this.#isWhole = true;
     const last = this.#left.length === 0 ? '' : this.#delta(this.#left);
@@ -56,7 +56,7 @@ const SpeechEvent = z.discriminatedUnion('type', [
 ]);
 
 /**
- * Events as the raw audio that the caller asked for. It has no words for an error: whatever breaks it is thrown, which
+ * Events as the raw audio that the caller requested. It has no words for an error: whatever breaks it is thrown, which
  * breaks the connection once audio has gone out. `onDone` gets the data of the last event.
  */
 export class EventsAsAudio implements RelayedStream {

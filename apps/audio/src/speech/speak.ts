@@ -3,8 +3,8 @@ import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { SpeechOutput } from '@gateway/contracts/jobs';
 import { SpeechRequest } from '@gateway/contracts/openai/speech';
-import type { JobAct } from '@gateway/jobs/job-act';
 import { readOutput } from '@gateway/jobs/job-files';
+import type { JobProcessor } from '@gateway/jobs/job-processor';
 import { readStream } from '@gateway/model-service/stream/read-stream';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateSpeech, withTokensTold } from '../metering/speech-usage.ts';
@@ -23,7 +23,7 @@ interface SpeakOptions {
 const MAX_SPEECH_BYTES = 128 * 1024 * 1024;
 
 /** How speech is made for a caller who comes back for it: what would have been streamed is stored. */
-export const speak = ({ upstream, assets }: SpeakOptions): JobAct<'audio.speech'> => ({
+export const speak = ({ upstream, assets }: SpeakOptions): JobProcessor<'audio.speech'> => ({
   run: async ({ model: name, parameters, strict = false }, { jobId, signal, consumed }) => {
     const model = upstream.resolveModel(name);
     if (model === null) throw modelGone(name);

@@ -32,7 +32,7 @@ function abilitiesOf(route: Route, model: ResolvedModel): RouteAbilities {
 const hasVoice = ({ voices }: RouteAbilities, { voice }: SpeechRequest): boolean =>
   typeof voice !== 'string' || voices === null || voices.includes(voice);
 
-/** How a route is asked for its speech: as the caller wants it, else as the route has it. Then it is converted. */
+/** The form in which speech is requested of a route: as the caller wants it, else as the route has it. Then it is converted. */
 export function streamFormatOf(
   { route }: Pick<Candidate, 'route'>,
   model: ResolvedModel,
@@ -43,7 +43,7 @@ export function streamFormatOf(
 }
 
 /**
- * The channels that can say this, best first.
+ * The channels that can speak this, best first.
  *
  * @throws {GatewayError} `invalid_value` for a voice that no route has
  */

@@ -111,17 +111,30 @@ test('a provider that fails before its first byte is replaced by the next channe
   expect(reply.headers.get('x-gateway-channel')).toBe('two');
 });
 
+test('an error with a page of HTML is not taken for audio, and another channel is asked', async () => {
+  audio.simulator.script(PATH, { html: true });
+  const answer = await post(SPEECH);
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get('x-gateway-channel')).toBe('two');
+  expect(answer.headers.get('x-gateway-attempts')?.replaceAll(/;ms=\d+/g, '')).toBe(
+    '"one";outcome=failed;status=502, "two";outcome=ok;status=200',
+  );
+});
+
 test.for([
-  ['a page of HTML', { html: true }],
   ['an empty body', { body: '', headers: { 'content-type': 'audio/mpeg' } }],
   ['JSON', { json: { audio: 'no' } }],
-] as const)('%s is not taken for audio', async ([, reply]) => {
-  audio.simulator.script(PATH, reply);
+] as const)('%s is not taken for audio, nor for proof that none was made', async ([, reply]) => {
   audio.simulator.script(PATH, reply);
   const answer = await post(SPEECH);
   expect(answer.status).toBe(502);
   expect(answer.headers.get('content-type')).toBe('application/json');
-  expect(await answer.json()).toMatchObject({ error: { type: 'server_error', code: 'upstream_error' } });
+  expect(answer.headers.get('x-should-retry')).toBe('false');
+  expect(answer.headers.get('x-gateway-attempts')).toMatch(
+    /^"one";outcome=outcome-unknown;status=200;ms=\d+$/,
+  );
+  expect(await answer.json()).toMatchObject({ error: { code: 'outcome_unknown' } });
+  expect(audio.simulator.requests.length).toBe(1);
 });
 
 test('paid work whose connection broke after it was sent is not repeated', async () => {

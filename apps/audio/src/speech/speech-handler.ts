@@ -7,8 +7,9 @@ import { isStrict } from '@gateway/model-service/is-strict';
 import { answerJob } from '@gateway/model-service/jobs/answer-job';
 import { fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
 import { type JobWishes, wishesOf } from '@gateway/model-service/jobs/job-wishes';
-import { type JobService, reservePlace, submitJob } from '@gateway/model-service/jobs/submit-job';
+import { type JobService, reserveSlot, submitJob } from '@gateway/model-service/jobs/submit-job';
 import { reserveRequest } from '@gateway/model-service/metered-request';
+import { showAttempts } from '@gateway/model-service/show-attempts';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
@@ -20,8 +21,8 @@ import { modelFor } from '@gateway/upstream/model-for';
 import type { Attempt } from '@gateway/upstream/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Request, RequestHandler, Response } from 'express';
-import type { AudioJobKind } from '../audio-acts.ts';
 import { writeSpeech } from '../audio-job-handlers.ts';
+import type { AudioJobKind } from '../audio-processors.ts';
 import { estimateSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { checkAudio } from './check-audio.ts';
 import { type StreamFormat, speechCandidates, streamFormatOf } from './speech-candidates.ts';
@@ -72,7 +73,7 @@ export const speechHandler =
     const hasLeft = () => context.signal.reason instanceof CallerLeft;
 
     context.mayBePaid = true;
-    const asked: Attempt[] = [];
+    const made: Attempt[] = [];
     const reply = await upstream
       .send({
         candidates,
@@ -83,7 +84,7 @@ export const speechHandler =
           strict: isStrict(request),
           body: bodyFor(candidate, body, speech, streamFormatOf(candidate, model, wanted)),
         }),
-        onAttempt: (attempt) => asked.push(attempt),
+        onAttempt: (attempt) => made.push(attempt),
         checkOutput: checkAudio,
         dialect: context.dialect,
         signal: context.signal,
@@ -92,13 +93,16 @@ export const speechHandler =
       })
       .catch((thrown: unknown) => {
         const error = endedRequest(context) ?? toGatewayError(thrown);
-        settle(hasLeft() ? 'left' : 'failed', usageOfFailure(estimate, error.code, asked));
+        showAttempts(made, context, response);
+        settle(hasLeft() ? 'left' : 'failed', usageOfFailure(estimate, error.code, made));
         throw error;
       });
     const channel = reply.candidate.channel.name;
     firstByteMs = Math.round(performance.now() - startedAt);
+    showAttempts(made, context, response);
     let usage = { ...estimate, channel, attempts: reply.attempts.length };
-    Object.assign(context.line, { channel, firstByteMs, costMicroUsd: usage.costMicroUsd });
+    const account = reply.candidate.account.name;
+    Object.assign(context.line, { channel, account, firstByteMs, costMicroUsd: usage.costMicroUsd });
 
     const onDone = (event: string) => {
       usage = withTokensTold(usage, model.price, event);
@@ -135,13 +139,13 @@ async function queueSpeech({ service, wishes, speech, estimate, request, respons
   const { queue, assets } = service;
   const { model, ...parameters } = speech;
   const strict = isStrict(request);
-  await using place = await reservePlace(service, { kind: KIND, wishes, request });
+  await using slot = await reserveSlot(service, { kind: KIND, wishes, request });
   const submitted = await submitJob(service, {
     kind: KIND,
     endpoint: 'speech',
     estimate,
     input: { model, parameters, strict },
-    place,
+    slot,
     wishes,
     fingerprint: () => fingerprintOfJson(KIND, [strict, speech]),
     request,

@@ -24,9 +24,9 @@ export function inStreamFormat(
   { model }: Pick<Candidate, 'model'>,
   streamFormat: StreamFormat,
 ): Record<string, unknown> {
-  const { stream_format: asked, ...rest } = speech;
+  const { stream_format: requested, ...rest } = speech;
   // A provider that has raw audio only may not know the member.
   const member = streamFormat === 'sse' ? { stream_format: streamFormat } : {};
-  const isKept = streamFormat === (asked ?? 'audio') && asked !== undefined;
-  return { ...rest, model, ...(isKept ? { stream_format: asked } : member) };
+  const isKept = streamFormat === (requested ?? 'audio') && requested !== undefined;
+  return { ...rest, model, ...(isKept ? { stream_format: requested } : member) };
 }

@@ -1,4 +1,4 @@
-/** Loaded into a process under test with `--expose-gc`: says, when its starter asks, what it still holds after a collection. */
+/** Loaded into a process under test with `--expose-gc`: reports what it still holds after a collection when its starter requests it. */
 process.on('message', (message) => {
   if (message !== 'live memory') return;
   globalThis.gc?.();

@@ -1,10 +1,10 @@
 import ffmpeg from '@ffmpeg-installer/ffmpeg';
-import { batchActs } from '@gateway/model-service/batch/open-batch-runner';
+import { batchProcessors } from '@gateway/model-service/batch/open-batch-runner';
 import { startMedia } from '@gateway/model-service/testing/start-media';
 import OpenAI from 'openai';
 import { createAudioService } from '../app.ts';
-import { audioActs } from '../audio-acts.ts';
 import { audioBatches } from '../audio-batches.ts';
+import { audioProcessors } from '../audio-processors.ts';
 import type { LongAudio } from '../transcriptions/long-audio/transcribe-parts.ts';
 
 /** Two channels to the stand-in provider, under keys of their own. */
@@ -69,8 +69,8 @@ export async function startAudio({
     maxWaiting,
     configuration: CONFIGURATION,
     service: (parts) => createAudioService({ ...parts, ...settings }),
-    batchActs: (parts) => batchActs(audioBatches({ ...parts, ...settings })),
-    acts: (parts) => audioActs({ ...parts, longAudio }),
+    batchProcessors: (parts) => batchProcessors(audioBatches({ ...parts, ...settings })),
+    processors: (parts) => audioProcessors({ ...parts, longAudio }),
   });
   return {
     ...media,

@@ -8,7 +8,7 @@ const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, '1': true, fal
 /** `include[]`, `include[0]`, `chunking_strategy[type]`. */
 const BRACKETED = /^([^[\]]+)\[([^[\]]*)\]$/;
 
-/** Text parts that only say "not given". They are left out of what travels on, too. */
+/** Text parts that only mean "not given". They are not forwarded either. */
 export const isAbsent = ([name, value]: FormField): boolean => value === '' && KNOWN.has(baseName(name));
 
 const KNOWN = new Set<string>([
@@ -26,7 +26,7 @@ const baseName = (name: string): string => BRACKETED.exec(name)?.[1] ?? name;
 
 /**
  * The form's text parts as one object, as the request would be in JSON: parts that may be repeated as arrays, numbers and
- * booleans as such. What is not a number stays a text, so that the schema says so; a part that may not be repeated but
+ * booleans as such. What is not a number stays a text, which the schema refuses; a part that may not be repeated but
  * is becomes an array, likewise.
  *
  * @throws {GatewayError} for JSON in a part that has more levels than `maxJsonDepth`

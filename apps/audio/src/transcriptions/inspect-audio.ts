@@ -9,7 +9,7 @@ export interface AudioFile {
   /** The caller's name for it, with an ending that fits its content. */
   readonly name: string;
   readonly contentType: string;
-  /** From the file's own headers; null where they do not say. */
+  /** From the file's own headers; null if they lack it. */
   readonly durationSeconds: number | null;
 }
 
@@ -68,7 +68,7 @@ export async function inspectAudio(file: {
   };
 }
 
-/** A name without an ending says nothing, so the content alone decides. */
+/** Without an ending in the name, the content alone decides. */
 const hasAcceptedEnding = (name: string): boolean =>
   endingOf(name) === '' || ACCEPTED_ENDINGS.has(endingOf(name));
 
@@ -82,7 +82,7 @@ function unsupportedFormat(): GatewayError {
   });
 }
 
-/** Headers that cannot be read say nothing; whether the file can be decoded is then for the upstream to say. */
+/** With headers that cannot be read, the upstream decides whether the file can be decoded. */
 async function readHeaders(path: string): Promise<IFormat | null> {
   try {
     const { parseFile } = await import('music-metadata');

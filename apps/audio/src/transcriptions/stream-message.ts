@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * The first text that a streaming job emits: who answers, and what had no place there. All that follow are pieces of the
+ * The first text that a streaming job emits: the channel, and what it had no parameter for. All that follow are pieces of the
  * event stream.
  */
 export const StreamHead = z.strictObject({ channel: z.string(), dropped: z.array(z.string()).optional() });

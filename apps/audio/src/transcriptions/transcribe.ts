@@ -4,16 +4,16 @@ import {
   type Transcript,
   TranscriptFormat,
 } from '@gateway/contracts/openai/transcriptions';
-import type { JobAct, JobContext } from '@gateway/jobs/job-act';
+import type { JobContext, JobProcessor } from '@gateway/jobs/job-processor';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateTranscription, usageOfTranscription } from '../metering/transcription-usage.ts';
 import { modelGone } from '../model-gone.ts';
-import { askForTranscript, receiveTranscript, type WholeTranscript } from './ask-for-transcript.ts';
 import { type LongAudio, transcribeParts } from './long-audio/transcribe-parts.ts';
 import { renderTranscript } from './render/render-transcript.ts';
+import { receiveTranscript, requestTranscript, type WholeTranscript } from './request-transcript.ts';
 import { piecesOf, type StreamHead } from './stream-message.ts';
 import { deltaFrames, doneFrame, STREAMED_FORMATS } from './transcript-events.ts';
 import { fits, incompatibleFormat, type TranscriptPlans, transcriptPlans } from './transcript-plans.ts';
@@ -40,12 +40,12 @@ export interface Transcription {
   readonly isEmitted: boolean;
   /** As the recording was found to last; null: nobody listened. */
   readonly durationSeconds: number | null;
-  /** What the provider bills where it does not say; null: not known. */
+  /** What the provider bills if it does not report it; null: not known. */
   readonly billedSeconds: number | null;
 }
 
 /** How a transcription is done: the same whether its caller waits, listens to its deltas, or comes back later. */
-export const transcribe = (options: TranscribeOptions): JobAct<'audio.transcription'> => ({
+export const transcribe = (options: TranscribeOptions): JobProcessor<'audio.transcription'> => ({
   run: async (input, context) => {
     const { upstream } = options;
     const model = upstream.resolveModel(input.model);
@@ -69,7 +69,7 @@ export const transcribe = (options: TranscribeOptions): JobAct<'audio.transcript
     const usage = usageOfTranscription({
       price,
       recording: input,
-      said: answer.usage,
+      reported: answer.usage,
       durationSeconds: done.billedSeconds ?? durationSeconds,
       channel,
       attempts,
@@ -109,13 +109,16 @@ async function transcribeWhole(
 ): Promise<Transcription> {
   const path = uploads.pathOf(input.file.uploadId);
   const { candidates, of: planOf } = plans;
-  const reply = await askForTranscript({ upstream, candidates, planOf, input, path, signal });
+  const reply = await requestTranscript({ upstream, candidates, planOf, input, path, signal });
   const channel = reply.candidate.channel.name;
   const attempts = reply.attempts.length;
   // From the first output on it may be billed, whatever becomes of it.
   consumed({ ...estimateTranscription(model.price, input), channel, attempts });
-  const requested = planOf(reply.candidate).ask;
-  const received = await receiveTranscript(reply, { ask: requested, ...(input.stream && { emit }) });
+  const requested = planOf(reply.candidate).requestedFormat;
+  const received = await receiveTranscript(reply, {
+    requestedFormat: requested,
+    ...(input.stream && { emit }),
+  });
   const isEmitted = isEventStream(reply.headers);
   const { dropped } = reply;
   return {
@@ -157,7 +160,7 @@ function answerOf(received: WholeTranscript, { model, requested, wanted }: Answe
   };
 }
 
-/** A stream for a caller who asked for one, made of a transcript that came whole. */
+/** A stream for a caller who requested one, made of a transcript that came whole. */
 async function emitWhole(
   transcript: Transcript,
   { wanted, ...head }: StreamHead & { readonly wanted: TranscriptFormat },

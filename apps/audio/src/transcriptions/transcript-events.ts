@@ -7,26 +7,26 @@ const frame = (event: object): string => `data: ${JSON.stringify(event)}\n\n`;
 
 /**
  * The events of a transcript that came whole: its text in one delta for each segment, so that the deltas joined are the
- * text, and for `diarized_json` each segment with its speaker. `lead` stands between this text and one before it.
+ * text, and for `diarized_json` each segment with its speaker. `lead` separates this text from one before it.
  */
 export function* deltaFrames(transcript: Transcript, wanted: TranscriptFormat, lead = ''): Generator<string> {
   const text = lead + transcript.text;
   const segments = transcript.segments ?? [];
-  let told = 0;
+  let sent = 0;
   for (const [index, segment] of segments.entries()) {
     const id = typeof segment.id === 'string' ? segment.id : segmentId(index);
-    const said = segment.text.trim();
-    const at = text.indexOf(said, told);
+    const words = segment.text.trim();
+    const at = text.indexOf(words, sent);
     // A segment whose words the text has in another form belongs to the next delta.
-    const end = at === -1 ? told : at + said.length;
-    const delta = text.slice(told, index === segments.length - 1 ? text.length : end);
-    told += delta.length;
+    const end = at === -1 ? sent : at + words.length;
+    const delta = text.slice(sent, index === segments.length - 1 ? text.length : end);
+    sent += delta.length;
     const isDiarized = wanted === 'diarized_json';
     if (delta !== '')
       yield frame({ type: 'transcript.text.delta', delta, ...(isDiarized && { segment_id: id }) });
     if (isDiarized) yield frame({ ...segment, type: 'transcript.text.segment', id });
   }
-  if (told < text.length) yield frame({ type: 'transcript.text.delta', delta: text.slice(told) });
+  if (sent < text.length) yield frame({ type: 'transcript.text.delta', delta: text.slice(sent) });
 }
 
 /** The last event. The protocol has usage in tokens only here. */

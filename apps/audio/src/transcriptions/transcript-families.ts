@@ -16,7 +16,7 @@ const OPENAI_FILE_BYTES = 26_214_400;
 /** Beyond it the models with an audio context answer "longer than 1400 seconds which is the maximum for this model". */
 const CONTEXT_SECONDS = 1400;
 
-/** What OpenAI's transcription models answer in, November 2026. The longer names stand before those that begin them. */
+/** What OpenAI's transcription models answer in, November 2026. A longer name comes before its own beginning. */
 export const TRANSCRIPT_FAMILIES: Readonly<Record<string, TranscriptFamily>> = {
   'whisper-1': {
     models: ['whisper-1'],

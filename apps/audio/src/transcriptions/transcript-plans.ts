@@ -5,7 +5,7 @@ import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import type { Route } from '@gateway/upstream/configuration/configuration';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { familyOf } from '../model-family.ts';
-import { formatToAsk } from './format-to-ask.ts';
+import { formatToRequest } from './format-to-request.ts';
 import { STREAMED_FORMATS } from './transcript-events.ts';
 import { TRANSCRIPT_FAMILIES } from './transcript-families.ts';
 
@@ -16,11 +16,11 @@ export interface WantedTranscript {
   readonly stream: boolean;
 }
 
-/** One channel that can give the transcript, and how it is asked. */
+/** One channel that can give the transcript, and how it is called. */
 export interface TranscriptPlan {
-  /** The format to ask for; where it is not the wanted one, that is rendered from it. */
-  readonly ask: TranscriptFormat;
-  /** Whether deltas can be asked for. */
+  /** The format to request; if it is not the wanted one, that is rendered from it. */
+  readonly requestedFormat: TranscriptFormat;
+  /** Whether deltas can be requested. */
   readonly streams: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface TranscriptPlans {
   boundsOf(candidate: Candidate): AudioBounds;
 }
 
-/** What a route can be asked for: its own list of formats, else its family's; a model nobody knows has all. */
+/** The formats of a route: its own list, else its family's; an unknown model has all. */
 function abilitiesOf(route: Route, model: ResolvedModel) {
   const family = familyOf(TRANSCRIPT_FAMILIES, {
     configured: model.family,
@@ -57,12 +57,13 @@ function planFor(
   { format, stream }: WantedTranscript,
 ): TranscriptPlan | null {
   const { formats = TRANSCRIPT_FORMATS, streams } = abilitiesOf(route, model);
-  const ask = formatToAsk(format, formats);
-  if (ask === null || !stream || !STREAMED_FORMATS.includes(format)) return ask && { ask, streams: false };
-  if (streams && ask !== 'verbose_json') return { ask, streams: true };
+  const requestedFormat = formatToRequest(format, formats);
+  if (requestedFormat === null || !stream || !STREAMED_FORMATS.includes(format))
+    return requestedFormat && { requestedFormat, streams: false };
+  if (streams && requestedFormat !== 'verbose_json') return { requestedFormat, streams: true };
   // Deltas are made of segments, which plain formats do not have.
-  const hasSegments = ask === 'diarized_json' || !formats.includes('verbose_json');
-  return { ask: hasSegments ? ask : 'verbose_json', streams: false };
+  const hasSegments = requestedFormat === 'diarized_json' || !formats.includes('verbose_json');
+  return { requestedFormat: hasSegments ? requestedFormat : 'verbose_json', streams: false };
 }
 
 /**
@@ -92,7 +93,7 @@ export function transcriptPlans(
   };
 }
 
-/** Whether a recording is within the bounds; one that does not say how long it lasts is taken by its size alone. */
+/** Whether a recording is within the bounds; one of unknown duration is taken by its size alone. */
 export const fits = (
   { maxFileBytes, maxAudioSeconds }: AudioBounds,
   { sizeBytes, durationSeconds }: { readonly sizeBytes: number; readonly durationSeconds: number | null },

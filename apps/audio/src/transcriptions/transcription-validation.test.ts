@@ -268,7 +268,7 @@ const REFUSED: Readonly<Record<string, Refusal>> = {
   },
 };
 
-test.for(Object.entries(REFUSED))('%s is refused and leaves nothing behind', async ([, refusal]) => {
+test.for(Object.entries(REFUSED))('%s is refused and leaves no file', async ([, refusal]) => {
   const answer = await post(await refusal.parts());
   const { error } = ErrorBody.parse(await answer.json());
   expect(answer.status).toBe(refusal.status ?? 400);
@@ -285,7 +285,7 @@ test.for(Object.entries(REFUSED))('%s is refused and leaves nothing behind', asy
 });
 
 const PASSING: Readonly<Record<string, Parts>> = {
-  'a model behind its file': valid,
+  'a model after its file': valid,
   'empty optional parts': [
     ...valid,
     ['language', ''],
@@ -428,7 +428,7 @@ function asForm(parts: Parts): FormData {
   return form;
 }
 
-test('while Redis is away callers are told so at once, and to come back', async () => {
+test('while Redis is away callers get a 503 with Retry-After at once', async () => {
   const away = await startAudio();
   try {
     await away.redis.stop();

@@ -153,27 +153,27 @@ const SEGMENTS = [
   { start: 0, end: 3.46, text: ' The beach was a popular spot on this hot.' },
   { start: 3.46, end: 5, text: ' Summer day people were.' },
 ];
-const SAID = JSON.stringify({ text: WORDS });
+const TEXT_JSON = JSON.stringify({ text: WORDS });
 
-/** Asked for, what came instead, and what the caller gets. */
+/** The requested format, what came instead, and what the caller gets. */
 const IGNORED: readonly (readonly [wanted: string, came: string, type: string, answer: string])[] = [
   ['srt', JSON.stringify({ text: WORDS, segments: SEGMENTS }), 'application/json', SRT],
   ['vtt', JSON.stringify({ text: WORDS, segments: SEGMENTS }), 'text/plain', VTT],
   ['vtt', JSON.stringify({ segments: SEGMENTS }), 'application/json', VTT],
   ['srt', VTT, 'text/vtt', SRT],
   ['vtt', SRT.replaceAll('\n', '\r\n'), 'application/x-subrip', VTT],
-  ['text', SAID, 'application/json', `${WORDS}\n`],
+  ['text', TEXT_JSON, 'application/json', `${WORDS}\n`],
   ['text', SRT, 'text/plain', `${WORDS}\n`],
   ['text', JSON.stringify(WORDS), 'application/json', `${WORDS}\n`],
-  ['json', `${WORDS}\n`, 'text/plain', SAID],
-  ['json', `${WORDS}\n`, 'application/json', SAID],
-  ['json', JSON.stringify(WORDS), 'application/json', SAID],
-  ['json', SRT, 'text/plain', SAID],
-  ['json', VTT, 'text/plain', SAID],
+  ['json', `${WORDS}\n`, 'text/plain', TEXT_JSON],
+  ['json', `${WORDS}\n`, 'application/json', TEXT_JSON],
+  ['json', JSON.stringify(WORDS), 'application/json', TEXT_JSON],
+  ['json', SRT, 'text/plain', TEXT_JSON],
+  ['json', VTT, 'text/plain', TEXT_JSON],
 ];
 
 test.for(IGNORED)(
-  'asked for %s, a provider that answers %j as %s is asked once, and its answer rendered',
+  '%s is requested: a provider that answers %j as %s is called once, and its answer rendered',
   async ([wanted, came, type, expected]) => {
     audio.simulator.script(PATH, { body: came, headers: { 'content-type': type } });
     const answer = await post([
@@ -189,15 +189,15 @@ test.for(IGNORED)(
 );
 
 test.for([
-  ['srt', SAID, 400, 'unsupported_value'],
-  ['vtt', SAID, 400, 'unsupported_value'],
+  ['srt', TEXT_JSON, 400, 'unsupported_value'],
+  ['vtt', TEXT_JSON, 400, 'unsupported_value'],
   ['srt', WORDS, 400, 'unsupported_value'],
   ['verbose_json', WORDS, 400, 'unsupported_value'],
   ['verbose_json', SRT, 400, 'unsupported_value'],
   ['json', '{"result":"no transcript"}', 502, 'upstream_error'],
   ['srt', '{"text": "cut', 502, 'upstream_error'],
 ] as const)(
-  'asked for %s, a provider that answers %j is asked once: nothing is made up',
+  '%s is requested: a provider that answers %j is called once, and nothing is invented',
   async ([wanted, body, status, code]) => {
     audio.simulator.script(PATH, { body, headers: { 'content-type': 'application/json' } });
     const answer = await post([
@@ -212,7 +212,7 @@ test.for([
   },
 );
 
-test('a stream that nobody asked for is answered whole', async () => {
+test('a stream that nobody requested is answered whole', async () => {
   const sse =
     'data: {"type":"transcript.text.delta","delta":"Good "}\n\n' +
     'data: {"type":"transcript.text.done","text":"Good morning."}\n\n';
@@ -225,7 +225,7 @@ test('a stream that nobody asked for is answered whole', async () => {
   expect(await answer.json()).toEqual({ text: 'Good morning.' });
 });
 
-test('the simulator ignores the format where it is told to', async () => {
+test('the simulator ignores the format on request', async () => {
   const answer = await post([
     ['model', 'whisper-1'],
     ['response_format', 'srt'],
@@ -248,7 +248,7 @@ test('subtitles of a transcript that came without segments are refused, not made
   });
 });
 
-test('every part reaches the provider as it came, wherever it stood; only model and format are its own', async () => {
+test('every part reaches the provider as it came, whatever its position; only model and format are its own', async () => {
   await post([
     ['file', silence(1)],
     ['include[]', 'logprobs'],
@@ -474,19 +474,16 @@ test('a server of speakers that does not stream gives a delta and a segment for 
   ]);
 });
 
-test.for(['srt', 'vtt', 'verbose_json'])(
-  '%s comes whole, also where a stream is asked for',
-  async (format) => {
-    const answer = await post([
-      ['model', 'whisper-1'],
-      ['response_format', format],
-      ['stream', 'true'],
-      ['file', silence(5)],
-    ]);
-    expect(answer.headers.get('content-type')).not.toContain('event-stream');
-    expect((await sentForm()).get('response_format')).toBe(format);
-  },
-);
+test.for(['srt', 'vtt', 'verbose_json'])('%s comes whole, also if a stream is requested', async (format) => {
+  const answer = await post([
+    ['model', 'whisper-1'],
+    ['response_format', format],
+    ['stream', 'true'],
+    ['file', silence(5)],
+  ]);
+  expect(answer.headers.get('content-type')).not.toContain('event-stream');
+  expect((await sentForm()).get('response_format')).toBe(format);
+});
 
 test.for([
   ['is cut', { cutAfter: 1 }],
@@ -540,6 +537,21 @@ test('a transcription whose provider fails is taken to the next channel', async 
   expect(answer.headers.get('x-gateway-channel')).toBe('two');
 });
 
+test.for([
+  ['garbage', { garbageAfter: 0 }],
+  ['its end', { endAfter: 0 }],
+] as const)('a stream that begins with %s is fetched again', async ([, fault]) => {
+  audio.simulator.script(PATH, fault);
+  const answer = await post([
+    ['model', 'gpt-4o-transcribe'],
+    ['stream', 'true'],
+    ['file', silence(1)],
+  ]);
+  const events = (await collectSse(answer)).map(({ json }) => json);
+  expect(events.at(-1)).toMatchObject({ type: 'transcript.text.done' });
+  expect(audio.simulator.requests.length).toBe(2);
+});
+
 test('a transcript cut in the middle is fetched again', async () => {
   audio.simulator.script(PATH, { json: { text: 'Good morning.' }, cutAfter: 0 });
   const answer = await post([
@@ -574,7 +586,7 @@ test.for([
   if (stream === 'true') await (await answer).body?.getReader().read();
   leaving.abort();
   expect(await sent.closed).toBe('aborted');
-  // The job of an earlier test may be told of only now.
+  // The end of an earlier test's job may be published only now.
   await waitFor(() => audio.jobs.some(({ outcome }) => outcome === 'cancelled'));
   await audio.nothingLeft();
   expect(await audio.lastLine()).toMatchObject({ left: true });

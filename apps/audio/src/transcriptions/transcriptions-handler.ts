@@ -10,7 +10,7 @@ import { fingerprintOfForm } from '@gateway/model-service/jobs/fingerprint';
 import { wishesOf } from '@gateway/model-service/jobs/job-wishes';
 import {
   type JobService,
-  reservePlace,
+  reserveSlot,
   type SubmittedJob,
   submitJob,
 } from '@gateway/model-service/jobs/submit-job';
@@ -22,7 +22,7 @@ import { validate } from '@gateway/service-kit/validate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Request, RequestHandler } from 'express';
-import type { AudioJobKind } from '../audio-acts.ts';
+import type { AudioJobKind } from '../audio-processors.ts';
 import { estimateTranscription } from '../metering/transcription-usage.ts';
 import { streamJob, writeTranscript } from './answer-job.ts';
 import { gatherParts, isAbsent } from './gather-parts.ts';
@@ -46,12 +46,10 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
   return async (request, response) => {
     const context = contextOf(request);
     const wishes = wishesOf(request);
-    await using place = await reservePlace(options, { kind: KIND, wishes, request }).catch(
-      (error: unknown) => {
-        discardRest(request);
-        throw error;
-      },
-    );
+    await using slot = await reserveSlot(options, { kind: KIND, wishes, request }).catch((error: unknown) => {
+      discardRest(request);
+      throw error;
+    });
     refuseEncoding(request);
     const form = await readForm(request, response, { rules, uploads, discardRest });
     const uploadIds = form.files.map(({ uploadId }) => uploadId);
@@ -66,7 +64,7 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
         endpoint: 'transcriptions',
         estimate: estimateTranscription(price, input),
         input,
-        place,
+        slot,
         wishes,
         fingerprint: () => fingerprintOfForm(`${KIND} ${input.strict}`, form, uploads),
         request,
@@ -92,15 +90,15 @@ async function toInput(
   { upstream, uploads, maxJsonDepth }: TranscriptionsOptions,
 ): Promise<{ input: TranscriptionInput; price: Price | null }> {
   const { line } = contextOf(request);
-  const asked = validate(TranscriptionRequest, gatherParts(fields, maxJsonDepth));
+  const requested = validate(TranscriptionRequest, gatherParts(fields, maxJsonDepth));
   const model = modelFor(upstream, {
-    name: asked.model,
+    name: requested.model,
     protocols: ['transcriptions'],
     identity: identityOf(request),
   });
-  const responseFormat = asked.response_format ?? DEFAULT_TRANSCRIPT_FORMAT;
+  const responseFormat = requested.response_format ?? DEFAULT_TRANSCRIPT_FORMAT;
   Object.assign(line, { model: model.name, format: responseFormat });
-  transcriptPlans(upstream, model, { format: responseFormat, stream: asked.stream ?? false });
+  transcriptPlans(upstream, model, { format: responseFormat, stream: requested.stream ?? false });
   if (file === undefined) throw noFile();
   const { uploadId, fileName: name, sizeBytes } = file;
   const audio = await inspectAudio({ path: uploads.pathOf(uploadId), name, sizeBytes });
@@ -110,7 +108,7 @@ async function toInput(
     file: { uploadId, fileName: audio.name, contentType: audio.contentType, sizeBytes },
     fields: fields.filter((part) => !REPLACED.has(part[0]) && !isAbsent(part)).map(([n, v]) => [n, v]),
     responseFormat,
-    stream: asked.stream ?? false,
+    stream: requested.stream ?? false,
     durationSeconds: audio.durationSeconds,
     strict: isStrict(request),
   };

@@ -16,7 +16,7 @@ export function upstreamForm({ input, path, model, plan }: UpstreamFormOptions):
   const { fileName, contentType, sizeBytes } = input.file;
   const own: [string, string][] = [
     ['model', model],
-    ['response_format', plan.ask],
+    ['response_format', plan.requestedFormat],
   ];
   if (input.stream && plan.streams) own.push(['stream', 'true']);
   return multipartBody([

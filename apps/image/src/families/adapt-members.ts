@@ -15,22 +15,22 @@ const QUALITY_MEANS: Readonly<Record<string, readonly string[]>> = {
 
 export interface Adapted<Value> {
   readonly members: readonly (readonly [name: string, value: Value])[];
-  /** Names of what the other family has no place for. */
+  /** Names of members that the other family does not have. */
   readonly dropped: readonly string[];
 }
 
 /**
- * A request's members for a model of another family than the one that the caller asked by. What that family has no
- * place for is left out and named; a quality is put into its words.
+ * A request's members for a model of another family than the one of the caller's name. What that family does not
+ * have is left out and named; a quality is put into its words.
  */
 export function adaptMembers<Value>(
   members: readonly (readonly [name: string, value: Value])[],
-  asked: ImageRules,
+  requested: ImageRules,
   target: ImageRules,
   textOf: (value: Value) => string | undefined,
   fromText: (text: string) => Value,
 ): Adapted<Value> {
-  if (asked.family === target.family) return { members, dropped: [] };
+  if (requested.family === target.family) return { members, dropped: [] };
   const kept: (readonly [string, Value])[] = [];
   const dropped: string[] = [];
   for (const [name, value] of members) {

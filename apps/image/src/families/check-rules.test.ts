@@ -9,8 +9,8 @@ type Outcome = 'ok' | readonly [code: string, param: string, ...words: string[]]
 
 const long = (characters: number) => '𝒳'.repeat(characters);
 
-/** One row per rule: the model, what is asked of it, what comes of it. */
-const CASES: readonly (readonly [model: string, asked: Members, outcome: Outcome])[] = [
+/** One row per rule: the model, the request, the outcome. */
+const CASES: readonly (readonly [model: string, requested: Members, outcome: Outcome])[] = [
   ['dall-e-2', { prompt: long(4000) }, 'ok'],
   ['dall-e-2', { prompt: long(4001) }, ['string_above_max_length', 'prompt', '4000', '4001']],
   ['dall-e-2', { n: 10 }, 'ok'],
@@ -66,17 +66,17 @@ const CASES: readonly (readonly [model: string, asked: Members, outcome: Outcome
   ['flux-pro', { size: '7x9', quality: 'rough', style: 'any', n: 40, background: 'x', stream: true }, 'ok'],
 ];
 
-const outcomeOf = (model: string, asked: Members): unknown => {
+const outcomeOf = (model: string, requested: Members): unknown => {
   try {
-    checkRules({ model, prompt: 'a cat', ...asked }, rulesFor({ name: model, family: null }));
+    checkRules({ model, prompt: 'a cat', ...requested }, rulesFor({ name: model, family: null }));
     return 'ok';
   } catch (error) {
     return error;
   }
 };
 
-test.each(CASES)('%s: %o', (model, asked, outcome) => {
-  const found = outcomeOf(model, asked);
+test.each(CASES)('%s: %o', (model, requested, outcome) => {
+  const found = outcomeOf(model, requested);
   if (outcome === 'ok') {
     expect(found).toBe('ok');
     return;
@@ -125,7 +125,8 @@ test('a family that the configuration gives itself holds in all of its rules, an
       defaultResponseFormat: 'b64_json',
     },
   });
-  const check = (asked: Members) => () => checkRules({ model: 'own', prompt: 'a cat', ...asked }, rules);
+  const check = (requested: Members) => () =>
+    checkRules({ model: 'own', prompt: 'a cat', ...requested }, rules);
   expect(check({ size: '64x64', quality: 'rough', n: 2, style: 'anything' })).not.toThrow();
   expect(check({ size: '65x64' })).toThrow("'64x64'");
   expect(check({ quality: 'fine' })).toThrow("'rough'");
@@ -134,7 +135,7 @@ test('a family that the configuration gives itself holds in all of its rules, an
   expect(rules.defaultResponseFormat).toBe('b64_json');
 });
 
-test('behind a name of one family the upstream is asked by the rules of the model that it really has', () => {
+test('under a name of one family the upstream is called by the rules of the model that it really has', () => {
   const model = { name: 'dall-e-3', family: null };
   expect(rulesOfCandidate(model, { model: 'gpt-image-2' }).family).toBe('gpt-image');
   expect(rulesOfCandidate(model, { model: 'my-deployment' }).family).toBe('dall-e-3');

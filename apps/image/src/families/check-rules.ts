@@ -52,12 +52,12 @@ const count: Check = ({ n }, { maxImages: max }) => {
   );
 };
 
-const size: Check = ({ size: asked }, { sizes, takesAnySize }) => {
-  if (!isGiven(asked) || sizes === null || sizes.includes(asked ?? '')) return;
-  if (takesAnySize && isAnySize(asked ?? '')) return;
+const size: Check = ({ size: requested }, { sizes, takesAnySize }) => {
+  if (!isGiven(requested) || sizes === null || sizes.includes(requested ?? '')) return;
+  if (takesAnySize && isAnySize(requested ?? '')) return;
   const { divisibleBy, maxRatio, longestSide, shortestSide } = ANY_SIZE;
   const any = `; and any WIDTHxHEIGHT with both sides divisible by ${divisibleBy}, a ratio of at most ${maxRatio}:1 and at most ${longestSide}x${shortestSide}`;
-  throw notOneOf('size', asked ?? '', sizes, takesAnySize ? any : '');
+  throw notOneOf('size', requested ?? '', sizes, takesAnySize ? any : '');
 };
 
 const membersOfOthers: Check = (request, { refused }) => {

@@ -16,7 +16,7 @@ export interface ImageRules {
   readonly refused: readonly string[];
   /** The most images to edit. */
   readonly maxInputImages: number;
-  /** What a caller gets who does not say. */
+  /** What a caller gets by default. */
   readonly defaultResponseFormat: ImageResponseFormat;
   /** Whether a provider of such models takes `response_format`. */
   readonly takesResponseFormat: boolean;

@@ -32,7 +32,7 @@ export function rulesFor({ name, family }: Pick<ResolvedModel, 'name' | 'family'
   };
 }
 
-/** The rules of the model that a candidate really has behind the caller's name. */
+/** The rules of the model that a candidate really has under the caller's name. */
 export function rulesOfCandidate(
   model: Pick<ResolvedModel, 'name' | 'family'>,
   candidate: Pick<Candidate, 'model'>,

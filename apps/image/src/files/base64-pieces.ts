@@ -1,4 +1,4 @@
-/** Base64 of every three bytes stands for itself, so that a file can be encoded piece by piece. */
+/** Base64 of every three bytes is independent of the rest, so that a file can be encoded piece by piece. */
 const UNIT_BYTES = 3;
 
 /** Encodes chunks as they come, never all at once. */

@@ -11,7 +11,7 @@ async function decoded(text: string, partLength: number): Promise<Buffer> {
   return Buffer.concat(bytes);
 }
 
-test('base64 in parts of any length stands for the same bytes', async () => {
+test('base64 in parts of any length gives the same bytes', async () => {
   for (const sizeBytes of [0, 1, 2, 3, 1000]) {
     const bytes = randomBytes(sizeBytes);
     const text = bytes.toString('base64');

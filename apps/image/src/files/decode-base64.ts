@@ -1,8 +1,8 @@
 const FOREIGN = /[^A-Za-z0-9+/_-]+/g;
-/** Four characters stand for three bytes. */
+/** Four characters encode three bytes. */
 const UNIT_CHARACTERS = 4;
 
-/** The bytes behind base64 that comes in parts of any length, with or without line ends, in either alphabet. */
+/** The bytes of base64 that comes in parts of any length, with or without line ends, in either alphabet. */
 export async function* decodeBase64(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let left = '';
   for await (const part of parts) {

@@ -51,7 +51,7 @@ test('size and alpha of PNG: by its colour type, or a palette with transparency'
   expect(await headerOf(pngHead(3, palette, chunk('tRNS', Buffer.of(0))))).toMatchObject({ hasAlpha: true });
 });
 
-test('size of JPEG, behind whatever stands before it', async () => {
+test('size of JPEG, after any other segments', async () => {
   expect(await headerOf(jpegBytes(640, 480))).toEqual({ width: 640, height: 480, hasAlpha: false });
   const filled = Buffer.concat([jpegBytes().subarray(0, 2), Buffer.of(0xff), jpegBytes(3, 4).subarray(2)]);
   expect(await headerOf(filled)).toMatchObject({ width: 3, height: 4 });

@@ -1,11 +1,11 @@
 import type { FileHandle } from 'node:fs/promises';
 import { lookUp } from '@gateway/contracts/look-up';
 
-/** What an image's own headers say, read without decoding it. */
+/** The facts in an image's own headers, read without decoding it. */
 export interface ImageHeader {
   readonly width: number;
   readonly height: number;
-  /** Whether its pixels can be transparent. Only asked of PNG; false elsewhere. */
+  /** Whether its pixels can be transparent. Only read from PNG; false elsewhere. */
   readonly hasAlpha: boolean;
 }
 
@@ -21,7 +21,7 @@ async function bytesAt(file: Source, position: number, length: number): Promise<
 }
 
 /**
- * Width and height stand in the first chunk; alpha is the colour type (4 or 6), or a `tRNS` chunk before the pixels.
+ * Width and height are in the first chunk; alpha is the colour type (4 or 6), or a `tRNS` chunk before the pixels.
  * PNG (third edition), 11.2.1 and 11.3.1.
  */
 async function pngHeader(file: Source): Promise<ImageHeader | undefined> {

@@ -30,7 +30,7 @@ const decode = (bytes: Buffer): Promise<PNG> =>
     });
   });
 
-// pngjs has streams of its own kind, which never tell `pipeline` that they have ended.
+// pngjs has streams of its own kind, which never signal their end to `pipeline`.
 const encode = (image: PNG): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

@@ -116,7 +116,7 @@ async function inspectMask(
 const refuse = (code: ErrorCode, path: EditFile['path'], message: string): GatewayError =>
   new GatewayError(code, { path: [...path], message });
 
-/** Told of the list: the first step of its images' paths. */
+/** The list's first step of its images' paths. */
 function tooManyImages(images: readonly EditFile[], max: number): GatewayError {
   const path = (images[0]?.path ?? ['image']).slice(0, 1);
   return refuse(

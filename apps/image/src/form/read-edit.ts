@@ -15,7 +15,7 @@ import { type ReferenceFetching, storeReferences } from './store-references.ts';
 
 /** An edit as it came, as a form or as JSON. Its files belong to the reader until a job has them. */
 export interface ReceivedEdit {
-  readonly asked: ImageEditRequest;
+  readonly requested: ImageEditRequest;
   /** Text parts; members of JSON as the texts that they would be in a form. */
   readonly fields: readonly FormField[];
   /** The images and the mask, in the uploads area. What JSON names by URL is fetched by this call, after everything else has been checked. */
@@ -36,7 +36,7 @@ export interface ReadEditOptions {
 /**
  * Reads an edit, in whichever of the two encodings it comes.
  *
- * @throws {GatewayError} for a body that is none, beyond its bounds, or not what the protocol says
+ * @throws {GatewayError} for a body that is none, beyond its bounds, or against the protocol
  */
 export function readEdit(
   request: Request,
@@ -60,13 +60,13 @@ async function readFormEdit(
   // An optional part may be an empty text, which is as good as none.
   const fields = form.fields.filter(([, value]) => value !== '');
   try {
-    const asked = validate(ImageEditRequest, formValues(fields));
+    const requested = validate(ImageEditRequest, formValues(fields));
     const files = form.files.map(({ part, ...source }): EditFile => {
       const name = part === 'mask' ? 'mask' : 'image';
       return { part: name, path: [name], source };
     });
     const fingerprint = (endpoint: string) => fingerprintOfForm(endpoint, form, uploads);
-    return { asked, fields, files: async () => files, fingerprint, discard };
+    return { requested, fields, files: async () => files, fingerprint, discard };
   } catch (error) {
     await discard();
     throw error;
@@ -91,8 +91,8 @@ interface JsonEditOptions extends Pick<ReadEditOptions, 'uploads' | 'fetching'> 
 
 /** An edit of JSON that has been read. */
 export function jsonEdit(value: unknown, { uploads, fetching, signal }: JsonEditOptions): ReceivedEdit {
-  const asked = validate(ImageEditJsonRequest, value);
-  const misnamed = Object.keys(asked).find((name) => FORM_IMAGE.test(name));
+  const requested = validate(ImageEditJsonRequest, value);
+  const misnamed = Object.keys(requested).find((name) => FORM_IMAGE.test(name));
   if (misnamed !== undefined)
     throw new GatewayError('unknown_parameter', {
       path: [misnamed],
@@ -100,11 +100,11 @@ export function jsonEdit(value: unknown, { uploads, fetching, signal }: JsonEdit
     });
   const stored: string[] = [];
   return {
-    asked,
-    fields: Object.entries(asked).flatMap(([name, member]): FormField[] =>
+    requested,
+    fields: Object.entries(requested).flatMap(([name, member]): FormField[] =>
       REFERENCES.has(name) || member === null || member === undefined ? [] : [[name, textOf(member)]],
     ),
-    files: () => storeReferences(asked, { uploads, fetching, signal, stored }),
+    files: () => storeReferences(requested, { uploads, fetching, signal, stored }),
     fingerprint: (endpoint) => fingerprintOfJson(endpoint, value),
     discard: () => uploads.delete(...stored),
   };

@@ -6,6 +6,7 @@ import type { DirectJob } from '@gateway/jobs/direct-job';
 import { newJobId } from '@gateway/jobs/job-keys';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { reserveRequest, turnTakerOf } from '@gateway/model-service/metered-request';
+import { showAttempts } from '@gateway/model-service/show-attempts';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { endedRequest } from '@gateway/service-kit/ended-request';
@@ -14,7 +15,7 @@ import { CallerLeft, contextOf } from '@gateway/service-kit/request-context';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Attempt } from '@gateway/upstream/reply';
 import type { Request, Response } from 'express';
-import { askForImages, type Prepare, readStreamable } from '../making/ask-upstream.ts';
+import { type Prepare, readStreamable, requestImages } from '../making/call-upstream.ts';
 import { createImageCollector, type ImageCollector } from '../making/image-collector.ts';
 import { streamingCandidates } from '../making/streaming-candidates.ts';
 import { estimateImages, type ImageOrder, usageOfImages } from '../metering/image-order.ts';
@@ -39,7 +40,7 @@ interface StreamOptions {
  * nothing but copies of every picture in Redis. Charged is what was completed. It is a job all the same, which can be found,
  * followed and cancelled, and whose result is kept.
  *
- * @throws {GatewayError} before the stream has begun; afterwards the stream itself says what went wrong
+ * @throws {GatewayError} before the stream has begun; afterwards an error event in the stream
  */
 export async function answerStream(options: StreamOptions): Promise<void> {
   const { service, model, order, request, response } = options;
@@ -63,32 +64,35 @@ export async function answerStream(options: StreamOptions): Promise<void> {
     throw error;
   });
   context.mayBePaid = true;
-  const asked: Attempt[] = [];
-  const { reply, dropped } = await askForImages({
+  const requested: Attempt[] = [];
+  const { reply, dropped } = await requestImages({
     upstream: service.upstream,
     candidates,
     prepare: options.prepare,
     streamed: true,
     signal: AbortSignal.any([context.signal, job.signal]),
-    onAttempt: (attempt) => asked.push(attempt),
+    onAttempt: (attempt) => requested.push(attempt),
   }).catch((thrown: unknown) => {
     const error = endedRequest(context) ?? toGatewayError(thrown);
-    settle(failedAs(), usageOfFailure(estimate, error.code, asked));
+    showAttempts(requested, context, response);
+    settle(failedAs(), usageOfFailure(estimate, error.code, requested));
     job.fail(error);
     throw error;
   });
   const channel = reply.candidate.channel.name;
   const attempts = reply.attempts.length;
   firstByteMs = Math.round(performance.now() - startedAt);
-  Object.assign(context.line, { channel, attempts, firstByteMs });
+  showAttempts(requested, context, response);
+  const account = reply.candidate.account.name;
+  Object.assign(context.line, { channel, account, attempts, firstByteMs });
   const headers = {
     'content-type': 'text/event-stream; charset=utf-8',
     ...commonHeaders(context, { channel, dropped }),
   };
   const charge = (outcome: UsageOutcome, completed: readonly string[]) => {
     const images = completed.length;
-    const said = completed.map(toJson);
-    const usage = usageOfImages({ price: model.price, order, images, said, channel, attempts });
+    const reported = completed.map(toJson);
+    const usage = usageOfImages({ price: model.price, order, images, reported, channel, attempts });
     Object.assign(context.line, { images, costMicroUsd: usage.costMicroUsd });
     settle(outcome, usage);
     return usage.costMicroUsd;

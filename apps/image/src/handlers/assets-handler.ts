@@ -6,7 +6,7 @@ import { contextOf } from '@gateway/service-kit/request-context';
 import type { Request, RequestHandler } from 'express';
 import type { ImageService } from './image-service.ts';
 
-/** Only images are handed out; a job's stored output lies in the same place. */
+/** Only images are handed out; a job's stored output is in the same store. */
 const IMAGE = /^image\//;
 /** May hold scripts: shown with our headers only, and by nobody else. */
 const SCRIPTABLE = 'image/svg+xml';

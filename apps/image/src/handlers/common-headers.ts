@@ -5,7 +5,7 @@ interface Answered {
   readonly dropped: readonly string[];
 }
 
-/** What every reply with images says in its headers. */
+/** The headers of every reply with images. */
 export const commonHeaders = (
   { requestId }: Pick<RequestContext, 'requestId'>,
   { channel, dropped }: Answered,

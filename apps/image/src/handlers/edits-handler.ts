@@ -2,7 +2,7 @@ import type { Identity } from '@gateway/contracts/identity';
 import type { ImageEditInput } from '@gateway/contracts/jobs';
 import { isStrict } from '@gateway/model-service/is-strict';
 import { wishesOf } from '@gateway/model-service/jobs/job-wishes';
-import { reservePlace, submitJob } from '@gateway/model-service/jobs/submit-job';
+import { reserveSlot, submitJob } from '@gateway/model-service/jobs/submit-job';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { contextOf, identityOf, type LogFields } from '@gateway/service-kit/request-context';
 import { modelFor } from '@gateway/upstream/model-for';
@@ -20,7 +20,7 @@ import { answerImageJob } from './answer-image-job.ts';
 import { answerStream } from './answer-stream.ts';
 import type { ImageService } from './image-service.ts';
 
-/** Said by the gateway itself, or to it. */
+/** Members that the gateway sets or reads itself. */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['model', 'response_format', 'stream']);
 
 const KIND = 'image.edit';
@@ -30,12 +30,10 @@ export const editsHandler =
   (service: ImageService): RequestHandler =>
   async (request, response) => {
     const wishes = wishesOf(request);
-    await using place = await reservePlace(service, { kind: KIND, wishes, request }).catch(
-      (error: unknown) => {
-        discardRest(request);
-        throw error;
-      },
-    );
+    await using slot = await reserveSlot(service, { kind: KIND, wishes, request }).catch((error: unknown) => {
+      discardRest(request);
+      throw error;
+    });
     const received = await readEdit(request, response, service);
     let isQueued = false;
     try {
@@ -46,7 +44,7 @@ export const editsHandler =
       });
       const { model, input, order, streams } = edit;
       if (streams && !wishes.isDetached) {
-        await place?.free();
+        await slot?.free();
         await streamEdit(service, edit, request, response);
         return;
       }
@@ -56,7 +54,7 @@ export const editsHandler =
         endpoint: 'images',
         estimate: estimateImages(model, order),
         input,
-        place,
+        slot,
         wishes,
         fingerprint: () => received.fingerprint(`${KIND} ${input.strict}`),
         request,
@@ -83,13 +81,13 @@ interface EditAsker {
 /** @throws {GatewayError} for what the model's family does not have; the images themselves come later */
 export function checkEditRules(
   { upstream }: Pick<ImageService, 'upstream'>,
-  { asked }: Pick<ReceivedEdit, 'asked'>,
+  { requested }: Pick<ReceivedEdit, 'requested'>,
   { identity, line }: Omit<EditAsker, 'strict'>,
 ) {
-  const model = modelFor(upstream, { name: asked.model, protocols: ['images'], identity });
+  const model = modelFor(upstream, { name: requested.model, protocols: ['images'], identity });
   const rules = rulesFor(model);
-  Object.assign(line, { model: model.name, size: asked.size ?? undefined });
-  checkRules(asked, rules);
+  Object.assign(line, { model: model.name, size: requested.size ?? undefined });
+  checkRules(requested, rules);
   return { model, rules };
 }
 
@@ -98,9 +96,9 @@ export async function checkEdit(
   received: ReceivedEdit,
   { identity, strict, line }: EditAsker,
 ) {
-  const { asked, fields } = received;
+  const { requested, fields } = received;
   const { model, rules } = checkEditRules(service, received, { identity, line });
-  const streams = asked.stream === true;
+  const streams = requested.stream === true;
   const files = await received.files();
   line.inputImages = files.length;
   const { images, mask } = await inspectFiles(files, {
@@ -112,12 +110,12 @@ export async function checkEdit(
     fields: fields.filter(([name]) => !OWN_FIELDS.has(name)).map(([name, value]) => [name, value]),
     images: [...images],
     mask,
-    // A stream has room for bytes only.
-    responseFormat: streams ? 'b64_json' : (asked.response_format ?? rules.defaultResponseFormat),
+    // A stream carries bytes only.
+    responseFormat: streams ? 'b64_json' : (requested.response_format ?? rules.defaultResponseFormat),
     strict,
     ...(streams && { stream: true }),
   };
-  return { model, input, order: { ...asked, inputImages: images.length }, streams };
+  return { model, input, order: { ...requested, inputImages: images.length }, streams };
 }
 
 async function streamEdit(

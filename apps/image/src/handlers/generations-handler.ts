@@ -3,7 +3,7 @@ import { ImageGenerationRequest } from '@gateway/contracts/openai/images';
 import { isStrict } from '@gateway/model-service/is-strict';
 import { fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
 import { wishesOf } from '@gateway/model-service/jobs/job-wishes';
-import { reservePlace, submitJob } from '@gateway/model-service/jobs/submit-job';
+import { reserveSlot, submitJob } from '@gateway/model-service/jobs/submit-job';
 import { readJsonBody } from '@gateway/service-kit/json-body';
 import { contextOf, identityOf, type LogFields } from '@gateway/service-kit/request-context';
 import { validate } from '@gateway/service-kit/validate';
@@ -30,11 +30,11 @@ export const generationsHandler =
     const wishes = wishesOf(request);
     const { upstream, jsonMaxBytes: maxBytes, maxJsonDepth: maxDepth } = service;
     const { value } = await readJsonBody(request, { maxBytes, maxDepth });
-    const { asked, model, rules } = checkGeneration(upstream, value, { identity, line: context.line });
+    const { requested, model, rules } = checkGeneration(upstream, value, { identity, line: context.line });
 
-    const { model: _name, response_format: format, stream, ...parameters } = asked;
+    const { model: _name, response_format: format, stream, ...parameters } = requested;
     const strict = isStrict(request);
-    const order = { ...asked, inputImages: 0 };
+    const order = { ...requested, inputImages: 0 };
     if (stream && !wishes.isDetached) {
       const prepare = (candidate: Parameters<typeof generationRequest>[0]['candidate']) =>
         generationRequest({ model, candidate, parameters: { ...parameters, stream }, strict });
@@ -43,15 +43,15 @@ export const generationsHandler =
     }
     const streams = stream === true;
     if (streams) streamingCandidates(upstream, model);
-    // A stream has room for bytes only.
+    // A stream carries bytes only.
     const responseFormat = streams ? 'b64_json' : (format ?? rules.defaultResponseFormat);
-    await using place = await reservePlace(service, { kind: KIND, wishes, request });
+    await using slot = await reserveSlot(service, { kind: KIND, wishes, request });
     const submitted = await submitJob(service, {
       kind: KIND,
       endpoint: 'images',
       estimate: estimateImages(model, order),
       input: { model: model.name, parameters, responseFormat, strict, ...(streams && { stream }) },
-      place,
+      slot,
       wishes,
       fingerprint: () => fingerprintOfJson(KIND, [strict, value]),
       request,
@@ -79,10 +79,10 @@ export function checkGeneration(
   value: unknown,
   { identity, line }: GenerationAsker,
 ) {
-  const asked = validate(ImageGenerationRequest, value);
-  const model = modelFor(upstream, { name: asked.model, protocols: ['images'], identity });
+  const requested = validate(ImageGenerationRequest, value);
+  const model = modelFor(upstream, { name: requested.model, protocols: ['images'], identity });
   const rules = rulesFor(model);
-  Object.assign(line, { model: model.name, size: asked.size ?? undefined });
-  checkRules(asked, rules);
-  return { asked, model, rules };
+  Object.assign(line, { model: model.name, size: requested.size ?? undefined });
+  checkRules(requested, rules);
+  return { requested, model, rules };
 }

@@ -29,12 +29,12 @@ const generations = ({ upstream }: ImageService): LineEndpoint<'image.generation
   scope: 'images',
   usage: 'images',
   prepare: (body, { identity, strict }) => {
-    const { asked, model, rules } = checkGeneration(upstream, body, { identity, line: {} });
-    const { model: _name, response_format: format, stream, ...parameters } = asked;
+    const { requested, model, rules } = checkGeneration(upstream, body, { identity, line: {} });
+    const { model: _name, response_format: format, stream, ...parameters } = requested;
     if (stream) throw noStream('stream');
     const responseFormat = format ?? rules.defaultResponseFormat;
     return {
-      estimate: estimateImages(model, { ...asked, inputImages: 0 }),
+      estimate: estimateImages(model, { ...requested, inputImages: 0 }),
       input: async () => ({ model: model.name, parameters, responseFormat, strict }),
     };
   },
@@ -48,13 +48,16 @@ const edits = (service: ImageService): LineEndpoint<'image.edit'> => ({
   prepare: (body, { identity, strict }) => {
     const { uploads, fetching } = service;
     const read = (signal: AbortSignal) => jsonEdit(body, { uploads, fetching, signal });
-    const { asked } = read(NEVER);
-    if (asked.stream) throw noStream('stream');
+    const { requested } = read(NEVER);
+    if (requested.stream) throw noStream('stream');
     const asker = { identity, line: {} };
-    const { model } = checkEditRules(service, { asked }, asker);
-    const { images } = asked;
+    const { model } = checkEditRules(service, { requested }, asker);
+    const { images } = requested;
     return {
-      estimate: estimateImages(model, { ...asked, inputImages: Array.isArray(images) ? images.length : 1 }),
+      estimate: estimateImages(model, {
+        ...requested,
+        inputImages: Array.isArray(images) ? images.length : 1,
+      }),
       input: async (signal) => {
         const received = read(signal);
         try {

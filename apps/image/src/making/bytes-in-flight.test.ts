@@ -12,7 +12,7 @@ const MEBIBYTE = 1024 * 1024;
 const rest = { responseFormat: 'b64_json', strict: false } as const;
 const file = { uploadId: 'upload_0', fileName: 'cat.png', contentType: 'image/png', sizeBytes: 5 };
 
-test('images that a library holds whole count each, others as the catalog says', () => {
+test('images that a library holds whole count each, others as the catalog estimates', () => {
   const bytesOf = (model: string, n?: number) =>
     bytesThroughLibrary(upstream, { model, parameters: { prompt: 'a cat', n }, ...rest });
   expect(bytesOf('dall-e-3', 1)).toBeUndefined();

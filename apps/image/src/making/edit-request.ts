@@ -21,8 +21,8 @@ interface EditOptions {
 const WITH_FILES: ReadonlySet<Provider> = new Set(['openai', 'azure-openai', 'simulator']);
 
 /**
- * An edit as one candidate is asked for it: a form whose files are read from disk as they are sent, or JSON where the
- * provider itself has an image. An error says that this candidate cannot do it.
+ * An edit as one candidate gets it: a form whose files are read from disk as they are sent, or JSON where the
+ * provider itself has an image. An error is the reason why this candidate cannot do it.
  */
 export function editRequest(options: EditOptions): Prepared | GatewayError {
   const { model, candidate, input, mask, uploads } = options;

@@ -14,7 +14,7 @@ interface GenerationOptions {
   readonly strict: boolean;
 }
 
-/** A generation as one candidate is asked for it. */
+/** A generation as one candidate gets it. */
 export function generationRequest({ parameters, ...options }: GenerationOptions): Prepared {
   const { members, dropped } = prepareMembers<unknown>({
     ...options,

@@ -1,18 +1,20 @@
 import { assetId } from '@gateway/assets/asset-id';
 import type { AssetStore } from '@gateway/assets/asset-store';
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
+import { ProviderTime } from '@gateway/contracts/openai/images';
 import { z } from 'zod';
 import { imageTypeOf } from '../files/image-type.ts';
 import { storedEvent } from '../stream/job-events.ts';
-import { badReply } from './ask-upstream.ts';
+import { badReply } from './call-upstream.ts';
 
 const ImageEvent = z.looseObject({
   type: z.string(),
   b64_json: z.string(),
-  created_at: z.number().optional().catch(undefined),
+  created_at: ProviderTime,
 });
 
-/** What an event says of all images of a reply, as the whole reply does. */
+/** The members of an event about all images of a reply, as the whole reply has them. */
 const REPLY_MEMBERS = new Set(['background', 'output_format', 'quality', 'size', 'usage']);
 
 /** What a stream of images came to, besides the images. */
@@ -22,11 +24,11 @@ interface StreamEnd extends Pick<ImageOutput, 'channel' | 'upstreamAttempts' | '
   readonly nowMs: number;
 }
 
-/** Keeps the images of a stream as it goes by, and tells those who follow its job. */
+/** Keeps the images of a stream as it passes, and emits them for those who follow its job. */
 export interface ImageCollector {
   /** Takes an event's data. What is no image event is passed over. */
   take(data: string): void;
-  /** Resolves when everything taken has been stored. @throws {GatewayError} `storage_full`, `upstream_failed` */
+  /** Resolves when everything taken has been stored. @throws {GatewayError} `storage_full`, `upstream_failed`; none may be retried */
   finish(end: StreamEnd): Promise<ImageOutput>;
 }
 
@@ -56,9 +58,9 @@ export function createImageCollector({ assets, jobId, emit }: CollectorOptions):
     const { id, sizeBytes } = await assets.put(assetId(jobId, index, contentType), bytes);
     if (isPartial) partialImages.push({ assetId: id, sizeBytes });
     else {
-      const { created_at: created, ...said } = rest;
+      const { created_at: created, ...reported } = rest;
       createdAt = created ?? createdAt;
-      const entries = Object.entries(said);
+      const entries = Object.entries(reported);
       members = { ...members, ...Object.fromEntries(entries.filter(([name]) => REPLY_MEMBERS.has(name))) };
       const own = Object.fromEntries(entries.filter(([name]) => !REPLY_MEMBERS.has(name)));
       images.push({ assetId: id, contentType, sizeBytes, members: own });
@@ -72,7 +74,9 @@ export function createImageCollector({ assets, jobId, emit }: CollectorOptions):
       last.catch(() => undefined);
     },
     finish: async ({ nowMs, dropped, ...end }) => {
-      await last;
+      await last.catch((error: unknown) => {
+        throw paidFor(error);
+      });
       return {
         ...end,
         created: Math.floor(createdAt ?? nowMs / 1000),
@@ -83,6 +87,12 @@ export function createImageCollector({ assets, jobId, emit }: CollectorOptions):
       };
     },
   };
+}
+
+/** What broke after images had begun to come must not be requested again. */
+export function paidFor(error: unknown): unknown {
+  if (!(error instanceof GatewayError)) return error;
+  return new GatewayError(error.code, { ...error.options, retry: false });
 }
 
 function jsonIn(text: string): unknown {

@@ -14,7 +14,7 @@ interface JsonEdit {
   readonly uploads: Pick<UploadStore, 'pathOf'>;
 }
 
-/** A piece of the body: text, or a file that stands in it as base64. */
+/** A piece of the body: text, or a file that becomes base64 in it. */
 type Piece = string | { readonly path: string; readonly sizeBytes: number };
 
 /** An edit in JSON, for images that only the provider has. Files of ours are read from disk as they are sent. */

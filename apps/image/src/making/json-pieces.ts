@@ -29,7 +29,7 @@ const MAX_KEY_BYTES = 256;
 /** As everywhere for JSON of upstreams. */
 const MAX_DEPTH = 1_000;
 
-/** What a backslash and a character stand for, where it is not the character itself. */
+/** What a backslash and a character encode, where it is not the character itself. */
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['b', '\b'],
   ['f', '\f'],
@@ -124,7 +124,7 @@ class JsonSplitter {
     return this.#containers.map(({ at }) => at);
   }
 
-  /** Goes on behind the closing quote of a string that stays, or to the chunk's end. */
+  /** Goes on after the closing quote of a string that stays, or to the chunk's end. */
   #skipString(chunk: Buffer, start: number): number {
     let at = start;
     if (this.#escape !== '') {
@@ -155,7 +155,7 @@ class JsonSplitter {
     if (key.length <= MAX_KEY_BYTES) container.at = textOf(key);
   }
 
-  /** Takes what a lifted string has in this chunk. Goes on behind its closing quote, or to the chunk's end. */
+  /** Takes what a lifted string has in this chunk. Goes on after its closing quote, or to the chunk's end. */
   #lift(chunk: Buffer, start: number, parts: Buffer[]): number {
     let at = start;
     let quote = chunk.indexOf(QUOTE, at);

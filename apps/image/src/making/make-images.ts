@@ -1,7 +1,6 @@
-import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type ImageEditInput, type ImageGenerationInput, ImageOutput } from '@gateway/contracts/jobs';
-import type { JobActs, JobContext } from '@gateway/jobs/job-act';
 import { readOutput } from '@gateway/jobs/job-files';
+import type { JobContext, JobProcessors } from '@gateway/jobs/job-processor';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { readStream } from '@gateway/model-service/stream/read-stream';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
@@ -9,11 +8,11 @@ import type { Reply } from '@gateway/upstream/reply';
 import { estimateImages, usageOfImages } from '../metering/image-order.ts';
 import { orderOfJob } from '../metering/job-order.ts';
 import { eventsOfReply, imageStream } from '../stream/image-events.ts';
-import { askForImages, modelOfJob, type Prepare, readStreamable } from './ask-upstream.ts';
 import { bytesThroughLibrary } from './bytes-in-flight.ts';
+import { modelOfJob, type Prepare, readStreamable, requestImages } from './call-upstream.ts';
 import { editRequest } from './edit-request.ts';
 import { generationRequest } from './generation-request.ts';
-import { createImageCollector } from './image-collector.ts';
+import { createImageCollector, paidFor } from './image-collector.ts';
 import type { ImageMaker } from './image-maker.ts';
 import { openMasks } from './mask-for.ts';
 import { receiveImages } from './receive-images.ts';
@@ -41,9 +40,9 @@ export async function editImages(maker: ImageMaker, input: ImageEditInput, job: 
   const { upstream, uploads } = maker;
   const model = modelOfJob(upstream, input.model);
   await using masks = openMasks(input.mask, model, uploads);
-  const asked = input.stream ? withStream(input) : input;
+  const requested = input.stream ? withStream(input) : input;
   const prepare = async (candidate: Candidate) =>
-    editRequest({ model, candidate, input: asked, mask: await masks.for(candidate), uploads });
+    editRequest({ model, candidate, input: requested, mask: await masks.for(candidate), uploads });
   return await make({ maker, input, model, prepare, job });
 }
 
@@ -65,7 +64,7 @@ interface MakeOptions {
 async function make({ maker, input, model, prepare, job }: MakeOptions): Promise<ImageOutput> {
   const { upstream } = maker;
   const order = orderOfJob(input);
-  const { reply, dropped } = await askForImages({
+  const { reply, dropped } = await requestImages({
     upstream,
     candidates: input.stream
       ? streamingCandidates(upstream, model)
@@ -74,8 +73,8 @@ async function make({ maker, input, model, prepare, job }: MakeOptions): Promise
     streamed: input.stream ?? false,
     signal: job.signal,
   });
-  const asked = { channel: reply.candidate.channel.name, attempts: reply.attempts.length };
-  job.consumed({ ...estimateImages(model, order), ...asked });
+  const requested = { channel: reply.candidate.channel.name, attempts: reply.attempts.length };
+  job.consumed({ ...estimateImages(model, order), ...requested });
   if (input.stream) return collectImages({ maker, model, input, reply, dropped, job });
   const { jobId } = job;
   const received = await receiveImages(reply, (index, bytes) =>
@@ -86,8 +85,8 @@ async function make({ maker, input, model, prepare, job }: MakeOptions): Promise
     price,
     order,
     images: received.images.data.length,
-    said: [received.images],
-    ...asked,
+    reported: [received.images],
+    ...requested,
   });
   job.consumed(usage);
   const { costMicroUsd } = usage;
@@ -100,7 +99,7 @@ interface CollectOptions extends Pick<MakeOptions, 'maker' | 'model' | 'input' |
   readonly dropped: readonly string[];
 }
 
-/** Takes images as they come, and tells those who follow the job. Charged is what was completed. */
+/** Takes images as they come, and emits them for those who follow the job. Completed ones are charged. */
 async function collectImages({
   maker,
   model,
@@ -115,9 +114,9 @@ async function collectImages({
   const attempts = reply.attempts.length;
   const collector = createImageCollector({ assets: maker.assets, jobId, emit });
   const charge = (completed: readonly string[]) => {
-    const said = completed.map((text): unknown => JSON.parse(text));
+    const reported = completed.map((text): unknown => JSON.parse(text));
     const images = completed.length;
-    const usage = usageOfImages({ price: model.price, order, images, said, channel, attempts });
+    const usage = usageOfImages({ price: model.price, order, images, reported, channel, attempts });
     job.consumed(usage);
     return usage.costMicroUsd;
   };
@@ -140,21 +139,12 @@ async function collectImages({
     costMicroUsd = charge(events.map(({ completed }) => completed));
   }
   const { responseFormat } = input;
-  return collector.finish({
-    ...{ channel, dropped: [...dropped], costMicroUsd, responseFormat },
-    upstreamAttempts: attempts,
-    nowMs: maker.now(),
-  });
-}
-
-/** What broke after images had begun to come must not be asked for again. */
-function paidFor(error: unknown): unknown {
-  if (!(error instanceof GatewayError)) return error;
-  return new GatewayError(error.code, { ...error.options, retry: false });
+  const end = { channel, dropped: [...dropped], costMicroUsd, responseFormat };
+  return collector.finish({ ...end, upstreamAttempts: attempts, nowMs: maker.now() });
 }
 
 /** What an image worker does. */
-export function imageActs(maker: ImageMaker): JobActs {
+export function imageProcessors(maker: ImageMaker): JobProcessors {
   const recover = async (
     input: Input,
     { jobId, consumed }: Pick<Job, 'jobId' | 'consumed'>,
@@ -165,7 +155,9 @@ export function imageActs(maker: ImageMaker): JobActs {
     const { channel, upstreamAttempts: attempts, members } = output;
     const price = maker.upstream.resolveModel(input.model)?.price ?? null;
     const images = output.images.length;
-    consumed(usageOfImages({ price, order: orderOfJob(input), images, said: [members], channel, attempts }));
+    consumed(
+      usageOfImages({ price, order: orderOfJob(input), images, reported: [members], channel, attempts }),
+    );
     return output;
   };
   const bytesOf = (input: Input) => bytesThroughLibrary(maker.upstream, input);

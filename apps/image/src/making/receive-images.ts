@@ -3,12 +3,12 @@ import { parseJson } from '@gateway/contracts/json-depth';
 import { ImagesReply } from '@gateway/contracts/openai/images';
 import type { Reply } from '@gateway/upstream/reply';
 import { decodeBase64 } from '../files/decode-base64.ts';
-import { badReply, MAX_REPLY_BYTES } from './ask-upstream.ts';
+import { badReply, MAX_REPLY_BYTES } from './call-upstream.ts';
 import { type JsonPath, type JsonPiece, jsonPieces } from './json-pieces.ts';
 
 /** Without its images, all of a reply's JSON must fit here. */
 const MAX_JSON_BYTES = 8 * 1024 * 1024;
-/** Of a place where an image lies; one that is longer holds the image. */
+/** The longest URL of an image; a longer string holds the image itself. */
 const MAX_URL_BYTES = 16 * 1024;
 
 /** Keeps an image whose bytes come. Undefined where there are none. */
@@ -19,7 +19,7 @@ export interface ReceivedImages<Kept> {
   readonly images: ImagesReply;
   /** What was kept, by its index in the reply. */
   readonly kept: ReadonlyMap<number, Kept>;
-  /** Why something could not be kept. The reply was read to its end all the same, since it says what has been consumed. */
+  /** Why something could not be kept. The reply was read to its end all the same, since it reports what has been consumed. */
   readonly failure: { readonly reason: unknown } | undefined;
 }
 
@@ -91,7 +91,7 @@ async function* stringParts(pieces: AsyncGenerator<JsonPiece>): AsyncGenerator<B
 
 const DATA_URL = /^data:[^,]*;base64,/;
 
-/** A string that says where an image lies, or that is one. */
+/** A string that is the URL of an image, or the image. */
 async function readUrl(
   pieces: AsyncGenerator<JsonPiece>,
 ): Promise<{ readonly url: string } | { readonly base64: AsyncIterable<Buffer> }> {

@@ -5,7 +5,7 @@ import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
 import type { Channel } from '@gateway/upstream/configuration/configuration';
 import type { Reply } from '@gateway/upstream/reply';
 import { imageTypeOf } from '../files/image-type.ts';
-import { badReply } from './ask-upstream.ts';
+import { badReply } from './call-upstream.ts';
 import type { ImageMaker } from './image-maker.ts';
 import type { ReceivedImages } from './receive-images.ts';
 
@@ -117,11 +117,11 @@ interface FetchOptions {
 /** Fetching costs nothing, unlike making, so it is tried more than once. */
 async function fetchImage(
   { upstream, assets }: Pick<ImageMaker, 'upstream' | 'assets'>,
-  { url, channel, ...place }: FetchOptions,
+  { url, channel, ...position }: FetchOptions,
 ): Promise<StoredImage | undefined> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const read = ({ chunks }: { chunks: AsyncIterable<Buffer> }) => storeImage(assets, place, chunks);
+      const read = ({ chunks }: { chunks: AsyncIterable<Buffer> }) => storeImage(assets, position, chunks);
       return await upstream.fetchAsset({ url, channel, maxBytes: MAX_IMAGE_BYTES }, read);
     } catch (error) {
       const isFetching = error instanceof GatewayError && error.source === 'upstream' && error.retry;

@@ -25,7 +25,7 @@ interface Prepared<Value> {
 }
 
 /**
- * A request's members as this candidate is asked: its own name for the model, base64 where it can be asked for, and
+ * A request's members as this candidate gets them: its own name for the model, base64 where it can be requested, and
  * nothing that its family does not have.
  *
  * @throws {GatewayError} `unsupported_parameter` where something would be left out and the caller is strict

@@ -7,10 +7,10 @@ const table = Price.parse({
   perImage: { '1024x1024': { low: 0.01, high: 0.16 }, '1536x1024': 0.2, auto: 0.05 },
 });
 const tokens = Price.parse({ inputPerMTok: 5, outputPerMTok: 40 });
-const made = (price: Price | null, said: readonly unknown[]) =>
-  usageOfImages({ price, order, images: said.length, said, channel: 'one', attempts: 1 });
+const made = (price: Price | null, reported: readonly unknown[]) =>
+  usageOfImages({ price, order, images: reported.length, reported, channel: 'one', attempts: 1 });
 
-test('what the model may choose is estimated at the dearest, what was asked for at its own price', () => {
+test('what the model may choose is estimated at the dearest, what was requested at its own price', () => {
   const costOf = (members: object) => estimateImages({ price: table }, { ...order, ...members }).costMicroUsd;
   expect(costOf({ size: 'auto' })).toBe(200_000);
   expect(costOf({})).toBe(200_000);
@@ -18,7 +18,7 @@ test('what the model may choose is estimated at the dearest, what was asked for 
   expect(costOf({ size: '1024x1024', quality: 'low', n: 3 })).toBe(30_000);
 });
 
-test('what was made counts as the provider names it, not as it was asked for', () => {
+test('what was made counts as the provider names it, not as it was requested', () => {
   expect(made(table, [{ size: '1024x1024', quality: 'low' }])).toMatchObject({ costMicroUsd: 10_000 });
 });
 
@@ -36,10 +36,14 @@ test.for([
   expect(estimate.costMicroUsd).toBeLessThan(4 * (actual.costMicroUsd ?? Number.NaN));
 });
 
-test('tokens that are paid and not told are charged as estimated, never as nothing', () => {
+test('tokens that are paid and not reported are charged as estimated, never as nothing', () => {
   const { costMicroUsd } = estimateImages({ price: tokens }, order);
-  for (const said of [undefined, null, 'text', { usage: { input_tokens: -1 } }, { size: 5 }])
-    expect(made(tokens, [said])).toMatchObject({ consumption: { images: 1 }, estimated: true, costMicroUsd });
+  for (const reported of [undefined, null, 'text', { usage: { input_tokens: -1 } }, { size: 5 }])
+    expect(made(tokens, [reported])).toMatchObject({
+      consumption: { images: 1 },
+      estimated: true,
+      costMicroUsd,
+    });
   expect(made(tokens, [])).toMatchObject({ consumption: { images: 0 }, estimated: false, costMicroUsd: 0 });
   expect(made(table, [{}])).toMatchObject({ estimated: false, costMicroUsd: 200_000 });
   expect(made(null, [{}])).toMatchObject({ costMicroUsd: null });

@@ -20,7 +20,7 @@ export interface ImageOrder {
 
 const count = z.int().min(0);
 
-/** What a provider says of its work: of all images together, or with each one of a stream. */
+/** A provider's report of its work: of all images together, or with each one of a stream. */
 const Made = z
   .object({
     size: z.string().optional().catch(undefined),
@@ -58,18 +58,25 @@ export function estimateImages({ price }: Pick<ResolvedModel, 'price'>, order: I
 
 interface MadeImages {
   readonly price: Price | null;
-  /** What was asked for: it holds where the provider does not say what it made. */
+  /** What was requested: it counts if the provider does not report what it made. */
   readonly order: ImageOrder;
   readonly images: number;
-  /** What the provider said: of all images at once, or of each one. */
-  readonly said: readonly unknown[];
+  /** What the provider reported: of all images at once, or of each one. */
+  readonly reported: readonly unknown[];
   readonly channel: string;
   readonly attempts: number;
 }
 
-/** What images consumed that have been made. Where tokens are paid and the provider does not tell them, they are estimated. */
-export function usageOfImages({ price, order, images, said, channel, attempts }: MadeImages): ConsumedUsage {
-  const made = said.map((one) => Made.parse(one));
+/** What images consumed that have been made. Tokens that are paid and not reported are estimated. */
+export function usageOfImages({
+  price,
+  order,
+  images,
+  reported,
+  channel,
+  attempts,
+}: MadeImages): ConsumedUsage {
+  const made = reported.map((one) => Made.parse(one));
   const sum = (name: 'input_tokens' | 'output_tokens') =>
     made.reduce((total, { usage }) => total + (usage?.[name] ?? 0), 0);
   const estimated = paysTokens(price) && images > 0 && made.every(({ usage }) => !usage);

@@ -37,7 +37,7 @@ export function eventsOfReply(
 ): { readonly frame: string; readonly data: string; readonly completed: string }[] {
   const type = `${kind}${COMPLETED}`;
   return data.map(({ b64_json, url: _, ...entry }, index) => {
-    // It counts all images together, so it stands in the last event.
+    // It counts all images together, so it is in the last event.
     const reported = index === data.length - 1 && usage !== undefined ? { usage } : {};
     const event = { type, ...members, ...entry, ...(created && { created_at: created }), ...reported };
     const whole = JSON.stringify({ ...event, b64_json });
@@ -81,7 +81,7 @@ class ImageEvents implements EventMapper {
     return this.failure === null ? errorFrame(error) : '';
   }
 
-  /** After an image another one may still be due: only the upstream itself says that it is the last, by closing. */
+  /** After an image another one may still be due: only the upstream shows that it is the last, by closing. */
   get isWhole(): boolean {
     return this.failure !== null;
   }
@@ -98,7 +98,7 @@ function kindOf(frame: string): 'completed' | 'error' | 'other' {
   return type === 'error' ? 'error' : 'other';
 }
 
-/** What is kept of a completed image is what its event says of it. */
+/** What is kept of a completed image: the members of its event. */
 const withoutImage = (data: string): string =>
   data.replace(/"b64_json"\s*:\s*"[^"]*"/, () => '"b64_json":""');
 

@@ -12,10 +12,10 @@ const StoredEvent = z.object({
 });
 type StoredEvent = z.infer<typeof StoredEvent>;
 
-/** As many characters as a queue carries at once, with room for what stands around them. */
+/** As many characters as a queue carries at once, less what surrounds them. */
 const MAX_MEMBERS_CHARACTERS = 60_000;
 
-/** The text that a job emits for an event. What a provider says at too great a length beside its image is left out. */
+/** The text that a job emits for an event. Members beside the image that are too long are left out. */
 export function storedEvent({ type, members, assetId }: StoredEvent): string {
   const isShort = JSON.stringify(members).length <= MAX_MEMBERS_CHARACTERS;
   return `event: ${type}\ndata: ${JSON.stringify({ type, members: isShort ? members : {}, assetId })}\n\n`;
@@ -32,7 +32,7 @@ export const expandEvent = ({ assets }: { readonly assets: Pick<AssetStore, 'ope
     yield '"}\n';
   };
 
-/** The last events of a job whose own ones have gone. What was said of all images together stands in the last of them. */
+/** The last events of a job whose own ones have gone. What was reported of all images together is in the last of them. */
 export const completedEvents = (
   kind: 'image.generation' | 'image.edit',
   { images, created, members }: Pick<ImageOutput, 'images' | 'created' | 'members'>,

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { startImage } from './start-image.ts';
 
 // The image service with its worker, in a process whose temporary folder may be as small as its starter wants.
-// Argument: the provider's URL. Says where it listens, and what lies in its stores when it is asked.
+// Argument: the provider's URL. Prints its address, and on request what is in its stores.
 
 const [provider = ''] = process.argv.slice(2);
 const image = await startImage();

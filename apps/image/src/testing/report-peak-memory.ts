@@ -1,4 +1,4 @@
-/** Loaded into a process under test: says, when its starter asks, how much memory it has had at most. */
+/** Loaded into a process under test: reports its peak memory when its starter requests it. */
 process.on('message', (message) => {
   if (message !== 'peak memory') return;
   process.send?.({ type: 'peak memory', bytes: process.resourceUsage().maxRSS * 1024 });

@@ -1,10 +1,10 @@
-import { batchActs } from '@gateway/model-service/batch/open-batch-runner';
+import { batchProcessors } from '@gateway/model-service/batch/open-batch-runner';
 import { type StoreLocation, startMedia } from '@gateway/model-service/testing/start-media';
 import OpenAI from 'openai';
 import { createImageService } from '../app.ts';
 import type { ReferenceFetching } from '../form/store-references.ts';
 import { imageBatches } from '../handlers/image-batches.ts';
-import { imageActs } from '../making/make-images.ts';
+import { imageProcessors } from '../making/make-images.ts';
 
 /** Channels to the stand-in provider, under keys of their own. */
 export const configurationText = (url: string) => `
@@ -61,8 +61,8 @@ export async function startImage({
     files,
     configuration: configurationText,
     service: (parts) => createImageService({ ...parts, ...settings }),
-    batchActs: (parts) => batchActs(imageBatches({ ...parts, ...settings })),
-    acts: imageActs,
+    batchProcessors: (parts) => batchProcessors(imageBatches({ ...parts, ...settings })),
+    processors: imageProcessors,
   });
   const { url, headersFor } = media;
   return {

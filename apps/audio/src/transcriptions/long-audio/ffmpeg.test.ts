@@ -19,7 +19,7 @@ test.for([
   'tone.ogg',
   'tone.oga',
   'tone.webm',
-])('%s can be listened to as what its bytes say that it is', async (fixture) => {
+])('%s is decoded by its bytes', async (fixture) => {
   const { contentType } = await inspectAudio({ path: pathOf(fixture), name: fixture, sizeBytes: 1 });
   const recording = { path: pathOf(fixture), contentType };
   const { durationSeconds } = await findSilences(LONG_AUDIO.ffmpeg, recording, AbortSignal.timeout(20_000));

@@ -1,6 +1,6 @@
 import type { Transcript, TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
 import { expect, test } from 'vitest';
-import { type Joined, joinPlaced, placePart } from './join-transcripts.ts';
+import { type Joined, joinShifted, shiftPart } from './join-transcripts.ts';
 
 function joined(
   wanted: TranscriptFormat,
@@ -8,7 +8,7 @@ function joined(
 ): Transcript {
   let all: Joined | null = null;
   for (const [start, transcript] of parts)
-    all = joinPlaced(all, placePart({ start, end: start + 10, transcript }, all), wanted);
+    all = joinShifted(all, shiftPart({ start, end: start + 10, transcript }, all), wanted);
   if (all === null) throw new Error('no parts');
   return all.transcript;
 }
@@ -67,7 +67,7 @@ test('speakers without a name are not taken for those of another part; named one
   ]);
 });
 
-test('tokens are summed with their details; where a part says nothing, nothing is said of the whole', () => {
+test('tokens are summed with their details; where a part reports nothing, nothing is reported of the whole', () => {
   const usage = {
     type: 'tokens',
     input_tokens: 5,

@@ -29,15 +29,15 @@ const Lists = z.array(z.unknown());
 
 const rounded = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
-/** What stands between the texts of two parts: speakers begin new lines. */
+/** What separates the texts of two parts: speakers begin new lines. */
 export const separatorOf = (wanted: TranscriptFormat): string => (wanted === 'diarized_json' ? '\n' : ' ');
 
 /**
- * A part's transcript as it stands in the whole: its times counted from the beginning of the recording, its segments
- * numbered on, and its unnamed speakers under letters of their own, since nothing tells whether the A of one part is the
+ * A part's transcript within the whole: its times counted from the beginning of the recording, its segments
+ * numbered on, and its unnamed speakers under letters of their own, since nothing shows whether the A of one part is the
  * A of another.
  */
-export function placePart({ transcript, start }: PartTranscript, before: Joined | null): Joined {
+export function shiftPart({ transcript, start }: PartTranscript, before: Joined | null): Joined {
   // Of silence there is nothing to time.
   const ifSilent = transcript.text.trim() === '' ? [] : undefined;
   const segments = transcript.segments ?? ifSilent;
@@ -50,7 +50,7 @@ export function placePart({ transcript, start }: PartTranscript, before: Joined 
     letters.set(speaker, known);
     return known;
   };
-  const placed = segments?.map((segment, index): TranscriptSegment => {
+  const shifted = segments?.map((segment, index): TranscriptSegment => {
     const { id, seek, speaker } = segment;
     return {
       ...segment,
@@ -68,10 +68,10 @@ export function placePart({ transcript, start }: PartTranscript, before: Joined 
     end: rounded(word.end + start),
   }));
   const isRenamed = [...letters].some(([from, to]) => from !== to);
-  const text = isRenamed && placed ? dialogueOf(placed) : transcript.text.trim();
+  const text = isRenamed && shifted ? dialogueOf(shifted) : transcript.text.trim();
   return {
     speakers: taken + letters.size,
-    transcript: { ...transcript, text, ...(placed && { segments: placed }), ...(words && { words }) },
+    transcript: { ...transcript, text, ...(shifted && { segments: shifted }), ...(words && { words }) },
   };
 }
 
@@ -80,10 +80,10 @@ const UNNAMED = /^[A-Z]$/;
 const dialogueOf = (segments: readonly TranscriptSegment[]): string =>
   segments.map(({ speaker, text }) => `${String(speaker)}: ${text.trim()}`).join('\n');
 
-/** Puts a placed part behind what has been joined. */
-export function joinPlaced(before: Joined | null, placed: Joined, wanted: TranscriptFormat): Joined {
-  if (before === null) return placed;
-  const [a, b] = [before.transcript, placed.transcript];
+/** Appends a shifted part to what has been joined. */
+export function joinShifted(before: Joined | null, shifted: Joined, wanted: TranscriptFormat): Joined {
+  if (before === null) return shifted;
+  const [a, b] = [before.transcript, shifted.transcript];
   const both = <Name extends string>(name: Name) => {
     const [left, right] = [Lists.safeParse(a[name]).data, Lists.safeParse(b[name]).data];
     return { [name]: left && right ? [...left, ...right] : undefined };
@@ -91,7 +91,7 @@ export function joinPlaced(before: Joined | null, placed: Joined, wanted: Transc
   const segments =
     a.segments && b.segments ? { segments: [...a.segments, ...b.segments] } : { segments: undefined };
   return {
-    speakers: placed.speakers,
+    speakers: shifted.speakers,
     transcript: {
       ...a,
       text: [a.text, b.text].filter((text) => text !== '').join(separatorOf(wanted)),
@@ -105,7 +105,7 @@ export function joinPlaced(before: Joined | null, placed: Joined, wanted: Transc
 
 type Usage = NonNullable<Transcript['usage']>;
 
-/** Undefined where one of them says nothing, or they count different things. */
+/** Undefined if one of them reports nothing, or they count different things. */
 function summedUsage(a: Transcript['usage'], b: Transcript['usage']): Usage | undefined {
   if (!a || !b || a.type !== b.type) return undefined;
   return Object.fromEntries(Object.entries(a).map(([name, value]) => [name, summed(value, b[name])]));

@@ -164,7 +164,7 @@ test('a file that is too large is cut to parts that are not', async () => {
   for (const { file } of parts) expect(file.size).toBeLessThanOrEqual(148_384);
 });
 
-test('a channel that takes it whole is asked before anything is cut', async () => {
+test('a channel that takes it whole is called before anything is cut', async () => {
   const answer = await post(audio, { model: 'short-then-long' });
   expect(answer.headers.get('x-gateway-channel')).toBe('two');
   expect(await sentParts()).toMatchObject([{ file: { name: 'talk.wav', size: TALK.size } }]);
@@ -226,7 +226,7 @@ test.for([
     /ffmpeg is not installed/,
   ],
   ['would have to cut too much', { maxSeconds: 9 }, 413, 'file_too_large', /longer than the 9 seconds/],
-] as const)('where ffmpeg %s the caller is told so', async ([, setting, status, code, words]) => {
+] as const)('where ffmpeg %s the caller is sent so', async ([, setting, status, code, words]) => {
   const other = await startAudio({ longAudio: { ...LONG_AUDIO, ...setting } });
   try {
     await other.startWorker();

@@ -5,13 +5,13 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
 import { JOBS } from '@gateway/jobs/catalog';
-import type { JobContext } from '@gateway/jobs/job-act';
+import type { JobContext } from '@gateway/jobs/job-processor';
 import { retryDelayMs } from '@gateway/jobs/retry-policy';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
 import { estimateTranscription } from '../../metering/transcription-usage.ts';
-import { askForTranscript, receiveTranscript, type WholeTranscript } from '../ask-for-transcript.ts';
+import { receiveTranscript, requestTranscript, type WholeTranscript } from '../request-transcript.ts';
 import { piecesOf } from '../stream-message.ts';
 import type { TranscribeOptions, Transcription } from '../transcribe.ts';
 import { deltaFrames, doneFrame } from '../transcript-events.ts';
@@ -24,7 +24,7 @@ import {
   PART_MAX_BYTES_PER_SECOND,
 } from './ffmpeg.ts';
 import { findParts } from './find-cuts.ts';
-import { type Joined, joinPlaced, placePart, separatorOf } from './join-transcripts.ts';
+import { type Joined, joinShifted, separatorOf, shiftPart } from './join-transcripts.ts';
 
 /** How recordings are handled that no channel takes whole. */
 export interface LongAudio {
@@ -90,7 +90,7 @@ export async function transcribeParts(
   }
 }
 
-/** Room for the head of a file. */
+/** Space for the head of a file. */
 const HEAD_BYTES = 16_384;
 /** The whole of a part is sent before it is answered, so parts are not made as long as they may be. */
 const MAX_PART_SECONDS = 1200;
@@ -145,7 +145,7 @@ class PartsRun {
     const signal = AbortSignal.any([this.#context.signal, this.#failed.signal]);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#ask(part, signal);
+        return await this.#request(part, signal);
       } catch (thrown) {
         signal.throwIfAborted();
         const error = toGatewayError(thrown);
@@ -157,7 +157,7 @@ class PartsRun {
     }
   }
 
-  async #ask(part: Part, signal: AbortSignal): Promise<DonePart> {
+  async #request(part: Part, signal: AbortSignal): Promise<DonePart> {
     const { upstream, uploads } = this.#options;
     const { input, plans } = this.#recording;
     const path = uploads.pathOf(part.uploadId);
@@ -165,7 +165,7 @@ class PartsRun {
     const candidates = plans.candidates.filter((one) =>
       fits(plans.boundsOf(one), { sizeBytes: file.sizeBytes, durationSeconds: part.end - part.start }),
     );
-    const reply = await askForTranscript({
+    const reply = await requestTranscript({
       upstream,
       candidates,
       planOf: (candidate) => ({ ...plans.of(candidate), streams: false }),
@@ -174,7 +174,9 @@ class PartsRun {
       signal,
     });
     this.#count(part, reply);
-    const received = await receiveTranscript(reply, { ask: plans.of(reply.candidate).ask });
+    const received = await receiveTranscript(reply, {
+      requestedFormat: plans.of(reply.candidate).requestedFormat,
+    });
     return { received, channel: reply.candidate.channel.name, dropped: reply.dropped };
   }
 
@@ -202,13 +204,13 @@ class PartsRun {
       if (part === undefined || done === undefined) return;
       this.#joinedParts += 1;
       const before = this.#joined;
-      const placed = placePart({ ...part, transcript: done.received.transcript }, before);
-      this.#joined = joinPlaced(before, placed, wanted);
+      const shifted = shiftPart({ ...part, transcript: done.received.transcript }, before);
+      this.#joined = joinShifted(before, shifted, wanted);
       if (!streams) continue;
       if (before === null)
         await this.#context.emit(JSON.stringify({ channel: done.channel, dropped: done.dropped }));
-      const lead = before !== null && before.transcript.text !== '' && placed.transcript.text !== '';
-      await this.#emit(deltaFrames(placed.transcript, wanted, lead ? separatorOf(wanted) : ''));
+      const lead = before !== null && before.transcript.text !== '' && shifted.transcript.text !== '';
+      await this.#emit(deltaFrames(shifted.transcript, wanted, lead ? separatorOf(wanted) : ''));
     }
   }
 
@@ -234,13 +236,13 @@ class PartsRun {
     const [candidate] = plans.candidates;
     if (candidate === undefined) throw new Error('no candidate');
     return {
-      // What is asked for in full stands as it was joined; everything else is rendered from that.
+      // A requested full format is as it was joined; everything else is rendered from that.
       received: {
         body: needsTimes ? JSON.stringify(transcript) : '',
         formats: needsTimes ? [wanted] : [],
         transcript,
       },
-      requested: needsTimes ? wanted : plans.of(candidate).ask,
+      requested: needsTimes ? wanted : plans.of(candidate).requestedFormat,
       channel: first.channel,
       dropped: [...new Set(this.#done.flatMap(({ dropped }) => dropped))],
       attempts: this.#attempts,

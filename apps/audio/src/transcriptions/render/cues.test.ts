@@ -31,7 +31,7 @@ test('a text cannot break out of its cue', () => {
   );
 });
 
-test('a speaker stands before what was said', () => {
+test('a speaker comes before the words', () => {
   expect(toSrt([{ start: 0, end: 1, text: 'Hi.', speaker: 'A' }])).toBe(
     '1\n00:00:00,000 --> 00:00:01,000\nA: Hi.\n\n',
   );

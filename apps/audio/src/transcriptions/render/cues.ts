@@ -3,14 +3,14 @@ import { timestamp } from './timestamp.ts';
 
 /**
  * A segment's text as a cue may hold it: trimmed, no blank line (it would end the cue), no arrow (it would begin a new
- * one). A speaker, where one is known, stands before it, as in the `text` of diarized transcripts.
+ * one). A known speaker comes before it, as in the `text` of diarized transcripts.
  */
 function cueText({ text, speaker }: TranscriptSegment): string {
-  const said = text
+  const words = text
     .trim()
     .replaceAll(/\s*\n\s*/g, '\n')
     .replaceAll('-->', '->');
-  return typeof speaker === 'string' && speaker !== '' ? `${speaker}: ${said}` : said;
+  return typeof speaker === 'string' && speaker !== '' ? `${speaker}: ${words}` : words;
 }
 
 const times = ({ start, end }: TranscriptSegment, separator: ',' | '.'): string =>

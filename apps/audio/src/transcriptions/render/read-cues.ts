@@ -14,7 +14,7 @@ export function segmentsOfCues(text: string): TranscriptSegment[] | null {
 }
 
 function segmentOf(lines: readonly string[]): TranscriptSegment[] | null {
-  // A number or a name may stand before the times.
+  // A number or a name may come before the times.
   const at = lines.slice(0, 2).findIndex((line) => TIMES.test(line.trim()));
   const parts = TIMES.exec(lines[at]?.trim() ?? '');
   if (parts === null) return null;

@@ -10,7 +10,7 @@ import { segmentsOfCues } from './read-cues.ts';
 
 /** A transcript that came, in whatever format it was requested. */
 export interface ReceivedTranscript {
-  /** The formats that the body is in as it stands. */
+  /** The formats that the body has without rendering. */
   readonly formats: readonly TranscriptFormat[];
   readonly transcript: Transcript;
 }
@@ -33,8 +33,8 @@ export function readTranscript(body: string, requested: TranscriptFormat): Recei
   if (quoted !== null) return { formats: [], transcript: { text: quoted } };
   const segments = segmentsOfCues(text);
   if (segments === null) return { formats: ['text'], transcript: { text } };
-  const said = segments.map((segment) => segment.text).join(' ');
-  return { formats: [/^WEBVTT\b/.test(text) ? 'vtt' : 'srt'], transcript: { text: said, segments } };
+  const words = segments.map((segment) => segment.text).join(' ');
+  return { formats: [/^WEBVTT\b/.test(text) ? 'vtt' : 'srt'], transcript: { text: words, segments } };
 }
 
 /** Some servers leave `text` out beside segments. */

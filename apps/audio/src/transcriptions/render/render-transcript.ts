@@ -15,7 +15,7 @@ interface RenderOptions {
 }
 
 /**
- * The upstream's transcript in the format that the caller asked for. What came in the requested format passes untouched;
+ * The upstream's transcript in the format that the caller requested. What came in the requested format passes untouched;
  * everything else is rendered from what came.
  *
  * @throws {GatewayError} `incompatible`
@@ -37,7 +37,7 @@ export function renderTranscript({ body, received, requested, to, incompatible }
   }
 }
 
-/** What plain `json` shows beside the text, where the upstream told it. */
+/** What plain `json` shows beside the text, if the upstream reported it. */
 const extrasOf = (transcript: Transcript) =>
   Object.fromEntries(
     ['usage', 'languages', 'logprobs'].flatMap((name) =>

@@ -15,15 +15,15 @@ export type Prepare = (candidate: Candidate) => Prepared | GatewayError | Promis
 interface AskOptions {
   readonly upstream: Upstream;
   readonly candidates: readonly Candidate[];
-  /** An error says why this candidate cannot be asked. */
+  /** An error is the reason why this candidate cannot be called. */
   readonly prepare: Prepare;
   readonly streamed: boolean;
   readonly signal: AbortSignal;
   readonly onAttempt?: (attempt: Attempt) => void;
 }
 
-/** Asks the candidates for images, until one begins to answer. Paid work: none is asked after one may have begun. */
-export async function askForImages({
+/** Calls the candidates for images, until one begins to answer. Paid work: none is called after one may have begun. */
+export async function requestImages({
   upstream,
   candidates,
   prepare,
@@ -50,11 +50,11 @@ export async function askForImages({
   return { reply, dropped: [...new Set([...dropped, ...reply.dropped])] };
 }
 
-/** A 200 with broken JSON was paid for: no other provider may be asked. */
+/** A 200 with broken JSON was paid for: no other provider may be called. */
 const checkImages: OutputCheck = (first) => {
   const verdict = checkFirstOutput(first);
   const isJson = first.headers['content-type']?.startsWith('application/json') ?? false;
-  return typeof verdict === 'object' && verdict.body === '' && isJson ? 'accept' : verdict;
+  return typeof verdict === 'object' && 'broken' in verdict && isJson ? 'accept' : verdict;
 };
 
 /** @throws {GatewayError} `upstream_failed`, not to be repeated, for what is no reply with images */
@@ -67,7 +67,7 @@ export async function readImagesReply(reply: Reply): Promise<ImagesReply> {
   }
 }
 
-/** An upstream that does not stream answers with all images at once: their bytes, since a place cannot be streamed. */
+/** An upstream that does not stream answers with all images at once: their bytes, since a URL cannot be streamed. */
 export async function readStreamable(reply: Reply): Promise<ImagesReply> {
   const whole = await readImagesReply(reply);
   if (whole.data.every(({ b64_json }) => typeof b64_json === 'string')) return whole;

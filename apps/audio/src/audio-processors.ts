@@ -1,5 +1,5 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
-import type { JobActs } from '@gateway/jobs/job-act';
+import type { JobProcessors } from '@gateway/jobs/job-processor';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { speak } from './speech/speak.ts';
@@ -17,7 +17,7 @@ interface AudioMaker {
 }
 
 /** What an audio worker does. */
-export const audioActs = (maker: AudioMaker): JobActs => ({
+export const audioProcessors = (maker: AudioMaker): JobProcessors => ({
   'audio.transcription': transcribe(maker),
   'audio.speech': speak(maker),
 });

@@ -13,8 +13,8 @@ const MADE_FROM: Readonly<Record<TranscriptFormat, readonly TranscriptFormat[]>>
   diarized_json: [],
 };
 
-/** The format to ask an upstream for so that the wanted one can be answered; null if there is none. */
-export function formatToAsk(
+/** The format to request of an upstream so that the wanted one can be answered; null if there is none. */
+export function formatToRequest(
   wanted: TranscriptFormat,
   available: readonly TranscriptFormat[],
 ): TranscriptFormat | null {

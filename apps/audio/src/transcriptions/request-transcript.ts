@@ -25,11 +25,11 @@ const checkTranscript: OutputCheck = (first) => {
   const verdict = checkFirstOutput(first);
   const isText = /^\s*[^\s<]/.test(first.bytes.toString('latin1', 0, 128));
   const isJson = first.headers['content-type']?.startsWith('application/json') ?? false;
-  return typeof verdict === 'object' && verdict.body === '' && isJson && isText ? 'accept' : verdict;
+  return typeof verdict === 'object' && 'broken' in verdict && isJson && isText ? 'accept' : verdict;
 };
 
-/** Asks the candidates for the transcript of one file, until one begins to answer. @throws {GatewayError} */
-export const askForTranscript = (options: AskOptions): Promise<Reply> => {
+/** Calls the candidates for the transcript of one file, until one begins to answer. @throws {GatewayError} */
+export const requestTranscript = (options: AskOptions): Promise<Reply> => {
   const { upstream, candidates, planOf, input, path, signal } = options;
   return upstream.send({
     candidates,
@@ -46,6 +46,7 @@ export const askForTranscript = (options: AskOptions): Promise<Reply> => {
     dialect: 'openai',
     work: 'free',
     streamed: input.stream,
+    holdsStart: true,
     checkOutput: checkTranscript,
     signal,
   });
@@ -69,7 +70,10 @@ export interface WholeTranscript extends ReceivedTranscript {
  */
 export async function receiveTranscript(
   reply: Reply,
-  { ask, emit = unheard }: { ask: TranscriptFormat; emit?: (text: string) => Promise<void> },
+  {
+    requestedFormat,
+    emit = unheard,
+  }: { requestedFormat: TranscriptFormat; emit?: (text: string) => Promise<void> },
 ): Promise<WholeTranscript> {
   if (isEventStream(reply.headers)) {
     const { text, usage } = await relayDeltas(reply, emit);
@@ -77,5 +81,5 @@ export async function receiveTranscript(
     return { body: '', formats: [], transcript };
   }
   const body = (await reply.bytes(TRANSCRIPT_MAX_BYTES)).toString();
-  return { body, ...readTranscript(body, ask) };
+  return { body, ...readTranscript(body, requestedFormat) };
 }
