@@ -108,13 +108,20 @@ const describe = <Query extends z.ZodType, Body extends z.ZodType>(shape: RouteS
 
 const isNoBody = (schema: z.ZodType): boolean => schema instanceof z.ZodUndefined;
 
+/** A body that may be left out, as by a POST without any. */
+const isAbsent = ({ headers }: Request, body: z.ZodType): boolean => {
+  if (isNoBody(body)) return true;
+  const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+  return isEmpty && body instanceof z.ZodDefault;
+};
+
 async function readCall<Query extends z.ZodType, Body extends z.ZodType>(
   request: Request,
   { query, body }: RouteShape<Query, Body>,
   { maxJsonDepth }: BodyBounds,
 ): Promise<Call<z.infer<Query>, z.infer<Body>>> {
   const bounds = { maxBytes: MAX_BODY_BYTES, maxDepth: maxJsonDepth };
-  const sent = isNoBody(body) ? undefined : (await readJsonBody(request, bounds)).value;
+  const sent = isAbsent(request, body) ? undefined : (await readJsonBody(request, bounds)).value;
   checkPlain(request.query);
   checkPlain(sent);
   const [parameter] = Object.values(request.params);

@@ -109,7 +109,7 @@ const begin =
     next();
   };
 
-/** The same for the board; a browser is told how to log in. */
+/** The same for the board; a browser gets the challenge to log in. */
 const beginBoard =
   (options: AdminAppOptions): RequestHandler =>
   (request, response, next) => {

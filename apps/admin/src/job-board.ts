@@ -1,13 +1,10 @@
-import { createBullBoard } from '@bull-board/api';
-import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
-import { ExpressAdapter } from '@bull-board/express';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Queue } from 'bullmq';
 import type { RequestHandler } from 'express';
 
 export const JOB_BOARD_PATH = '/admin/board';
 
-/** It asks nobody else for anything, such as the fonts that it would like, and stands in nobody's frame. */
+/** It loads nothing from other servers, such as the fonts that it would like, and is in no other page's frame. */
 const SAFETY = new Headers({
   'content-security-policy':
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; form-action 'none'; frame-ancestors 'none'",
@@ -20,6 +17,27 @@ const SAFETY = new Headers({
  * nothing of what may have been done and paid for.
  */
 export function createJobBoard(queues: readonly Queue[]): RequestHandler {
+  let opening: Promise<RequestHandler> | undefined;
+  return async (request, response, next) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      throw new GatewayError('method_not_allowed', {
+        message: `Not allowed to ${request.method} here: the board only shows. Use npm run gateway -- jobs requeue ID.`,
+        headers: { allow: 'GET, HEAD' },
+      });
+    response.setHeaders(SAFETY);
+    opening ??= openBoard(queues);
+    const board = await opening;
+    board(request, response, next);
+  };
+}
+
+/** Loads the board's packages: an instance whose board nobody opens does without their memory. */
+async function openBoard(queues: readonly Queue[]): Promise<RequestHandler> {
+  const [{ createBullBoard }, { BullMQAdapter }, { ExpressAdapter }] = await Promise.all([
+    import('@bull-board/api'),
+    import('@bull-board/api/bullMQAdapter'),
+    import('@bull-board/express'),
+  ]);
   const server = new ExpressAdapter();
   server.setBasePath(JOB_BOARD_PATH);
   createBullBoard({
@@ -27,16 +45,7 @@ export function createJobBoard(queues: readonly Queue[]): RequestHandler {
     serverAdapter: server,
     options: { uiConfig: { boardTitle: 'Jobs' } },
   });
-  const router: RequestHandler = server.getRouter();
-  return (request, response, next) => {
-    if (request.method !== 'GET' && request.method !== 'HEAD')
-      throw new GatewayError('method_not_allowed', {
-        message: `Not allowed to ${request.method} here: the board only shows. Use npm run gateway -- jobs requeue ID.`,
-        headers: { allow: 'GET, HEAD' },
-      });
-    response.setHeaders(SAFETY);
-    router(request, response, next);
-  };
+  return server.getRouter();
 }
 
 const BASIC = /^basic +(\S+) *$/i;

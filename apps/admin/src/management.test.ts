@@ -100,6 +100,7 @@ const full = {
   budget: { usd: 12.5, period: 'month', allowUnpriced: true },
   expiresAt: '2126-01-01T00:00:00Z',
   disabled: false,
+  priority: 'high',
   labels: { costCentre: '42' },
 };
 
@@ -129,8 +130,10 @@ test('limits are merged, null removes, and members that a patch does not name st
     limits: null,
     budget: null,
     expiresAt: null,
+    priority: null,
   });
   expect(cleared).toMatchObject({ limits: {}, budget: null, expiresAt: null, labels: { stage: 'test' } });
+  expect(cleared.priority).toBe('normal');
   expect(await call(KeyReply, 'GET', `/keys/${made.id}`)).toMatchObject({ disabled: true, limits: {} });
 });
 
@@ -425,9 +428,11 @@ test('channels are shown as configured, without needing or revealing a provider 
         provider: 'openai',
         origin: 'https://api.openai.com',
         speaks: ['chat'],
-        maxConcurrent: expect.any(Number),
+        accounts: [{ name: 'default', weight: 1, maxConcurrent: null }],
+        maxConcurrentPerProcess: expect.any(Number),
         onDisconnect: 'cancel',
         models: ['gpt-5', 'claude-*'],
+        rests: [],
       },
     ],
   });
@@ -443,7 +448,7 @@ test('the description names every call that there is, and no other', async () =>
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  expect(described).toHaveLength(25);
+  expect(described).toHaveLength(27);
   for (const name of described) {
     const [method = '', path = ''] = name.split(' ');
     const response = await send(method, path.replace('/admin/v1', '').replace(/\{\w+\}/, 'key_nobody'));

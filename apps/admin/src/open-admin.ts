@@ -11,6 +11,7 @@ import type { Started } from '@gateway/service-kit/start-service';
 import { createTokenCheck } from './admin-token.ts';
 import { createAdminApp } from './app.ts';
 import { createBalanceReader } from './balances.ts';
+import { createChannelRests } from './channel-rests.ts';
 import type { AdminConfig } from './config.ts';
 import { createJobBoard } from './job-board.ts';
 import { withOpenapi } from './openapi.ts';
@@ -70,7 +71,7 @@ export async function openAdmin({
     ...teamRoutes({ teams, keys, readBalance }),
     ...usageRoutes({ redis, now, onBroken }),
     ...auditRoutes({ redis, onBroken }),
-    ...channelRoutes({ readConfiguration }),
+    ...channelRoutes({ readConfiguration, rests: createChannelRests({ redis, now }) }),
     ...webhookRoutes({ webhooks }),
     ...jobRoutes({ jobs, reserveAgain }),
   ]);

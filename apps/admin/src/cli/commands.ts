@@ -1,3 +1,4 @@
+import { channelsText, restedText, wokenText } from './channel-texts.ts';
 import { list, numberOrText, type OptionName, type Values } from './options.ts';
 import { settingsBody } from './settings-body.ts';
 import * as texts from './texts.ts';
@@ -23,11 +24,13 @@ const KEYS = '/admin/v1/keys';
 const TEAMS = '/admin/v1/teams';
 const WEBHOOKS = '/admin/v1/webhooks';
 const JOBS = '/admin/v1/jobs';
+const CHANNELS = '/admin/v1/channels';
 const at = (base: string) => (argument: string) => `${base}/${encodeURIComponent(argument)}`;
 
 const USE_OPTIONS = ['limit', 'model-limit', 'budget', 'period', 'allow-unpriced'] as const;
 const KEY_OPTIONS = [
   ...['name', 'team', 'owner', 'models', 'endpoints', 'expires-at', 'label', 'disable', 'enable'],
+  'priority',
   'webhook-url',
   ...USE_OPTIONS,
 ] as const satisfies readonly string[];
@@ -39,7 +42,7 @@ const filters = ({ from, to, key, team, model, channel, endpoint, outcome }: Val
 
 const graceBody = ({ grace }: Values) => (grace === undefined ? {} : { graceSeconds: numberOrText(grace) });
 
-/** What can be asked for, by the words of the command line. */
+/** The commands, by the words of the command line. */
 export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   'keys create': {
     argument: null,
@@ -206,9 +209,30 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     argument: null,
     options: [],
     method: 'GET',
-    path: () => '/admin/v1/channels',
+    path: () => CHANNELS,
     answer: 'page',
-    text: texts.channelsText,
+    text: channelsText,
+  },
+  'channels rest': {
+    argument: 'NAME',
+    options: ['account', 'model', 'seconds', 'reason'],
+    method: 'POST',
+    path: (name) => `${at(CHANNELS)(name)}/rest`,
+    body: ({ account, model, seconds, reason }) => ({
+      ...{ account, model, reason },
+      ...(seconds === undefined ? {} : { seconds: numberOrText(seconds) }),
+    }),
+    answer: 'value',
+    text: restedText,
+  },
+  'channels wake': {
+    argument: 'NAME',
+    options: ['account', 'model'],
+    method: 'POST',
+    path: (name) => `${at(CHANNELS)(name)}/wake`,
+    body: ({ account, model }) => ({ account, model }),
+    answer: 'value',
+    text: wokenText,
   },
   'jobs list': {
     argument: null,

@@ -8,7 +8,7 @@ type Json = Record<string, unknown>;
 export function settingsBody(values: Values): Json {
   if (values.disable && values.enable) throw new UsageError('Either --disable or --enable');
   const body: Json = {};
-  for (const name of ['name', 'team', 'owner'] as const)
+  for (const name of ['name', 'team', 'owner', 'priority'] as const)
     if (values[name] !== undefined) body[name] = values[name];
   for (const name of ['models', 'endpoints'] as const)
     if (values[name] !== undefined) body[name] = list(values[name]);

@@ -161,13 +161,6 @@ export function webhookText(answer: unknown): string {
 export const replayedText = (answer: unknown): string =>
   `Webhook ${ShownWebhook.parse(answer).id} is sent again. See how it goes: npm run gateway -- webhooks show ${ShownWebhook.parse(answer).id}`;
 
-export function channelsText(answer: unknown): string {
-  const cells = Rows.parse(answer).map(({ name, provider, origin, speaks, models }) =>
-    [name, provider, origin, speaks, models].map(cellText),
-  );
-  return table(['NAME', 'PROVIDER', 'ORIGIN', 'SPEAKS', 'MODELS'], cells);
-}
-
 export function jobsText(answer: unknown): string {
   const rows = Rows.parse(answer);
   if (rows.length === 0) return 'There are no such jobs.';

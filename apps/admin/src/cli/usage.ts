@@ -19,6 +19,7 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
       --endpoints LIST   responses, messages, chat, images, speech, transcriptions (default: all)
       --expires-at TIME  ISO 8601, such as 2027-01-31T00:00:00Z (default: never)
       --label NAME=VALUE may be repeated
+      --priority PRIORITY  low, normal or high: which requests are refused first under overload (default: normal)
       --disable, --enable
       --webhook-url URL  where the ends of its jobs are reported that go on without their caller
 
@@ -53,13 +54,19 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
       --count NUMBER     how many, at most 200 (default: 50)
   webhooks show ID       one with its attempts
   webhooks replay ID     send it again
-  channels               the channels of the configuration
+  channels               the channels of the configuration, and what of them rests
+  channels rest NAME     send requests elsewhere, for as long as another channel can take them
+      --account NAME, --model MODEL   only one of its accounts, or one model on it
+      --seconds NUMBER   how long (default: until it is woken)
+      --reason TEXT      shown to others
+  channels wake NAME     end its rests, also those that the gateway began
+      --account NAME, --model MODEL   only these
   queues                 how many jobs of each queue are where
   jobs list              jobs that failed
       --status STATUS    queued, in_progress, completed or failed (default)
       --count NUMBER     how many, at most 200 (default: 50)
   jobs requeue ID        queue a failed job again that was certainly not done
-  audit                  the latest changes of keys and teams
+  audit                  the latest changes of keys, teams and rests of channels
       --count NUMBER     how many, at most 200 (default: 50)
 
   --json                 print JSON instead of text

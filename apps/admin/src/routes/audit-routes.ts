@@ -11,7 +11,7 @@ export const auditRoutes = ({ redis, onBroken }: { redis: Redis; onBroken: Repor
   adminRoute({
     method: 'GET',
     path: '/admin/v1/audit',
-    summary: 'Every change of keys and teams, the newest first: who, when, before, after',
+    summary: 'Every change of keys, teams and rests of channels, the newest first: who, when, before, after',
     body: NO_BODY,
     query: pageQuery(AUDIT_ID),
     reply: AuditPage,

@@ -1,41 +1,146 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Channel, Configuration, Model } from '@gateway/upstream/configuration/configuration';
+import { SafeName } from '@gateway/upstream/configuration/file-schema';
+import type { Target } from '@gateway/upstream/health/target';
+import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
+import type { ChannelRests } from '../channel-rests.ts';
 import type { ReadConfiguration } from '../read-configuration.ts';
-import { ChannelPage } from './schemas.ts';
+import { ChannelPage, RestedChannelReply } from './schemas.ts';
 
-/** The channels as they are configured, without their secrets. */
-export const channelRoutes = ({
-  readConfiguration,
-}: {
-  readConfiguration: ReadConfiguration;
-}): AdminRoute[] => [
-  adminRoute({
-    method: 'GET',
-    path: '/admin/v1/channels',
-    summary: 'The channels of the configuration',
-    query: NO_QUERY,
-    body: NO_BODY,
-    reply: ChannelPage,
-    handle: async () => {
-      const configuration = await readConfiguration();
-      if (configuration === undefined)
-        throw new GatewayError(
-          'service_unavailable',
-          'The configuration file cannot be read or has mistakes; the services go on with the one before. Their logs name each mistake.',
-        );
-      const { channels, models } = configuration;
-      const data = [...channels.values()].map((channel) => ({
-        name: channel.name,
-        provider: channel.provider,
-        origin: channel.origin,
-        speaks: [...channel.speaks],
-        maxConcurrent: channel.maxConcurrent,
-        onDisconnect: channel.onDisconnect,
-        models: models
-          .filter(({ routes }) => routes.some((route) => route.channel.name === channel.name))
-          .map(({ pattern }) => pattern),
-      }));
-      return { data, next: null };
-    },
-  }),
-];
+interface ChannelRoutesOptions {
+  readonly readConfiguration: ReadConfiguration;
+  readonly rests: ChannelRests;
+}
+
+const MAX_REST_SECONDS = 30 * 86_400;
+const name = z.string().min(1).max(256);
+
+const TargetBody = z.strictObject({
+  account: name.nullish(),
+  /** The callers' name of a model, or the channel's own. */
+  model: name.nullish(),
+});
+const WakeBody = TargetBody.default({});
+const RestBody = TargetBody.extend({
+  /** Absent: until it is woken. */
+  seconds: z.number().positive().max(MAX_REST_SECONDS).optional(),
+  reason: z.string().min(1).max(200).optional(),
+}).default({});
+
+/** The channels as they are configured, without their secrets; what of them rests, and a person's orders about that. */
+export const channelRoutes = ({ readConfiguration, rests }: ChannelRoutesOptions): AdminRoute[] => {
+  const reply = async (channel: string, warnings: readonly string[]) => ({
+    name: channel,
+    rests: (await rests.list()).get(channel) ?? [],
+    warnings,
+  });
+
+  return [
+    adminRoute({
+      method: 'GET',
+      path: '/admin/v1/channels',
+      summary: 'The channels of the configuration, and what of them rests',
+      query: NO_QUERY,
+      body: NO_BODY,
+      reply: ChannelPage,
+      handle: async () => {
+        const configuration = await readConfiguration();
+        if (configuration === undefined)
+          throw new GatewayError(
+            'service_unavailable',
+            'The configuration file cannot be read or has mistakes; the services go on with the one before. Their logs name each mistake.',
+          );
+        const byChannel = await rests.list();
+        const data = [...configuration.channels.values()].map((channel) => ({
+          name: channel.name,
+          provider: channel.provider,
+          origin: channel.origin,
+          speaks: [...channel.speaks],
+          accounts: channel.accounts.map(({ name, weight, maxConcurrent }) => ({
+            name,
+            weight,
+            maxConcurrent,
+          })),
+          maxConcurrentPerProcess: channel.maxConcurrentPerProcess,
+          onDisconnect: channel.onDisconnect,
+          models: modelsOf(configuration, channel.name).map(({ pattern }) => pattern),
+          rests: byChannel.get(channel.name) ?? [],
+        }));
+        return { data, next: null };
+      },
+    }),
+    adminRoute({
+      method: 'POST',
+      path: '/admin/v1/channels/{name}/rest',
+      summary:
+        'Put a channel, one of its accounts or one model on it to rest; known everywhere within a second',
+      query: NO_QUERY,
+      body: RestBody,
+      reply: RestedChannelReply,
+      handle: async ({ parameter: channel, body: { seconds, reason, ...body }, by }) => {
+        const configuration = await readConfiguration();
+        const target = targetOf(channel, body, configuration);
+        await rests.rest({ ...target, seconds: seconds ?? null, reason: reason ?? null }, by);
+        return reply(channel, warningsOf(target, configuration));
+      },
+    }),
+    adminRoute({
+      method: 'POST',
+      path: '/admin/v1/channels/{name}/wake',
+      summary:
+        'End the rests of a channel, of one of its accounts or of one model on it, also those of the gateway itself',
+      query: NO_QUERY,
+      body: WakeBody,
+      reply: RestedChannelReply,
+      handle: async ({ parameter: channel, body, by }) => {
+        await rests.wake(targetOf(channel, body, await readConfiguration()), by);
+        return reply(channel, []);
+      },
+    }),
+  ];
+};
+
+const modelsOf = ({ models }: Configuration, channel: string): Model[] =>
+  models.filter(({ routes }) => routes.some((route) => route.channel.name === channel));
+
+/** Names and accounts are checked against the configuration; while it cannot be read, any channel's name will do. */
+function targetOf(
+  channel: string,
+  { account, model }: z.infer<typeof TargetBody>,
+  configuration: Configuration | undefined,
+): Target {
+  const known = configuration?.channels.get(channel);
+  if (configuration === undefined ? !SafeName.test(channel) : known === undefined)
+    throw new GatewayError('object_not_found', `There is no channel '${channel}'.`);
+  if (known !== undefined && account) checkAccount(known, account);
+  const own = model ? ownNameOf(channel, model, configuration) : null;
+  return { channel, account: account ?? null, model: own };
+}
+
+function checkAccount({ name: channel, accounts }: Channel, account: string): void {
+  const names = accounts.map(({ name }) => name);
+  if (names.includes(account)) return;
+  throw new GatewayError('invalid_value', {
+    message: `The channel '${channel}' has no account '${account}'. It has: ${names.join(', ')}.`,
+    path: ['account'],
+  });
+}
+
+/** People know the callers' name of a model; the channel may have another one for it. */
+const ownNameOf = (channel: string, model: string, configuration: Configuration | undefined): string =>
+  configuration?.models
+    .find(({ pattern }) => pattern === model)
+    ?.routes.find((route) => route.channel.name === channel)?.model ?? model;
+
+/** The models that have no other channel: their requests go on as before. */
+function warningsOf({ channel, account, model }: Target, configuration: Configuration | undefined): string[] {
+  if (configuration === undefined || account !== null) return [];
+  return modelsOf(configuration, channel)
+    .filter(({ pattern, routes }) =>
+      routes.every(
+        (route) => route.channel.name === channel && (model === null || (route.model ?? pattern) === model),
+      ),
+    )
+    .map(({ pattern }) => `'${pattern}' has no other channel: requests for it still go to this one.`);
+}

@@ -4,6 +4,7 @@ import { AuditEntry } from '@gateway/metering/audit/audit-log';
 import { KeySettings, TeamSettings } from '@gateway/metering/keys/settings';
 import { MEASURES } from '@gateway/metering/usage/sums';
 import { GROUP_BY } from '@gateway/metering/usage/usage-query';
+import { SCOPES } from '@gateway/upstream/health/target';
 import { z } from 'zod';
 
 /** What the admin API answers. Lists are pages: `next` is the `cursor` of the next one, null on the last. */
@@ -27,6 +28,7 @@ const shownKey = {
   budget: shownBudget,
   expiresAt: instant.nullable(),
   disabled: z.boolean(),
+  priority: keys.priority.unwrap(),
   labels: z.record(z.string(), z.string()),
   webhookUrl: z.string().nullable(),
   createdAt: instant,
@@ -72,18 +74,50 @@ export const UsagePage = page(
   }),
 );
 
-export const ChannelPage = page(
-  z.strictObject({
-    name: z.string(),
-    provider: z.string(),
-    origin: z.string(),
-    speaks: z.array(z.string()),
-    maxConcurrent: z.number(),
-    onDisconnect: z.string(),
-    /** The models, by the callers' names and patterns, that have a route over it. */
-    models: z.array(z.string()),
-  }),
-);
+/** What rests of a channel: all of it, an account, or a model. */
+export const RestReply = z.strictObject({
+  scope: z.enum(SCOPES),
+  account: z.string().nullable(),
+  /** The channel's own name of it. */
+  model: z.string().nullable(),
+  /** `unproven`: its time is over, and the next request for it shows how it does. */
+  state: z.enum(['resting', 'unproven']),
+  /** Null: a person's rest. */
+  cause: z.string().nullable(),
+  reason: z.string(),
+  /** Null: the gateway itself. */
+  by: z.string().nullable(),
+  since: instant,
+  /** Null: until it is woken or, for wrong credentials, the channel has another key. */
+  until: instant.nullable(),
+  secondsLeft: z.number().nullable(),
+  /** Failures that led to it, and rests of the same target before it without a longer time between them. */
+  failures: z.int(),
+  restsBefore: z.int(),
+});
+
+const shownChannel = {
+  name: z.string(),
+  provider: z.string(),
+  origin: z.string(),
+  speaks: z.array(z.string()),
+  /** One for each key. */
+  accounts: z.array(
+    z.strictObject({ name: z.string(), weight: z.number(), maxConcurrent: z.number().nullable() }),
+  ),
+  maxConcurrentPerProcess: z.number(),
+  onDisconnect: z.string(),
+  /** The models, by the callers' names and patterns, that have a route over it. */
+  models: z.array(z.string()),
+  rests: z.array(RestReply),
+};
+
+export const ChannelPage = page(z.strictObject(shownChannel));
+export const RestedChannelReply = z.strictObject({
+  name: z.string(),
+  rests: z.array(RestReply),
+  warnings,
+});
 
 export const QueuePage = page(
   z.strictObject({
