@@ -187,7 +187,8 @@ const volatileParts = (text: string): string =>
   text
     .replaceAll(/\b(resp|msg|rs|fc|chatcmpl|job|key|asset|call|item)[_-][\w-]{6,}/g, '$1_…')
     .replaceAll(/"(created|created_at|completed_at|remaining|resets_at)": ?\d+/g, '"$1":0')
-    .replaceAll(/"obfuscation":"\w*"/g, '"obfuscation":""');
+    .replaceAll(/"obfuscation":"\w*"/g, '"obfuscation":""')
+    .replaceAll(/;ms=\d+/g, ';ms=0');
 
 const settled = ({ status, headers, body }: Exchanged) => ({
   status,

@@ -21,6 +21,7 @@ const Compose = z.looseObject({
     z.string(),
     z.looseObject({
       command: z.array(z.string()).optional(),
+      stop_grace_period: z.string().optional(),
       environment: z.record(z.string(), z.coerce.string()).default({}),
     }),
   ),
@@ -77,6 +78,19 @@ test.for(Object.entries(SETTINGS))(
     const filled = Object.entries(environment).map(([name, value]) => [name, filledIn(value, REQUIRED)]);
     const present = Object.fromEntries(filled.filter(([, value]) => value !== ''));
     expect(settings.safeParse(present).error?.issues).toBeUndefined();
+  },
+);
+
+test.for(Object.keys(SETTINGS).filter((service) => service !== 'simulator'))(
+  '%s is given the time to drain and to account before it is killed',
+  (service) => {
+    const { environment = {}, stop_grace_period: grace = '' } = readCompose().services[service] ?? {};
+    const [, seconds] = /^(\d+)s$/.exec(filledIn(grace, {})) ?? [];
+    const settingOf = (name: string) => Number(filledIn(environment[name] ?? '0', {}));
+    // What is left at the deadline has a second to end, edges a second to leave, and Redis five to answer.
+    const drainMs = settingOf('DRAIN_DELAY_MS') + settingOf('DRAIN_TIMEOUT_MS') + 7000;
+    expect(settingOf('DRAIN_TIMEOUT_MS')).toBeGreaterThan(0);
+    expect(Number(seconds) * 1000).toBeGreaterThan(drainMs);
   },
 );
 

@@ -5,6 +5,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ONE_PROVIDER } from './support/configuration.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
+import { startLoad } from './support/steady-load.ts';
 
 /** `gateway.yaml` is edited while everything runs. */
 
@@ -56,6 +57,24 @@ test('a changed file changes where requests go, and drops no stream that is unde
 
   gate.open();
   expect(await reply.text()).toBe(sse.toString());
+});
+
+test('requests, streams and jobs under load notice nothing of files that change, or that are not usable for a while', async () => {
+  const load = startLoad(gateway.url, gateway.key);
+  try {
+    await load.goesOn(2);
+    for (const count of [1, 2]) {
+      await save(valid().replace('apiKey: sk-provider', `apiKey: sk-key-${count}-of-the-provider`), CHANGED);
+      await load.goesOn(2);
+      await save('models: [', UNUSABLE);
+      await load.goesOn(2);
+    }
+    await save(valid(), CHANGED);
+    await load.goesOn(2);
+  } finally {
+    await load.stop();
+  }
+  expect(load.failures).toEqual([]);
 });
 
 test('a model that is taken out of the file is gone', async () => {

@@ -85,7 +85,7 @@ test.for([...WHOLE, ...STREAMED])('before the first byte of %s', async ([, path,
 });
 
 test.for(STREAMED)('in the middle of %s', async ([, path, request]) => {
-  gateway.simulator.script({ stallAfter: 2, resume: never });
+  gateway.simulator.script({ stallAfter: 3, resume: never });
   const response = await gateway.fetch(path, request());
   const reader = response.body?.getReader();
   expect((await reader?.read())?.value?.length).toBeGreaterThan(0);

@@ -1,7 +1,14 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
-import { type Gateway, startGateway } from './support/start-gateway.ts';
+import {
+  Answer,
+  checkedEvents,
+  compact,
+  MODELS,
+  PublishedResponse,
+  startWithModels,
+  user,
+} from './support/open-responses.ts';
+import type { Gateway } from './support/start-gateway.ts';
 
 /**
  * What the public Open Responses checks ask of a server, for a model whose channel speaks Responses and for two that are
@@ -10,44 +17,9 @@ import { type Gateway, startGateway } from './support/start-gateway.ts';
 
 let gateway: Gateway;
 beforeAll(async () => {
-  gateway = await startGateway({
-    configuration: (origin) => `
-channels:
-  native: { provider: simulator, baseUrl: "${origin}", apiKey: k, speaks: [responses] }
-  messages: { provider: simulator, baseUrl: "${origin}", apiKey: k, speaks: [messages] }
-  chat: { provider: simulator, baseUrl: "${origin}", apiKey: k, speaks: [chat] }
-models:
-  native: { kind: text, routes: [{ channel: native }] }
-  over-messages: { kind: text, routes: [{ channel: messages }] }
-  over-chat: { kind: text, routes: [{ channel: chat }] }
-`,
-  });
+  gateway = await startWithModels();
 });
 afterAll(() => gateway?.close());
-
-const definitions: object = JSON.parse(
-  readFileSync(
-    new URL('../apps/text/src/protocols/fixtures/openresponses-schemas.json', import.meta.url),
-    'utf8',
-  ),
-);
-const published = (name: string) => z.fromJSONSchema({ ...definitions, $ref: `#/$defs/${name}` });
-const PublishedResponse = published('ResponseResource');
-const PublishedEvent = published('StreamEvent');
-
-const Item = z.looseObject({ type: z.string(), name: z.string().optional() });
-const Response = z.looseObject({
-  id: z.string(),
-  status: z.string(),
-  previous_response_id: z.string().nullable(),
-  output: z.array(Item).min(1),
-});
-const Event = z.looseObject({
-  type: z.string(),
-  sequence_number: z.int(),
-  item: Item.optional(),
-  response: z.unknown().optional(),
-});
 
 type Body = { readonly [member: string]: unknown };
 
@@ -56,27 +28,22 @@ async function respond(body: Body) {
   const response: unknown = await reply.json();
   expect(reply.status, JSON.stringify(response)).toBe(200);
   expect(PublishedResponse.safeParse(response).error).toBeUndefined();
-  return Response.parse(response);
+  return Answer.parse(response);
 }
 
 async function stream(body: Body) {
   const reply = await gateway.fetch('/v1/responses', { json: { ...body, stream: true } });
   expect(reply.headers.get('content-type')).toMatch(/^text\/event-stream/);
   const frames = (await reply.text()).split('\n\n').filter((frame) => frame.startsWith('event: '));
-  const events = frames.map((frame) => {
+  const sent = frames.map((frame) => {
     const [name = '', data = ''] = frame.split('\n');
-    const event = Event.parse(JSON.parse(data.replace('data: ', '')));
+    const event = JSON.parse(data.replace('data: ', ''));
     expect(name).toBe(`event: ${event.type}`);
-    expect(PublishedEvent.safeParse(event).error, event.type).toBeUndefined();
     return event;
   });
-  expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, index) => index));
-  const last = events.at(-1);
-  expect(last?.type).toBe('response.completed');
-  return { events, response: Response.parse(last?.response) };
+  return checkedEvents(sent);
 }
 
-const user = (content: unknown) => ({ type: 'message', role: 'user', content });
 const WEATHER = {
   input: [user('How is the weather in Lisbon?')],
   tools: [
@@ -95,7 +62,7 @@ const WEATHER = {
 const PNG =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-describe.for(['native', 'over-messages', 'over-chat'])('the model %s', (model) => {
+describe.for(MODELS)('the model %s', (model) => {
   test('answers a message', async () => {
     expect(await respond({ model, input: [user('Say hello in three words.')] })).toMatchObject({
       status: 'completed',
@@ -152,6 +119,37 @@ describe.for(['native', 'over-messages', 'over-chat'])('the model %s', (model) =
       user('What is my name?'),
     ];
     expect(await respond({ model, input })).toMatchObject({ status: 'completed' });
+  });
+
+  test('takes the phases of what it said, and gives its own', async () => {
+    const input = [
+      user('Look it up, please.'),
+      { type: 'message', role: 'assistant', content: 'I look it up.', phase: 'commentary' },
+      { type: 'message', role: 'assistant', content: 'It is 42.', phase: 'final_answer' },
+      user('Say it again.'),
+    ];
+    const { output } = await respond({ model, input });
+    for (const { phase = 'final_answer' } of output) expect(phase).toMatch(/^(commentary|final_answer)$/);
+  });
+
+  test('compacts a conversation, and goes on from what is left of it', async () => {
+    const input = [
+      user('My name is Alma.'),
+      { type: 'message', role: 'assistant', content: 'Hello Alma!' },
+      user('Remember it.'),
+    ];
+    const output = await compact(gateway, model, input);
+    expect(output.map(({ type }) => type)).toEqual(['message', 'message', 'compaction']);
+    const next = await respond({ model, input: [...output, user('What is my name?')] });
+    expect(next).toMatchObject({ status: 'completed', previous_response_id: null });
+  });
+
+  test('refuses to compact for no model', async () => {
+    const reply = await gateway.fetch('/v1/responses/compact', { json: { input: 'Hello.' } });
+    expect(reply.status).toBe(400);
+    expect(await reply.json()).toMatchObject({
+      error: { type: 'invalid_request_error', code: 'missing_required_parameter', param: 'model' },
+    });
   });
 
   test('continues a conversation that it holds, with the output of a tool', async () => {

@@ -25,16 +25,19 @@ export interface Agent {
   readonly name: string;
   readonly package: string;
   readonly protocol: Protocol;
+  /** What it is told to send its requests over. */
+  readonly transport: 'http' | 'websocket';
   /** Its shell tool, and how that is told to run a command. */
   readonly shell: { readonly tool: string; input(command: string): object };
   /** How it is started on a task with nobody at the keyboard. */
   command(place: Place, task: string): Promise<Command>;
 }
 
-const codex: Agent = {
-  name: 'Codex CLI',
+const codexOver = (transport: Agent['transport']): Agent => ({
+  name: transport === 'http' ? 'Codex CLI' : 'Codex CLI with a WebSocket',
   package: '@openai/codex@^0.169.0',
   protocol: 'responses',
+  transport,
   shell: { tool: 'exec_command', input: (cmd) => ({ cmd }) },
   command: async ({ packages, home, url, key, model }, task) => {
     const folder = join(home, '.codex');
@@ -47,6 +50,7 @@ const codex: Agent = {
       `base_url = "${url}/v1"`,
       'env_key = "GATEWAY_KEY"',
       'wire_api = "responses"',
+      `supports_websockets = ${transport === 'websocket'}`,
     ];
     await writeFile(join(folder, 'config.toml'), `${settings.join('\n')}\n`);
     const program = join(packages, 'node_modules', '@openai', 'codex', 'bin', 'codex.js');
@@ -56,12 +60,13 @@ const codex: Agent = {
       env: { CODEX_HOME: folder, GATEWAY_KEY: key },
     };
   },
-};
+});
 
 const claudeCode: Agent = {
   name: 'Claude Code',
   package: '@anthropic-ai/claude-code@^2.1.329',
   protocol: 'messages',
+  transport: 'http',
   shell: { tool: 'Bash', input: (command) => ({ command, description: 'Writes the proof' }) },
   command: async ({ packages, url, key, model }, task) => ({
     file: join(
@@ -82,4 +87,4 @@ const claudeCode: Agent = {
   }),
 };
 
-export const AGENTS: readonly Agent[] = [codex, claudeCode];
+export const AGENTS: readonly Agent[] = [codexOver('http'), codexOver('websocket'), claudeCode];

@@ -23,13 +23,16 @@ const INSTALL_IP =
 /** Set inside the namespace. */
 const INSIDE = 'GATEWAY_AGENTS_INSIDE';
 
+/** The gateway with and without WebSockets: an agent that prefers one has to go on over HTTP. */
+const WEBSOCKETS = ['true', 'false'] as const;
+
 if (process.env[INSIDE] === undefined) process.exitCode = await installAndEnter();
 else process.exitCode = await runAll();
 
 async function installAndEnter(): Promise<number> {
   await mkdir(PACKAGES, { recursive: true });
   await writeFile(join(PACKAGES, 'package.json'), '{"private":true}\n');
-  const names = AGENTS.map((agent) => agent.package);
+  const names = [...new Set(AGENTS.map((agent) => agent.package))];
   const install = ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', PACKAGES, ...names];
   if (run('npm', install) !== 0) {
     console.error('The agents cannot be installed from the npm registry.');
@@ -53,25 +56,45 @@ function run(file: string, args: readonly string[], env: Record<string, string> 
 }
 
 async function runAll(): Promise<number> {
-  const gateway = await startGateway({ services: ['edge', 'text'], configuration });
-  let failed = 0;
-  try {
-    for (const agent of AGENTS) {
-      for (const over of PROTOCOLS) {
-        const what = `${agent.name} over ${over}`;
-        try {
-          await runTask(gateway, agent, over, { packages: PACKAGES, searchPath: process.env.PATH ?? '' });
-          console.log(`ok      ${what}`);
-        } catch (error) {
-          failed += 1;
-          console.error(`failed  ${what}: ${error instanceof Error ? error.message : String(error)}`);
+  const results: boolean[] = [];
+  for (const offered of WEBSOCKETS) {
+    const env = { EDGE_WEBSOCKETS: offered };
+    const gateway = await startGateway({ services: ['edge', 'text'], configuration, env });
+    try {
+      for (const agent of AGENTS) {
+        const prefers = agent.transport === 'websocket';
+        if (offered === 'false' && !prefers) continue;
+        for (const over of PROTOCOLS) {
+          const way = prefers && offered === 'false' ? ', with none offered' : '';
+          results.push(
+            await isDone(`${agent.name} over ${over}${way}`, () =>
+              runTask(gateway, agent, over, {
+                packages: PACKAGES,
+                searchPath: process.env.PATH ?? '',
+                expectsSocket: prefers && offered === 'true',
+              }),
+            ),
+          );
         }
       }
+    } finally {
+      await gateway.close();
     }
-  } finally {
-    await gateway.close();
   }
-  const count = AGENTS.length * PROTOCOLS.length;
-  console.log(failed === 0 ? `All ${count} tasks were done.` : `${failed} of ${count} tasks failed.`);
+  const failed = results.filter((done) => !done).length;
+  console.log(
+    failed === 0 ? `All ${results.length} tasks were done.` : `${failed} of ${results.length} tasks failed.`,
+  );
   return failed === 0 ? 0 : 1;
+}
+
+async function isDone(what: string, task: () => Promise<void>): Promise<boolean> {
+  try {
+    await task();
+    console.log(`ok      ${what}`);
+    return true;
+  } catch (error) {
+    console.error(`failed  ${what}: ${error instanceof Error ? error.message : String(error)}`);
+    return false;
+  }
 }

@@ -12,6 +12,11 @@ const TASK = 'Write down the proof that you were here, with your shell.';
 const PROOF = 'proof of the shell';
 const TIME_LIMIT_MS = 120_000;
 
+interface TaskOptions extends Pick<Place, 'packages' | 'searchPath'> {
+  /** Whether the agent's requests are to come over a WebSocket. */
+  readonly expectsSocket: boolean;
+}
+
 /**
  * Gives an agent a task through the gateway. The model behind it calls the agent's shell once and then reports what the
  * shell said. Resolves when the agent has done it.
@@ -21,8 +26,9 @@ export async function runTask(
   gateway: Gateway,
   agent: Agent,
   over: Protocol,
-  { packages, searchPath }: Pick<Place, 'packages' | 'searchPath'>,
+  { packages, searchPath, expectsSocket }: TaskOptions,
 ): Promise<void> {
+  const before = gateway.lines.length;
   await using folder = await owned();
   const work = join(folder.path, 'work');
   await mkdir(work);
@@ -50,6 +56,10 @@ export async function runTask(
   const asked = gateway.simulator.requests.filter(({ path }) => path === PATHS[over]);
   if (asked.length < 2) fail('it never told the model what its shell said');
   if (!output.includes(PROOF)) fail("it did not show the model's last answer");
+  const overSocket = gateway.lines
+    .slice(before)
+    .filter(({ text }) => text.includes('"transport":"websocket"'));
+  if (overSocket.length > 0 !== expectsSocket) fail(`${overSocket.length} requests came over a WebSocket`);
 }
 
 async function owned() {

@@ -3,7 +3,7 @@ import { freePort } from '@gateway/testkit/free-port';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createKey, revokeKey } from '../support/admin-keys.ts';
-import { ONE_PROVIDER } from '../support/configuration.ts';
+import { ONE_PROVIDER, PROVIDER_KEY } from '../support/configuration.ts';
 import { lookIntoQueues } from '../support/job-queues.ts';
 import { type Gateway, startGateway } from '../support/start-gateway.ts';
 import { BODY_ROWS, MAX_BODY_BYTES, MAX_FILE_BYTES } from './body-rows.ts';
@@ -40,7 +40,7 @@ const modelsAt = (channel: string) => `
 
 const configuration = (origin: string, nobodysPort: number) =>
   `
-${ONE_PROVIDER(origin)}
+${ONE_PROVIDER(origin).replace(PROVIDER_KEY, `${PROVIDER_KEY}, cooldown: off`)}
   plain: { kind: text, builtInTools: [], routes: [{ channel: provider }] }
   reserve:
     kind: text

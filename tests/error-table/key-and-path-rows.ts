@@ -67,11 +67,6 @@ export const KEY_AND_PATH_ROWS: Record<string, ErrorRow> = {
     retry: false,
     cases: [
       {
-        path: '/v1/responses/compact',
-        request: { json: {} },
-        error: openai(404, [INVALID, null], /^Invalid URL \(POST \/v1\/responses\/compact\)$/),
-      },
-      {
         path: '/v1/nothing?x=1',
         request: { json: {} },
         error: openai(404, [INVALID, null], /^Invalid URL \(POST \/v1\/nothing\)$/),

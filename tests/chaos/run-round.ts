@@ -1,0 +1,121 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { waitFor } from '@gateway/testkit/wait-for';
+import type { Exchange } from '../wire/exchange.ts';
+import { exchange } from '../wire/exchange.ts';
+import type { Reading } from '../wire/replies.ts';
+import { type Books, createKeys, type Keys, readBooks, settleAll } from './books.ts';
+import { excessOf, holdingsOf } from './holdings.ts';
+import { INVARIANTS } from './invariants.ts';
+import type { Plan, PlannedRequest } from './plan.ts';
+import { kindOf } from './request-kinds.ts';
+import { createTrip } from './trip.ts';
+import type { Attempted, Happened, World } from './world.ts';
+
+/** A planned request that is over. */
+export interface Travelled {
+  readonly planned: PlannedRequest;
+  readonly exchanges: readonly Exchange[];
+  readonly reading: Reading;
+  /** `performance.now()`. */
+  readonly beganAt: number;
+  readonly endedAt: number;
+}
+
+/** All that is known of a round when everything is quiet again. */
+export interface Round {
+  readonly plan: Plan;
+  readonly travelled: readonly Travelled[];
+  readonly happened: readonly Happened[];
+  readonly attempted: readonly Attempted[];
+  readonly books: Books;
+  readonly abandoned: number;
+  readonly unanswered: number;
+  /** Files below the data folder that should not outlive their request. */
+  readonly leftFiles: readonly string[];
+  /** What processes hold on to, in words. */
+  readonly excess: readonly string[];
+  /** Log lines that only a fault of the gateway's own can write. */
+  readonly lines: World['lines'];
+}
+
+const QUIET = { timeoutMs: 60_000 };
+/** Folders whose files belong to requests on their way. */
+const PASSING = ['uploads', 'usage-spool'];
+
+/** Plays a plan, waits until all is quiet, and returns what is wrong; in words, each with the invariant that it breaks. */
+export async function runRound(world: World, plan: Plan): Promise<string[]> {
+  world.forget();
+  const keys = await createKeys(world, plan.round);
+  const beganAt = performance.now();
+  const at = async <T>(atMs: number, action: () => Promise<T>): Promise<T> => {
+    await delay(Math.max(0, beganAt + atMs - performance.now()));
+    return action();
+  };
+  const happening = plan.disturbances.map(({ atMs, disturbance }) =>
+    at(atMs, () => world.disturb(disturbance)),
+  );
+  const travelling = plan.requests.map((planned) =>
+    at(planned.atMs, () => travel(world, plan, keys, planned)),
+  );
+  const happened = await Promise.all(happening);
+  const travelled = await Promise.all(travelling);
+
+  await world.serving();
+  await waitFor(() => world.unanswered() === 0, QUIET).catch(() => undefined);
+  const abandoned = await settleAll(world);
+  // Workers sweep, every hour, what a killed process leaves and what Redis has forgotten.
+  const isSwept = happened.some(({ disturbance: { kind } }) => kind === 'kill' || kind === 'redis-loses');
+  const leftFiles = isSwept ? [] : await quietFiles(world);
+  const round: Round = {
+    plan,
+    travelled,
+    happened,
+    attempted: [...world.attempted],
+    books: await readBooks(world, keys, plan.round),
+    abandoned,
+    unanswered: world.unanswered(),
+    leftFiles,
+    excess: await quietExcess(world),
+    lines: [...world.lines],
+  };
+  return INVARIANTS.flatMap(({ name, check }) => check(round).map((violation) => `${name}: ${violation}`));
+}
+
+async function travel(world: World, plan: Plan, keys: Keys, planned: PlannedRequest): Promise<Travelled> {
+  const origin = world.stack.process(planned.edge).url ?? '';
+  const trip = createTrip({
+    seed: plan.seed,
+    planned,
+    secret: keys[planned.key].key,
+    send: (request) => exchange(origin, request),
+    referenceUrl: world.referenceUrl,
+  });
+  const beganAt = performance.now();
+  const reading = await kindOf(planned.kind)
+    .run(trip)
+    .catch((error: unknown): Reading => ({ text: null, failure: null, problems: [String(error)] }));
+  return { planned, exchanges: trip.exchanges, reading, beganAt, endedAt: performance.now() };
+}
+
+/** What is left in the folders of passing files; waits a while for them to be empty. */
+async function quietFiles({ dataFolder }: World): Promise<string[]> {
+  const left = async (): Promise<string[]> => {
+    const names = await Promise.all(
+      PASSING.map(async (folder) =>
+        (await readdir(join(dataFolder, folder)).catch(() => [])).map((name) => `${folder}/${name}`),
+      ),
+    );
+    return names.flat();
+  };
+  await waitFor(async () => (await left()).length === 0, QUIET).catch(() => undefined);
+  return left();
+}
+
+/** What processes hold on to; waits a while for them to let go. */
+async function quietExcess({ stack, dataFolder, heldAtStart }: World): Promise<string[]> {
+  const excess = async () => excessOf(heldAtStart, await holdingsOf(stack, dataFolder));
+  await waitFor(async () => (await excess()).length === 0, QUIET).catch(() => undefined);
+  return excess();
+}
