@@ -1,5 +1,5 @@
 import type { Contender } from './contender.ts';
-import type { LoadGenerator, LoadOptions } from './load.ts';
+import type { LoadGenerator, LoadOptions, Workload } from './load.ts';
 import { percentile } from './percentile.ts';
 import { measureProcessorTime } from './processor-time.ts';
 import type { Request } from './requests.ts';
@@ -15,36 +15,69 @@ export interface Measured {
 
 export interface Rounds extends LoadOptions {
   readonly rounds: number;
+  /** How many requests each contender gets first, which are not counted. */
+  readonly warmUp: number;
 }
+
+/** Within this time rows of large requests and of streams are warm too: each of theirs runs the same loops often. */
+const MAX_WARM_UP_SECONDS = 30;
 
 /**
  * Loads the contenders in turn, round after round, so that what disturbs the machine disturbs all of them, and takes
- * each figure's median over the rounds. A round before the first one warms everything up and is not counted.
+ * each figure's median over the rounds. All are warm before the first one.
  */
 export async function compare(
   generator: LoadGenerator,
   contenders: readonly Contender[],
   requestOf: (contender: Contender) => Request,
-  { rounds, ...options }: Rounds,
+  { rounds, warmUp, ...options }: Rounds,
 ): Promise<ReadonlyMap<string, Measured>> {
   const results = new Map<string, Measured[]>(contenders.map(({ name }) => [name, []]));
-  for (let round = 0; round <= rounds; round += 1) {
+  for (const contender of contenders)
+    await warm(generator, contender, requestOf(contender), { ...options, warmUp });
+  for (let round = 0; round < rounds; round += 1) {
     for (const contender of contenders) {
       const measured = await measure(generator, contender, requestOf(contender), options);
-      if (round > 0) results.get(contender.name)?.push(measured);
+      results.get(contender.name)?.push(measured);
     }
   }
   return new Map([...results].map(([name, list]) => [name, median(list)]));
 }
 
+/**
+ * Sends requests until V8 has compiled what they run, by their number and not for a time, so that slow contenders become
+ * as warm as fast ones: the gateway's only process takes three times as long for its first thousand requests as after ten thousand.
+ */
+export async function warm(
+  generator: LoadGenerator,
+  contender: Contender,
+  request: Request,
+  { warmUp, ...options }: LoadOptions & Pick<Rounds, 'warmUp'>,
+): Promise<void> {
+  const workload = workloadOf(contender, request);
+  let requests = 0;
+  for (let seconds = 0; requests < warmUp && seconds < MAX_WARM_UP_SECONDS; seconds += options.seconds) {
+    const outcome = await generator.run(workload, options);
+    requests += outcome.requests;
+  }
+}
+
+const workloadOf = ({ baseUrl, headers }: Contender, { path, body }: Request): Workload => ({
+  url: baseUrl + path,
+  headers: { ...headers, 'content-type': 'application/json' },
+  body,
+});
+
 async function measure(
   generator: LoadGenerator,
-  { baseUrl, headers, processes }: Contender,
-  { path, body }: Request,
+  contender: Contender,
+  request: Request,
   options: LoadOptions,
 ): Promise<Measured> {
-  const workload = { url: baseUrl + path, headers: { ...headers, 'content-type': 'application/json' }, body };
-  const { outcome, timeUs } = await measureProcessorTime(processes, () => generator.run(workload, options));
+  const workload = workloadOf(contender, request);
+  const { outcome, timeUs } = await measureProcessorTime(contender.processes, () =>
+    generator.run(workload, options),
+  );
   const processorUs = new Map([...timeUs].map(([name, us]) => [name, us / outcome.requests]));
   return {
     requestsPerSecond: outcome.requestsPerSecond,

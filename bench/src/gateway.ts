@@ -49,6 +49,7 @@ export async function startGateway(processes: Processes, upstreamUrl: string): P
     GATEWAY_BOOTSTRAP_KEY: KEY,
     GATEWAY_ADMIN_TOKEN: ADMIN_TOKEN,
     SIMULATOR_URL: upstreamUrl,
+    EDGE_MAX_WEBSOCKETS_PER_KEY: '2000',
   });
   const baseUrl = `http://127.0.0.1:${ports.PORT}`;
   const headers = { authorization: `Bearer ${KEY}` };

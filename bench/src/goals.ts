@@ -1,4 +1,4 @@
-import { type Figures, NOT_STORED } from './rows.ts';
+import { type Figures, NOT_STORED, OVER_HTTP } from './rows.ts';
 
 /** What the gateway may cost: a figure of ours over one of another contender, or the figure itself. */
 export interface Goal {
@@ -8,8 +8,8 @@ export interface Goal {
   readonly limits?: boolean;
   /** The row whose figure we compare with: a translated request is held against one that the peer passes. */
   readonly baseRow?: string;
-  /** `itself`: the gateway's own figure of the same row for a request that is not stored. */
-  readonly over: 'portkey' | 'floor' | 'itself' | null;
+  /** `itself`: the gateway's own figure of the same row for a request that is not stored; `http`: for one over HTTP. */
+  readonly over: 'portkey' | 'floor' | 'itself' | 'http' | null;
   readonly atMost?: number;
   readonly atLeast?: number;
 }
@@ -51,6 +51,10 @@ export const GOALS: readonly Goal[] = [
   goal('event-translated', 'one', 1, { baseRow: 'event' }),
   goal('streams', 'each', 1.05),
   goal('streams', 'one', 0.7),
+  goal('socket', 'each', 1, { over: 'http' }),
+  goal('socket', 'one', 1, { over: 'http' }),
+  goal('socket-memory', 'each', 100, { over: null }),
+  goal('socket-memory', 'one', 100, { over: null }),
   goal('latency', 'each', 0.85),
   goal('latency', 'each', 0.95, { limits: true }),
   goal('latency', 'one', 0.45),
@@ -69,6 +73,12 @@ export const GOALS: readonly Goal[] = [
   goal('job-redis', 'each', 4, { over: null }),
 ];
 
+/** Names of the gateway's own other figures. */
+const OWN: { readonly [over: string]: (name: string) => string } = {
+  itself: (name) => name + NOT_STORED,
+  http: (name) => name + OVER_HTTP,
+};
+
 export interface Outcome {
   readonly goal: Goal;
   readonly measured: number;
@@ -80,7 +90,7 @@ export function holdGoals(goals: readonly Goal[], measured: ReadonlyMap<string, 
   return goals.flatMap((goal) => {
     const name = `gateway (${goal.way})${goal.limits ? ', limits' : ''}`;
     const ours = measured.get(goal.row)?.get(name);
-    const other = goal.over === 'itself' ? name + NOT_STORED : goal.over;
+    const other = goal.over === null ? null : (OWN[goal.over]?.(name) ?? goal.over);
     const base = other === null ? { value: 1 } : measured.get(goal.baseRow ?? goal.row)?.get(other);
     if (ours === undefined || base === undefined) return [];
     const ratio = ours.value / base.value;

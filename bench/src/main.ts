@@ -38,7 +38,7 @@ for (const way of ['each', 'one'] as const satisfies readonly Processes[]) {
 const generator = await findLoadGenerator();
 const bench: Bench = {
   generator,
-  rounds: { rounds: options.rounds, seconds: options.seconds, connections: 32 },
+  rounds: { rounds: options.rounds, seconds: options.seconds, connections: 32, warmUp: options.warmUp },
   streams: options.streams,
   portkey,
   floor,
@@ -46,7 +46,7 @@ const bench: Bench = {
   limited: started.map(({ limited }) => limited),
 };
 print(
-  `Load by ${generator.name}, ${options.rounds} rounds of ${options.seconds} s. Every process of a contender counts; of the gateway also Redis and the starter.`,
+  `Load by ${generator.name}, ${options.rounds} rounds of ${options.seconds} s, after ${options.warmUp} requests that are not counted. Every process of a contender counts; of the gateway also Redis and the starter.`,
 );
 
 const measured = new Map<string, Figures>();

@@ -7,11 +7,13 @@ export interface Options {
   readonly rounds: number;
   readonly seconds: number;
   readonly streams: number;
+  /** Requests to each contender that are sent first and not counted. */
+  readonly warmUp: number;
 }
 
 export const USAGE = (rows: readonly Pick<Row, 'id' | 'what'>[]): string =>
   [
-    'npm run bench -- [--only ROW]… [--rounds 3] [--seconds 5] [--streams 500]',
+    'npm run bench -- [--only ROW]… [--rounds 3] [--seconds 5] [--streams 500] [--warm-up 10000]',
     '',
     'A row that is held against another one (a translated request against one that passes) needs both: --only small --only translated.',
     '',
@@ -29,10 +31,15 @@ export function readOptions(args: readonly string[], rowIds: readonly string[]):
         rounds: { type: 'string', default: '3' },
         seconds: { type: 'string', default: '5' },
         streams: { type: 'string', default: '500' },
+        'warm-up': { type: 'string', default: '10000' },
       },
     });
-    const [rounds, seconds, streams] = [values.rounds, values.seconds, values.streams].map(Number);
-    const numbers = { rounds: rounds ?? 0, seconds: seconds ?? 0, streams: streams ?? 0 };
+    const numbers = {
+      rounds: Number(values.rounds),
+      seconds: Number(values.seconds),
+      streams: Number(values.streams),
+      warmUp: Number(values['warm-up']),
+    };
     if (!values.only.every((id) => rowIds.includes(id))) return null;
     if (!Object.values(numbers).every((value) => Number.isInteger(value) && value > 0)) return null;
     return { only: values.only, ...numbers };

@@ -57,7 +57,7 @@ export function goalsText(
   const rowOf = new Map(rows.map((row) => [row.id, row]));
   const lines = holdGoals(goals, measured).map(({ goal, measured: value, met }) => {
     const row = rowOf.get(goal.row);
-    const base = goal.over === 'itself' ? 'not stored' : goal.over;
+    const base = goal.over === 'itself' ? 'not stored' : goal.over === 'http' ? 'over HTTP' : goal.over;
     const unit = base === null ? (row?.unit ?? '') : `× ${base}`;
     const bound = goal.atMost === undefined ? `≥ ${goal.atLeast}` : `≤ ${goal.atMost}`;
     const way = goal.way === 'one' ? 'one process' : 'a process each';

@@ -88,6 +88,9 @@ export const REQUESTS = {
   agent: chat(agentChat),
   agentTranslated: chat({ ...agentChat, model: TRANSLATED_MODEL }),
   agentRepeated: responses(agentResponses),
+  /** The same small answer as events: over HTTP, and over a WebSocket. */
+  smallStream: responses({ ...small, stream: true }),
+  smallSocket: responses({ type: 'response.create', ...small }),
   stream: responses(fast),
   streamTranslated: responses({ ...fast, model: TRANSLATED_MODEL }),
   /** Twenty events a second for about five seconds. */

@@ -1,11 +1,12 @@
 import { longChain } from './chain.ts';
-import { compare, type Measured, type Rounds } from './compared.ts';
+import { compare, type Measured, type Rounds, warm } from './compared.ts';
 import type { Contender } from './contender.ts';
 import { type JobFigures, measureJobs } from './jobs/measure-jobs.ts';
 import { pacedLatency } from './latency.ts';
 import type { LoadGenerator } from './load.ts';
 import { residentBytes } from './processor-time.ts';
 import { REQUESTS, type Request } from './requests.ts';
+import { openSocketsBytes, socketLoad } from './sockets.ts';
 import { eventsOf, manyStreams } from './streams.ts';
 import { largeUpload } from './upload.ts';
 
@@ -92,6 +93,23 @@ function storingRow(id: string, what: string, plain: Request, stored: Request): 
   };
 }
 
+/** The name of a contender where the same response comes over HTTP. */
+export const OVER_HTTP = ', over HTTP';
+const OPEN_SOCKETS = 1000;
+
+/** Processor time of a response over an open WebSocket, and of the same one over HTTP. */
+const socketRow: Row = {
+  id: 'socket',
+  what: 'small response as events over an open WebSocket',
+  unit: 'µs',
+  measure: async ({ generator, gateways, rounds }) => {
+    const overHttp = gateways.map((gateway) => ({ ...gateway, name: gateway.name + OVER_HTTP }));
+    const http = await compare(generator, overHttp, () => REQUESTS.smallStream, rounds);
+    const socket = await compare(socketLoad, gateways, () => REQUESTS.smallSocket, rounds);
+    return new Map([...socket, ...http].map(([name, found]) => [name, processorFigure(found, 1)]));
+  },
+};
+
 const processorFigure = (measured: Measured, events: number): Figure => ({
   value: measured.totalProcessorUs / events,
   parts: new Map([...measured.processorUs].map(([name, us]) => [name, us / events])),
@@ -161,6 +179,15 @@ export const ROWS: readonly Row[] = [
         return { value: edge, parts, note: `status ${status}` };
       }),
   },
+  {
+    id: 'socket-memory',
+    what: `${OPEN_SOCKETS} open WebSockets`,
+    unit: 'MB',
+    measure: (bench) =>
+      eachOf(bench.gateways, async (gateway) => ({
+        value: (await openSocketsBytes(gateway, OPEN_SOCKETS)) / MEGABYTE,
+      })),
+  },
   loadRow({
     id: 'small',
     what: 'small JSON, processor time',
@@ -219,6 +246,8 @@ export const ROWS: readonly Row[] = [
     what: 'latency at 100 requests/s, p50',
     unit: 'ms',
     measure: async (bench) => {
+      const { generator, rounds } = bench;
+      for (const contender of everybody(bench)) await warm(generator, contender, REQUESTS.small, rounds);
       const paced = { ...REQUESTS.small, requests: 600, perSecond: 100 };
       const latencies = await pacedLatency(everybody(bench), paced);
       return new Map(
@@ -240,6 +269,7 @@ export const ROWS: readonly Row[] = [
       );
     },
   },
+  socketRow,
   jobRow('jobs', 'jobs per second, nothing done in them', '/s', ({ perSecond }) => perSecond),
   jobRow('job-begin', 'from the call to the begin of a job, p50', 'ms', ({ beginP50Ms }) => beginP50Ms),
   jobRow('job-end', 'from the end of a job to its caller, p50', 'ms', ({ endP50Ms }) => endP50Ms),

@@ -21,7 +21,7 @@ const run = async () => ({
 const { uploads, assets } = await openJobStores({ dataDir });
 await createJobWorker({
   redisUrl,
-  acts: { 'image.generation': { run }, 'image.edit': { run } },
+  processors: { 'image.generation': { run }, 'image.edit': { run } },
   concurrency: 8,
   uploads,
   assets,
