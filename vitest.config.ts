@@ -12,7 +12,13 @@ class StoriesFirst extends BaseSequencer {
 
 const unit = (folder: string) => ({
   extends: true as const,
-  test: { name: folder.split('/')[1] ?? folder, root: folder, include: ['src/**/*.test.ts'] },
+  test: {
+    name: folder.split('/')[1] ?? folder,
+    root: folder,
+    include: ['src/**/*.test.ts'],
+    // A process serves many files: nothing of ours keeps state in a module, and a process for each file takes a third of the time.
+    isolate: false,
+  },
 });
 
 export default defineConfig({
