@@ -1,5 +1,5 @@
 import { type IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { WEBSOCKET } from '@gateway/contracts/endpoints';
+import { type Endpoint, WEBSOCKET } from '@gateway/contracts/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Identity, INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import type { LoadGuard } from '@gateway/service-kit/load/load-guard';
@@ -41,6 +41,9 @@ export interface RequestRunner {
   refuse(connection: Connection, lane: Lane, error: GatewayError): void;
 }
 
+/** What each event asks for, as over HTTP. */
+const RESPONSE_CREATE: Endpoint = { ...WEBSOCKET, method: 'POST' };
+
 interface RunnerOptions {
   readonly services: TextServices;
   readonly access: CallerAccess;
@@ -64,14 +67,14 @@ export function createRequestRunner({
     const { handshake, headers, connectionId, sink, responses } = connection;
     const requestId = requestIdOf(undefined);
     const message = new IncomingMessage(handshake.socket);
-    message.method = 'POST';
-    message.url = WEBSOCKET.path;
+    message.method = RESPONSE_CREATE.method;
+    message.url = RESPONSE_CREATE.path;
     message.headers = { ...headers, [INTERNAL_HEADERS.requestId]: requestId };
     message.complete = true;
     const response = new EventResponse(message, sink, lane);
     responses.add(response);
     response.once('close', () => responses.delete(response));
-    const load = guard.begin();
+    const load = guard.begin(RESPONSE_CREATE, identity);
     const context = openContext(message, response, { requestId, identity, deadline, load });
     requestLog.observe(message, response, context, WEBSOCKET.path);
     Object.assign(context.line, { transport: 'websocket', connectionId, ...(lane !== null && { lane }) });
@@ -113,7 +116,7 @@ export function createRequestRunner({
         return connection.onKeyEnded();
       }
       try {
-        load.admit(identity.priority ?? 'normal', event.bytes.length);
+        load.admit(event.bytes.length);
         const entered = await access.enter(identity);
         if (entered !== undefined) {
           for (const [name, value] of entered.headers) response.setHeader(name, value);

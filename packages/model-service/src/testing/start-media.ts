@@ -16,6 +16,7 @@ import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { Meter } from '@gateway/metering/meter/meter';
 import { openMeter } from '@gateway/metering/meter/open-meter';
+import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { usageRecords } from '@gateway/metering/usage/usage-records';
 import { LoadSettings, parseConfig } from '@gateway/service-kit/config';
@@ -116,10 +117,12 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
     settings: parseConfig(LoadSettings, {}),
     process: createProcessLoad(),
     metrics,
+    onShed: () => undefined,
   });
   const meterRedis = resources.adopt(createRequestRedis(redis.url), (opened) => opened.disconnect());
   meterRedis.on('error', () => undefined);
   await meterRedis.connect();
+  const refusals = own(createRefusalCounts({ redis: meterRedis, now: Date.now, keepSumsDays: 1 }));
   const meter = own(
     await openMeter({
       redis: meterRedis,
@@ -130,6 +133,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
         USAGE_SUMS_DAYS: 1,
       },
       metrics,
+      refusals,
       now: Date.now,
       report: (problem) => void troubles.push(problem),
     }),
