@@ -1,5 +1,6 @@
 import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import type { Transcript, TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
+import type { OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/check-first-output';
@@ -18,6 +19,7 @@ interface AskOptions {
   /** Where the file lies. */
   readonly path: string;
   readonly signal: AbortSignal;
+  readonly onAttempt: OnAttempt;
 }
 
 /** As every reply is checked, but a text under the content type of JSON is a transcript too: no other request is made for it. */
@@ -30,7 +32,7 @@ const checkTranscript: OutputCheck = (first) => {
 
 /** Calls the candidates for the transcript of one file, until one begins to answer. @throws {GatewayError} */
 export const requestTranscript = (options: AskOptions): Promise<Reply> => {
-  const { upstream, candidates, planOf, input, path, signal } = options;
+  const { upstream, candidates, planOf, input, path, signal, onAttempt } = options;
   return upstream.send({
     candidates,
     request: (candidate) => {
@@ -49,6 +51,7 @@ export const requestTranscript = (options: AskOptions): Promise<Reply> => {
     holdsStart: true,
     checkOutput: checkTranscript,
     signal,
+    onAttempt,
   });
 };
 
