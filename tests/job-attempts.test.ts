@@ -77,7 +77,8 @@ test('a job that failed names all that were called, to its caller and in the log
   gateway.simulator.script(path, { status: 429 });
   gateway.simulator.script(path, { status: 400 });
   const reply = await gateway.fetch(path, { json: image });
-  const both = '"first";outcome=rate-limited;status=429, "second";account="spare";outcome=rejected;status=400';
+  const both =
+    '"first";outcome=rate-limited;status=429, "second";account="spare";outcome=rejected;status=400';
   expect([reply.ok, shown(reply)]).toEqual([false, both]);
   expect(withoutTimes((await lineOf(jobOf(reply))).attemptList)).toBe(both);
 });
