@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import {
   type IncomingMessage,
   type OutgoingHttpHeader,
@@ -8,15 +9,17 @@ import { createFrameReader, type Frame } from '@gateway/service-kit/event-stream
 import { findContext } from '@gateway/service-kit/request-context';
 import { ATTEMPTS_HEADER } from '@gateway/upstream/attempts-header';
 import type { Lane } from './client-event.ts';
-import { errorEvent, laneMember, shownEvent } from './error-event.ts';
+import { errorEvent, errorWithStatus, laneMember, mayBeError } from './error-event.ts';
 
 /** Where the events of a response go. */
 export interface EventSink {
   /** Sends each as a message; what is sent together leaves together. */
-  send(events: readonly string[]): void;
+  send(events: readonly (Buffer | string)[]): void;
   /** The caller has not taken what was sent. */
   readonly isFull: boolean;
 }
+
+const OPENING_BRACE = 0x7b;
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
@@ -122,13 +125,18 @@ export class EventResponse extends ServerResponse {
   }
 
   #sendEvents(frames: readonly Frame[]): void {
-    const events: string[] = [];
-    for (const { data } of frames) {
+    const events: (Buffer | string)[] = [];
+    for (const frame of frames) {
+      const sent = frame.dataBytes;
       // The rest is `[DONE]`.
-      if (data === null || !data.startsWith('{')) continue;
-      const event = shownEvent(data, () => findContext(this.req)?.failure);
+      if (sent === null || sent[0] !== OPENING_BRACE) continue;
+      // Clients end a connection on which a message is no UTF-8.
+      const data = isUtf8(sent) ? sent : Buffer.from(sent.toString());
+      const shown = mayBeError(frame.latin1)
+        ? errorWithStatus(data, () => findContext(this.req)?.failure)
+        : data;
       const prefix = this.#takePrefix();
-      events.push(prefix === '{' ? event : prefix + event.slice(1));
+      events.push(prefix === '{' ? shown : Buffer.concat([Buffer.from(prefix), shown.subarray(1)]));
     }
     if (events.length > 0) this.#sink.send(events);
   }
