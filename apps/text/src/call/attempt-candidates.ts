@@ -21,6 +21,8 @@ interface Candidates {
 interface InTurn extends Candidates {
   /** Every attempt for the call so far. */
   readonly attempts: Attempt[];
+  /** When the first of them began, by `performance.now()`. */
+  readonly beganAt: number;
   /** Why the candidates before did not serve; absent: there were none. */
   readonly failedBefore?: unknown;
   readonly onHeld: () => void;
@@ -36,6 +38,7 @@ export async function attemptCandidates(call: TextCall, options: Candidates): Pr
   const outcome = await attemptInTurn(call, {
     ...options,
     attempts: [],
+    beganAt: performance.now(),
     onHeld: waiting.begin,
     onReply: waiting.end,
   });
@@ -46,7 +49,8 @@ export async function attemptCandidates(call: TextCall, options: Candidates): Pr
 
 async function attemptInTurn(call: TextCall, options: InTurn): Promise<CallOutcome> {
   const { context, services, endpoint, request } = call;
-  const { candidates, prepare, holdsStart, mayHedge = false, attempts, onHeld, onReply } = options;
+  const { candidates, prepare, holdsStart, mayHedge = false, attempts, beganAt, onHeld, onReply } = options;
+  const count = attempts.filter(({ outcome }) => outcome !== 'busy').length;
   const attemptsBefore = attempts.length;
   const sent: { readonly candidate: Candidate; readonly attempt: PreparedAttempt }[] = [];
   const requestOf = (candidate: Candidate, attempt: PreparedAttempt | GatewayError) => {
@@ -71,7 +75,7 @@ async function attemptInTurn(call: TextCall, options: InTurn): Promise<CallOutco
       mayHedge,
       onHeld,
       onAttempt: (attempt) => attempts.push(attempt),
-      earlierAttempts: attempts.filter(({ outcome }) => outcome !== 'busy').length,
+      earlier: count === 0 ? undefined : { count, beganAt },
     });
   } catch (thrown) {
     const wasTried = attempts.length > attemptsBefore || !isNobody(thrown);
