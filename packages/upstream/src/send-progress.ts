@@ -34,10 +34,7 @@ export class SendProgress {
   #worst: Failure | null = null;
   #refusal: GatewayError | null = null;
 
-  constructor(
-    { candidates, earlier }: Pick<SendOptions, 'candidates' | 'earlier'>,
-    turns: Turns<Candidate>,
-  ) {
+  constructor({ candidates, earlier }: Pick<SendOptions, 'candidates' | 'earlier'>, turns: Turns<Candidate>) {
     this.#candidates = candidates;
     this.#turns = turns;
     // All routes of a model have the same bounds.

@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { showAttempts } from '@gateway/model-service/show-attempts';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { Attempt, Reply } from '@gateway/upstream/reply';
+import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
 import { checkWholeReply } from '../passthrough/relay-json.ts';
 import { type CallOutcome, failedWith, type ReplyOutcome } from './outcome.ts';
 import type { PrepareAttempt, PreparedAttempt } from './prepared-attempt.ts';
@@ -100,6 +101,7 @@ async function attemptInTurn(call: TextCall, options: InTurn): Promise<CallOutco
   if (answering === undefined) throw new Error('a reply to a request that was not prepared');
   showAttempts(attempts, context, call.response);
   const outcome = await answering.attempt.receive(reply);
+  if (outcome.thrown instanceof UnreadableReply) reply.unreadable(outcome.thrown.message);
   const others = candidates.filter((candidate) => sent.every((one) => one.candidate !== candidate));
   const unread = unreadable(call, outcome);
   if (unread === null || others.length === 0)
