@@ -23,10 +23,7 @@ interface SocketsAccess extends Pick<ServiceAppOptions, 'requestLog' | 'load'> {
 
 type SocketSettings = Pick<
   TextSettings,
-  | 'GATEWAY_SECRET'
-  | 'TEXT_WEBSOCKET_PING_MS'
-  | 'TEXT_WEBSOCKET_IDLE_MS'
-  | 'TEXT_WEBSOCKET_LIFE_MS'
+  'GATEWAY_SECRET' | 'TEXT_WEBSOCKET_PING_MS' | 'TEXT_WEBSOCKET_IDLE_MS' | 'TEXT_WEBSOCKET_LIFE_MS'
 >;
 
 type Opened = Pick<Started<TextSettings>, 'logger' | 'metrics'> & {

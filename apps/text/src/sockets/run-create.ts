@@ -1,5 +1,5 @@
 import { type IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { type Endpoint, WEBSOCKET } from '@gateway/contracts/endpoints';
+import { WEBSOCKET } from '@gateway/contracts/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Identity, INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import type { LoadGuard } from '@gateway/service-kit/load/load-guard';
@@ -37,12 +37,11 @@ export interface Connection {
 export interface RequestRunner {
   /** Makes a response. Never rejects. */
   run(connection: Connection, event: CreateEvent): Promise<void>;
+  /** Counts the event of a request that waits for its lane. @throws {GatewayError} `overloaded` */
+  hold(connection: Connection, event: CreateEvent): () => void;
   /** Answers what is no request, or no request that can be taken. */
   refuse(connection: Connection, lane: Lane, error: GatewayError): void;
 }
-
-/** What each event asks for, as over HTTP. */
-const RESPONSE_CREATE: Endpoint = { ...WEBSOCKET, method: 'POST' };
 
 interface RunnerOptions {
   readonly services: TextServices;
@@ -67,14 +66,14 @@ export function createRequestRunner({
     const { handshake, headers, connectionId, sink, responses } = connection;
     const requestId = requestIdOf(undefined);
     const message = new IncomingMessage(handshake.socket);
-    message.method = RESPONSE_CREATE.method;
-    message.url = RESPONSE_CREATE.path;
+    message.method = 'POST';
+    message.url = WEBSOCKET.path;
     message.headers = { ...headers, [INTERNAL_HEADERS.requestId]: requestId };
     message.complete = true;
     const response = new EventResponse(message, sink, lane);
     responses.add(response);
     response.once('close', () => responses.delete(response));
-    const load = guard.begin(RESPONSE_CREATE, identity);
+    const load = guard.begin(WEBSOCKET, identity);
     const context = openContext(message, response, { requestId, identity, deadline, load });
     requestLog.observe(message, response, context, WEBSOCKET.path);
     Object.assign(context.line, { transport: 'websocket', connectionId, ...(lane !== null && { lane }) });
@@ -130,6 +129,7 @@ export function createRequestRunner({
       // Nothing may be left that nobody ends.
       response.destroy();
     },
+    hold: ({ identity }, { bytes }) => guard.holdWaiting(WEBSOCKET, identity, bytes.length),
     refuse: (connection, lane, error) => {
       const { response, context } = open(connection, lane, connection.identity);
       writeError(response, error, context);

@@ -1,8 +1,9 @@
-import { type Endpoint, isForWork } from '@gateway/contracts/endpoints';
+import type { Endpoint } from '@gateway/contracts/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity, KeyPriority } from '@gateway/contracts/identity';
 import type { LoadSettings } from '../config.ts';
 import type { Metrics } from '../metrics.ts';
+import { priorityOf } from './priority-of.ts';
 import type { ProcessLoad } from './process-load.ts';
 
 /** Which bound a request would have passed. */
@@ -15,6 +16,12 @@ export type ShedReason = 'requests_in_flight' | 'body_bytes' | 'event_loop_delay
 export interface LoadGuard {
   /** Whether one more request may come in, of which no body is held. @throws {GatewayError} `overloaded` */
   admit(endpoint: Endpoint, identity: Identity | null): void;
+  /**
+   * Counts the body of a request that waits for its turn, until the returned function is called; then it is to `begin`.
+   *
+   * @throws {GatewayError} `overloaded`
+   */
+  holdWaiting(endpoint: Endpoint, identity: Identity | null, bodyBytes: number): () => void;
   /** Counts a request of this part until it `end`s. */
   begin(endpoint: Endpoint, identity: Identity | null): RequestLoad;
 }
@@ -92,6 +99,13 @@ export function createLoadGuard({
   const checks: Checks = { checkBody, checkRequest };
   return {
     admit: (endpoint, identity) => checkRequest(count(), arrivalOf(endpoint, identity)),
+    holdWaiting: (endpoint, identity, bodyBytes) => {
+      checkBody(bodyBytes, process.bodyBytes, arrivalOf(endpoint, identity));
+      process.bodyBytes += bodyBytes;
+      return () => {
+        process.bodyBytes -= bodyBytes;
+      };
+    },
     begin: (endpoint, identity) => new CountedLoad(state, checks, arrivalOf(endpoint, identity)),
   };
 }
@@ -103,11 +117,10 @@ interface Arrival {
   readonly priority: KeyPriority;
 }
 
-/** A request's priority is its key's for new work. Reading results and cancelling are refused last: they end work. */
 const arrivalOf = (endpoint: Endpoint, identity: Identity | null): Arrival => ({
   endpoint,
   identity,
-  priority: isForWork(endpoint) ? (identity?.priority ?? 'normal') : 'high',
+  priority: priorityOf(endpoint, identity),
 });
 
 /** What all requests of one guard share. */
