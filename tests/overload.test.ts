@@ -5,7 +5,7 @@ import { createKey } from './support/admin-keys.ts';
 import { logLine } from './support/log-lines.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
-/** More than the gateway takes on is refused at once, by the keys' priority; what has begun goes on. */
+/** More than the gateway takes on is refused at once, by the keys' priority; what has begun continues. */
 
 const MAX_REQUESTS_IN_FLIGHT = 10;
 
@@ -49,7 +49,7 @@ describe.each(['one', 'each'] as const)('with a process for %s', (mode) => {
     await waitFor(() => gateway.simulator.requests.length === held.length);
   }
 
-  test('each protocol is told to come back; a key of a high priority is still served; what has begun is answered', async () => {
+  test('each protocol gets its error with a retry-after; a key of a high priority is still served; what has begun is answered', async () => {
     await hold(9);
     const headers = { 'x-request-id': `request-shed-${mode}` };
     const openai = await ask('/v1/responses', RESPONSE, gateway.key, headers);
@@ -72,7 +72,7 @@ describe.each(['one', 'each'] as const)('with a process for %s', (mode) => {
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual(Array(10).fill(200));
   });
 
-  test('keys of a low priority are refused while there is room for others, which the metrics show', async () => {
+  test('keys of a low priority are refused while others are still accepted, which the metrics show', async () => {
     await hold(7);
     expect((await ask('/v1/responses', RESPONSE, secrets.low)).status).toBe(503);
     await hold(1);

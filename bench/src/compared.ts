@@ -50,7 +50,7 @@ export async function compare(
 
 /**
  * Sends requests until V8 has compiled what they run, by their number and not for a time, so that slow contenders become
- * as warm as fast ones: the gateway's only process takes three times as long for its first thousand requests as after ten thousand.
+ * as warm as fast ones: the gateway takes three times as long for its first thousand requests as after twenty thousand.
  */
 export async function warm(
   contender: Contender,

@@ -65,8 +65,8 @@ export interface Service {
  * @throws {Error} at start when a row of the table has no handler or a handler has no row
  */
 export function createService(options: ServiceAppOptions): Service {
-  const handle = createHandle(options);
-  return { dispatch: asExpress(handle), app: createServiceApp(options, handle) };
+  const dispatch = asExpress(createHandle(options));
+  return { dispatch, app: createServiceApp(options, dispatch) };
 }
 
 /** Gives a request without an Express app the members of Express that handlers use. */
@@ -131,10 +131,10 @@ function bareExpress(): Express {
   return app;
 }
 
-/** Refuses malformed requests before Express, which would answer them itself. */
-function createServiceApp(options: ServiceAppOptions, handle: Handle): RequestListener {
+/** Malformed requests are refused before Express, which would answer them itself; those for an endpoint go by a table before it. */
+function createServiceApp(options: ServiceAppOptions, dispatch: Dispatch): RequestListener {
+  const dispatched = createDispatched(options, dispatch);
   const app = bareExpress();
-  app.use(findEndpoint(options, handle));
   mountHealth(app, options.readiness, { showMissing: true });
   mountReadinessChanges(app, options.readiness);
   mountMetrics(app, pageOf(options.metrics));
@@ -148,10 +148,10 @@ function createServiceApp(options: ServiceAppOptions, handle: Handle): RequestLi
   return (request, response) => {
     try {
       refuseForeign(request, response);
+      if (!dispatched(request, response)) app(request, response);
     } catch (error) {
-      return refuse(error, request, response);
+      refuse(error, request, response);
     }
-    app(request, response);
   };
 }
 
@@ -170,16 +170,18 @@ function refuseForeign(request: IncomingMessage, response: ServerResponse): void
   response.shouldKeepAlive = shouldKeepAlive;
 }
 
-/** A lookup by path and method: most requests never reach Express's router. */
-function findEndpoint({ service, verifyIdentity }: ServiceAppOptions, handle: Handle): RequestHandler {
+/** Whether a request was for an endpoint, and so is handled. */
+function createDispatched({ service, verifyIdentity }: ServiceAppOptions, dispatch: Dispatch) {
   const findPath = createPathTable(ENDPOINTS.filter((endpoint) => endpoint.service === service));
-  return (request, response, next) => {
-    const endpoint = findPath(pathOf(request.url))?.endpoints.get(request.method);
-    if (endpoint === undefined) return next();
-    const token = request.headers[INTERNAL_HEADERS.identity];
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    const { url = '/', method = '', headers } = request;
+    const endpoint = findPath(pathOf(url))?.endpoints.get(method);
+    if (endpoint === undefined) return false;
+    const token = headers[INTERNAL_HEADERS.identity];
     const identity = typeof token === 'string' ? verifyIdentity(token) : undefined;
-    const requestId = requestIdOf(request.headers[INTERNAL_HEADERS.requestId]);
-    handle(endpoint, request, response, { identity: identity ?? null, requestId });
+    const requestId = requestIdOf(headers[INTERNAL_HEADERS.requestId]);
+    dispatch(endpoint, request, response, { identity: identity ?? null, requestId });
+    return true;
   };
 }
 

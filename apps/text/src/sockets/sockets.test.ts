@@ -3,18 +3,12 @@ import { collectSse } from '@gateway/testkit/collect-sse';
 import { connectSocket, type TestSocket } from '@gateway/testkit/connect-socket';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { PLAIN, type Stack, startStack } from '../testing/start-stack.ts';
+import { type Stack, startStack, WITH_TRANSLATED } from '../testing/start-stack.ts';
 
 let stack: Stack;
 let socket: TestSocket;
 beforeAll(async () => {
-  stack = await startStack({
-    configuration: (first, second) =>
-      `${PLAIN(first, second).replace('models:\n', `  messages: { provider: simulator, baseUrl: "${first}", speaks: [messages] }\nmodels:\n`)}
-  translated: { kind: text, routes: [{ channel: messages }] }
-`,
-    maxBodyBytes: 4096,
-  });
+  stack = await startStack({ configuration: WITH_TRANSLATED, maxBodyBytes: 4096 });
 });
 afterAll(() => stack[Symbol.asyncDispose]());
 beforeEach(async () => {
