@@ -145,7 +145,7 @@ export class EventResponse extends ServerResponse {
   #takePrefix(): string {
     if (this.#hasSent) return this.#prefix;
     this.#hasSent = true;
-    const headers = ownHeaders(this.getHeaders());
+    const headers = ownHeaders(this);
     return headers === null ? this.#prefix : `${this.#prefix}"headers":${JSON.stringify(headers)},`;
   }
 
@@ -157,16 +157,23 @@ export class EventResponse extends ServerResponse {
   }
 }
 
-/** The gateway's own headers of a reply: what was left out, whether it is stored, what is left of a budget. */
-const OWN_HEADER = /^x-gateway-(?!channel$)/;
+/** How the gateway's own headers of a reply begin: what was left out, whether it is stored, what is left of a budget. */
+const OWN_HEADER = 'x-gateway-';
+const CHANNEL_HEADER = 'x-gateway-channel';
 
 /** The first channel that was asked has answered: as the channel's name, that is no news. Names have no comma in them. */
 const isOrdinary = (name: string, value: unknown): boolean =>
-  name === ATTEMPTS_HEADER && !String(value).includes(',');
+  name === CHANNEL_HEADER || (name === ATTEMPTS_HEADER && !String(value).includes(','));
 
-function ownHeaders(headers: OutgoingHttpHeaders): OutgoingHttpHeaders | null {
-  const own = Object.entries(headers).filter(
-    ([name, value]) => OWN_HEADER.test(name) && !isOrdinary(name, value),
-  );
-  return own.length === 0 ? null : Object.fromEntries(own);
+function ownHeaders(response: ServerResponse): OutgoingHttpHeaders | null {
+  const own: OutgoingHttpHeaders = {};
+  let isEmpty = true;
+  for (const name of response.getHeaderNames()) {
+    if (!name.startsWith(OWN_HEADER)) continue;
+    const value = response.getHeader(name);
+    if (isOrdinary(name, value)) continue;
+    own[name] = value;
+    isEmpty = false;
+  }
+  return isEmpty ? null : own;
 }
