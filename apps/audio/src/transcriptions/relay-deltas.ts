@@ -3,6 +3,7 @@ import { parseJson } from '@gateway/contracts/json-depth';
 import { TranscriptDone } from '@gateway/contracts/openai/transcriptions';
 import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/reply';
+import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
 import { isErrorEvent, MAX_FRAME_BYTES } from '../event-stream/upstream-events.ts';
 import { piecesOf, type StreamHead } from './stream-message.ts';
 
@@ -30,7 +31,11 @@ export async function relayDeltas(
     const end = failed?.start ?? frames.at(-1)?.end;
     for (const { data } of frames) done = doneEvent(data ?? '') ?? done;
     for (const piece of piecesOf(first.bytes.toString('utf8', first.start, end))) await emit(piece);
-    if (failed) throw broken('The upstream ended its transcript with an error.');
+    if (failed)
+      throw new GatewayError('upstream_failed', {
+        message: 'The upstream ended its transcript with an error.',
+        source: 'upstream',
+      });
   };
 
   try {
@@ -40,9 +45,9 @@ export async function relayDeltas(
     if (last !== null && doneEvent(last.data ?? '') !== undefined) await pass([last]);
   } catch (error) {
     if (!(error instanceof FrameTooLarge)) throw error;
-    throw broken('The upstream sent an event that is too large to pass on.', error);
+    throw new UnreadableReply('The upstream sent an event that is too large to pass on.', { cause: error });
   }
-  if (done === undefined) throw broken('The upstream ended its transcript too early.');
+  if (done === undefined) throw new UnreadableReply('The upstream ended its transcript too early.');
   return done;
 }
 
@@ -58,6 +63,3 @@ function jsonIn(text: string): unknown {
     return undefined;
   }
 }
-
-const broken = (message: string, cause?: unknown) =>
-  new GatewayError('upstream_failed', { message, source: 'upstream', cause });

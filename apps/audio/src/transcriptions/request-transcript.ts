@@ -4,6 +4,7 @@ import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/check-first-output';
 import type { Reply } from '@gateway/upstream/reply';
+import { readCounted } from '@gateway/upstream/unreadable-reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { relayDeltas } from './relay-deltas.ts';
 import { type ReceivedTranscript, readTranscript } from './render/read-transcript.ts';
@@ -20,8 +21,16 @@ interface AskOptions {
   readonly signal: AbortSignal;
 }
 
-/** As every reply is checked, but a text under the content type of JSON is a transcript too: no other request is made for it. */
+/**
+ * As every reply is checked, but a text under the content type of JSON is a transcript too: no other request is made for it. One that
+ * does not stream is waited for, so that another channel is called where it breaks.
+ */
 const checkTranscript: OutputCheck = (first) => {
+  const verdict = checkedStart(first);
+  return verdict === 'accept' && !first.ended && !isEventStream(first.headers) ? 'wait-for-end' : verdict;
+};
+
+const checkedStart: OutputCheck = (first) => {
   const verdict = checkFirstOutput(first);
   const isText = /^\s*[^\s<]/.test(first.bytes.toString('latin1', 0, 128));
   const isJson = first.headers['content-type']?.startsWith('application/json') ?? false;
@@ -75,11 +84,13 @@ export async function receiveTranscript(
     emit = unheard,
   }: { requestedFormat: TranscriptFormat; emit?: (text: string) => Promise<void> },
 ): Promise<WholeTranscript> {
-  if (isEventStream(reply.headers)) {
-    const { text, usage } = await relayDeltas(reply, emit);
-    const transcript: Transcript = { text, ...(usage && { usage }) };
-    return { body: '', formats: [], transcript };
-  }
-  const body = (await reply.bytes(TRANSCRIPT_MAX_BYTES)).toString();
-  return { body, ...readTranscript(body, requestedFormat) };
+  return readCounted(reply, async () => {
+    if (isEventStream(reply.headers)) {
+      const { text, usage } = await relayDeltas(reply, emit);
+      const transcript: Transcript = { text, ...(usage && { usage }) };
+      return { body: '', formats: [], transcript };
+    }
+    const body = (await reply.bytes(TRANSCRIPT_MAX_BYTES)).toString();
+    return { body, ...readTranscript(body, requestedFormat) };
+  });
 }

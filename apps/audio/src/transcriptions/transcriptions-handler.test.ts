@@ -562,6 +562,16 @@ test('a transcript cut in the middle is fetched again', async () => {
   expect(audio.simulator.requests.length).toBe(2);
 });
 
+test('a transcript that breaks off is the next channel’s', async () => {
+  audio.simulator.script(PATH, { cutAfter: 1 });
+  const answer = await post([
+    ['model', 'whisper-1'],
+    ['file', silence(5)],
+  ]);
+  expect(await answer.json()).toMatchObject({ text: WORDS });
+  expect(answer.headers.get('x-gateway-channel')).toBe('two');
+});
+
 test.for([
   ['before its job begins to answer', { slowFirstByteMs: 60_000, json: {} }, 'whisper-1', 'false'],
   [

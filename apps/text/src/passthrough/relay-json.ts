@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { GatewayError } from '@gateway/contracts/gateway-error';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { OutputCheck } from '@gateway/upstream/check-first-output';
 import { checkFirstOutput } from '@gateway/upstream/check-first-output';
 import type { Reply } from '@gateway/upstream/reply';
+import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
 import { UNKEPT_HEADER } from '../call/keep-response.ts';
 import { streamHead } from '../call/reply-head.ts';
 import { isObject, type JsonObject, parseObject } from '../wire/json-object.ts';
@@ -90,13 +90,6 @@ function exactly(bytes: Buffer): JsonObject {
 }
 
 const notFinished = () =>
-  new GatewayError('upstream_failed', {
-    message: 'The upstream answered with something that is no finished reply.',
-    source: 'upstream',
-  });
+  new UnreadableReply('The upstream answered with something that is no finished reply.');
 
-const notJson = () =>
-  new GatewayError('upstream_failed', {
-    message: 'The upstream answered with something that is not JSON.',
-    source: 'upstream',
-  });
+const notJson = () => new UnreadableReply('The upstream answered with something that is not JSON.');

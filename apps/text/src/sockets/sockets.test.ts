@@ -32,6 +32,16 @@ test('the events are those of the event stream, one message each', async () => {
   expect(await socket.answer()).toEqual(streamed);
 });
 
+test('a message is text even where the provider sends bytes that are no UTF-8, which would end the connection', async () => {
+  const broken = sse.toString('latin1').replace('"delta":"Hel"', '"delta":"\xffHel"');
+  stack.first.script({ sse: Buffer.from(broken, 'latin1') });
+  socket.send(CREATE);
+  const events = await socket.answer();
+  expect(events.map(({ delta }) => delta)).toContain('\ufffdHel');
+  socket.send(CREATE);
+  expect(await last()).toMatchObject({ type: 'response.completed' });
+});
+
 test('the provider gets the body as it came, without what only the event has, and streamed', async () => {
   socket.send(
     '{"type":"response.create", "stream_id":"a","metadata":{"n":"\\u00e9","type":"x"},"background":false,"model":"gpt-5.2","generate":true,"top_p":0.10,"stream":false,"input":"hi"}',

@@ -116,7 +116,11 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
   const metrics = createMetrics('text');
   const textMetrics = createTextMetrics(metrics);
   const configuration = parseConfiguration(options.configuration, 'gateway.yaml', {});
-  const upstream = createUpstream({ configuration, onAttempt: metrics.attempt });
+  const upstream = createUpstream({
+    configuration,
+    onAttempt: metrics.attempt,
+    onTrouble: metrics.trouble,
+  });
   const lines: Record<string, unknown>[] = [];
   const logger = pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line)) });
   const stopping = new AbortController();

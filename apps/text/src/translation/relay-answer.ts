@@ -1,10 +1,10 @@
-import { GatewayError } from '@gateway/contracts/gateway-error';
 import { boundedJson } from '@gateway/contracts/json-depth';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { cleanMessage } from '@gateway/upstream/clean-message';
 import type { Reply } from '@gateway/upstream/reply';
+import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
 import { logConsumed, logFirstByte } from '../call/call-log.ts';
 import { type Amendment, keepResponse, UNKEPT_HEADER } from '../call/keep-response.ts';
 import { inputLengthOf } from '../call/metered-call.ts';
@@ -164,11 +164,9 @@ async function readBody(reply: Reply): Promise<unknown> {
   try {
     return parseBody(boundedJson(bytes.toString()));
   } catch {
-    throw unreadable('The upstream answered with something that is not JSON.');
+    throw new UnreadableReply('The upstream answered with something that is not JSON.');
   }
 }
-
-const unreadable = (message: string) => new GatewayError('upstream_failed', { message, source: 'upstream' });
 
 function consumedByWhole({ call, reply }: Answer, { usage, finish, body }: TranslatedReply): Consumed {
   if (finish.unknown !== undefined) call.context.line.unknownFinish = finish.unknown;

@@ -14,6 +14,12 @@ export type ShedReason = 'requests_in_flight' | 'body_bytes' | 'event_loop_delay
 export interface LoadGuard {
   /** Whether one more request may come in, of which no body is held. @throws {GatewayError} `overloaded` */
   admit(priority: KeyPriority): void;
+  /**
+   * Counts the body of a request that waits for its turn, until the returned function is called; then it is to `begin`.
+   *
+   * @throws {GatewayError} `overloaded`
+   */
+  holdWaiting(priority: KeyPriority, bodyBytes: number): () => void;
   /** Counts a request of this part until it `end`s. */
   begin(): RequestLoad;
 }
@@ -82,6 +88,13 @@ export function createLoadGuard({ settings, process, metrics, inFlight }: LoadGu
   const checks: Checks = { checkBody, checkRequest };
   return {
     admit: (priority) => checkRequest(count(), priority),
+    holdWaiting: (priority, bodyBytes) => {
+      checkBody(bodyBytes, process.bodyBytes, priority);
+      process.bodyBytes += bodyBytes;
+      return () => {
+        process.bodyBytes -= bodyBytes;
+      };
+    },
     begin: () => new CountedLoad(state, checks),
   };
 }
