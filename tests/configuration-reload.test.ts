@@ -60,7 +60,7 @@ test('a changed file changes where requests go, and drops no stream that is unde
 });
 
 test('requests, streams and jobs under load are not disturbed by files that change, or that are invalid for a while', async () => {
-  const load = startLoad(gateway.url, gateway.key);
+  const load = startLoad(gateway);
   try {
     await load.goesOn(2);
     for (const count of [1, 2]) {

@@ -6,6 +6,7 @@ import { createAdmission } from '@gateway/metering/limits/admission';
 import { createRequestEntry } from '@gateway/metering/limits/request-entry';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
+import { createRefusals } from '@gateway/metering/usage/refusals';
 import { connectRedis } from '@gateway/service-kit/connect-redis';
 import { createLoadGuard } from '@gateway/service-kit/load/load-guard';
 import type { MetricsPage } from '@gateway/service-kit/metrics';
@@ -22,7 +23,6 @@ import { configureEdgeServer, edgeServerOptions } from './edge-server.ts';
 import type { Forwarder } from './forwarder.ts';
 import { createGateway, type Seal } from './gateway.ts';
 import { createOwnKey } from './own-key.ts';
-import { createRefusals } from './refusals.ts';
 import { createRequestLimits } from './request-limits.ts';
 import { createSocketDoor, type OpenSocket } from './sockets/socket-door.ts';
 import { createSocketLimits } from './sockets/socket-limits.ts';
@@ -84,6 +84,7 @@ export async function listenEdge(
       settings: config,
       process: processLoad,
       metrics,
+      onShed: (identity, endpoint) => refusals.add('overloaded', identity, endpoint),
       inFlight: () => forwarder.inFlight,
     }),
     crossOrigin,

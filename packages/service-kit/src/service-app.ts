@@ -13,7 +13,6 @@ import express, {
 import { checkRequest } from './check-request.ts';
 import { isStray } from './edge-connection.ts';
 import type { LoadGuard } from './load/load-guard.ts';
-import { priorityOf } from './load/priority-of.ts';
 import { type Metrics, pageOf } from './metrics.ts';
 import { mountHealth, mountMetrics, mountReadinessChanges } from './ops.ts';
 import type { Readiness } from './readiness.ts';
@@ -95,7 +94,7 @@ function createHandle({ service, handlers, requestLog, deadline, load: guard }: 
   if (unused.size > 0) throw new Error(`handlers without an endpoint: ${[...unused].join(', ')}`);
 
   return (endpoint, request, response, { identity, requestId }) => {
-    const load = guard.begin();
+    const load = guard.begin(endpoint, identity);
     const context = openContext(request, response, { requestId, identity, deadline, load });
     requestLog.observe(request, response, context, endpoint.path);
     const fail = (error: unknown) => writeError(response, error, context);
@@ -104,7 +103,7 @@ function createHandle({ service, handlers, requestLog, deadline, load: guard }: 
     if (handler === undefined) return fail(new Error(`${endpoint.path} is not an endpoint of ${service}`));
     request.params = paramsOf(endpoint, pathOf(request.url));
     try {
-      load.admit(priorityOf(endpoint, identity), bodyBytesOf(request));
+      load.admit(bodyBytesOf(request));
       const handling: unknown = handler(request, response, fail);
       if (handling instanceof Promise) handling.catch(fail);
     } catch (error) {

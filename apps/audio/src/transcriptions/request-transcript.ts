@@ -1,5 +1,6 @@
 import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import type { Transcript, TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
+import type { OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/check-first-output';
@@ -19,6 +20,7 @@ interface AskOptions {
   /** Where the file lies. */
   readonly path: string;
   readonly signal: AbortSignal;
+  readonly onAttempt: OnAttempt;
 }
 
 /**
@@ -39,7 +41,7 @@ const checkedStart: OutputCheck = (first) => {
 
 /** Calls the candidates for the transcript of one file, until one begins to answer. @throws {GatewayError} */
 export const requestTranscript = (options: AskOptions): Promise<Reply> => {
-  const { upstream, candidates, planOf, input, path, signal } = options;
+  const { upstream, candidates, planOf, input, path, signal, onAttempt } = options;
   return upstream.send({
     candidates,
     request: (candidate) => {
@@ -58,6 +60,7 @@ export const requestTranscript = (options: AskOptions): Promise<Reply> => {
     holdsStart: true,
     checkOutput: checkTranscript,
     signal,
+    onAttempt,
   });
 };
 

@@ -14,6 +14,7 @@ import { createJobWorker, type JobWorkerOptions } from '@gateway/jobs/job-worker
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { usageRecords } from '@gateway/metering/usage/usage-records';
 import { LoadSettings, parseConfig } from '@gateway/service-kit/config';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity-token';
@@ -71,10 +72,12 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
     settings: parseConfig(LoadSettings, {}),
     process: createProcessLoad(),
     metrics,
+    onShed: () => undefined,
   });
   const meterRedis = resources.adopt(createRequestRedis(redis.url), (opened) => opened.disconnect());
   meterRedis.on('error', () => undefined);
   await meterRedis.connect();
+  const refusals = own(createRefusalCounts({ redis: meterRedis, now: Date.now, keepSumsDays: 1 }));
   const meter = own(
     await openMeter({
       redis: meterRedis,
@@ -85,6 +88,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
         USAGE_SUMS_DAYS: 1,
       },
       metrics,
+      refusals,
       now: Date.now,
       report: (problem) => void troubles.push(problem),
     }),
