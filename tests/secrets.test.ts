@@ -94,7 +94,10 @@ beforeAll(async () => {
   await ask('/v1/messages', { body: `${PROMPT}`, headers: json });
   await ask('/v1/responses', { json: { ...TEXT, temperature: 9 } });
   await ask('/v1/responses', { body: PROMPT, headers: { 'content-type': 'text/plain' } });
-  await ask('/v1/audio/transcriptions', form({ model: 'whisper-1', file: new File([PROMPT], `${PROMPT}.wav`) }));
+  await ask(
+    '/v1/audio/transcriptions',
+    form({ model: 'whisper-1', file: new File([PROMPT], `${PROMPT}.wav`) }),
+  );
   await ask(`/v1/nothing?${PROMPT}`, { json: TEXT });
   await rawRequest(`POST /v1/responses HTTP/1.1\r\nAuthorization: Bearer ${stack.key}\r\n${PROMPT}\r\n\r\n`);
 
