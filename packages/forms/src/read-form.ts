@@ -65,7 +65,6 @@ export async function readForm(
   const fields: FormField[] = [];
   const files = new Map<string, ReceivedFile>();
   const begun: { uploadId: string; part: FilePart }[] = [];
-  const writing: Promise<unknown>[] = [];
   // multer reports an error only when the whole request has been read, which may never happen.
   const refused = Promise.withResolvers<never>();
   const refuse = (refusal: FormRefusal): GatewayError => {
@@ -82,10 +81,7 @@ export async function readForm(
       const uploadId = uploads.newId();
       begun.push({ uploadId, part });
       const tooLarge = () => refuse(part.tooLarge);
-      const path = uploads.pathOf(uploadId);
-      const stored = storeFile(file.stream, { path, maxBytes: part.maxBytes, tooLarge });
-      writing.push(stored);
-      stored.then(
+      storeFile(file.stream, { path: uploads.pathOf(uploadId), maxBytes: part.maxBytes, tooLarge }).then(
         (size) => {
           files.set(uploadId, { part: part.name, uploadId, fileName: file.originalname, sizeBytes: size });
           callback(null, { size });
@@ -140,7 +136,7 @@ export async function readForm(
     const deleteAll = () => uploads.delete(...begun.map(({ uploadId }) => uploadId));
     await deleteAll();
     // A file whose writing had just begun may appear only now.
-    void Promise.allSettled(writing).then(deleteAll);
+    void read.then(deleteAll, deleteAll);
     throw error;
   }
   return { fields, files: begun.flatMap(({ uploadId }) => files.get(uploadId) ?? []) };

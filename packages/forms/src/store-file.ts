@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,10 +8,7 @@ interface StoreOptions {
   readonly tooLarge: () => Error;
 }
 
-/**
- * Writes a file as it arrives. Rejects with `tooLarge()` at the first byte beyond the bound, and only when nothing more is written.
- * Resolves to its size in bytes.
- */
+/** Writes a file as it arrives. Rejects with `tooLarge()` at the first byte beyond the bound. Resolves to its size in bytes. */
 export async function storeFile(
   source: Readable,
   { path, maxBytes, tooLarge }: StoreOptions,
@@ -25,13 +21,6 @@ export async function storeFile(
       yield chunk;
     }
   }
-  const file = createWriteStream(path, { flags: 'wx' });
-  try {
-    await pipeline(source, bounded, file);
-  } catch (error) {
-    // The pipeline does not wait for a file that is still being opened.
-    if (!file.closed) await once(file, 'close');
-    throw error;
-  }
+  await pipeline(source, bounded, createWriteStream(path, { flags: 'wx' }));
   return sizeBytes;
 }
