@@ -62,6 +62,7 @@ export interface Metrics {
 
 export type RefusalReason =
   | 'endpoint'
+  | 'overloaded'
   | 'requests_per_minute'
   | 'concurrent_requests'
   | 'tokens_per_minute'

@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { parseJson } from '@gateway/contracts/json-depth';
 import { TranscriptDone } from '@gateway/contracts/openai/transcriptions';
 import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/service-kit/event-stream/frame-reader';
+import { attemptsHeader } from '@gateway/upstream/attempts-header';
 import type { Reply } from '@gateway/upstream/reply';
 import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
 import { isErrorEvent, MAX_FRAME_BYTES } from '../event-stream/upstream-events.ts';
@@ -18,7 +19,11 @@ export async function relayDeltas(
   reply: Reply,
   emit: (text: string) => Promise<void>,
 ): Promise<TranscriptDone> {
-  const head: StreamHead = { channel: reply.candidate.channel.name, dropped: [...reply.dropped] };
+  const head: StreamHead = {
+    channel: reply.candidate.channel.name,
+    dropped: [...reply.dropped],
+    attemptList: attemptsHeader(reply.attempts) ?? undefined,
+  };
   await emit(JSON.stringify(head));
   let done: TranscriptDone | undefined;
   const reader = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });

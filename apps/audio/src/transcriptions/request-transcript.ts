@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import type { Transcript, TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
+import type { OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/check-first-output';
@@ -20,6 +21,7 @@ interface AskOptions {
   /** Where the file lies. */
   readonly path: string;
   readonly signal: AbortSignal;
+  readonly onAttempt: OnAttempt;
 }
 
 /**
@@ -46,7 +48,7 @@ const checkedStart: OutputCheck = (first) => {
 
 /** Calls the candidates for the transcript of one file, until one begins to answer. @throws {GatewayError} */
 export const requestTranscript = (options: AskOptions): Promise<Reply> => {
-  const { upstream, candidates, planOf, input, path, signal } = options;
+  const { upstream, candidates, planOf, input, path, signal, onAttempt } = options;
   return upstream.send({
     candidates,
     request: (candidate) => {
@@ -65,6 +67,7 @@ export const requestTranscript = (options: AskOptions): Promise<Reply> => {
     holdsStart: true,
     checkOutput: checkTranscript,
     signal,
+    onAttempt,
   });
 };
 

@@ -20,7 +20,7 @@ interface AskOptions {
   readonly prepare: Prepare;
   readonly streamed: boolean;
   readonly signal: AbortSignal;
-  readonly onAttempt?: (attempt: Attempt) => void;
+  readonly onAttempt: (attempt: Attempt) => void;
 }
 
 /** Calls the candidates for images, until one begins to answer. Paid work: none is called after one may have begun. */
@@ -46,7 +46,7 @@ export async function requestImages({
     streamed,
     signal,
     checkOutput: checkImages,
-    ...(onAttempt && { onAttempt }),
+    onAttempt,
   });
   return { reply, dropped: [...new Set([...dropped, ...reply.dropped])] };
 }

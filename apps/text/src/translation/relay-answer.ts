@@ -17,6 +17,7 @@ import {
   type ReplyOutcome,
   reportedUsage,
 } from '../call/outcome.ts';
+import { streamHead } from '../call/reply-head.ts';
 import type { TextCall } from '../call/text-call.ts';
 import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
 import { StreamCollector } from '../conversion/collect-stream.ts';
@@ -31,7 +32,7 @@ import { newId } from '../wire/new-id.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import type { Usage } from '../wire/usage.ts';
-import { streamHead, type translatedHead } from './headers.ts';
+import type { translatedHead } from './headers.ts';
 import { KeptStream, keepLastFrame } from './kept-stream.ts';
 
 /** A reply that is not streamed is held whole; beyond this it is the upstream's failure. */
