@@ -85,8 +85,10 @@ test.for([
   'a worker killed %s: the provider makes %i image',
   TAKEOVER,
   async ([step, performed, expectReply]) => {
+    const { pid } = gateway.stack.process('image-worker');
     await writeFile(orders, step);
     await expectReply(generate());
+    await waitFor(() => gateway.stack.process('image-worker').pid !== pid);
     expect(gateway.simulator.requests).toHaveLength(performed);
   },
 );

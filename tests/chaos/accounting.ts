@@ -2,8 +2,8 @@ import { aroundOf } from './circumstances.ts';
 import { kindOf } from './request-kinds.ts';
 import { type Round, shown } from './round.ts';
 
-/** A request is accounted for after its answer. */
-const SETTLED_WITHIN_MS = 2000;
+/** A request is accounted for after its answer: for so long its process waits for Redis before it puts that down on disk. */
+const SETTLED_WITHIN_MS = 8000;
 
 /** Answers of text and speech without a record that says so, and records with other figures than the provider's. */
 export function unaccounted({

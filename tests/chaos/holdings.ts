@@ -59,9 +59,10 @@ const valueIn = (page: string, line: RegExp): number | null => {
 
 /**
  * What a process that is quiet may hold beyond what it held at its start: connections that wait for their next request, the timers
- * of its upkeep, what the next collection frees. A leak grows past it, in a short run where each request leaves something.
+ * of its upkeep, what the next collection frees. Twice what a round leaves at most (20 sockets, 5 timers, 10 MB) and a little more: a
+ * leak grows past it, in a short round where each request of a service leaves something.
  */
-const BEYOND_START = { sockets: 60, timers: 30, heapBytes: 200 * 1024 * 1024 } as const;
+const BEYOND_START = { sockets: 45, timers: 12, heapBytes: 40 * 1024 * 1024 } as const;
 
 /** In words, what processes hold that are quiet and should not. */
 export function excessOf(start: HoldingsByName, now: HoldingsByName): string[] {

@@ -69,6 +69,52 @@ function continues(model: TextModel): RequestKind {
   };
 }
 
+const Items = z.object({ data: z.array(z.looseObject({ role: z.string(), content: z.unknown() })) });
+
+/** Turns in one conversation: it has each turn that was answered once, and no other more than once. */
+function converses(model: TextModel): RequestKind {
+  return {
+    work: 'free',
+    service: 'text',
+    worker: null,
+    run: async (trip) => {
+      const made = await trip.ask('/v1/conversations', { json: {} });
+      const conversation = /"id":\s*"(conv_[^"]+)"/.exec(made.body.toString())?.[1];
+      if (made.status !== 200 || conversation === undefined) return unexpected(made);
+      const answered: number[] = [];
+      let failed: Reading | null = null;
+      for (let turn = 1; turn <= MAX_TURNS && failed === null; turn += 1) {
+        const stream = turn === 2;
+        const json = { model, input: trip.mark(turn), conversation, stream };
+        const reply = await trip.ask('/v1/responses', { json });
+        const reading = compared(read(reply, 'responses', stream), trip.answer(turn));
+        if (reading.failure !== null || reading.problems.length > 0) failed = reading;
+        else if (!/"conversation":\s*null/.test(reply.body.toString())) answered.push(turn);
+      }
+      const listed = await trip.poll(
+        `/v1/conversations/${conversation}/items?order=asc&limit=100`,
+        () => true,
+      );
+      const items = Items.safeParse(parseJson(listed.body));
+      if (listed.status !== 200 || !items.success) return failed ?? unexpected(listed);
+      const told = items.data.data.map(({ role, content }) => `${role} ${JSON.stringify(content)}`);
+      const timesOf = (turn: number, role: string) =>
+        told.filter((item) => item.startsWith(role) && item.includes(trip.mark(turn))).length;
+      const turns = Array.from({ length: MAX_TURNS }, (_, index) => index + 1);
+      const problems = turns.flatMap((turn) =>
+        ['user', 'assistant'].flatMap((role) => {
+          const times = timesOf(turn, role);
+          return times > 1 ? [`turn ${turn} of ${role} is there ${times} times`] : [];
+        }),
+      );
+      const { failure = null, problems: before = [] } = failed ?? {};
+      const isMissing = answered.some((turn) => timesOf(turn, 'user') * timesOf(turn, 'assistant') === 0);
+      const lost = isMissing ? ({ where: 'reply', status: 404, code: 'conflict' } as const) : null;
+      return { text: null, failure: lost ?? failure, problems: [...before, ...problems] };
+    },
+  };
+}
+
 /** The id of a response, streamed or whole. */
 const idOf = (reply: Exchange): string => /"id":\s*"(resp_[^"]+)"/.exec(reply.body.toString())?.[1] ?? '';
 
@@ -167,6 +213,8 @@ export const TEXT_KINDS = {
   'a chain of responses': continues('over-responses'),
   'a chain over messages': continues('over-messages'),
   'a chain over any': continues('mixed'),
+  'a conversation over chat': converses('over-chat'),
+  'a conversation over any': converses('mixed'),
   'background of responses': inBackground('over-responses'),
   'background of messages': inBackground('over-messages'),
   'cancelled background': cancelsBackground,

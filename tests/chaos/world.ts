@@ -125,7 +125,10 @@ async function start(seed: number, resources: AsyncDisposableStack): Promise<Wor
       configurationPath,
       env: {
         REDIS_URL: redis.url,
-        DRAIN_TIMEOUT_MS: '10000',
+        // Longer than a provider may take, on a busy machine too.
+        DRAIN_TIMEOUT_MS: '30000',
+        // A busy machine is no overload.
+        MAX_EVENT_LOOP_DELAY_MS: '60000',
         WORKER_CONCURRENCY: '4',
         NODE_OPTIONS: '--max-semi-space-size=4',
       },

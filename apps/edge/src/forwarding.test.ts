@@ -142,6 +142,7 @@ test("the caller's credentials, connection headers and claims of identity are re
     'x-gateway-strict': 'true',
     'x-gateway-identity': expect.stringMatching(/^[\w-]+\.[\w-]+$/),
     'x-request-id': 'my-own-request-id',
+    'x-gateway-delivery': expect.stringMatching(/^req_[0-9a-f]{32}$/),
     'x-forwarded-for': '127.0.0.1',
     'x-forwarded-proto': 'http',
     'anthropic-beta': 'one, two',

@@ -13,7 +13,7 @@ import { type CallerSecret, callerSecretOf, invalidKey } from './caller-secret.t
 import type { CrossOrigin } from './cross-origin.ts';
 import type { EdgeContext, EdgeContexts } from './edge-context.ts';
 import type { Forwarder } from './forwarder.ts';
-import { isForwarded } from './forwarding.ts';
+import { isForwarded, mayMoveOn } from './forwarding.ts';
 import type { OwnKey } from './own-key.ts';
 import { requestHeaders } from './request-headers.ts';
 import type { RequestLimits } from './request-limits.ts';
@@ -88,7 +88,14 @@ export function createGateway(options: GatewayOptions) {
     const { requestId } = context;
     const toService = () => {
       const token = identity === null ? undefined : seal?.sign(identity);
-      return requestHeaders(request, { mark: seal?.mark, requestId, token, trustProxy });
+      const isSentAgain = seal !== undefined && endpoint.method === 'POST' && mayMoveOn(endpoint);
+      return requestHeaders(request, {
+        mark: seal?.mark,
+        requestId,
+        mayMoveOn: isSentAgain,
+        token,
+        trustProxy,
+      });
     };
     if (endpoint === WEBSOCKET) return sockets.enter(request, response, context, toService);
     if (request.headers.expect !== undefined) response.writeContinue();

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import { WEBHOOK_HEADER } from '@gateway/contracts/webhooks';
+import { requestIdOf } from '@gateway/service-kit/request-id';
 
 /** Headers that are not passed on to a service. */
 const REMOVED = new Set([
@@ -48,6 +49,8 @@ interface Added {
   /** The first header: it marks the beginning of a request for a service. Undefined for a service in this process. */
   readonly mark: string | undefined;
   readonly requestId: string;
+  /** Whether it may be sent again after it has changed something. */
+  readonly mayMoveOn: boolean;
   /** The signed identity; undefined on public paths, and for a service in this process. */
   readonly token: string | undefined;
   /** Whether the caller's `x-forwarded-*` come from a trusted proxy and are extended. */
@@ -70,6 +73,7 @@ export function requestHeaders(request: IncomingMessage, added: Added): Incoming
     headers['transfer-encoding'] = sent['transfer-encoding'];
   addForwarded(headers, request, added.trustProxy);
   headers[INTERNAL_HEADERS.requestId] = added.requestId;
+  if (added.mayMoveOn) headers[INTERNAL_HEADERS.delivery] = requestIdOf(undefined);
   if (added.token !== undefined) headers[INTERNAL_HEADERS.identity] = added.token;
   return headers;
 }

@@ -111,4 +111,9 @@ export const INTERNAL_HEADERS = {
   edge: 'x-gateway-edge',
   identity: 'x-gateway-identity',
   requestId: 'x-request-id',
+  /**
+   * An id of the edge's own for a request that it may send again, to another replica: the same each time. Callers may choose the
+   * request id, and the same one for several requests.
+   */
+  delivery: 'x-gateway-delivery',
 } as const;

@@ -33,6 +33,7 @@ const requestOf = (idempotencyKey: string, fingerprint = 'same') => ({
 /** Claims as a process sees them whose clock is ahead. */
 const claimsLater = (queue: Awaited<ReturnType<JobStage['openQueue']>>) =>
   createJobClaims({
+    marks: { clear: async () => undefined },
     redis,
     find: (jobId) => queue.find(jobId, owner.keyId),
     now: () => Date.now() + MINUTE_MS,

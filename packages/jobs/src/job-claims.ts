@@ -5,6 +5,7 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { FindJob, FoundJob } from './find-job.ts';
 import { claimKey } from './job-keys.ts';
+import type { ClaimMarks } from './takeover/claim-marks.ts';
 
 const scriptOf = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
 const TAKE = scriptOf('take-claim.lua');
@@ -59,11 +60,12 @@ export interface JobClaims {
 interface ClaimsOptions {
   readonly redis: Redis;
   readonly find: FindJob;
+  readonly marks: Pick<ClaimMarks, 'clear'>;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
-export function createJobClaims({ redis, find, now }: ClaimsOptions): JobClaims {
+export function createJobClaims({ redis, find, marks, now }: ClaimsOptions): JobClaims {
   return {
     claim: async ({ keyId, idempotencyKey, fingerprint, jobId }) => {
       const claim = claimKey(keyId, idempotencyKey);
@@ -76,6 +78,8 @@ export function createJobClaims({ redis, find, now }: ClaimsOptions): JobClaims 
         if (held.fingerprint !== fingerprint) throw keyReused();
         const record = await find(held.jobId);
         if (record !== undefined && isOpen(record, now())) return { isNew: false, record };
+        // Its end is known, so that the next one is not the same.
+        if (record !== undefined) await marks.clear(claim, record.id);
         if (record !== undefined || now() - held.takenAtMs > QUEUEING_LIMIT_MS) replaced = text;
         else await delay(LOOK_AGAIN_MS);
       }
@@ -85,6 +89,7 @@ export function createJobClaims({ redis, find, now }: ClaimsOptions): JobClaims 
       return text === null ? undefined : Claim.parse(JSON.parse(text)).jobId;
     },
     release: async (claim, jobId) => {
+      await marks.clear(claim, jobId);
       await redis.eval(RELEASE, 1, claim, jobId);
     },
   };

@@ -25,6 +25,7 @@ import { createKeptResults, type KeptResults } from './results/kept-results.ts';
 import { mayBeRequeued, retryDelayMs } from './retry-policy.ts';
 import { CLOSE_GRACE_MS, WorkerStopping } from './running-job.ts';
 import { createBegunMarks } from './takeover/begun-marks.ts';
+import { createClaimMarks } from './takeover/claim-marks.ts';
 import { watchWorkers } from './takeover/watch-workers.ts';
 import { openWorkerChannel } from './takeover/worker-channel.ts';
 import { createJobTurns } from './turns/job-turns.ts';
@@ -108,6 +109,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const redis = await connectPatiently(redisUrl, onError);
   const turns = createJobTurns(redis, Date.now);
   const marks = createBegunMarks(uploads);
+  const claimMarks = createClaimMarks(uploads);
   const results = createKeptResults({ redis, assets, now: Date.now });
   const workerId = newWorkerId();
   const memory = createByteBudget(options.maxBytesInFlight ?? Number.POSITIVE_INFINITY);
@@ -145,6 +147,8 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
       redis,
       files,
       marks,
+      claimMarks,
+      isRunElsewhere: channel.isRunElsewhere,
       memory,
       keep,
       settle,

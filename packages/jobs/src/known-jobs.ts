@@ -11,6 +11,7 @@ import { listedJobs, unlistJobs } from './owned-jobs.ts';
 import { unlessAway } from './queue-errors.ts';
 import { secondsFor } from './queue-slots.ts';
 import type { Delivery, KeptResults } from './results/kept-results.ts';
+import { createClaimMarks } from './takeover/claim-marks.ts';
 import type { JobTurns } from './turns/job-turns.ts';
 
 interface ListOptions {
@@ -70,7 +71,9 @@ export function createKnownJobs<Kinds extends JobKind>(options: KnownJobsOptions
   const { redis, patient, find, turns, files, results, kinds, now, onError } = options;
   const areas = new Set(kinds.map(jobAreaOf));
   const queues = [...new Set(kinds.map((kind) => JOBS[kind].queue))];
-  const claims = awareOfOutages(createJobClaims({ redis, find, now }));
+  const claims = awareOfOutages(
+    createJobClaims({ redis, find, marks: createClaimMarks(files.uploads), now }),
+  );
   return {
     claims,
     find: async (jobId, keyId) => {

@@ -9,7 +9,7 @@ import { keepEnd } from './ended-jobs.ts';
 import { isSuperseded } from './job-claims.ts';
 import { parseEnvelope, type QueuedJob } from './job-envelope.ts';
 import { encodeFailure, outcomeUnknown, outputLost, toJobError } from './job-failure.ts';
-import { type JobFiles, readInput, storeFailure, storeOutput } from './job-files.ts';
+import { type JobFiles, readInput, readOutput, storeFailure, storeOutput } from './job-files.ts';
 import { cancelledKey } from './job-keys.ts';
 import { jobCancelled } from './job-listener.ts';
 import type { JobProcessor } from './job-processor.ts';
@@ -17,6 +17,7 @@ import { createJobEmitter, hasEmitted } from './job-texts.ts';
 import { mayBeRequeued, retryDelayMs } from './retry-policy.ts';
 import { runStoppable, WorkerStopping } from './running-job.ts';
 import type { BegunMarks } from './takeover/begun-marks.ts';
+import { type ClaimMarks, digestOf } from './takeover/claim-marks.ts';
 
 export interface ProcessOptions<Kind extends JobKind> {
   readonly kind: Kind;
@@ -28,6 +29,9 @@ export interface ProcessOptions<Kind extends JobKind> {
   readonly redis: Redis;
   readonly files: JobFiles;
   readonly marks: BegunMarks;
+  readonly claimMarks: ClaimMarks;
+  /** Whether a worker runs a job that it has begun. */
+  readonly isRunElsewhere: (jobId: string, begunBy: string) => Promise<boolean>;
   /** An attempt that was interrupted, if there was one. */
   readonly earlier: EarlierRun | undefined;
   /** Under which this worker marks what it begins. */
@@ -99,6 +103,9 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     if (earlier === undefined && mayBeRequeued(error, spec) && 'inputId' in queued.input)
       await marks.clear(queued.input.inputId).catch(() => undefined);
     const reason = await storeFailure(files, jobId, error);
+    // After a failure the idempotency key may be used again.
+    if (!again && queued.claim && spec.work === 'paid')
+      await options.claimMarks.clear(queued.claim, jobId).catch(() => undefined);
     if (!again) {
       await keepEnd(redis, job, { error, reason });
       await announce();
@@ -118,12 +125,33 @@ function failureWith(
   return failure;
 }
 
+/**
+ * What another job has made under the same idempotency key, of which Redis knows nothing any more; undefined where nobody has begun.
+ *
+ * @throws {GatewayError} `outcome_unknown` where another has begun, and has no result of this request
+ */
+async function madeBefore<Kind extends JobKind>(
+  { kind, jobId, workerId, files, claimMarks, isRunElsewhere }: ProcessOptions<Kind>,
+  claim: string,
+  input: unknown,
+): Promise<JobOutput<Kind> | undefined> {
+  const mark = { jobId, workerId, inputDigest: digestOf(input) };
+  const begun = await claimMarks.begin(claim, mark);
+  if (begun.jobId === jobId) return undefined;
+  const output = begun.inputDigest === mark.inputDigest ? await readOutput(files, begun.jobId) : undefined;
+  if (output !== undefined) return JOBS[kind].output.parse(output);
+  // Its caller learns it once; then the key may be used again.
+  if (!(await isRunElsewhere(begun.jobId, begun.workerId))) await claimMarks.clear(claim);
+  throw outcomeUnknown();
+}
+
 async function attempt<Kind extends JobKind>(
-  { kind, processor, job, jobId, redis, files, marks, workerId, memory, stopper }: ProcessOptions<Kind>,
+  options: ProcessOptions<Kind>,
   queued: QueuedJob,
   run: JobRun,
   emit: (text: string) => Promise<void>,
 ): Promise<JobOutput<Kind>> {
+  const { kind, processor, job, jobId, redis, files, marks, workerId, memory, stopper } = options;
   const spec = JOBS[kind];
   const { keyId, requestId } = queued;
   const consumed = (consumption: ConsumedUsage) => {
@@ -147,6 +175,9 @@ async function attempt<Kind extends JobKind>(
   }
   using _held = await memory.take(processor.bytesOf?.(input) ?? spec.bytesOf(input), stopper.signal);
   await using _files = await files.uploads.borrow(spec.uploadsOf(input));
+  const made =
+    queued.claim && spec.work === 'paid' ? await madeBefore(options, queued.claim, input) : undefined;
+  if (made !== undefined) return made;
   if ('inputId' in stored) {
     const isFirst = await marks.begin(stored.inputId, workerId);
     // Two workers were given it, by a Redis that came back with an older state.

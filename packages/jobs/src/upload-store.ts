@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -36,6 +36,8 @@ export interface UploadStore {
   readonly notes: Pick<AssetStore, 'putNew' | 'open' | 'delete'>;
   /** Under which something is noted there: that the input's job has begun. */
   begunIdOf(inputId: string): string;
+  /** Under which it is noted that paid work has begun under a claim. It stays when the input goes. */
+  claimedIdOf(claim: string): string;
   /** Deletes what is there, files and inputs, here and where they are shared. */
   delete(...ids: string[]): Promise<void>;
   /** Deletes what has been forgotten: files written before this time, in Unix milliseconds. Resolves to how many. */
@@ -103,6 +105,7 @@ export async function openUploadStore(stores: AssetStores, dataDir: string): Pro
     readInput: async (id) => (await (await inputs.open(checked(id, 'input')))?.bytes())?.toString(),
     notes: inputs,
     begunIdOf,
+    claimedIdOf: (claim) => `claim_${createHash('sha256').update(claim).digest('hex')}`,
     delete: async (...ids) => {
       const files = ids.filter((id) => kindOf(id) === 'upload');
       await removeHere(files);

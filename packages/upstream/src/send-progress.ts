@@ -66,6 +66,8 @@ export class SendProgress {
 
   /** After all that are ready: other accounts of channels that failed, then who gets a free slot in time, then who rests. */
   async #late({ slots, isHedge }: Taker): Promise<Candidate | null> {
+    // Its channel may have begun to rest meanwhile. It is asked all the same: a failure then adds nothing to its rest and leads on
+    // to who is left, and nobody who waited longer is overtaken.
     const ready = this.#deferred.next() ?? (await slots.waitForOne(this.#leftMs));
     // Meanwhile the time may be over, or the other leg's attempts the last.
     if (!this.#mayGoOn) return null;

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import type { Transcript, TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
 import type { OnAttempt } from '@gateway/model-service/jobs/job-attempts';
@@ -29,8 +30,14 @@ interface AskOptions {
  */
 const checkTranscript: OutputCheck = (first) => {
   const verdict = checkedStart(first);
+  if (verdict === 'accept' && first.ended && first.bytes.length === 0 && !isPlainText(first.headers))
+    return { broken: 'the reply is empty' };
   return verdict === 'accept' && !first.ended && !isEventStream(first.headers) ? 'wait-for-end' : verdict;
 };
+
+/** Silence has an empty transcript as a text, as JSON and as events it has a frame. */
+const isPlainText = ({ 'content-type': type = '' }: IncomingHttpHeaders): boolean =>
+  type.startsWith('text/') && !type.startsWith('text/event-stream');
 
 const checkedStart: OutputCheck = (first) => {
   const verdict = checkFirstOutput(first);

@@ -171,8 +171,11 @@ test('a transcript cut in the middle is fetched again', async () => {
   expect(audio.simulator.requests.length).toBe(2);
 });
 
-test('a transcript that breaks off is the next channel’s', async () => {
-  audio.simulator.script(PATH, { cutAfter: 1 });
+test.for([
+  ['breaks off', { cutAfter: 1 }],
+  ['is empty', { empty: true }],
+] as const)('a transcript that %s is the next channel’s', async ([, fault]) => {
+  audio.simulator.script(PATH, fault);
   const answer = await post([
     ['model', 'whisper-1'],
     ['file', silence(5)],

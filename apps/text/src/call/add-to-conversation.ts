@@ -4,6 +4,7 @@ import type { NewItem } from '../stored/conversations/window-nodes.ts';
 import { objectOf } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import { spaceOf } from './conversation-space.ts';
+import { deliveryOf } from './delivery.ts';
 import type { TextCall } from './text-call.ts';
 
 /**
@@ -21,7 +22,11 @@ export async function addToConversation(
   const space = spaceOf(identity, null, services.upstream.configuration.conversations);
   let isAdded = false;
   if (items !== null && space !== null) {
-    const adding = keptConversations(services.conversations, space).add(id, items.map(withId));
+    const adding = keptConversations(services.conversations, space).add(
+      id,
+      items.map(withId),
+      deliveryOf(call.message),
+    );
     isAdded = await adding.then(
       () => true,
       () => false,

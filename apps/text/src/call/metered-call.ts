@@ -7,7 +7,6 @@ import {
   type UsageResult,
 } from '@gateway/contracts/usage-record';
 import { mayBeBilled } from '@gateway/contracts/usage-without-reply';
-import { newJobId } from '@gateway/jobs/job-keys';
 import { costMicroUsd } from '@gateway/metering/price/cost';
 import {
   type CostlyRequest,
@@ -79,8 +78,8 @@ const NOT_COVERED: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /** The same for a call that a job makes; the job's end settles it. @throws {GatewayError} as `reserve` */
-export const reserveForJob = (call: TextCall): Promise<ReservedJob> =>
-  reserveJob(call.services, 'text.response', costlyRequest(call), { jobId: newJobId(), isDetached: false });
+export const reserveForJob = (call: TextCall, jobId: string): Promise<ReservedJob> =>
+  reserveJob(call.services, 'text.response', costlyRequest(call), { jobId, isDetached: false });
 
 function costlyRequest(call: TextCall, attempts = 1): CostlyRequest {
   const { endpoint, request, model, message, response } = call;

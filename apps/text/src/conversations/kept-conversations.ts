@@ -20,7 +20,12 @@ import {
 } from './conversation-errors.ts';
 import type { ConversationSpace } from './conversation-space.ts';
 
-const ConversationData = z.object({ createdAt: z.number(), metadata: z.record(z.string(), z.string()) });
+const ConversationData = z.object({
+  createdAt: z.number(),
+  metadata: z.record(z.string(), z.string()),
+  /** Of the request that added to it last, where that may be delivered again. */
+  delivery: z.string().optional(),
+});
 type ConversationData = z.infer<typeof ConversationData>;
 
 /** A conversation without its items. */
@@ -37,6 +42,7 @@ export interface ConversationItem extends NewItem {
 export interface ConversationHead extends WindowEnd {
   readonly id: string;
   readonly owner: string;
+  readonly delivery: string | null;
 }
 
 /** The conversations that one caller may see. All throw `service_unavailable` where the store cannot be reached. */
@@ -56,8 +62,12 @@ export interface KeptConversations {
   named(ids: readonly string[]): Promise<readonly (StoredItem | null)[]>;
   /** Null as for `find`. */
   head(id: string): Promise<ConversationHead | null>;
-  /** Adds items after those that there are. @throws {GatewayError} `object_not_found`, `storage_full` */
-  add(id: string, items: readonly ConversationItem[]): Promise<void>;
+  /**
+   * Adds items after those that there are, once for each delivery.
+   *
+   * @throws {GatewayError} `object_not_found`, `storage_full`
+   */
+  add(id: string, items: readonly ConversationItem[], delivery?: string | null): Promise<void>;
   /** @throws {GatewayError} `object_not_found`, `storage_full` */
   describe(id: string, metadata: ConversationData['metadata']): Promise<KeptConversation>;
   /** @throws {GatewayError} `object_not_found`, for an item too */
@@ -68,7 +78,7 @@ export interface KeptConversations {
    *
    * @throws {GatewayError} `conversation_locked` where something else does
    */
-  lock(id: string): Promise<Pick<Claim, 'release'>>;
+  lock(id: string, delivery?: string | null): Promise<Pick<Claim, 'release'>>;
 }
 
 const MS_PER_SECOND = 1000;
@@ -128,6 +138,8 @@ export const keptConversations = (
 
   const goOn = async (id: string, items: readonly ConversationItem[], changed: Partial<ConversationData>) => {
     const { owner, record, ...before } = await found(id, false);
+    const { delivery } = changed;
+    if (delivery !== undefined && delivery === before.data.delivery) return { id, ...before.data };
     const data = { ...before.data, ...changed };
     checkSize(record, items, maxConversationBytes);
     await put({ owner, id, after: record, expects: record.head, input: items }, data);
@@ -148,7 +160,9 @@ export const keptConversations = (
     },
     head: async (id) => {
       const conversation = await read(id, false);
-      return conversation && { id, owner: conversation.owner, ...endOf(conversation.record) };
+      if (conversation === null) return null;
+      const { owner, record, data } = conversation;
+      return { id, owner, delivery: data.delivery ?? null, ...endOf(record) };
     },
     items: async (id) => (await read(id, true))?.items ?? null,
     named: async (ids) => {
@@ -162,8 +176,8 @@ export const keptConversations = (
         (_, index) => lists.map((list) => list[index] ?? null).find((item) => item !== null) ?? null,
       );
     },
-    add: async (id, items) => {
-      await alone(id, () => goOn(id, items, {}));
+    add: async (id, items, delivery = null) => {
+      await alone(id, () => goOn(id, items, { delivery: delivery ?? undefined }));
     },
     describe: (id, metadata) => alone(id, () => goOn(id, [], { metadata })),
     removeItem: (id, itemId) =>
@@ -179,9 +193,9 @@ export const keptConversations = (
       for (const owner of owners) if (await store.remove({ owner, kind: 'conversation', id })) return true;
       return false;
     },
-    lock: async (id) => {
+    lock: async (id, delivery) => {
       if (!isId(id)) throw conversationNotFound(id);
-      const claim = await holdClaim(store, newOwner, `conversation:${id}`);
+      const claim = await holdClaim(store, newOwner, `conversation:${id}`, delivery);
       if (claim === null) throw conversationLocked();
       return claim;
     },

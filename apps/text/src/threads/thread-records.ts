@@ -51,7 +51,7 @@ export interface ThreadRecords {
   /** Null where the thread is unknown, has expired, or is another owner's. */
   find(messageId: string): Promise<KeptThread | null>;
   /** The right to continue a reply, until it is released; null where another request has it. */
-  claim(messageId: string): Promise<Pick<Claim, 'release'> | null>;
+  claim(messageId: string, delivery: string | null): Promise<Pick<Claim, 'release'> | null>;
   put(turn: NewTurn): Promise<PutResult>;
 }
 
@@ -81,7 +81,7 @@ export const threadRecords = (
       isContinued: found.record.continuedBy !== null,
     };
   },
-  claim: (id) => holdClaim(store, owner, `message:${id.slice(0, MAX_ID_CHARACTERS + 1)}`),
+  claim: (id, delivery) => holdClaim(store, owner, `message:${id.slice(0, MAX_ID_CHARACTERS + 1)}`, delivery),
   put: ({ previous, messages, reply, thread }) => {
     const { fixed, keeper, servedBy, system = null, tools = null } = thread;
     const data: JsonObject = { fixed, keeper, servedBy, system, tools };

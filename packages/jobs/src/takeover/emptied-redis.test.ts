@@ -7,6 +7,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { generation, images, type JobStage, openJobStage, owner, staying } from '../fixtures/job-stage.ts';
+import { newJobId } from '../job-keys.ts';
 
 /** Redis forgets everything while callers wait, without a sign of it. */
 
@@ -88,4 +89,50 @@ test('paid work whose worker died as well ends as outcome_unknown, with its file
   await expect(handle.result(staying)).rejects.toMatchObject({ code: 'outcome_unknown', retry: false });
   expect(runs).toBe(0);
   await waitFor(async () => (await readdir(join(stage.dataDir, 'inputs'))).length === 0);
+});
+
+/** Queues a job for a request with an idempotency key that Redis does not know. */
+async function claimAndQueue(queue: Awaited<ReturnType<JobStage['openQueue']>>, idempotencyKey: string) {
+  const jobId = newJobId();
+  const { keyId } = owner;
+  const claimed = await queue.claims.claim({ keyId, idempotencyKey, fingerprint: 'the same', jobId });
+  if (!claimed.isNew) throw new Error('Redis knows a job of this key');
+  const { claim } = claimed;
+  return queue.enqueue('image.generation', generation, { ...owner, id: jobId, claim, isDetached: true });
+}
+
+test('a repeated request gets the images that were made under its idempotency key', async () => {
+  const queue = await stage.openQueue();
+  let runs = 0;
+  await openWorker(async () => {
+    runs += 1;
+    return images;
+  });
+  expect(await (await claimAndQueue(queue, 'one')).result(staying)).toEqual(images);
+  await redis.flushall();
+  expect(await (await claimAndQueue(queue, 'one')).result(staying)).toEqual(images);
+  expect(runs).toBe(1);
+});
+
+test('a repeated request does not pay for what a dead worker had begun; its caller learns it once', async () => {
+  const queue = await stage.openQueue();
+  const first = await claimAndQueue(queue, 'two');
+  const path = fileURLToPath(new URL('../fixtures/silent-worker.ts', import.meta.url));
+  const child = fork(path, [stage.redis.url, stage.dataDir, 'image', 'begin'], { stdio: 'inherit' });
+  children.push(child);
+  await once(child, 'message');
+  first.leave();
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await redis.flushall();
+  let runs = 0;
+  await openWorker(async () => {
+    runs += 1;
+    return images;
+  });
+  const repeated = (await claimAndQueue(queue, 'two')).result(staying);
+  await expect(repeated).rejects.toMatchObject({ code: 'outcome_unknown', retry: false });
+  expect(runs).toBe(0);
+  expect(await (await claimAndQueue(queue, 'two')).result(staying)).toEqual(images);
+  expect(runs).toBe(1);
 });

@@ -1,11 +1,13 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { unstarted } from '@gateway/jobs/cancel-job';
+import { newJobId } from '@gateway/jobs/job-keys';
 import type { JobQueue } from '@gateway/jobs/job-queue';
 import { type ReservedJob, turnTakerOf } from '@gateway/model-service/metered-request';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { type BackgroundResponses, unavailable } from '../../background/background-responses.ts';
 import type { EventFeed } from '../../background/event-feed.ts';
 import { followResponse } from '../../background/follow-response.ts';
+import { deliveredJobId, deliveryOf } from '../../call/delivery.ts';
 import { conversationOf } from '../../call/history.ts';
 import { storesResponses, UNKEPT_HEADER } from '../../call/keep-response.ts';
 import { lockConversation } from '../../call/lock-conversation.ts';
@@ -23,7 +25,7 @@ import { responseIdOf } from './response-id.ts';
 /** What it takes to have responses generated in the background, and to show them. */
 export interface Acceptance {
   readonly responses: BackgroundResponses;
-  readonly queue: Pick<JobQueue<'text.response'>, 'reserveSlot' | 'submit' | 'cancelSubmitted'>;
+  readonly queue: Pick<JobQueue<'text.response'>, 'reserveSlot' | 'submit' | 'cancelSubmitted' | 'find'>;
   readonly feed: EventFeed;
 }
 
@@ -51,21 +53,13 @@ export async function acceptResponse(
   if (call.history.storing !== 'kept') throw notStored(request.stored);
   const parsed = request.content.take();
   if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
-  const { background: _, ...body } = parsed;
-  const text = JSON.stringify({ ...body, stream: true });
-  await refuseUnservable(call, text, candidates);
-  await checkUnlocked(call);
-  await using slot = await queue.reserveSlot('text.response', turnTakerOf(call.message));
-
-  const owner = { ...(await reserveForJob(call)), slot };
-  const jobId = owner.metering.subject.id;
+  const delivery = deliveryOf(call.message);
+  const jobId = delivery === null ? newJobId() : deliveredJobId(delivery);
   const id = responseIdOf(jobId);
-  const createdAt = Math.floor(services.now() / 1000);
-  const queued = {
-    ...queuedResponse({ id, createdAt, model: request.model, request: parsed }),
-    ...conversationOf(call.history),
-  };
-  const accepted = await store(call, { responses, queue }, { id, text, body: parsed, queued, owner });
+  const made = { id, jobId, body: parsed, queued: queuedFor(call, id, parsed) };
+  const access = { responses, queue };
+  const before = delivery === null ? null : await acceptedBefore(call, access, made);
+  const accepted = before ?? (await accept(call, access, { ...made, candidates }));
 
   Object.assign(context.line, { responseId: id, jobId, usagePending: true });
   if (!request.streamed) {
@@ -102,6 +96,54 @@ async function refuseUnservable(
 async function checkUnlocked(call: TextCall): Promise<void> {
   const { conversationLock } = await lockConversation(call);
   await conversationLock?.release().catch(() => undefined);
+}
+
+/**
+ * The response of a request that was delivered before, to a replica that was lost after it had queued its job; null where there is
+ * none, or no job of it.
+ */
+async function acceptedBefore(
+  { identity }: TextCall,
+  { responses, queue }: Pick<Acceptance, 'responses' | 'queue'>,
+  { id, jobId, queued }: NewResponse,
+): Promise<JsonObject | null> {
+  const found = await responses.find(id).catch(rethrow);
+  if (found === null || (await queue.find(jobId, identity.keyId)) === undefined) return null;
+  return found.response ?? queued;
+}
+
+interface NewResponse {
+  readonly id: string;
+  readonly jobId: string;
+  /** The caller's. */
+  readonly body: JsonObject;
+  /** What the caller gets first. */
+  readonly queued: JsonObject;
+}
+
+const queuedFor = ({ services, request, history }: TextCall, id: string, body: JsonObject): JsonObject => ({
+  ...queuedResponse({
+    id,
+    createdAt: Math.floor(services.now() / 1000),
+    model: request.model,
+    request: body,
+  }),
+  ...conversationOf(history),
+});
+
+/** Queues its job. Resolves to the response as its caller sees it. */
+async function accept(
+  call: TextCall,
+  access: Pick<Acceptance, 'responses' | 'queue'>,
+  { id, jobId, body, queued, candidates }: NewResponse & { readonly candidates: readonly Candidate[] },
+): Promise<JsonObject> {
+  const { background: _, ...sent } = body;
+  const text = JSON.stringify({ ...sent, stream: true });
+  await refuseUnservable(call, text, candidates);
+  await checkUnlocked(call);
+  await using slot = await access.queue.reserveSlot('text.response', turnTakerOf(call.message));
+  const owner = { ...(await reserveForJob(call, jobId)), slot };
+  return await store(call, access, { id, text, body, queued, owner });
 }
 
 interface NewJob {
@@ -182,6 +224,10 @@ const notStored = (isWanted: boolean) =>
       ? "A background response must be stored, and nothing is stored for this key or this model. Leave out 'background'."
       : "A background response is read later, so it must be stored. Leave out 'store: false' or 'background'.",
   });
+
+const rethrow = (cause: unknown): never => {
+  throw unavailable(cause);
+};
 
 /** It has been accepted: the same request again would be another response. */
 const unread = (id: string, cause: unknown) =>

@@ -112,8 +112,8 @@ export interface ConversationStore {
   ): Promise<readonly (StoredItem | null)[] | null>;
   /** Whether it was there. What it alone held is gone, from everywhere. @throws {GatewayError} `service_unavailable` */
   remove(key: RecordKey): Promise<boolean>;
-  /** Null where somebody else has it. @throws {GatewayError} `service_unavailable` */
-  claim(owner: string, name: string, leaseMs: number): Promise<Claim | null>;
+  /** Null where somebody else has it, who has another token. @throws {GatewayError} `service_unavailable` */
+  claim(owner: string, name: string, leaseMs: number, token?: string): Promise<Claim | null>;
   /** What an owner has, in bytes. */
   usedBytes(owner: string): Promise<number>;
   /** Removes what has expired, of every owner that is due. Resolves to how many records. */

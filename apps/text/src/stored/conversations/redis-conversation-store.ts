@@ -195,7 +195,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       return removed === 1;
     },
 
-    claim: (owner, name, leaseMs) => takeClaim(redis, owner, name, leaseMs),
+    claim: (owner, name, leaseMs, token) => takeClaim(redis, owner, name, leaseMs, token),
 
     usedBytes: async (owner) => Number((await redis.hget(sums(owner), 'bytes').catch(unavailable)) ?? 0),
 
