@@ -29,6 +29,9 @@ export default defineConfig({
     // Everything is a file: the page's policy allows no data URLs for scripts and styles.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // `light-dark()` stays as it is.
+    cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
+    chunkSizeWarningLimit: 1_000,
   },
   server: { proxy: { '/admin': 'http://127.0.0.1:8090' } },
 });

@@ -6,6 +6,7 @@ import { createTeamStore } from '@gateway/metering/keys/team-store';
 import { createLedger } from '@gateway/metering/ledger/ledger';
 import type { Logger } from '@gateway/service-kit/logger';
 import type { Metrics } from '@gateway/service-kit/metrics';
+import { readHeldSlots } from '@gateway/upstream/choosing/lease-store';
 import type { Redis } from 'ioredis';
 import type { AdminRoute } from './admin-route.ts';
 import { createBalanceReader } from './balances.ts';
@@ -79,7 +80,11 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     ...teamRoutes({ teams, keys, readBalances }),
     ...usageRoutes({ redis, now, onBroken }),
     ...auditRoutes({ redis, onBroken }),
-    ...channelRoutes({ readConfiguration, rests: createChannelRests({ redis, now }) }),
+    ...channelRoutes({
+      readConfiguration,
+      rests: createChannelRests({ redis, now }),
+      heldSlots: (accounts) => readHeldSlots(redis, accounts, now()),
+    }),
     ...modelRoutes({ readConfiguration }),
     ...gatewayRoutes({ publicUrl: publicUrlOf(config), timeZone }),
     ...webhookRoutes({ webhooks }),

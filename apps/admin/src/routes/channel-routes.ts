@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { Channel, Configuration, Model } from '@gateway/upstream/configuration/configuration';
 import { SafeName } from '@gateway/upstream/configuration/file-schema';
 import type { Target } from '@gateway/upstream/health/target';
@@ -11,6 +12,8 @@ import { ChannelPage, RestedChannelReply } from './schemas.ts';
 interface ChannelRoutesOptions {
   readonly readConfiguration: ReadConfiguration;
   readonly rests: ChannelRests;
+  /** How many slots of these accounts are held, in their order. */
+  readonly heldSlots: (accounts: readonly { channel: string; account: string }[]) => Promise<readonly number[]>;
 }
 
 const MAX_REST_SECONDS = 30 * 86_400;
@@ -29,7 +32,7 @@ const RestBody = TargetBody.extend({
 }).default({});
 
 /** The channels as they are configured, without their secrets; what of them rests, and a person's orders about that. */
-export const channelRoutes = ({ readConfiguration, rests }: ChannelRoutesOptions): AdminRoute[] => {
+export const channelRoutes = ({ readConfiguration, rests, heldSlots }: ChannelRoutesOptions): AdminRoute[] => {
   const reply = async (channel: string, warnings: readonly string[]) => ({
     name: channel,
     rests: (await rests.list()).get(channel) ?? [],
@@ -47,7 +50,18 @@ export const channelRoutes = ({ readConfiguration, rests }: ChannelRoutesOptions
       handle: async () => {
         const configuration = await configurationOf(readConfiguration);
         const byChannel = await rests.list();
-        const data = [...configuration.channels.values()].map((channel) => ({
+        const channels = [...configuration.channels.values()];
+        const bounded = channels.flatMap(({ name: channel, accounts }) =>
+          accounts.flatMap(({ name, maxConcurrent }) =>
+            maxConcurrent === null ? [] : [{ channel, account: name }],
+          ),
+        );
+        const counts = await awaitRedis(heldSlots(bounded));
+        const inFlight = (channel: string, account: string): number | null => {
+          const at = bounded.findIndex((one) => one.channel === channel && one.account === account);
+          return counts[at] ?? null;
+        };
+        const data = channels.map((channel) => ({
           name: channel.name,
           provider: channel.provider,
           origin: channel.origin,
@@ -56,6 +70,7 @@ export const channelRoutes = ({ readConfiguration, rests }: ChannelRoutesOptions
             name,
             weight,
             maxConcurrent,
+            inFlight: inFlight(channel.name, name),
           })),
           maxConcurrentPerProcess: channel.maxConcurrentPerProcess,
           onDisconnect: channel.onDisconnect,

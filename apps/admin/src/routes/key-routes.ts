@@ -9,6 +9,7 @@ import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.t
 import type { ReadShownBalances } from '../balances.ts';
 import { checkExpiry, checkKeySettings } from '../check-settings.ts';
 import { findKeys, KeyFilter } from '../find-keys.ts';
+import { nullableLimits, removable } from '../limits-patch.ts';
 import { mergePatch } from '../merge-patch.ts';
 import { keySettingsOf } from '../settings-of.ts';
 import type { Warnings } from '../warnings.ts';
@@ -31,21 +32,13 @@ const Rotation = z.strictObject({
   graceSeconds: z.int().min(0).max(MAX_GRACE_SECONDS).default(0),
 });
 
+const { name, limits: _limits, labels: _labels, ...others } = KeySettings.shape;
 /** Every member may be left out, and all but the name may be null, which removes it. */
-const nullable = (shape: Readonly<Record<string, z.ZodType>>) =>
-  Object.fromEntries(Object.entries(shape).map(([name, member]) => [name, member.nullish()]));
-const { name: _name, limits: _limits, labels: _labels, ...removable } = KeySettings.shape;
-const { models: _models, ...removableLimits } = KeyLimits.shape;
 const KeyPatch = z.strictObject({
-  ...nullable(removable),
-  name: KeySettings.shape.name.optional(),
+  ...removable(others),
+  name: name.optional(),
   labels: z.record(z.string(), z.string().nullable()).nullish(),
-  limits: z
-    .strictObject({
-      ...nullable(removableLimits),
-      models: z.record(z.string(), z.record(z.string(), z.int().nullable()).nullable()).nullish(),
-    })
-    .nullish(),
+  limits: nullableLimits(KeyLimits.shape).nullish(),
 });
 
 const MAX_IDS = 200;

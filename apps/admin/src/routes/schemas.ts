@@ -128,7 +128,13 @@ const shownChannel = {
   speaks: z.array(z.string()),
   /** One for each key. */
   accounts: z.array(
-    z.strictObject({ name: z.string(), weight: z.number(), maxConcurrent: z.number().nullable() }),
+    z.strictObject({
+      name: z.string(),
+      weight: z.number(),
+      maxConcurrent: z.number().nullable(),
+      /** The slots that all processes hold together; null where it is not bounded in common, and so not known. */
+      inFlight: z.int().nullable(),
+    }),
   ),
   maxConcurrentPerProcess: z.number(),
   onDisconnect: z.string(),

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { Limits } from '@gateway/contracts/identity';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { TEAM_NAME, TeamSettings } from '@gateway/metering/keys/settings';
 import { accountOfTeam, shownTeam } from '@gateway/metering/keys/team-record';
@@ -7,12 +8,15 @@ import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
 import type { ReadShownBalances } from '../balances.ts';
 import { checkTeamSettings } from '../check-settings.ts';
+import { nullableLimits } from '../limits-patch.ts';
 import { mergePatch } from '../merge-patch.ts';
 import { teamSettingsOf } from '../settings-of.ts';
 import { BalanceReply, pageQuery, TeamPage, TeamReply } from './schemas.ts';
 
 const KEYS_AT_ONCE = 200;
-const TeamPatch = TeamSettings.omit({ name: true }).partial();
+const { budget, limits } = TeamSettings.shape;
+/** Every member may be left out, or be null, which removes it. */
+const TeamPatch = z.strictObject({ budget: budget.nullable(), limits: nullableLimits(Limits.shape).nullish() });
 
 interface TeamRoutesOptions {
   readonly teams: TeamStore;

@@ -22,3 +22,5 @@ export type Model = Item<Answer<paths['/admin/v1/models']['get']>>;
 export type Session = Item<Answer<paths['/admin/v1/sessions']['get']>>;
 
 export type NewKeyBody = Body<paths['/admin/v1/keys']['post']>;
+export type Rest = Channel['rests'][number];
+export type NewTeamBody = Body<paths['/admin/v1/teams']['post']>;

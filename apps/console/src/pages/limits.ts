@@ -79,9 +79,9 @@ export const JOB_LIMITS: readonly {
 ];
 
 export const PERIODS = [
-  { value: 'day', label: 'each day' },
-  { value: 'week', label: 'each week' },
-  { value: 'month', label: 'each month' },
+  { value: 'day', label: 'a day' },
+  { value: 'week', label: 'a week' },
+  { value: 'month', label: 'a month' },
   { value: 'total', label: 'in total' },
 ] as const;
 export type Period = (typeof PERIODS)[number]['value'];

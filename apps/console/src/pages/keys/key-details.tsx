@@ -1,4 +1,4 @@
-import { Alert, Badge, Button, Drawer, Group, Loader, Stack, Text } from '@mantine/core';
+import { Alert, Button, Drawer, Group, Loader, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
@@ -8,6 +8,7 @@ import { Moment } from '../../parts/moment.tsx';
 import { PageFailed } from '../../parts/page-failed.tsx';
 import { BalanceMeters } from '../balance-meters.tsx';
 import { Facts } from '../facts.tsx';
+import { Names } from '../names.tsx';
 import { RevokeKey, RotateKey } from './key-acts.tsx';
 import { KeyForm } from './key-form.tsx';
 import { KeyStateBadge } from './key-state.tsx';
@@ -99,19 +100,6 @@ function Shown({ of: key, onAct }: { of: Key; onAct: (act: Act) => void }) {
     </Stack>
   );
 }
-
-const Names = ({ of }: { of: readonly string[] | null }) =>
-  of === null ? (
-    'all'
-  ) : (
-    <Group gap={4}>
-      {of.map((name) => (
-        <Badge key={name} variant="default" tt="none" fw={400}>
-          {name}
-        </Badge>
-      ))}
-    </Group>
-  );
 
 function DisableButton({ of: key }: { of: Key }) {
   const queries = useQueryClient();

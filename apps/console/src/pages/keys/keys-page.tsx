@@ -158,7 +158,7 @@ function Filters({ search, change }: FiltersProps) {
   return (
     <Group mb="md" gap="sm" wrap="wrap">
       <TextInput
-        flex="1 1 220px"
+        flex="3 1 240px"
         aria-label="Search keys"
         placeholder="Name, owner, label or id"
         leftSection={<IconSearch size={16} aria-hidden />}
@@ -169,7 +169,7 @@ function Filters({ search, change }: FiltersProps) {
         onChange={(event) => type(event.currentTarget.value)}
       />
       <Select
-        flex="0 1 190px"
+        flex="1 1 130px"
         aria-label="Team"
         placeholder="All teams"
         data={teams.map(({ name }) => name)}
@@ -179,7 +179,7 @@ function Filters({ search, change }: FiltersProps) {
         onChange={(team) => change({ team: team ?? undefined })}
       />
       <Select
-        flex="0 1 150px"
+        flex="1 1 110px"
         aria-label="State"
         placeholder="All states"
         data={[...KEY_STATES]}

@@ -19,3 +19,9 @@ export const teamsQuery = queryOptions({
     return teams;
   },
 });
+
+export const teamBalanceQuery = (name: string) =>
+  queryOptions({
+    queryKey: ['team-balance', name],
+    queryFn: () => bodyOf(api.GET('/admin/v1/teams/{name}/balance', { params: { path: { name } } })),
+  });
