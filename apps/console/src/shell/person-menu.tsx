@@ -19,7 +19,15 @@ export function PersonMenu() {
     <Menu width={260} position="bottom-end" withinPortal>
       <Menu.Target>
         <UnstyledButton aria-label={`${session.name}: colours and sign out`}>
-          <Avatar size={32} radius="xl" color="indigo" variant="filled" name={session.name} alt="" />
+          <Avatar
+            size={32}
+            radius="xl"
+            color="indigo"
+            variant="filled"
+            name={session.name}
+            alt=""
+            aria-hidden
+          />
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
