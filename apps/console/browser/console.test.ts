@@ -168,7 +168,7 @@ test('a session that was ended leads back to the sign-in', async () => {
   await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
   const { data } = SessionsReply.parse(await running.call('GET', '/sessions'));
   for (const { id, name } of data) if (name === 'dora') await running.call('DELETE', `/sessions/${id}`);
-  await page.getByRole('link', { name: 'Teams' }).click();
+  await page.goto('/console/teams');
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 });
 
