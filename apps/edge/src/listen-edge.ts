@@ -6,6 +6,7 @@ import { createAdmission } from '@gateway/metering/limits/admission';
 import { createRequestEntry } from '@gateway/metering/limits/request-entry';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
+import { createRefusals } from '@gateway/metering/usage/refusals';
 import { connectRedis } from '@gateway/service-kit/connect-redis';
 import { createLoadGuard } from '@gateway/service-kit/load/load-guard';
 import { createRequestLog } from '@gateway/service-kit/request-log';
@@ -20,7 +21,6 @@ import type { Forwarder } from './forwarder.ts';
 import { createGateway, type Seal } from './gateway.ts';
 import { createMetricsApp } from './metrics-app.ts';
 import { createOwnKey } from './own-key.ts';
-import { createRefusals } from './refusals.ts';
 import { createRequestLimits } from './request-limits.ts';
 import { createSocketDoor, type OpenSocket } from './sockets/socket-door.ts';
 import { createSocketLimits } from './sockets/socket-limits.ts';
@@ -82,6 +82,7 @@ export async function listenEdge(
       settings: config,
       process: processLoad,
       metrics,
+      onShed: (identity, endpoint) => refusals.add('overloaded', identity, endpoint),
       inFlight: () => forwarder.inFlight,
     }),
     crossOrigin,

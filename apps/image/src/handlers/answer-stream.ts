@@ -12,6 +12,7 @@ import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { CallerLeft, contextOf } from '@gateway/service-kit/request-context';
+import { attemptsHeader } from '@gateway/upstream/attempts-header';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Attempt } from '@gateway/upstream/reply';
 import type { Request, Response } from 'express';
@@ -102,6 +103,8 @@ export async function answerStream(options: StreamOptions): Promise<void> {
       {
         ...{ channel, dropped: [...dropped], costMicroUsd, responseFormat: 'b64_json' },
         upstreamAttempts: attempts,
+        attemptList: attemptsHeader(requested) ?? undefined,
+        account,
         nowMs: service.now(),
       },
       failedAs() === 'left' ? null : 'whole',

@@ -5,7 +5,6 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
 import { JOBS } from '@gateway/jobs/catalog';
-import type { JobContext } from '@gateway/jobs/job-processor';
 import { retryDelayMs } from '@gateway/jobs/retry-policy';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
@@ -13,7 +12,7 @@ import type { Reply } from '@gateway/upstream/reply';
 import { estimateTranscription } from '../../metering/transcription-usage.ts';
 import { receiveTranscript, requestTranscript, type WholeTranscript } from '../request-transcript.ts';
 import { piecesOf } from '../stream-message.ts';
-import type { TranscribeOptions, Transcription } from '../transcribe.ts';
+import type { TranscribeOptions, Transcription, TranscriptionContext } from '../transcribe.ts';
 import { deltaFrames, doneFrame } from '../transcript-events.ts';
 import { type AudioBounds, fits, incompatibleFormat, type TranscriptPlans } from '../transcript-plans.ts';
 import {
@@ -44,8 +43,6 @@ interface LongRecording {
   readonly streams: boolean;
 }
 
-type Context = Pick<JobContext, 'signal' | 'emit' | 'consumed'>;
-
 /** A file of one stretch of the recording. */
 interface Part {
   readonly uploadId: string;
@@ -68,7 +65,7 @@ interface DonePart {
 export async function transcribeParts(
   options: TranscribeOptions,
   recording: LongRecording,
-  context: Context,
+  context: TranscriptionContext,
 ): Promise<Transcription> {
   const { uploads, longAudio } = options;
   const { plans, input } = recording;
@@ -106,7 +103,7 @@ const secondsOfPart = ({ maxFileBytes, maxAudioSeconds }: AudioBounds): number =
 class PartsRun {
   readonly #options: TranscribeOptions;
   readonly #recording: LongRecording;
-  readonly #context: Context;
+  readonly #context: TranscriptionContext;
   readonly #failed = new AbortController();
   readonly #done: DonePart[] = [];
   #joined: Joined | null = null;
@@ -115,7 +112,7 @@ class PartsRun {
   #attempts = 0;
   #begunSeconds = 0;
 
-  constructor(options: TranscribeOptions, recording: LongRecording, context: Context) {
+  constructor(options: TranscribeOptions, recording: LongRecording, context: TranscriptionContext) {
     this.#options = options;
     this.#recording = recording;
     this.#context = context;
@@ -172,6 +169,7 @@ class PartsRun {
       input: { ...input, file },
       path,
       signal,
+      onAttempt: this.#context.onAttempt,
     });
     this.#count(part, reply);
     const received = await receiveTranscript(reply, {
@@ -244,6 +242,8 @@ class PartsRun {
       },
       requested: needsTimes ? wanted : plans.of(candidate).requestedFormat,
       channel: first.channel,
+      // Its stream begins while the other parts are on their way.
+      attemptList: undefined,
       dropped: [...new Set(this.#done.flatMap(({ dropped }) => dropped))],
       attempts: this.#attempts,
       parts: parts.length,
