@@ -28,7 +28,11 @@ export default defineConfig({
     hookTimeout: 120_000,
     // Vitest's default leaves one core to itself, which is half of a small machine.
     maxWorkers: '100%',
-    provide: { isLongRun: process.env.TEST_LONG === '1', compileCache: COMPILE_CACHE },
+    provide: {
+      isLongRun: process.env.TEST_LONG === '1',
+      compileCache: COMPILE_CACHE,
+      chromiumPath: process.env.CHROMIUM_PATH,
+    },
     sequence: { sequencer: StoriesFirst },
     projects: [
       ...[
@@ -47,6 +51,7 @@ export default defineConfig({
       ].map((name) => unit(`packages/${name}`)),
       ...['edge', 'text', 'image', 'audio', 'admin', 'gateway'].map((name) => unit(`apps/${name}`)),
       unit('bench'),
+      { extends: true, test: { name: 'console', root: 'apps/console', include: ['browser/**/*.test.ts'] } },
       { extends: true, test: { name: 'scripts', root: 'scripts', include: ['**/*.test.ts'] } },
       { extends: true, test: { name: 'stories', root: 'tests', include: ['**/*.test.ts'] } },
     ],

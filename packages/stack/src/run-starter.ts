@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { releaseMemory } from '@gateway/service-kit/release-memory';
 import { ConfigurationError } from '@gateway/upstream/configuration/configuration-error';
+import { buildConsole } from './build-console.ts';
 import { createLinePrinter, wantsPretty } from './line-printer.ts';
 import { onStopSignals } from './on-stop-signals.ts';
 import { processModeOf } from './process-mode.ts';
@@ -79,6 +80,7 @@ export async function runStarter(starter: NodeJS.Process): Promise<void> {
       }),
     );
     printer.open();
+    buildConsole({ root, env, signal: calledOff.signal, report: printer.report });
     releaseMemory();
   } catch (error) {
     await stack?.stop();

@@ -47,7 +47,12 @@ export function startMessage(options: StartMessageOptions): string {
     '',
     `Base URL     ${edgeUrl}/v1   (clients of the Messages protocol: ${edgeUrl})`,
     `Key          ${key}`,
-    ...(adminUrl ? [`Admin token  ${adminToken}   (admin service: ${adminUrl})`] : []),
+    ...(adminUrl
+      ? [
+          `Admin token  ${adminToken}   (admin service: ${adminUrl})`,
+          `Console      ${adminUrl}/console/   (sign in with the admin token)`,
+        ]
+      : []),
     '',
     'Try it:',
     ...commands.flatMap(({ title, command }) => [

@@ -1,16 +1,21 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { Channel, Configuration, Model } from '@gateway/upstream/configuration/configuration';
 import { SafeName } from '@gateway/upstream/configuration/file-schema';
 import type { Target } from '@gateway/upstream/health/target';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
 import type { ChannelRests } from '../channel-rests.ts';
-import type { ReadConfiguration } from '../read-configuration.ts';
+import { configurationOf, type ReadConfiguration } from '../read-configuration.ts';
 import { ChannelPage, RestedChannelReply } from './schemas.ts';
 
 interface ChannelRoutesOptions {
   readonly readConfiguration: ReadConfiguration;
   readonly rests: ChannelRests;
+  /** How many slots of these accounts are held, in their order. */
+  readonly heldSlots: (
+    accounts: readonly { channel: string; account: string }[],
+  ) => Promise<readonly number[]>;
 }
 
 const MAX_REST_SECONDS = 30 * 86_400;
@@ -29,7 +34,11 @@ const RestBody = TargetBody.extend({
 }).default({});
 
 /** The channels as they are configured, without their secrets; what of them rests, and a person's orders about that. */
-export const channelRoutes = ({ readConfiguration, rests }: ChannelRoutesOptions): AdminRoute[] => {
+export const channelRoutes = ({
+  readConfiguration,
+  rests,
+  heldSlots,
+}: ChannelRoutesOptions): AdminRoute[] => {
   const reply = async (channel: string, warnings: readonly string[]) => ({
     name: channel,
     rests: (await rests.list()).get(channel) ?? [],
@@ -45,14 +54,20 @@ export const channelRoutes = ({ readConfiguration, rests }: ChannelRoutesOptions
       body: NO_BODY,
       reply: ChannelPage,
       handle: async () => {
-        const configuration = await readConfiguration();
-        if (configuration === undefined)
-          throw new GatewayError(
-            'service_unavailable',
-            'The configuration file cannot be read or has mistakes; the services go on with the one before. Their logs name each mistake.',
-          );
+        const configuration = await configurationOf(readConfiguration);
         const byChannel = await rests.list();
-        const data = [...configuration.channels.values()].map((channel) => ({
+        const channels = [...configuration.channels.values()];
+        const bounded = channels.flatMap(({ name: channel, accounts }) =>
+          accounts.flatMap(({ name, maxConcurrent }) =>
+            maxConcurrent === null ? [] : [{ channel, account: name }],
+          ),
+        );
+        const counts = await awaitRedis(heldSlots(bounded));
+        const inFlight = (channel: string, account: string): number | null => {
+          const at = bounded.findIndex((one) => one.channel === channel && one.account === account);
+          return counts[at] ?? null;
+        };
+        const data = channels.map((channel) => ({
           name: channel.name,
           provider: channel.provider,
           origin: channel.origin,
@@ -61,6 +76,7 @@ export const channelRoutes = ({ readConfiguration, rests }: ChannelRoutesOptions
             name,
             weight,
             maxConcurrent,
+            inFlight: inFlight(channel.name, name),
           })),
           maxConcurrentPerProcess: channel.maxConcurrentPerProcess,
           onDisconnect: channel.onDisconnect,

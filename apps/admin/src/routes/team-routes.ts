@@ -1,27 +1,34 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { Limits } from '@gateway/contracts/identity';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { TEAM_NAME, TeamSettings } from '@gateway/metering/keys/settings';
 import { accountOfTeam, shownTeam } from '@gateway/metering/keys/team-record';
 import type { TeamStore } from '@gateway/metering/keys/team-store';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
-import type { ReadBalance } from '../balances.ts';
+import type { ReadShownBalances } from '../balances.ts';
 import { checkTeamSettings } from '../check-settings.ts';
+import { nullableLimits } from '../limits-patch.ts';
 import { mergePatch } from '../merge-patch.ts';
 import { teamSettingsOf } from '../settings-of.ts';
 import { BalanceReply, pageQuery, TeamPage, TeamReply } from './schemas.ts';
 
 const KEYS_AT_ONCE = 200;
-const TeamPatch = TeamSettings.omit({ name: true }).partial();
+const { budget } = TeamSettings.shape;
+/** Every member may be left out, or be null, which removes it. */
+const TeamPatch = z.strictObject({
+  budget: budget.nullable(),
+  limits: nullableLimits(Limits.shape).nullish(),
+});
 
 interface TeamRoutesOptions {
   readonly teams: TeamStore;
   readonly keys: KeyStore;
-  readonly readBalance: ReadBalance;
+  readonly readBalances: ReadShownBalances;
 }
 
 /** Make, list, read, change and delete teams. A key is a member by naming the team. */
-export function teamRoutes({ teams, keys, readBalance }: TeamRoutesOptions): AdminRoute[] {
+export function teamRoutes({ teams, keys, readBalances }: TeamRoutesOptions): AdminRoute[] {
   return [
     adminRoute({
       method: 'POST',
@@ -95,8 +102,10 @@ export function teamRoutes({ teams, keys, readBalance }: TeamRoutesOptions): Adm
       query: NO_QUERY,
       body: NO_BODY,
       reply: BalanceReply,
-      handle: async ({ parameter: name }) =>
-        readBalance(accountOfTeam(found(await teams.getTeam(name), name))),
+      handle: async ({ parameter: name }) => {
+        const [balance] = await readBalances([accountOfTeam(found(await teams.getTeam(name), name))]);
+        return balance;
+      },
     }),
   ];
 }

@@ -45,6 +45,28 @@ const ADJUST = readFileSync(new URL('./adjust-leases.lua', import.meta.url), 'ut
 
 const leasesKey = (name: string): string => `gateway:slots:${name}`;
 
+/** What a bound of slots is named: that of one account. */
+export const leasesName = ({ channel, account }: { channel: string; account: string }): string =>
+  `${channel}/${account}`;
+
+/** A holder's entry, as adjust-leases.lua writes it: slots, whether it waits, when it expires. */
+const ENTRY = /^(\d+) \d (\d+)$/;
+
+/** How many slots of these accounts all processes hold together, in the accounts' order; some hold a few more than they use. */
+export async function readHeldSlots(
+  redis: Redis,
+  accounts: readonly { channel: string; account: string }[],
+  nowMs: number,
+): Promise<readonly number[]> {
+  const held = await Promise.all(accounts.map((one) => redis.hvals(leasesKey(leasesName(one)))));
+  return held.map((entries) =>
+    entries.reduce((sum, entry) => {
+      const [, slots = '0', expiresAtMs = '0'] = ENTRY.exec(entry) ?? [];
+      return Number(expiresAtMs) > nowMs ? sum + Number(slots) : sum;
+    }, 0),
+  );
+}
+
 /** The leases of one process: each store is a holder of its own. */
 export const createLeaseStore = (redis: Redis, { leaseMs = LEASE_MS } = {}): LeaseStore => {
   redis.defineCommand('gatewayAdjustLeases', { numberOfKeys: 1, lua: ADJUST });

@@ -1,6 +1,6 @@
 import type { Candidate } from '../catalog.ts';
 import type { Account, Channel, Configuration } from '../configuration/configuration.ts';
-import type { LeaseStore } from './lease-store.ts';
+import { type LeaseStore, leasesName } from './lease-store.ts';
 import { SharedLeases } from './shared-leases.ts';
 import { SlotPool } from './slot-pool.ts';
 
@@ -49,7 +49,7 @@ export class SlotPools {
 
   #add(channel: Channel, account: Account): SlotPool {
     const names = { channel: channel.name, account: account.name };
-    const name = `${names.channel}/${names.account}`;
+    const name = leasesName(names);
     const maxConcurrent = channel.maxConcurrentPerProcess;
     const bounds = { maxConcurrent, maxWaiting: MAX_WAITING };
     const pool = this.#byName.get(name) ?? new SlotPool(names, bounds);
@@ -71,7 +71,7 @@ export class SlotPools {
   }
 
   #remove(pool: SlotPool): void {
-    this.#byName.delete(`${pool.channel}/${pool.account}`);
+    this.#byName.delete(leasesName(pool));
     void this.#leases.get(pool)?.close();
     this.#leases.delete(pool);
   }

@@ -1,0 +1,222 @@
+import AxeBuilder from '@axe-core/playwright';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { z } from 'zod';
+import { type OpenPage, type RunningConsole, runConsole } from './run-console.ts';
+import { seed } from './seed.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    chromiumPath: string | undefined;
+  }
+}
+
+/** The machine may be busy: what is waited for comes much sooner. */
+const PATIENCE_MS = 30_000;
+
+const SessionsReply = z.looseObject({ data: z.array(z.looseObject({ id: z.string(), name: z.string() })) });
+
+let running: RunningConsole;
+let keyId: string;
+let person: OpenPage;
+
+beforeAll(async () => {
+  running = await runConsole(inject('chromiumPath'));
+  ({ keyId } = await seed(running));
+}, 300_000);
+afterAll(() => running?.close());
+beforeEach(async () => {
+  person = await running.open();
+  person.page.setDefaultTimeout(PATIENCE_MS);
+});
+afterEach(async () => {
+  // Errors of scripts, what the page's policy forbids, requests to other servers.
+  expect(person.problems).toEqual([]);
+  await person.page.context().close();
+});
+
+test('a wrong token is refused in words, and the right one leads to the page that was asked for', async () => {
+  const { page } = person;
+  await page.goto('/console/models?kind=text');
+  await page.getByLabel('Admin token').fill('not-the-admin-token');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('alert').getByText('This is not the admin token.').waitFor();
+  await page.getByLabel('Admin token').fill(running.stack.adminToken);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
+  expect(new URL(page.url()).search).toBe('?kind=text');
+});
+
+test('a key is made in a form, its secret is shown once and works, and it is found by its owner', async () => {
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto('/console/keys');
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByLabel('Name').fill('a new program');
+  await page.getByLabel('Owner').fill('carol');
+  await page.getByLabel('Requests per minute').fill('30');
+  await page.getByRole('button', { name: 'Make the key' }).click();
+  const secret = (await page.getByLabel('Secret', { exact: true }).textContent()) ?? '';
+  expect(secret).toMatch(/^gwk_/);
+  const models = await fetch(`${running.stack.edgeUrl}/v1/models`, {
+    headers: { authorization: `Bearer ${secret}` },
+  });
+  expect(models.status).toBe(200);
+  await page.getByRole('tab', { name: 'Claude Code' }).click();
+  await page.getByLabel('Settings for Claude Code').getByText(secret).waitFor();
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.getByLabel('Search keys').fill('carol');
+  await page.getByRole('row').filter({ hasText: 'a new program' }).getByRole('button').click();
+  await page.getByText('30 left of 30').waitFor();
+  expect(await page.content()).not.toContain(secret);
+});
+
+test('a mistake in the form is told beside its field', async () => {
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto('/console/keys?new=true');
+  await page.getByLabel('Name').fill('late');
+  await page.getByLabel('Expires').fill('2020-01-01T00:00');
+  await page.getByRole('button', { name: 'Make the key' }).click();
+  await page.getByText("Invalid value for 'expiresAt': it lies in the past.").first().waitFor();
+});
+
+test('a key is edited, rotated with grace, disabled and revoked by the one who types its name', async () => {
+  const { page, signIn } = person;
+  await running.call('POST', '/keys', { name: 'short-lived', limits: { tokensPerMinute: 10 } });
+  await signIn();
+  await page.goto('/console/keys');
+  await page.getByLabel('Search keys').fill('short-lived');
+  await page.getByRole('row').filter({ hasText: 'short-lived' }).getByRole('button').click();
+  const drawer = page.getByRole('dialog').first();
+  await drawer.getByRole('button', { name: 'Edit' }).click();
+  await drawer.getByLabel('Tokens per minute').fill('');
+  await drawer.getByLabel('Requests per minute').fill('7');
+  await drawer.getByRole('button', { name: 'Save' }).click();
+  await drawer.getByText('7 left of 7').waitFor();
+  expect(await drawer.getByText('Tokens per minute').count()).toBe(0);
+
+  await drawer.getByRole('button', { name: 'Rotate the secret' }).click();
+  await page.getByRole('button', { name: 'Rotate', exact: true }).click();
+  await page.getByLabel('Secret', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await drawer.getByText('Old secret works until').waitFor();
+
+  await drawer.getByRole('button', { name: 'Disable' }).click();
+  await drawer.getByRole('button', { name: 'Enable' }).waitFor();
+
+  await drawer.getByRole('button', { name: 'Revoke' }).click();
+  const confirm = page.getByRole('dialog', { name: 'Revoke short-lived?' });
+  expect(await confirm.getByRole('button', { name: 'Revoke' }).isDisabled()).toBe(true);
+  await confirm.getByLabel('Type short-lived to confirm').fill('short-lived');
+  await confirm.getByRole('button', { name: 'Revoke' }).click();
+  await drawer.getByText('revoked', { exact: true }).waitFor();
+});
+
+test('a team is made with a budget, and deleted', async () => {
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto('/console/teams');
+  await page.getByRole('button', { name: 'New team' }).click();
+  await page.getByLabel('Name').fill('interns');
+  await page.getByLabel('Budget', { exact: true }).fill('5');
+  await page.getByRole('button', { name: 'Make the team' }).click();
+  await page.getByRole('row').filter({ hasText: 'interns' }).getByRole('button').click();
+  await page.getByRole('dialog').getByText('of $5 a month').waitFor();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog', { name: 'Delete interns?' }).getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('row').filter({ hasText: 'interns' }).waitFor({ state: 'detached' });
+});
+
+test('a channel is put to rest with a reason and woken again', async () => {
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto('/console/channels');
+  const channel = page.getByRole('region', { name: 'claude' });
+  await channel.getByText('serves').waitFor();
+  await channel.getByRole('button', { name: 'Rest' }).click();
+  await page.getByLabel('Reason').fill('it is expensive today');
+  await page.getByRole('dialog').getByRole('button', { name: 'Rest' }).click();
+  await channel.getByText('it is expensive today').waitFor();
+  await channel.getByRole('button', { name: 'Wake the whole channel' }).click();
+  await channel.getByText('serves').waitFor();
+});
+
+test('models are searched, and those without a price are shown by themselves', async () => {
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto('/console/models');
+  await page.getByRole('checkbox', { name: /Without a price/ }).check();
+  await page.getByRole('row').filter({ hasText: 'in-house' }).getByRole('button').click();
+  await page.getByText('It is not known what it costs.').waitFor();
+});
+
+test('the command palette opens pages by keyboard alone', async () => {
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto('/console/keys');
+  await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByPlaceholder('Search pages and actions').fill('chann');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'Channels' }).waitFor();
+});
+
+test('a session that was ended leads back to the sign-in', async () => {
+  const { page, signIn } = person;
+  await signIn('dora');
+  await page.goto('/console/keys');
+  await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+  const { data } = SessionsReply.parse(await running.call('GET', '/sessions'));
+  for (const { id, name } of data) if (name === 'dora') await running.call('DELETE', `/sessions/${id}`);
+  await page.goto('/console/teams');
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+});
+
+/** Tests that visit every page. */
+const TOUR_MS = 300_000;
+
+const PAGES = [
+  '/console/keys',
+  '/console/keys?new=true',
+  '/console/teams',
+  '/console/channels',
+  '/console/models',
+  '/console/models?model=gpt-5.2',
+  '/console/sessions',
+];
+
+test.for(['light', 'dark'] as const)(
+  'axe finds nothing serious on any page, %s',
+  { timeout: TOUR_MS },
+  async (colorScheme) => {
+    const { page, problems, signIn } = await running.open({ colorScheme });
+    page.setDefaultTimeout(PATIENCE_MS);
+    await signIn();
+    const found: unknown[] = [];
+    for (const path of [...PAGES, `/console/keys?key=${keyId}`]) {
+      await page.goto(path);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.waitForLoadState('networkidle');
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      for (const { id, impact, nodes } of violations)
+        if (impact === 'serious' || impact === 'critical')
+          found.push({ path, id, at: nodes.slice(0, 3).map(({ html }) => html) });
+    }
+    expect(found).toEqual([]);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  },
+);
+
+test('no page is wider than a screen of 360 pixels', { timeout: TOUR_MS }, async () => {
+  const { page, signIn } = await running.open({ viewport: { width: 360, height: 740 } });
+  page.setDefaultTimeout(PATIENCE_MS);
+  await signIn();
+  for (const path of [...PAGES, `/console/keys?key=${keyId}`]) {
+    await page.goto(path);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    const width = await page.evaluate('document.documentElement.scrollWidth');
+    expect({ path, width }).toEqual({ path, width: 360 });
+  }
+  await page.context().close();
+});

@@ -1,0 +1,127 @@
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { type Stack, startStack } from '@gateway/stack/start-stack';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { findChromium } from './find-chromium.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+
+/** Two channels of the simulator, and one that nobody answers on. */
+const configurationOf = (origin: string): string => `
+channels:
+  openai: { provider: openai-compatible, baseUrl: ${origin}/v1, speaks: [responses, chat, images, speech, transcriptions], apiKeys: { main: { apiKey: one, maxConcurrent: 50 }, spare: two } }
+  claude: { provider: anthropic, baseUrl: ${origin}, apiKey: three }
+  local: { provider: vllm, baseUrl: "http://127.0.0.1:9/v1" }
+models:
+  gpt-5.2:
+    kind: text
+    price: { inputPerMTok: 1.25, cachedInputPerMTok: 0.125, outputPerMTok: 10 }
+    routes:
+      - { channel: openai }
+      - { channel: local, model: big-model, priority: 1 }
+  "claude-*": { kind: text, routes: [{ channel: claude }] }
+  in-house: { kind: text, routes: [{ channel: local }] }
+  dall-e-3: { kind: image, family: dall-e-3, routes: [{ channel: openai }], price: { perImage: 0.04 } }
+  whisper-1: { kind: transcription, routes: [{ channel: openai }], price: { perMinute: 0.006 } }
+`;
+
+/** A gateway with its console, and a browser of the test's own. */
+export interface RunningConsole {
+  readonly stack: Stack;
+  readonly simulator: Simulator;
+  /** The admin service's base URL. */
+  readonly url: string;
+  /** Makes a call of the admin API with the admin token. */
+  call(method: string, path: string, body?: unknown): Promise<unknown>;
+  /** A page in a browser profile of its own. What its console says of errors and of the page's policy goes to `problems`. */
+  open(options?: BrowserContextOptions): Promise<OpenPage>;
+  close(): Promise<void>;
+}
+
+export interface OpenPage {
+  readonly page: Page;
+  readonly problems: readonly string[];
+  /** Gives the page's profile the cookie of a new session. */
+  signIn(name?: string): Promise<void>;
+}
+
+/** Browsers say so of every answer that is an error; pages show those themselves. */
+const EXPECTED = /Failed to load resource: the server responded with a status of/;
+
+/** Starts the whole gateway with the console's current build, and a browser. */
+export async function runConsole(chromiumPath: string | undefined): Promise<RunningConsole> {
+  await using resources = new AsyncDisposableStack();
+  await promisify(execFile)(
+    join(ROOT, 'node_modules/.bin/turbo'),
+    ['run', 'build', '--filter=@gateway/console'],
+    {
+      cwd: ROOT,
+    },
+  );
+  const folder = resources.adopt(await temporaryFolder(), (owned) => owned.close());
+  const simulator = resources.adopt(await startSimulator(), (owned) => owned.close());
+  const configurationPath = join(folder.path, 'gateway.yaml');
+  await writeFile(configurationPath, configurationOf(simulator.url));
+  const stack = resources.adopt(
+    await startStack({
+      dataDir: join(folder.path, 'data'),
+      configurationPath,
+      env: { DRAIN_TIMEOUT_MS: '2000' },
+      mode: 'one',
+    }),
+    (owned) => owned.stop(),
+  );
+  const { adminUrl } = stack;
+  if (adminUrl === null) throw new Error('the admin service does not run');
+  const executablePath = await findChromium(chromiumPath);
+  // Chromium's own sandbox does not work for root, as whom containers run tests.
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  const browser = resources.adopt(await chromium.launch({ executablePath, args }), (owned) => owned.close());
+  const owned = resources.move();
+  return {
+    stack,
+    simulator,
+    url: adminUrl,
+    call: async (method, path, body) => {
+      const response = await fetch(`${adminUrl}/admin/v1${path}`, {
+        method,
+        headers: { authorization: `Bearer ${stack.adminToken}`, 'content-type': 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+      return response.json();
+    },
+    open: (options) => openPage(browser, { url: adminUrl, token: stack.adminToken, ...options }),
+    close: () => owned.disposeAsync(),
+  };
+}
+
+async function openPage(
+  browser: Browser,
+  { url, token, ...options }: BrowserContextOptions & { url: string; token: string },
+): Promise<OpenPage> {
+  const context = await browser.newContext({ baseURL: url, reducedMotion: 'reduce', ...options });
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !EXPECTED.test(message.text())) problems.push(message.text());
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(url) && !/^(?:data|blob):/.test(request.url()))
+      problems.push(`asked another server: ${request.url()}`);
+  });
+  return {
+    page,
+    problems,
+    signIn: async (name = 'ann') => {
+      const data = { token, name };
+      const answer = await context.request.post('/admin/v1/session', { data, headers: { origin: url } });
+      if (!answer.ok()) throw new Error(`sign-in: ${answer.status()} ${await answer.text()}`);
+    },
+  };
+}

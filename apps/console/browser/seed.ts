@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import type { RunningConsole } from './run-console.ts';
+
+const Made = z.looseObject({ id: z.string(), key: z.string() });
+
+const NAMES = [
+  'search',
+  'support-bot',
+  'translations',
+  'nightly-reports',
+  'code-review',
+  'image-studio',
+  'call-notes',
+];
+
+/** Teams, keys, some spending and a rest, so that pages have something to show. */
+export async function seed(running: Pick<RunningConsole, 'call' | 'stack'>): Promise<{ keyId: string }> {
+  const { call, stack } = running;
+  await call('POST', '/teams', { name: 'platform', budget: { usd: 500, period: 'month' } });
+  await call('POST', '/teams', {
+    name: 'research',
+    budget: { usd: 0.01, period: 'day' },
+    limits: { tokensPerMinute: 200_000, concurrentRequests: 20 },
+  });
+  const made: z.infer<typeof Made>[] = [];
+  for (const [at, name] of NAMES.entries())
+    made.push(
+      Made.parse(
+        await call('POST', '/keys', {
+          name,
+          owner: at % 2 === 0 ? 'ann' : 'ben',
+          ...(at % 3 !== 0 && { team: at % 2 === 0 ? 'platform' : 'research' }),
+          ...(at % 2 === 0 && { models: ['gpt-*', 'claude-*'] }),
+          ...(at % 4 !== 3 && { budget: { usd: at === 1 ? 0.001 : 25, period: 'month' } }),
+          limits: { requestsPerMinute: 60, tokensPerMinute: 100_000 },
+          labels: { costCentre: String(40 + at) },
+        }),
+      ),
+    );
+  const [first, second, third, fourth] = made;
+  for (const one of [first, second])
+    await fetch(`${stack.edgeUrl}/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${one?.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gpt-5.2', input: 'Say hello.' }),
+    }).then((response) => response.text());
+  await call('PATCH', `/keys/${third?.id}`, { disabled: true });
+  await call('DELETE', `/keys/${fourth?.id}`);
+  await call('POST', '/channels/local/rest', {
+    seconds: 3600,
+    reason: 'new graphics cards are being fitted',
+  });
+  await call('POST', '/channels/openai/rest', {
+    model: 'dall-e-3',
+    reason: 'wrong colours since this morning',
+  });
+  return { keyId: first?.id ?? '' };
+}

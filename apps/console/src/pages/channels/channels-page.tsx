@@ -1,0 +1,40 @@
+import { SimpleGrid, Stack, Text } from '@mantine/core';
+import { IconActivity } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { PageFailed } from '../../parts/page-failed.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { ChannelCard } from './channel-card.tsx';
+import { channelsQuery } from './channels-query.ts';
+
+/** Every channel: what serves, what rests and why. Those that rest come first. */
+export default function ChannelsPage() {
+  const { data: channels, error, refetch } = useQuery(channelsQuery);
+  const sorted = channels?.toSorted((a, b) => b.rests.length - a.rests.length) ?? [];
+  const restingCount = sorted.filter(({ rests }) => rests.length > 0).length;
+  const summary =
+    restingCount === 0 ? 'Nothing rests.' : `${restingCount} of ${sorted.length} have something at rest.`;
+  return (
+    <Stack gap={0}>
+      <PageHeader title="Channels" about="The providers that serve, and what of them rests." />
+      {error && <PageFailed error={error} reset={() => void refetch()} />}
+      {!error && channels?.length === 0 && (
+        <EmptyState icon={IconActivity} title="No channels">
+          Add one to gateway.yaml; it takes effect while the gateway runs.
+        </EmptyState>
+      )}
+      {sorted.length > 0 && (
+        <>
+          <Text size="sm" mb="sm" role="status">
+            {summary}
+          </Text>
+          <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
+            {sorted.map((channel) => (
+              <ChannelCard key={channel.name} of={channel} />
+            ))}
+          </SimpleGrid>
+        </>
+      )}
+    </Stack>
+  );
+}

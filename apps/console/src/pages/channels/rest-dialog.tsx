@@ -1,0 +1,91 @@
+import { Select, Stack, Text, TextInput } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, bodyOf } from '../../api/client.ts';
+import type { Channel } from '../../api/types.ts';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { channelsQuery } from './channels-query.ts';
+
+const TIMES = [
+  { value: '300', label: '5 minutes' },
+  { value: '3600', label: 'An hour' },
+  { value: '86400', label: 'A day' },
+  { value: '', label: 'Until it is woken' },
+];
+
+/** Puts a channel, one of its accounts or one of its models to rest. */
+export function RestDialog({ of: channel, onClose }: { of: Channel; onClose: () => void }) {
+  const queries = useQueryClient();
+  const [account, setAccount] = useState<string | null>(null);
+  const [model, setModel] = useState<string | null>(null);
+  const [seconds, setSeconds] = useState('3600');
+  const [reason, setReason] = useState('');
+  const rest = useMutation({
+    mutationFn: () =>
+      bodyOf(
+        api.POST('/admin/v1/channels/{name}/rest', {
+          params: { path: { name: channel.name } },
+          body: {
+            account,
+            model,
+            ...(seconds !== '' && { seconds: Number(seconds) }),
+            ...(reason.trim() !== '' && { reason: reason.trim() }),
+          },
+        }),
+      ),
+    onSuccess: async ({ warnings }) => {
+      await queries.invalidateQueries({ queryKey: channelsQuery.queryKey });
+      for (const message of warnings) notifications.show({ color: 'orange', title: 'Still in use', message });
+      onClose();
+    },
+  });
+  return (
+    <ConfirmDialog
+      title={`Put ${channel.name} to rest?`}
+      action="Rest"
+      isPending={rest.isPending}
+      error={rest.error}
+      onConfirm={() => rest.mutate()}
+      onClose={onClose}
+    >
+      <Stack gap="sm">
+        <Text size="sm">
+          Within a second requests go elsewhere. Where nothing else can serve them, they still go here: to
+          forbid that, remove the route.
+        </Text>
+        <Select
+          label="Account"
+          placeholder="All accounts"
+          data={channel.accounts.map(({ name }) => name)}
+          value={account}
+          onChange={setAccount}
+          clearable
+        />
+        <Select
+          label="Model"
+          placeholder="All models"
+          data={channel.models.filter((name) => !name.includes('*'))}
+          value={model}
+          onChange={setModel}
+          clearable
+          searchable
+        />
+        <Select
+          label="For how long"
+          data={TIMES}
+          value={seconds}
+          onChange={(value) => setSeconds(value ?? '')}
+          allowDeselect={false}
+        />
+        <TextInput
+          label="Reason"
+          description="Shown here and in the audit log."
+          maxLength={200}
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value)}
+        />
+      </Stack>
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,77 @@
+import { Alert, Badge, Drawer, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import type { Model } from '../../api/types.ts';
+import { CopyField } from '../../parts/copy-field.tsx';
+import { wholeNumber } from '../../parts/numbers.ts';
+import { Facts } from '../facts.tsx';
+import { Names } from '../names.tsx';
+import { priceLines } from './price-lines.ts';
+
+const PRICE_FROM = {
+  configuration: 'From the configuration, in US dollars.',
+  catalogue: 'From the price catalogue, in US dollars. A price in gateway.yaml counts before it.',
+} as const;
+
+/** One model: its routes in the order in which they are tried, and what it costs. */
+export function ModelDetails({ of: model, onClose }: { of: Model; onClose: () => void }) {
+  const routes = model.routes.toSorted((a, b) => a.priority - b.priority);
+  return (
+    <Drawer opened onClose={onClose} position="right" size="lg" title={<Text fw={600}>{model.name}</Text>}>
+      <Stack>
+        <CopyField label="Name of the model" value={model.name} />
+        <Facts
+          of={[
+            ['Kind', model.kind],
+            ['Entry', model.pattern],
+            ['Context window', tokens(model.contextWindow)],
+            ['Output at most', tokens(model.maxOutputTokens)],
+          ]}
+        />
+        <Title order={2} size="h5">
+          Routes
+        </Title>
+        {routes.map((route) => (
+          <Paper key={`${route.channel} ${route.model}`} withBorder p="sm">
+            <Group gap="xs" mb={6}>
+              <Text fw={600} size="sm">
+                {route.channel}
+              </Text>
+              <Badge variant="default">priority {route.priority}</Badge>
+              <Badge variant="default">weight {route.weight}</Badge>
+            </Group>
+            <Facts
+              of={[
+                ['Its name there', route.model ?? model.name],
+                ['Protocols', <Names key="protocols" of={route.protocols} />],
+                ['Built-in tools', <BuiltInTools key="tools" of={route.builtInTools} />],
+              ]}
+            />
+          </Paper>
+        ))}
+        <Title order={2} size="h5">
+          Price
+        </Title>
+        {model.price === null || model.priceFrom === null ? (
+          <Alert color="orange" variant="light">
+            <Text size="sm" c="var(--mantine-color-text)">
+              It is not known what it costs. Keys with a budget cannot use it, unless their budget allows
+              models without a price. Give it a price in gateway.yaml.
+            </Text>
+          </Alert>
+        ) : (
+          <>
+            <Text size="xs" c="dimmed">
+              {PRICE_FROM[model.priceFrom]}
+            </Text>
+            <Facts of={priceLines(model.price)} />
+          </>
+        )}
+      </Stack>
+    </Drawer>
+  );
+}
+
+const BuiltInTools = ({ of }: { of: readonly string[] | null }) =>
+  of?.length === 0 ? 'none' : <Names of={of} />;
+
+const tokens = (count: number | null): string =>
+  count === null ? 'not known' : `${wholeNumber(count)} tokens`;

@@ -1,0 +1,104 @@
+import { Button, Stack, Text } from '@mantine/core';
+import { IconPlus, IconUsersGroup } from '@tabler/icons-react';
+import { useQueries, useQuery } from '@tanstack/react-query';
+import * as z from 'zod/mini';
+import type { Balance, Team } from '../../api/types.ts';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { Moment } from '../../parts/moment.tsx';
+import { PageFailed } from '../../parts/page-failed.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { usePageSearch } from '../../parts/page-search.ts';
+import { type Column, VirtualTable } from '../../parts/virtual-table.tsx';
+import { BudgetMeter } from '../budget-meter.tsx';
+import { limitLabel } from '../limits.ts';
+import { NewTeam, TeamDetails } from './team-details.tsx';
+import { teamBalanceQuery, teamsQuery } from './teams-query.ts';
+
+const Search = z.object({
+  /** The team that is open. */
+  team: z.catch(z.optional(z.string()), undefined),
+  /** Whether the form for a new one is open. */
+  new: z.catch(z.optional(z.boolean()), undefined),
+});
+
+/** Every team, with what it has spent. */
+export default function TeamsPage() {
+  const [search, change] = usePageSearch(Search);
+  const { data: teams = [], error, isPending, refetch } = useQuery(teamsQuery);
+  const withBudget = teams.filter(({ budget }) => budget !== null);
+  const balances = useQueries({
+    queries: withBudget.map(({ name }) => teamBalanceQuery(name)),
+    combine: (results) => new Map(results.map(({ data }, at) => [withBudget[at]?.name, data])),
+  });
+  const open = teams.find(({ name }) => name === search.team);
+
+  return (
+    <Stack gap={0}>
+      <PageHeader title="Teams" about="Limits and budgets that keys share, above their own.">
+        <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => change({ new: true })}>
+          New team
+        </Button>
+      </PageHeader>
+      {error ? (
+        <PageFailed error={error} reset={() => void refetch()} />
+      ) : teams.length === 0 && !isPending ? (
+        <EmptyState icon={IconUsersGroup} title="No teams yet">
+          Make one to give several keys a common budget, then name it in each of them.
+        </EmptyState>
+      ) : (
+        <VirtualTable
+          label="Teams"
+          columns={columnsWith(balances)}
+          rows={teams}
+          idOf={({ name }) => name}
+          onOpen={({ name }) => change({ team: name })}
+          isLoading={isPending}
+        />
+      )}
+      {search.new && <NewTeam onClose={() => change({ new: undefined })} />}
+      {open && <TeamDetails of={open} onClose={() => change({ team: undefined })} />}
+    </Stack>
+  );
+}
+
+const limitsOf = ({ limits: { models = {}, ...limits } }: Team): string => {
+  const own = Object.entries(limits).map(([name, value]) => `${limitLabel(name)}: ${value}`);
+  const patterns = Object.keys(models);
+  return (
+    [...own, ...(patterns.length === 0 ? [] : [`limits for ${patterns.join(', ')}`])].join('; ') || 'none'
+  );
+};
+
+const columnsWith = (
+  balances: ReadonlyMap<string | undefined, Balance | undefined>,
+): readonly Column<Team>[] => [
+  {
+    id: 'name',
+    header: 'Name',
+    width: 'minmax(0, 1fr)',
+    onNarrow: true,
+    cell: ({ name }) => (
+      <Text size="sm" fw={500} truncate>
+        {name}
+      </Text>
+    ),
+  },
+  {
+    id: 'budget',
+    header: 'Budget',
+    width: 'minmax(150px, 1.4fr)',
+    onNarrow: true,
+    cell: ({ name, budget }) => <BudgetMeter of={budget} balance={balances.get(name)?.budget ?? null} />,
+  },
+  {
+    id: 'limits',
+    header: 'Limits',
+    width: 'minmax(0, 1.6fr)',
+    cell: (team) => (
+      <Text size="sm" truncate>
+        {limitsOf(team)}
+      </Text>
+    ),
+  },
+  { id: 'made', header: 'Made', width: '108px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+];
