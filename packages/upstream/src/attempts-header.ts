@@ -30,3 +30,10 @@ export function attemptsHeader(attempts: readonly Attempt[]): string | null {
   const more = `more;count=${attempts.length - MAX_SHOWN}`;
   return [...first.map(memberOf), more, ...last.map(memberOf)].join(', ');
 }
+
+/** Whether the header tells more than the channel: there were several attempts, or one by an account among others, or none answered. */
+export function saysMore(attempts: readonly Attempt[]): boolean {
+  const [first] = attempts;
+  if (first === undefined) return false;
+  return attempts.length > 1 || first.outcome !== 'ok' || first.account !== ONLY_ACCOUNT;
+}
