@@ -4,13 +4,21 @@ FROM node:24-bookworm-slim AS manifests
 WORKDIR /gateway
 COPY . .
 # Only what decides about dependencies, so that the next stage is made again when that changes and not otherwise.
-RUN find . -type f ! -name package.json ! -name 'pnpm-*.yaml' -delete
+RUN find . -type f ! -name package.json ! -name 'pnpm-*.yaml' ! -name .pnpmfile.cjs -delete
 
 FROM node:24-bookworm-slim AS dependencies
 WORKDIR /gateway
 COPY --from=manifests /gateway .
 RUN npm install --global "$(node -p "require('./package.json').packageManager")"
 RUN CI=true pnpm install --frozen-lockfile --prod --filter-prod '{./apps/*}...' --filter-prod '@gateway/simulator...'
+
+FROM node:24-bookworm-slim AS console
+WORKDIR /gateway
+COPY --from=manifests /gateway .
+RUN npm install --global "$(node -p "require('./package.json').packageManager")"
+RUN CI=true pnpm install --frozen-lockfile --filter @gateway/console
+COPY apps/console apps/console
+RUN pnpm --filter @gateway/console build
 
 # The workspace keeps its links: Node runs the packages' .ts files where they really are, and nowhere below node_modules.
 FROM node:24-bookworm-slim
@@ -25,6 +33,7 @@ RUN if [ "$WITH_FFMPEG" = true ]; then \
 COPY --from=dependencies /gateway .
 COPY apps apps
 COPY packages packages
+COPY --from=console /gateway/apps/console/dist apps/console/dist
 COPY scripts/check-health.sh scripts/
 # A volume that is mounted here for the first time takes over the owner.
 RUN mkdir /data /config && chown node:node /data

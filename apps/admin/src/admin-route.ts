@@ -4,6 +4,7 @@ import { validate } from '@gateway/service-kit/validate';
 import type { Request } from 'express';
 import { z } from 'zod';
 import { checkPlain } from './check-plain.ts';
+import type { Principal } from './sessions/authenticate.ts';
 
 /** One call of the admin API. An error of `handle` becomes the reply. */
 export interface AdminRoute {
@@ -11,7 +12,8 @@ export interface AdminRoute {
   /** With `{id}` for a segment of any value. */
   readonly path: string;
   readonly description: RouteDescription;
-  readonly handle: (request: Request, bounds: BodyBounds) => Promise<AdminReply>;
+  /** `principal` is null only for calls that anyone may make. */
+  readonly handle: (request: Request, principal: Principal | null, bounds: BodyBounds) => Promise<AdminReply>;
 }
 
 export interface BodyBounds {
@@ -39,7 +41,15 @@ interface Call<Query, Body> {
   readonly query: Query;
   readonly body: Body;
   readonly by: Actor;
+  /** Who makes the call. On calls that anyone may make, a nobody. */
+  readonly principal: Principal;
+  /** For what only HTTP says, such as an address. */
+  readonly request: Request;
+  /** Adds a header to the answer. */
+  readonly setHeader: (name: string, value: string) => void;
 }
+
+const NOBODY: Principal = { role: 'viewer', session: null };
 
 interface RouteShape<Query extends z.ZodType, Body extends z.ZodType> {
   readonly method: AdminRoute['method'];
@@ -74,9 +84,9 @@ export function adminRoute<Query extends z.ZodType, Body extends z.ZodType>(
 ): AdminRoute {
   const described = describe(spec);
   const { status } = described.description;
-  const handle: AdminRoute['handle'] = async (request, bounds) => ({
+  const handle: AdminRoute['handle'] = async (request, principal, bounds) => ({
     status,
-    body: await spec.handle(await readCall(request, spec, bounds)),
+    body: await spec.handle(await readCall(request, principal ?? NOBODY, spec, bounds)),
   });
   return { ...described, handle };
 }
@@ -87,9 +97,9 @@ export function streamRoute<Query extends z.ZodType, Body extends z.ZodType>(
 ): AdminRoute {
   const described = describe(spec);
   const { status } = described.description;
-  const handle: AdminRoute['handle'] = async (request, bounds) => ({
+  const handle: AdminRoute['handle'] = async (request, principal, bounds) => ({
     status,
-    ...spec.handle(await readCall(request, spec, bounds)),
+    ...spec.handle(await readCall(request, principal ?? NOBODY, spec, bounds)),
   });
   return { ...described, handle };
 }
@@ -117,6 +127,7 @@ const isAbsent = ({ headers }: Request, body: z.ZodType): boolean => {
 
 async function readCall<Query extends z.ZodType, Body extends z.ZodType>(
   request: Request,
+  principal: Principal,
   { query, body }: RouteShape<Query, Body>,
   { maxJsonDepth }: BodyBounds,
 ): Promise<Call<z.infer<Query>, z.infer<Body>>> {
@@ -129,7 +140,10 @@ async function readCall<Query extends z.ZodType, Body extends z.ZodType>(
     parameter: typeof parameter === 'string' ? parameter : '',
     query: validate(query, request.query),
     body: validate(body, sent),
-    by: actorOf(request),
+    by: actorOf(request, principal),
+    principal,
+    request,
+    setHeader: (name, value) => request.res?.setHeader(name, value),
   };
 }
 
@@ -137,10 +151,11 @@ const ACTOR_HEADER = 'x-gateway-actor';
 /** A name for the audit log: printable, bounded. */
 const ACTOR_NAME = /^[\x20-\x7e]{1,100}$/;
 
-/** All clients share one admin token, so each sends its user's name. */
-function actorOf(request: Request): Actor {
+/** A session has a name; all clients with the admin token share that, so each sends its user's name. */
+function actorOf(request: Request, { session }: Principal): Actor {
   const sent = request.headers[ACTOR_HEADER];
-  const who = typeof sent === 'string' && ACTOR_NAME.test(sent) ? sent : 'admin';
+  const named = typeof sent === 'string' && ACTOR_NAME.test(sent) ? sent : 'admin';
+  const who = session?.name ?? named;
   const requestId = request.res?.getHeader('x-request-id');
   return { who, requestId: typeof requestId === 'string' ? requestId : null };
 }

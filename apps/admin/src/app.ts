@@ -4,19 +4,17 @@ import { checkRequest } from '@gateway/service-kit/check-request';
 import type { MetricsPage } from '@gateway/service-kit/metrics';
 import { mountHealth, mountMetrics } from '@gateway/service-kit/ops';
 import type { Readiness } from '@gateway/service-kit/readiness';
-import {
-  contextOf,
-  findContext,
-  openContext,
-  type RequestContext,
-} from '@gateway/service-kit/request-context';
+import { findContext, openContext, type RequestContext } from '@gateway/service-kit/request-context';
 import { requestIdOf } from '@gateway/service-kit/request-id';
 import { type RequestLog, UNKNOWN_PATH } from '@gateway/service-kit/request-log';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { AdminRoute, BodyBounds } from './admin-route.ts';
+import { CONSOLE_PATH } from './console/serve-console.ts';
 import { mountInstanceProof } from './instance-proof.ts';
 import { bearerOf, JOB_BOARD_PATH } from './job-board.ts';
 import { sendStream } from './send-stream.ts';
+import type { Authenticate, Principal } from './sessions/authenticate.ts';
+import { type Access, accessOf } from './sessions/roles.ts';
 import { writeAdminError } from './write-admin-error.ts';
 
 interface AdminAppOptions extends BodyBounds {
@@ -25,6 +23,9 @@ interface AdminAppOptions extends BodyBounds {
   readonly board: RequestHandler;
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
+  readonly authenticate: Authenticate;
+  /** The console's pages. */
+  readonly console: RequestHandler;
   readonly readiness: Readiness;
   /** For `/metrics`. */
   readonly page: MetricsPage;
@@ -35,7 +36,8 @@ interface AdminAppOptions extends BodyBounds {
 }
 
 /**
- * The admin API: every path below `/admin` needs the admin token; health and metrics are open, on a private port.
+ * The admin API and the console: every path below `/admin` needs the admin token or a session, but for signing in; the console's
+ * files, health and metrics are open, on a private port.
  * Malformed requests are refused before Express, which would answer them itself.
  */
 export function createAdminApp(options: AdminAppOptions): RequestListener {
@@ -45,6 +47,8 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   mountHealth(app, options.readiness, { showMissing: true });
   mountMetrics(app, options.page);
   mountInstanceProof(app, options.instanceKey);
+  app.get('/', (_request, response) => response.redirect(CONSOLE_PATH));
+  app.use(CONSOLE_PATH, options.console);
   for (const route of options.routes) mountRoute(app, route, options);
   app.use(JOB_BOARD_PATH, beginBoard(options), options.board);
   for (const [path, routes] of Map.groupBy(options.routes, (route) => route.path)) {
@@ -75,11 +79,17 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   };
 }
 
-function mountRoute(app: Express, { method, path, handle }: AdminRoute, options: AdminAppOptions): void {
+function mountRoute(app: Express, route: AdminRoute, options: AdminAppOptions): void {
+  const { method, path, handle } = route;
+  const access = accessOf(route);
   const verbs = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
-  app[verbs[method]](expressPath(path), begin(options, path), async (request, response) => {
-    response.setHeader('x-request-id', contextOf(request).requestId);
-    const reply = await handle(request, options);
+  app[verbs[method]](expressPath(path), async (request, response) => {
+    const { requestId } = openRequest(options, request, response, path);
+    const principal = access === 'anyone' ? null : await options.authenticate(request);
+    if (principal !== null) checkRole(principal, access);
+    response.setHeader('x-request-id', requestId);
+    response.setHeader('cache-control', 'no-store');
+    const reply = await handle(request, principal, options);
     if ('body' in reply) response.status(reply.status).json(reply.body);
     else await sendStream(response, reply);
   });
@@ -100,22 +110,30 @@ function openRequest(
   return context;
 }
 
-/** Opens the request, and refuses it without the token. */
+/** @throws {GatewayError} `endpoint_not_allowed` */
+function checkRole({ role }: Principal, access: Access): void {
+  if (access === 'anyone' || access.includes(role)) return;
+  throw new GatewayError('endpoint_not_allowed', `The role '${role}' may not do this.`);
+}
+
+/** Opens the request, and refuses it of somebody unknown. */
 const begin =
   (options: AdminAppOptions, endpoint: string): RequestHandler =>
-  (request, response, next) => {
+  async (request, response, next) => {
     openRequest(options, request, response, endpoint);
-    options.checkToken(request.headers.authorization);
+    await options.authenticate(request);
     next();
   };
 
 /** The same for the board; a browser gets the challenge to log in. */
 const beginBoard =
   (options: AdminAppOptions): RequestHandler =>
-  (request, response, next) => {
+  async (request, response, next) => {
     openRequest(options, request, response, JOB_BOARD_PATH);
+    const { authorization } = request.headers;
     try {
-      options.checkToken(bearerOf(request.headers.authorization));
+      if (authorization === undefined) await options.authenticate(request);
+      else options.checkToken(bearerOf(authorization));
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       const headers = {

@@ -1,11 +1,14 @@
 import type { Account } from '@gateway/contracts/identity';
-import { readBalances } from '@gateway/metering/limits/balance';
+import { type AccountBalance, readBalances } from '@gateway/metering/limits/balance';
 import type { Redis } from 'ioredis';
+import type { z } from 'zod';
+import type { BalanceReply } from './routes/schemas.ts';
 
 const MICRO_PER_USD = 1e6;
 
-/** What is left of an account's limits and budget, as the admin API shows it. */
-export type ReadBalance = (account: Account) => Promise<unknown>;
+/** What is left of accounts' limits and budgets, as the admin API shows it, in the accounts' order. */
+export type ReadShownBalances = (accounts: readonly Account[]) => Promise<readonly ShownBalance[]>;
+type ShownBalance = z.infer<typeof BalanceReply>;
 
 interface BalanceOptions {
   readonly redis: Redis;
@@ -15,18 +18,23 @@ interface BalanceOptions {
 }
 
 export const createBalanceReader =
-  ({ redis, now, timeZone }: BalanceOptions): ReadBalance =>
-  async (account) => {
-    const [balance] = await readBalances(redis, [account], { timeZone, nowMs: now() });
-    const { limits = [], budget = null } = balance ?? {};
-    if (budget === null) return { limits, budget };
-    const shown = {
-      period: budget.period,
-      usd: budget.microUsd / MICRO_PER_USD,
-      spentUsd: budget.spentMicroUsd / MICRO_PER_USD,
-      reservedUsd: budget.reservedMicroUsd / MICRO_PER_USD,
-      remainingUsd: budget.remainingMicroUsd / MICRO_PER_USD,
-      resetsAt: budget.resetsAtMs === null ? null : new Date(budget.resetsAtMs).toISOString(),
-    };
-    return { limits, budget: shown };
+  ({ redis, now, timeZone }: BalanceOptions): ReadShownBalances =>
+  async (accounts) =>
+    (await readBalances(redis, accounts, { timeZone, nowMs: now() })).map(shown);
+
+function shown({ limits, budget }: AccountBalance): ShownBalance {
+  return {
+    limits: [...limits],
+    budget:
+      budget === null
+        ? null
+        : {
+            period: budget.period,
+            usd: budget.microUsd / MICRO_PER_USD,
+            spentUsd: budget.spentMicroUsd / MICRO_PER_USD,
+            reservedUsd: budget.reservedMicroUsd / MICRO_PER_USD,
+            remainingUsd: budget.remainingMicroUsd / MICRO_PER_USD,
+            resetsAt: budget.resetsAtMs === null ? null : new Date(budget.resetsAtMs).toISOString(),
+          },
   };
+}

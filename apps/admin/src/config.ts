@@ -17,7 +17,16 @@ export const AdminConfig = ProcessSettings.extend({
   USAGE_SUMS_DAYS: setting.keepSumsDays(),
   /** The bearer token of this service. It lets its owner make keys. */
   GATEWAY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters'),
+  /** Where callers reach the gateway: shown with the settings of clients. Default: this machine at `PORT`. */
+  PUBLIC_URL: setting.url().optional(),
+  PORT: setting.port(8080),
+  /** When a session of the console ends, in hours: since it was opened, and without use. */
+  CONSOLE_SESSION_HOURS: setting.integer(12, { min: 1, max: 24 * 30 }),
+  CONSOLE_SESSION_IDLE_HOURS: setting.integer(2, { min: 1, max: 24 * 30 }),
   /** Set by `npm start`: the command line recognises this service by it. */
   ADMIN_INSTANCE_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
 });
 export type AdminConfig = z.infer<typeof AdminConfig>;
+
+export const publicUrlOf = ({ PUBLIC_URL, PORT }: AdminConfig): string =>
+  PUBLIC_URL ?? `http://127.0.0.1:${PORT}`;

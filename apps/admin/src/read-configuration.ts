@@ -1,3 +1,4 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import { lookUp } from '@gateway/contracts/look-up';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
 import { ConfigurationError } from '@gateway/upstream/configuration/configuration-error';
@@ -8,6 +9,16 @@ import {
 
 /** The channels and models of the current configuration; undefined if it cannot be read. */
 export type ReadConfiguration = () => Promise<Configuration | undefined>;
+
+/** @throws {GatewayError} `service_unavailable` if it cannot be read */
+export async function configurationOf(readConfiguration: ReadConfiguration): Promise<Configuration> {
+  const configuration = await readConfiguration();
+  if (configuration !== undefined) return configuration;
+  throw new GatewayError(
+    'service_unavailable',
+    'The configuration file cannot be read or has mistakes; the services go on with the one before. Their logs name each mistake.',
+  );
+}
 
 /** Replaces variables that this process does not have, such as providers' keys. */
 const PLACEHOLDER = 'known-to-the-services';

@@ -31,6 +31,8 @@ export interface Metrics {
   ): void;
   /** One attempt to send a webhook. */
   webhookAttempt(outcome: 'delivered' | 'failed' | 'refused'): void;
+  /** An attempt to sign in to the console. */
+  signIn(labels: { readonly method: string; readonly outcome: SignInOutcome }): void;
   /** A request that was refused because there was too much to do. */
   shed(labels: { readonly reason: string; readonly priority: string }): void;
   /** Shows the open connections of callers, read whenever the page is. */
@@ -69,6 +71,9 @@ export type RefusalReason =
   | 'audio_seconds_per_minute'
   | 'budget'
   | 'unpriced_model';
+
+/** `limited`: after too many that were refused. */
+export type SignInOutcome = 'ok' | 'refused' | 'limited' | 'failed';
 
 export interface JobRequestLabels {
   readonly kind: string;
@@ -218,6 +223,12 @@ function metricsIn(registry: Registry): Metrics {
     labelNames: ['reason'],
     registers: [registry],
   });
+  const signIns = new Counter({
+    name: 'gateway_console_sign_ins_total',
+    help: 'Attempts to sign in to the console, by how they ended: ok, refused, limited (after too many), failed',
+    labelNames: ['method', 'outcome'],
+    registers: [registry],
+  });
   const shed = new Counter({
     name: 'gateway_shed_total',
     help: 'Requests that were refused because there was too much to do, by the bound and the priority of their key',
@@ -245,6 +256,7 @@ function metricsIn(registry: Registry): Metrics {
     jobRequest: ({ kind, mode, job }) => jobRequests.inc({ kind, mode, job }),
     batchLines: ({ kind, outcome }, lines) => batchLines.inc({ kind, outcome }, lines),
     webhookAttempt: (outcome) => webhookAttempts.inc({ outcome }),
+    signIn: ({ method, outcome }) => signIns.inc({ method, outcome }),
     shed: ({ reason, priority }) => shed.inc({ reason, priority }),
     connections: (read) => showConnections(registry, read),
     connectionRefused: (reason) => refusedConnections.inc({ reason }),

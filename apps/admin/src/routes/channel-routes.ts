@@ -5,7 +5,7 @@ import type { Target } from '@gateway/upstream/health/target';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
 import type { ChannelRests } from '../channel-rests.ts';
-import type { ReadConfiguration } from '../read-configuration.ts';
+import { configurationOf, type ReadConfiguration } from '../read-configuration.ts';
 import { ChannelPage, RestedChannelReply } from './schemas.ts';
 
 interface ChannelRoutesOptions {
@@ -45,12 +45,7 @@ export const channelRoutes = ({ readConfiguration, rests }: ChannelRoutesOptions
       body: NO_BODY,
       reply: ChannelPage,
       handle: async () => {
-        const configuration = await readConfiguration();
-        if (configuration === undefined)
-          throw new GatewayError(
-            'service_unavailable',
-            'The configuration file cannot be read or has mistakes; the services go on with the one before. Their logs name each mistake.',
-          );
+        const configuration = await configurationOf(readConfiguration);
         const byChannel = await rests.list();
         const data = [...configuration.channels.values()].map((channel) => ({
           name: channel.name,

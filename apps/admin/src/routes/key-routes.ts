@@ -1,18 +1,21 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { KeyLimits } from '@gateway/contracts/identity';
 import { KEY_ID } from '@gateway/metering/keys/key-id';
 import { accountOfKey, type KeyRecord, shownKey } from '@gateway/metering/keys/key-record';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { KeySettings } from '@gateway/metering/keys/settings';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
-import type { ReadBalance } from '../balances.ts';
+import type { ReadShownBalances } from '../balances.ts';
 import { checkExpiry, checkKeySettings } from '../check-settings.ts';
+import { findKeys, KeyFilter } from '../find-keys.ts';
 import { mergePatch } from '../merge-patch.ts';
 import { keySettingsOf } from '../settings-of.ts';
 import type { Warnings } from '../warnings.ts';
 import {
   BalanceReply,
   ChangedKeyReply,
+  KeyBalanceList,
   KeyPage,
   KeyReply,
   NewKeyReply,
@@ -27,17 +30,42 @@ const Rotation = z.strictObject({
   /** How long the old secret still works. */
   graceSeconds: z.int().min(0).max(MAX_GRACE_SECONDS).default(0),
 });
-const KeyPatch = KeySettings.partial();
+
+/** Every member may be left out, and all but the name may be null, which removes it. */
+const nullable = (shape: Readonly<Record<string, z.ZodType>>) =>
+  Object.fromEntries(Object.entries(shape).map(([name, member]) => [name, member.nullish()]));
+const { name: _name, limits: _limits, labels: _labels, ...removable } = KeySettings.shape;
+const { models: _models, ...removableLimits } = KeyLimits.shape;
+const KeyPatch = z.strictObject({
+  ...nullable(removable),
+  name: KeySettings.shape.name.optional(),
+  labels: z.record(z.string(), z.string().nullable()).nullish(),
+  limits: z
+    .strictObject({
+      ...nullable(removableLimits),
+      models: z.record(z.string(), z.record(z.string(), z.int().nullable()).nullable()).nullish(),
+    })
+    .nullish(),
+});
+
+const MAX_IDS = 200;
+const BalancesQuery = z.strictObject({
+  /** Ids of keys, separated by commas. */
+  ids: z
+    .string()
+    .transform((text) => [...new Set(text.split(','))])
+    .pipe(z.array(z.string().regex(KEY_ID, 'it is not the id of a key')).max(MAX_IDS)),
+});
 
 interface KeyRoutesOptions {
   readonly keys: KeyStore;
   readonly warnings: Warnings;
-  readonly readBalance: ReadBalance;
+  readonly readBalances: ReadShownBalances;
   readonly now: () => number;
 }
 
 /** Make, list, read, change, rotate and revoke callers' keys. */
-export function keyRoutes({ keys, warnings, readBalance, now }: KeyRoutesOptions): AdminRoute[] {
+export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOptions): AdminRoute[] {
   return [
     adminRoute({
       method: 'POST',
@@ -61,11 +89,24 @@ export function keyRoutes({ keys, warnings, readBalance, now }: KeyRoutesOptions
       path: '/admin/v1/keys',
       summary: 'List keys, the newest first, revoked ones included',
       body: NO_BODY,
-      query: pageQuery(KEY_ID),
+      query: pageQuery(KEY_ID).extend(KeyFilter.shape),
       reply: KeyPage,
-      handle: async ({ query: { limit, cursor } }) => {
-        const page = await keys.listKeys({ limit, after: cursor });
+      handle: async ({ query: { limit, cursor, ...filter } }) => {
+        const page = await findKeys(keys, filter, { limit, after: cursor, nowMs: now() });
         return { data: page.keys.map(shownKey), next: page.next };
+      },
+    }),
+    adminRoute({
+      method: 'GET',
+      path: '/admin/v1/key-balances',
+      summary: "Read what is left of several keys' own limits and budgets; unknown ids are left out",
+      body: NO_BODY,
+      query: BalancesQuery,
+      reply: KeyBalanceList,
+      handle: async ({ query: { ids } }) => {
+        const records = (await Promise.all(ids.map(keys.getKey))).filter((record) => record !== undefined);
+        const balances = await readBalances(records.map(accountOfKey));
+        return { data: balances.map((balance, at) => ({ id: records[at]?.id, ...balance })), next: null };
       },
     }),
     adminRoute({
@@ -142,7 +183,10 @@ export function keyRoutes({ keys, warnings, readBalance, now }: KeyRoutesOptions
       query: NO_QUERY,
       body: NO_BODY,
       reply: BalanceReply,
-      handle: async ({ parameter: id }) => readBalance(accountOfKey(found(await keys.getKey(id), id))),
+      handle: async ({ parameter: id }) => {
+        const [balance] = await readBalances([accountOfKey(found(await keys.getKey(id), id))]);
+        return balance;
+      },
     }),
   ];
 }

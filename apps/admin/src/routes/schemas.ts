@@ -1,11 +1,14 @@
 import { JobKind, JobStatus } from '@gateway/contracts/jobs';
+import { Price } from '@gateway/contracts/price';
 import { ShownWebhook } from '@gateway/contracts/webhooks';
 import { AuditEntry } from '@gateway/metering/audit/audit-log';
 import { KeySettings, TeamSettings } from '@gateway/metering/keys/settings';
 import { MEASURES } from '@gateway/metering/usage/sums';
 import { GROUP_BY } from '@gateway/metering/usage/usage-query';
 import { SCOPES } from '@gateway/upstream/health/target';
+import { MODEL_KINDS, PROTOCOLS } from '@gateway/upstream/protocol';
 import { z } from 'zod';
+import { Role } from '../sessions/roles.ts';
 
 /** What the admin API answers. Lists are pages: `next` is the `cursor` of the next one, null on the last. */
 const instant = z.iso.datetime({ offset: true });
@@ -58,6 +61,28 @@ export const TeamReply = z.strictObject({
   createdAt: instant,
 });
 export const TeamPage = page(TeamReply);
+
+export const GatewayReply = z.strictObject({
+  /** The base URL of Messages clients; all others append `/v1`. */
+  publicUrl: z.string(),
+  /** The time zone of budget periods. */
+  timeZone: z.string(),
+});
+
+/** A person's sign-in to the console. */
+export const SessionReply = z.strictObject({
+  id: z.string(),
+  /** The name that the person gave. */
+  name: z.string(),
+  role: Role,
+  createdAt: instant,
+  /** It ends then, or earlier if it is not used. */
+  expiresAt: instant,
+  lastUsedAt: instant,
+  address: z.string().nullable(),
+  userAgent: z.string().nullable(),
+});
+export const SessionList = page(SessionReply);
 
 export const WebhookReply = ShownWebhook;
 export const WebhookPage = page(WebhookReply);
@@ -119,6 +144,35 @@ export const RestedChannelReply = z.strictObject({
   warnings,
 });
 
+export const ModelReply = z.strictObject({
+  /** A name that callers may use; a pattern where it is not known which names it has. */
+  name: z.string(),
+  /** The entry of the configuration that it comes from. */
+  pattern: z.string(),
+  kind: z.enum(MODEL_KINDS),
+  family: z.string().nullable(),
+  /** Null: it is not known what it costs, and keys with a budget cannot use it unless that is allowed. */
+  price: Price.nullable(),
+  priceFrom: z.enum(['configuration', 'catalogue']).nullable(),
+  contextWindow: z.number().nullable(),
+  maxOutputTokens: z.number().nullable(),
+  routes: z.array(
+    z.strictObject({
+      channel: z.string(),
+      /** The channel's own name for it; null: the caller's. */
+      model: z.string().nullable(),
+      /** Lower numbers first; weight within one. */
+      priority: z.number(),
+      weight: z.number(),
+      /** By which the channel can be asked for it. */
+      protocols: z.array(z.enum(PROTOCOLS)),
+      /** Null: any. */
+      builtInTools: z.array(z.string()).nullable(),
+    }),
+  ),
+});
+export const ModelPage = page(ModelReply);
+
 export const QueuePage = page(
   z.strictObject({
     queue: z.string(),
@@ -172,6 +226,8 @@ export const BalanceReply = z.strictObject({
     })
     .nullable(),
 });
+
+export const KeyBalanceList = page(BalanceReply.extend({ id: z.string() }));
 
 /** A page of a list whose `next` has this form. */
 export const pageQuery = (next: RegExp) =>

@@ -5,7 +5,7 @@ import { accountOfTeam, shownTeam } from '@gateway/metering/keys/team-record';
 import type { TeamStore } from '@gateway/metering/keys/team-store';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
-import type { ReadBalance } from '../balances.ts';
+import type { ReadShownBalances } from '../balances.ts';
 import { checkTeamSettings } from '../check-settings.ts';
 import { mergePatch } from '../merge-patch.ts';
 import { teamSettingsOf } from '../settings-of.ts';
@@ -17,11 +17,11 @@ const TeamPatch = TeamSettings.omit({ name: true }).partial();
 interface TeamRoutesOptions {
   readonly teams: TeamStore;
   readonly keys: KeyStore;
-  readonly readBalance: ReadBalance;
+  readonly readBalances: ReadShownBalances;
 }
 
 /** Make, list, read, change and delete teams. A key is a member by naming the team. */
-export function teamRoutes({ teams, keys, readBalance }: TeamRoutesOptions): AdminRoute[] {
+export function teamRoutes({ teams, keys, readBalances }: TeamRoutesOptions): AdminRoute[] {
   return [
     adminRoute({
       method: 'POST',
@@ -95,8 +95,10 @@ export function teamRoutes({ teams, keys, readBalance }: TeamRoutesOptions): Adm
       query: NO_QUERY,
       body: NO_BODY,
       reply: BalanceReply,
-      handle: async ({ parameter: name }) =>
-        readBalance(accountOfTeam(found(await teams.getTeam(name), name))),
+      handle: async ({ parameter: name }) => {
+        const [balance] = await readBalances([accountOfTeam(found(await teams.getTeam(name), name))]);
+        return balance;
+      },
     }),
   ];
 }

@@ -24,6 +24,8 @@ export const AUDIT_ACTIONS = [
   'team.deleted',
   'channel.rested',
   'channel.woken',
+  'session.opened',
+  'session.ended',
 ] as const;
 
 const shown = z.record(z.string(), z.unknown()).nullable();
@@ -34,7 +36,7 @@ export const AuditEntry = z.object({
   who: z.string(),
   requestId: z.string().nullable(),
   action: z.enum(AUDIT_ACTIONS),
-  /** The key's id, or the name of the team or the channel. */
+  /** The id of the key or the session, or the name of the team or the channel. */
   subject: z.string(),
   before: shown,
   after: shown,

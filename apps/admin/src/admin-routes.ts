@@ -1,0 +1,88 @@
+import type { JobList } from '@gateway/jobs/job-list';
+import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
+import type { ReportBroken } from '@gateway/metering/broken-records';
+import { createKeyStore } from '@gateway/metering/keys/key-store';
+import { createTeamStore } from '@gateway/metering/keys/team-store';
+import { createLedger } from '@gateway/metering/ledger/ledger';
+import type { Logger } from '@gateway/service-kit/logger';
+import type { Metrics } from '@gateway/service-kit/metrics';
+import type { Redis } from 'ioredis';
+import type { AdminRoute } from './admin-route.ts';
+import { createBalanceReader } from './balances.ts';
+import { createChannelRests } from './channel-rests.ts';
+import { type AdminConfig, publicUrlOf } from './config.ts';
+import { withOpenapi } from './openapi.ts';
+import { createConfigurationReader } from './read-configuration.ts';
+import { createReserveAgain } from './reserve-again.ts';
+import { auditRoutes } from './routes/audit-routes.ts';
+import { channelRoutes } from './routes/channel-routes.ts';
+import { gatewayRoutes } from './routes/gateway-routes.ts';
+import { jobRoutes } from './routes/job-routes.ts';
+import { keyRoutes } from './routes/key-routes.ts';
+import { modelRoutes } from './routes/model-routes.ts';
+import { sessionRoutes } from './routes/session-routes.ts';
+import { teamRoutes } from './routes/team-routes.ts';
+import { usageRoutes } from './routes/usage-routes.ts';
+import { webhookRoutes } from './routes/webhook-routes.ts';
+import type { SessionCookies } from './sessions/session-cookie.ts';
+import type { SessionStore } from './sessions/session-store.ts';
+import { createSignInAttempts } from './sessions/sign-in-attempts.ts';
+import { createWarnings } from './warnings.ts';
+
+export interface AdminRoutesOptions {
+  readonly config: AdminConfig;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly redis: Redis;
+  readonly now: () => number;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'signIn'>;
+  readonly onBroken: ReportBroken;
+  readonly jobs: JobList;
+  readonly sessions: SessionStore;
+  readonly cookies: SessionCookies;
+  /** Throws for anything but the admin token. */
+  readonly checkToken: (authorization: string | undefined) => void;
+}
+
+/** Every call of the admin API. */
+export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] {
+  const { config, env, redis, now, logger, metrics, onBroken, jobs, sessions, cookies, checkToken } = options;
+  const timeZone = config.GATEWAY_TIME_ZONE;
+  const keys = createKeyStore({
+    redis,
+    gatewaySecret: config.GATEWAY_SECRET,
+    webhookSecret: config.WEBHOOK_SECRET,
+    now,
+    onBroken,
+  });
+  const teams = createTeamStore({ redis, now, onBroken });
+  const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env });
+  const readBalances = createBalanceReader({ redis, now, timeZone });
+  const ledger = createLedger({
+    redis,
+    now,
+    keepRecordsDays: config.USAGE_RECORDS_DAYS,
+    keepSumsDays: config.USAGE_SUMS_DAYS,
+  });
+  const webhooks = createWebhookLog(redis, (error) => logger.warn({ err: error }, 'webhooks'));
+  return withOpenapi([
+    ...sessionRoutes({
+      sessions,
+      cookies,
+      checkToken,
+      attempts: createSignInAttempts(redis),
+      maxSeconds: config.CONSOLE_SESSION_HOURS * 3600,
+      logger,
+      metrics,
+    }),
+    ...keyRoutes({ keys, warnings: createWarnings({ teams, readConfiguration }), readBalances, now }),
+    ...teamRoutes({ teams, keys, readBalances }),
+    ...usageRoutes({ redis, now, onBroken }),
+    ...auditRoutes({ redis, onBroken }),
+    ...channelRoutes({ readConfiguration, rests: createChannelRests({ redis, now }) }),
+    ...modelRoutes({ readConfiguration }),
+    ...gatewayRoutes({ publicUrl: publicUrlOf(config), timeZone }),
+    ...webhookRoutes({ webhooks }),
+    ...jobRoutes({ jobs, reserveAgain: createReserveAgain({ keys, teams, ledger, timeZone, now }) }),
+  ]);
+}

@@ -1,0 +1,39 @@
+/** Writes the description of the admin API into a file: `node src/write-openapi.ts FILE`. It calls nothing. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { createJobList } from '@gateway/jobs/job-list';
+import { createRequestRedis } from '@gateway/metering/request-redis';
+import { parseConfig } from '@gateway/service-kit/config';
+import { createLogger } from '@gateway/service-kit/logger';
+import { adminRoutes } from './admin-routes.ts';
+import { AdminConfig } from './config.ts';
+import { adminOpenapi } from './openapi.ts';
+import { createSessionCookies } from './sessions/session-cookie.ts';
+import { createSessionStore } from './sessions/session-store.ts';
+
+const NOTHING = 'no secret, since nothing is signed here';
+/** Nothing listens there, and nothing connects: clients of Redis connect with their first command. */
+const REDIS_URL = 'redis://127.0.0.1:1';
+
+const [file] = process.argv.slice(2);
+if (file === undefined) throw new Error('Usage: node src/write-openapi.ts FILE');
+const config = parseConfig(AdminConfig, { REDIS_URL, GATEWAY_SECRET: NOTHING, GATEWAY_ADMIN_TOKEN: NOTHING });
+const redis = createRequestRedis(REDIS_URL);
+const now = Date.now;
+const routes = adminRoutes({
+  config,
+  env: {},
+  redis,
+  now,
+  logger: await createLogger({ level: 'silent', pretty: false }),
+  metrics: { signIn: () => undefined },
+  onBroken: () => undefined,
+  jobs: createJobList(redis, () => undefined),
+  sessions: createSessionStore({ redis, now, maxSeconds: 1, idleSeconds: 1 }),
+  cookies: createSessionCookies(NOTHING),
+  checkToken: () => undefined,
+});
+await mkdir(dirname(file), { recursive: true });
+await writeFile(file, `${JSON.stringify(adminOpenapi(routes), null, 2)}\n`);
+// The queues' clients would keep the process.
+process.exit();

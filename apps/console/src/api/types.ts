@@ -1,0 +1,24 @@
+import type { paths } from './admin-api.gen.ts';
+
+/** The body of a successful answer. */
+type Answer<Operation> = Operation extends { responses: infer Responses }
+  ? Responses extends Record<200, { content: { 'application/json': infer Body } }>
+    ? Body
+    : never
+  : never;
+type Item<Page> = Page extends { data: readonly (infer Row)[] } ? Row : never;
+
+type Body<Operation> = Operation extends {
+  requestBody: { content: { 'application/json': infer Sent } };
+}
+  ? Sent
+  : never;
+
+export type Key = Item<Answer<paths['/admin/v1/keys']['get']>>;
+export type Team = Item<Answer<paths['/admin/v1/teams']['get']>>;
+export type Balance = Answer<paths['/admin/v1/keys/{id}/balance']['get']>;
+export type Channel = Item<Answer<paths['/admin/v1/channels']['get']>>;
+export type Model = Item<Answer<paths['/admin/v1/models']['get']>>;
+export type Session = Item<Answer<paths['/admin/v1/sessions']['get']>>;
+
+export type NewKeyBody = Body<paths['/admin/v1/keys']['post']>;

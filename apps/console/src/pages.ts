@@ -1,0 +1,59 @@
+import { IconActivity, IconBox, IconKey, IconUserCheck, IconUsersGroup } from '@tabler/icons-react';
+import type { ComponentType } from 'react';
+
+/** One page of the console, in the order of the navigation. */
+export interface Page {
+  /** Below `/console`. */
+  readonly path: string;
+  readonly label: string;
+  readonly icon: ComponentType<{ size?: number; stroke?: number; 'aria-hidden'?: boolean }>;
+  readonly group: 'Access' | 'Models' | 'Administration';
+  /** What it is for, in the command palette. */
+  readonly about: string;
+  /** Loaded when it is opened for the first time. */
+  readonly load: () => Promise<{ default: ComponentType }>;
+}
+
+/** Every page behind the sign-in. A new one is a row here and a folder below `pages/` with a default export. */
+export const PAGES: readonly Page[] = [
+  {
+    path: '/keys',
+    label: 'Keys',
+    icon: IconKey,
+    group: 'Access',
+    about: 'Make, find, change, rotate and revoke keys',
+    load: () => import('./pages/keys/keys-page.tsx'),
+  },
+  {
+    path: '/teams',
+    label: 'Teams',
+    icon: IconUsersGroup,
+    group: 'Access',
+    about: 'Limits and budgets that keys share',
+    load: () => import('./pages/teams/teams-page.tsx'),
+  },
+  {
+    path: '/channels',
+    label: 'Channels',
+    icon: IconActivity,
+    group: 'Models',
+    about: 'What serves, what rests, and why',
+    load: () => import('./pages/channels/channels-page.tsx'),
+  },
+  {
+    path: '/models',
+    label: 'Models',
+    icon: IconBox,
+    group: 'Models',
+    about: 'Routes, protocols and prices of every model',
+    load: () => import('./pages/models/models-page.tsx'),
+  },
+  {
+    path: '/sessions',
+    label: 'Sessions',
+    icon: IconUserCheck,
+    group: 'Administration',
+    about: 'Who is signed in to this console',
+    load: () => import('./pages/sessions/sessions-page.tsx'),
+  },
+];

@@ -1,0 +1,90 @@
+import { Select, Stack, Text } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, bodyOf } from '../../api/client.ts';
+import type { Key } from '../../api/types.ts';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { keyChanged } from './keys-query.ts';
+import type { ShownSecret } from './secret-dialog.tsx';
+
+const GRACES = [
+  { value: '0', label: 'No: it ends now' },
+  { value: '3600', label: 'For an hour' },
+  { value: '86400', label: 'For a day' },
+  { value: '604800', label: 'For a week' },
+  { value: '2592000', label: 'For 30 days' },
+];
+
+interface RotateKeyProps {
+  readonly of: Key;
+  readonly onSecret: (shown: ShownSecret) => void;
+  readonly onDone: () => void;
+}
+
+export function RotateKey({ of: key, onSecret, onDone }: RotateKeyProps) {
+  const queries = useQueryClient();
+  const [grace, setGrace] = useState('86400');
+  const rotate = useMutation({
+    mutationFn: () =>
+      bodyOf(
+        api.POST('/admin/v1/keys/{id}/rotate', {
+          params: { path: { id: key.id } },
+          body: { graceSeconds: Number(grace) },
+        }),
+      ),
+    onSuccess: async ({ key: secret, ...changed }) => {
+      await keyChanged(queries, changed);
+      onDone();
+      onSecret({ of: changed, secret, warnings: [] });
+    },
+  });
+  return (
+    <ConfirmDialog
+      title={`Another secret for ${key.name}?`}
+      action="Rotate"
+      isPending={rotate.isPending}
+      error={rotate.error}
+      onConfirm={() => rotate.mutate()}
+      onClose={onDone}
+    >
+      <Stack gap="sm">
+        <Text size="sm">The key keeps its settings, limits and usage. Its new secret is shown once.</Text>
+        <Select
+          label="Does the old secret still work?"
+          data={GRACES}
+          value={grace}
+          onChange={(value) => setGrace(value ?? grace)}
+          allowDeselect={false}
+        />
+      </Stack>
+    </ConfirmDialog>
+  );
+}
+
+export function RevokeKey({ of: key, onDone }: { of: Key; onDone: () => void }) {
+  const queries = useQueryClient();
+  const revoke = useMutation({
+    mutationFn: () => bodyOf(api.DELETE('/admin/v1/keys/{id}', { params: { path: { id: key.id } } })),
+    onSuccess: async (changed) => {
+      await keyChanged(queries, changed);
+      onDone();
+    },
+  });
+  return (
+    <ConfirmDialog
+      title={`Revoke ${key.name}?`}
+      action="Revoke"
+      isDangerous
+      typed={key.name}
+      isPending={revoke.isPending}
+      error={revoke.error}
+      onConfirm={() => revoke.mutate()}
+      onClose={onDone}
+    >
+      <Text size="sm">
+        Within a second every request with it is refused, for good. To stop it for a while, disable it
+        instead.
+      </Text>
+    </ConfirmDialog>
+  );
+}

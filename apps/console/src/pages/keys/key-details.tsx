@@ -1,0 +1,164 @@
+import { Alert, Badge, Button, Drawer, Group, Loader, Stack, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { api, bodyOf } from '../../api/client.ts';
+import type { Key } from '../../api/types.ts';
+import { CopyField } from '../../parts/copy-field.tsx';
+import { Moment } from '../../parts/moment.tsx';
+import { PageFailed } from '../../parts/page-failed.tsx';
+import { BalanceMeters } from '../balance-meters.tsx';
+import { Facts } from '../facts.tsx';
+import { RevokeKey, RotateKey } from './key-acts.tsx';
+import { KeyForm } from './key-form.tsx';
+import { KeyStateBadge } from './key-state.tsx';
+import { type KeyValues, patchOf } from './key-values.ts';
+import { keyBalanceQuery, keyChanged, keyQuery } from './keys-query.ts';
+import type { ShownSecret } from './secret-dialog.tsx';
+
+interface KeyDetailsProps {
+  readonly id: string;
+  readonly onSecret: (shown: ShownSecret) => void;
+  readonly onClose: () => void;
+}
+
+type Act = 'edit' | 'rotate' | 'revoke';
+
+/** One key: what it may do, what is left of it, and what can be done with it. */
+export function KeyDetails({ id, onSecret, onClose }: KeyDetailsProps) {
+  const { data: key, error, refetch } = useQuery(keyQuery(id));
+  const [act, setAct] = useState<Act>();
+  const done = () => setAct(undefined);
+  return (
+    <Drawer
+      opened
+      onClose={onClose}
+      position="right"
+      size="lg"
+      title={
+        <Group gap="xs" wrap="nowrap">
+          <Text fw={600} truncate>
+            {key?.name ?? 'Key'}
+          </Text>
+          {key && <KeyStateBadge of={key} />}
+        </Group>
+      }
+    >
+      {error && <PageFailed error={error} reset={() => void refetch()} />}
+      {!error && key === undefined && <Loader aria-label="Loading" />}
+      {key && act === 'edit' && <EditKey of={key} onDone={done} />}
+      {key && act !== 'edit' && <Shown of={key} onAct={setAct} />}
+      {key && act === 'rotate' && <RotateKey of={key} onSecret={onSecret} onDone={done} />}
+      {key && act === 'revoke' && <RevokeKey of={key} onDone={done} />}
+    </Drawer>
+  );
+}
+
+function Shown({ of: key, onAct }: { of: Key; onAct: (act: Act) => void }) {
+  const balance = useQuery(keyBalanceQuery(key.id));
+  const facts: [string, ReactNode][] = [
+    ['Team', key.team ?? 'none'],
+    ['Owner', key.owner ?? 'nobody is named'],
+    ['Models', <Names key="models" of={key.models} />],
+    ['Endpoints', <Names key="endpoints" of={key.endpoints} />],
+    ['Priority', key.priority],
+    ['Made', <Moment key="made" at={key.createdAt} />],
+    ['Expires', key.expiresAt === null ? 'never' : <Moment key="expires" at={key.expiresAt} />],
+    ...(key.revokedAt === null
+      ? []
+      : [['Revoked', <Moment key="revoked" at={key.revokedAt} />] satisfies [string, ReactNode]]),
+    ...(key.oldSecretUntil === null
+      ? []
+      : [
+          ['Old secret works until', <Moment key="old" at={key.oldSecretUntil} />] satisfies [
+            string,
+            ReactNode,
+          ],
+        ]),
+    ['Webhook URL', key.webhookUrl ?? 'none'],
+    ...Object.entries(key.labels),
+  ];
+  return (
+    <Stack>
+      {key.revokedAt === null && (
+        <Group gap="xs">
+          <Button size="xs" variant="default" onClick={() => onAct('edit')}>
+            Edit
+          </Button>
+          <Button size="xs" variant="default" onClick={() => onAct('rotate')}>
+            Rotate the secret
+          </Button>
+          <DisableButton of={key} />
+          <Button size="xs" variant="light" color="red" onClick={() => onAct('revoke')}>
+            Revoke
+          </Button>
+        </Group>
+      )}
+      <CopyField label="Id of the key" value={key.id} />
+      <BalanceMeters of={key} balance={balance.data} />
+      <Facts of={facts} />
+    </Stack>
+  );
+}
+
+const Names = ({ of }: { of: readonly string[] | null }) =>
+  of === null ? (
+    'all'
+  ) : (
+    <Group gap={4}>
+      {of.map((name) => (
+        <Badge key={name} variant="default" tt="none" fw={400}>
+          {name}
+        </Badge>
+      ))}
+    </Group>
+  );
+
+function DisableButton({ of: key }: { of: Key }) {
+  const queries = useQueryClient();
+  const change = useMutation({
+    mutationFn: () =>
+      bodyOf(
+        api.PATCH('/admin/v1/keys/{id}', {
+          params: { path: { id: key.id } },
+          body: { disabled: !key.disabled },
+        }),
+      ),
+    onSuccess: ({ warnings: _, ...changed }) => keyChanged(queries, changed),
+  });
+  return (
+    <>
+      <Button size="xs" variant="default" loading={change.isPending} onClick={() => change.mutate()}>
+        {key.disabled ? 'Enable' : 'Disable'}
+      </Button>
+      {change.error && (
+        <Alert color="red" variant="light" role="alert">
+          {change.error.message}
+        </Alert>
+      )}
+    </>
+  );
+}
+
+function EditKey({ of: key, onDone }: { of: Key; onDone: () => void }) {
+  const queries = useQueryClient();
+  const change = useMutation({
+    mutationFn: (values: KeyValues) =>
+      bodyOf(
+        api.PATCH('/admin/v1/keys/{id}', { params: { path: { id: key.id } }, body: patchOf(values, key) }),
+      ),
+    onSuccess: async ({ warnings: _, ...changed }) => {
+      await keyChanged(queries, changed);
+      onDone();
+    },
+  });
+  return (
+    <KeyForm
+      of={key}
+      action="Save"
+      isPending={change.isPending}
+      error={change.error}
+      onSubmit={change.mutate}
+      onCancel={onDone}
+    />
+  );
+}

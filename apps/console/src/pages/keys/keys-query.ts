@@ -1,0 +1,85 @@
+import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query';
+import { api, bodyOf } from '../../api/client.ts';
+import type { Balance, Key } from '../../api/types.ts';
+import type { KeyState } from './key-state.tsx';
+
+export interface KeyFilter {
+  readonly search?: string | undefined;
+  readonly team?: string | undefined;
+  readonly state?: KeyState | undefined;
+}
+
+interface KeyPages {
+  readonly pages: { data: Key[]; next: string | null }[];
+  readonly pageParams: unknown[];
+}
+
+const KEYS_AT_ONCE = 100;
+
+/** The keys that a filter selects, the newest first, a page at a time. */
+export const keysQuery = ({ search, team, state }: KeyFilter) =>
+  infiniteQueryOptions({
+    queryKey: ['keys', { search, team, state }],
+    queryFn: ({ pageParam }) =>
+      bodyOf(
+        api.GET('/admin/v1/keys', {
+          params: {
+            query: {
+              limit: KEYS_AT_ONCE,
+              ...(pageParam !== '' && { cursor: pageParam }),
+              ...(search && { search }),
+              ...(team && { team }),
+              ...(state && { state }),
+            },
+          },
+        }),
+      ),
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
+    // All pages that were scrolled through would be asked for again.
+    refetchOnWindowFocus: false,
+  });
+
+export const keyQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['key', id],
+    queryFn: () => bodyOf(api.GET('/admin/v1/keys/{id}', { params: { path: { id } } })),
+  });
+
+export const keyBalanceQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['key-balance', id],
+    queryFn: () => bodyOf(api.GET('/admin/v1/keys/{id}/balance', { params: { path: { id } } })),
+  });
+
+/** What is left of the budgets of these keys, by their ids. */
+export const budgetsQuery = (keys: readonly Key[]) => {
+  const ids = keys.flatMap(({ id, budget }) => (budget === null ? [] : [id])).join(',');
+  return queryOptions({
+    queryKey: ['key-balances', ids],
+    enabled: ids !== '',
+    queryFn: async () => {
+      const { data } = await bodyOf(api.GET('/admin/v1/key-balances', { params: { query: { ids } } }));
+      return Object.fromEntries(data.map(({ id, budget }) => [id, budget]));
+    },
+  });
+};
+export type BudgetBalance = NonNullable<Balance['budget']>;
+
+/** Shows a change of a key wherever it is shown, without asking for the lists again. */
+export async function keyChanged(queries: QueryClient, key: Key): Promise<void> {
+  queries.setQueryData(keyQuery(key.id).queryKey, key);
+  queries.setQueriesData({ queryKey: ['keys'] }, (pages: KeyPages | undefined) =>
+    pages === undefined
+      ? pages
+      : {
+          ...pages,
+          pages: pages.pages.map((page) => ({
+            ...page,
+            data: page.data.map((one) => (one.id === key.id ? key : one)),
+          })),
+        },
+  );
+  await queries.invalidateQueries({ queryKey: ['key-balance', key.id] });
+  await queries.invalidateQueries({ queryKey: ['key-balances'] });
+}

@@ -1,0 +1,112 @@
+import { Badge, Button, Group, Stack, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, bodyOf } from '../../api/client.ts';
+import { sessionQuery } from '../../api/queries.ts';
+import type { Session } from '../../api/types.ts';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { Moment } from '../../parts/moment.tsx';
+import { PageFailed } from '../../parts/page-failed.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { type Column, VirtualTable } from '../../parts/virtual-table.tsx';
+
+/** Who is signed in to the console, and the way to end that. */
+export default function SessionsPage() {
+  const { data: own } = useSuspenseQuery(sessionQuery);
+  const sessions = useQuery({
+    queryKey: ['sessions'],
+    queryFn: () => bodyOf(api.GET('/admin/v1/sessions')),
+  });
+  const [ending, setEnding] = useState<Session>();
+
+  const columns: readonly Column<Session>[] = [
+    {
+      id: 'who',
+      header: 'Who',
+      width: 'minmax(120px, 1fr)',
+      onNarrow: true,
+      cell: ({ id, name, role }) => (
+        <Group gap="xs">
+          <Text size="sm" fw={500} truncate>
+            {name}
+          </Text>
+          <Badge variant="light" size="sm">
+            {id === own.id ? 'you' : role}
+          </Badge>
+        </Group>
+      ),
+    },
+    {
+      id: 'from',
+      header: 'From',
+      width: 'minmax(160px, 2fr)',
+      cell: ({ address, userAgent }) => (
+        <>
+          <Text size="sm">{address}</Text>
+          <Text size="xs" c="dimmed" truncate title={userAgent ?? undefined}>
+            {userAgent}
+          </Text>
+        </>
+      ),
+    },
+    { id: 'used', header: 'Last used', width: '120px', cell: ({ lastUsedAt }) => <Moment at={lastUsedAt} /> },
+    { id: 'ends', header: 'Ends', width: '110px', cell: ({ expiresAt }) => <Moment at={expiresAt} /> },
+    {
+      id: 'end',
+      header: '',
+      width: '70px',
+      onNarrow: true,
+      cell: (session) =>
+        session.id !== own.id && (
+          <Button size="compact-sm" variant="default" onClick={() => setEnding(session)}>
+            End
+          </Button>
+        ),
+    },
+  ];
+
+  return (
+    <Stack gap={0}>
+      <PageHeader title="Sessions" about="Everybody who is signed in to this console." />
+      {sessions.error ? (
+        <PageFailed error={sessions.error} reset={() => void sessions.refetch()} />
+      ) : (
+        <VirtualTable
+          label="Sessions"
+          columns={columns}
+          rows={sessions.data?.data ?? []}
+          idOf={({ id }) => id}
+          isLoading={sessions.isPending}
+        />
+      )}
+      {ending && <EndSession session={ending} onClose={() => setEnding(undefined)} />}
+    </Stack>
+  );
+}
+
+function EndSession({ session, onClose }: { session: Session; onClose: () => void }) {
+  const queries = useQueryClient();
+  const end = useMutation({
+    mutationFn: () => api.DELETE('/admin/v1/sessions/{id}', { params: { path: { id: session.id } } }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['sessions'] });
+      onClose();
+    },
+  });
+  return (
+    <ConfirmDialog
+      title={`End the session of ${session.name}?`}
+      action="End session"
+      isDangerous
+      isPending={end.isPending}
+      error={end.error}
+      onConfirm={() => end.mutate()}
+      onClose={onClose}
+    >
+      <Text size="sm">
+        {session.name} has to sign in again. Whoever knows the admin token still can: change{' '}
+        <code>GATEWAY_ADMIN_TOKEN</code> if it is known to somebody who should not know it.
+      </Text>
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,65 @@
+import { Alert, Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+
+interface ConfirmDialogProps {
+  readonly title: string;
+  /** What it does and whether it can be undone. */
+  readonly children: ReactNode;
+  /** The act, as on its button: `Revoke`. */
+  readonly action: string;
+  readonly isDangerous?: boolean;
+  /** What the person types before something that cannot be undone. */
+  readonly typed?: string;
+  readonly isPending: boolean;
+  readonly error: Error | null;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+/** Asks before an act that others notice. */
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const { title, children, action, isDangerous = false, typed, isPending, error, onConfirm, onClose } = props;
+  const [text, setText] = useState('');
+  const mayConfirm = typed === undefined || text === typed;
+  return (
+    <Modal opened onClose={onClose} title={title} centered>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (mayConfirm) onConfirm();
+        }}
+      >
+        <Stack>
+          <div>{children}</div>
+          {typed !== undefined && (
+            <TextInput
+              label={`Type ${typed} to confirm`}
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
+              autoComplete="off"
+              data-autofocus
+            />
+          )}
+          {error && (
+            <Alert color="red" variant="light" role="alert">
+              {error.message}
+            </Alert>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button
+              type="submit"
+              color={isDangerous ? 'red' : 'indigo'}
+              loading={isPending}
+              disabled={!mayConfirm}
+            >
+              {action}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,28 @@
+import { Text, Tooltip } from '@mantine/core';
+
+const UNITS = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const;
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const absolute = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+
+/** `3 hours ago`, `in 2 days`; `now` within a minute. */
+export function relativeTime(at: string, nowMs: number): string {
+  const seconds = (Date.parse(at) - nowMs) / 1000;
+  const unit = UNITS.find(([, size]) => Math.abs(seconds) >= size);
+  return unit === undefined ? 'now' : relative.format(Math.trunc(seconds / unit[1]), unit[0]);
+}
+
+/** An instant, relative to now; the exact time on demand. */
+export function Moment({ at, size = 'sm' }: { at: string; size?: 'xs' | 'sm' }) {
+  return (
+    <Tooltip label={absolute.format(new Date(at))}>
+      <Text component="time" size={size} dateTime={at} span>
+        {relativeTime(at, Date.now())}
+      </Text>
+    </Tooltip>
+  );
+}

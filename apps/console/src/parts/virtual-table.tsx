@@ -1,0 +1,112 @@
+import { Loader } from '@mantine/core';
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { type CSSProperties, type ReactNode, useEffect, useRef } from 'react';
+import classes from './virtual-table.module.css';
+
+export interface Column<Row> {
+  readonly id: string;
+  readonly header: string;
+  /** A width of CSS grid: `120px`, `minmax(160px, 2fr)`. */
+  readonly width: string;
+  readonly cell: (row: Row) => ReactNode;
+  /** Whether narrow screens show it too. */
+  readonly onNarrow?: boolean;
+}
+
+interface VirtualTableProps<Row> {
+  /** What the rows are, for those who cannot see it. */
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly idOf: (row: Row) => string;
+  /** Opens a row; its first cell becomes a button. */
+  readonly onOpen?: (row: Row) => void;
+  /** Loads more rows when the last ones come into view; absent: these are all. */
+  readonly onEnd?: (() => void) | undefined;
+  readonly isLoading?: boolean;
+}
+
+const ROW_HEIGHT = 57;
+const ROWS_AHEAD = 12;
+
+/** Rows of which only those in view are in the document, so tens of thousands scroll as a few do. The page itself scrolls. */
+export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
+  const { label, columns, rows, idOf, onOpen, onEnd, isLoading = false } = props;
+  const body = useRef<HTMLDivElement>(null);
+  const virtual = useWindowVirtualizer({
+    count: rows.length,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: ROWS_AHEAD,
+    scrollMargin: body.current?.offsetTop ?? 0,
+    getItemKey: (index) => {
+      const row = rows[index];
+      return row === undefined ? index : idOf(row);
+    },
+  });
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? -1;
+  useEffect(() => {
+    if (!isLoading && last >= rows.length - ROWS_AHEAD) onEnd?.();
+  }, [isLoading, last, rows.length, onEnd]);
+
+  const narrow = columns.filter(({ onNarrow }) => onNarrow);
+  const widths: CSSProperties & Record<`--${string}`, string> = {
+    '--columns': columns.map(({ width }) => width).join(' '),
+    '--narrow-columns': narrow.map(({ width }) => width).join(' '),
+  };
+  return (
+    <div
+      role="table"
+      aria-label={label}
+      aria-rowcount={rows.length + 1}
+      className={classes.table}
+      style={widths}
+    >
+      <div role="rowgroup" className={classes.head}>
+        <div role="row" aria-rowindex={1} className={classes.row}>
+          {columns.map(({ id, header, onNarrow }) => (
+            <div key={id} role="columnheader" className={classes.header} data-narrow={onNarrow || undefined}>
+              {header}
+            </div>
+          ))}
+        </div>
+      </div>
+      <div role="rowgroup" ref={body} className={classes.body} style={{ height: virtual.getTotalSize() }}>
+        {items.map(({ index, key, start }) => {
+          const row = rows[index];
+          if (row === undefined) return null;
+          return (
+            <div
+              key={key}
+              role="row"
+              aria-rowindex={index + 2}
+              className={classes.row}
+              data-opens={onOpen !== undefined || undefined}
+              style={{
+                height: ROW_HEIGHT,
+                transform: `translateY(${start - virtual.options.scrollMargin}px)`,
+              }}
+            >
+              {columns.map(({ id, cell, onNarrow }, at) => (
+                <div key={id} role="cell" className={classes.cell} data-narrow={onNarrow || undefined}>
+                  {at === 0 && onOpen !== undefined ? (
+                    <button type="button" className={classes.open} onClick={() => onOpen(row)}>
+                      {cell(row)}
+                    </button>
+                  ) : (
+                    cell(row)
+                  )}
+                </div>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+      {isLoading && (
+        <div className={classes.loading}>
+          <Loader size="sm" aria-label="Loading more" />
+        </div>
+      )}
+    </div>
+  );
+}

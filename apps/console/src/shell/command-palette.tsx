@@ -1,0 +1,77 @@
+import { useMantineColorScheme } from '@mantine/core';
+import { Spotlight, spotlight } from '@mantine/spotlight';
+import { IconLogout, IconMoon, IconPlus, IconSearch, IconSun } from '@tabler/icons-react';
+import { useRouter } from '@tanstack/react-router';
+import { PAGES } from '../pages.ts';
+import { useSignOut } from './use-sign-out.ts';
+
+export const openPalette = (): void => spotlight.open();
+
+/** Every page and every common act, by a few letters: Ctrl K. */
+export function CommandPalette() {
+  const router = useRouter();
+  const { setColorScheme } = useMantineColorScheme();
+  const signOut = useSignOut();
+  const icon = { size: 18, stroke: 1.6, 'aria-hidden': true } as const;
+  const go = (href: string) => () => void router.navigate({ href });
+
+  return (
+    <Spotlight
+      shortcut={['mod + K', '/']}
+      highlightQuery
+      scrollable
+      maxHeight={420}
+      nothingFound="Nothing found. Try the name of a page."
+      searchProps={{
+        leftSection: <IconSearch size={18} aria-hidden />,
+        placeholder: 'Search pages and actions',
+        'aria-label': 'Search pages and actions',
+      }}
+      actions={[
+        {
+          group: 'Pages',
+          actions: PAGES.map(({ path, label, about, icon: Icon }) => ({
+            id: path,
+            label,
+            description: about,
+            onClick: go(path),
+            leftSection: <Icon {...icon} />,
+          })),
+        },
+        {
+          group: 'Actions',
+          actions: [
+            {
+              id: 'new-key',
+              label: 'New key',
+              description: 'Give a program or a person access',
+              onClick: go('/keys?new=true'),
+              leftSection: <IconPlus {...icon} />,
+            },
+            {
+              id: 'light',
+              label: 'Light',
+              description: 'Dark text on white',
+              onClick: () => setColorScheme('light'),
+              leftSection: <IconSun {...icon} />,
+            },
+            {
+              id: 'dark',
+              label: 'Dark',
+              description: 'Light text on black',
+              onClick: () => setColorScheme('dark'),
+              leftSection: <IconMoon {...icon} />,
+            },
+            {
+              id: 'sign-out',
+              label: 'Sign out',
+              description: 'End this session',
+              onClick: () => signOut(),
+              leftSection: <IconLogout {...icon} />,
+            },
+          ],
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,51 @@
+import { Avatar, Menu, SegmentedControl, Text, UnstyledButton, useMantineColorScheme } from '@mantine/core';
+import { IconLogout } from '@tabler/icons-react';
+import { useSuspenseQuery } from '@tanstack/react-query';
+import { sessionQuery } from '../api/queries.ts';
+import { useSignOut } from './use-sign-out.ts';
+
+const SCHEMES = [
+  { value: 'auto', label: 'System' },
+  { value: 'light', label: 'Light' },
+  { value: 'dark', label: 'Dark' },
+] as const;
+
+/** Who is signed in, the colours, and the way out. */
+export function PersonMenu() {
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const signOut = useSignOut();
+  return (
+    <Menu width={260} position="bottom-end" withinPortal>
+      <Menu.Target>
+        <UnstyledButton aria-label={`${session.name}: colours and sign out`}>
+          <Avatar size={32} radius="xl" color="indigo" variant="filled" name={session.name} alt="" />
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          <Text size="sm" fw={600} c="var(--mantine-color-text)" truncate>
+            {session.name}
+          </Text>
+          Role: {session.role}. Signed in until {new Date(session.expiresAt).toLocaleString()}
+        </Menu.Label>
+        <Menu.Divider />
+        <Menu.Label>Colours</Menu.Label>
+        <SegmentedControl
+          fullWidth
+          size="xs"
+          mx="xs"
+          mb="xs"
+          aria-label="Colours"
+          data={[...SCHEMES]}
+          value={colorScheme}
+          onChange={(value) => setColorScheme(SCHEMES.find((one) => one.value === value)?.value ?? 'auto')}
+        />
+        <Menu.Divider />
+        <Menu.Item leftSection={<IconLogout size={16} aria-hidden />} onClick={signOut}>
+          Sign out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,108 @@
+import {
+  AppShell,
+  Burger,
+  Button,
+  Group,
+  Kbd,
+  NavLink,
+  ScrollArea,
+  Text,
+  UnstyledButton,
+} from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconSearch } from '@tabler/icons-react';
+import { Link, Outlet, useLocation } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { PAGES } from '../pages.ts';
+import { CommandPalette, openPalette } from './command-palette.tsx';
+import { Logo } from './logo.tsx';
+import { PersonMenu } from './person-menu.tsx';
+import classes from './shell.module.css';
+
+/** What is around every page: navigation, the command palette, who is signed in. */
+export function Shell() {
+  const [isOpen, { toggle, close }] = useDisclosure();
+  const { pathname } = useLocation();
+  const current = PAGES.find(({ path }) => pathname.startsWith(path));
+  useEffect(close, [pathname]);
+  useEffect(() => {
+    document.title = current === undefined ? 'Gateway console' : `${current.label} · Gateway`;
+  }, [current]);
+
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding={{ base: 'md', md: 'lg' }}
+    >
+      <a href="#page" className={classes.skip}>
+        Skip to the page
+      </a>
+      <AppShell.Header className={classes.header}>
+        <Group gap="sm" wrap="nowrap">
+          <Burger
+            opened={isOpen}
+            onClick={toggle}
+            hiddenFrom="sm"
+            size="sm"
+            aria-label={isOpen ? 'Close the navigation' : 'Open the navigation'}
+          />
+          <UnstyledButton component={Link} to="/" aria-label="Gateway, first page">
+            <Logo />
+          </UnstyledButton>
+        </Group>
+        <Group gap="xs" wrap="nowrap">
+          <Button
+            variant="default"
+            color="gray"
+            size="xs"
+            onClick={openPalette}
+            leftSection={<IconSearch size={15} aria-hidden />}
+            rightSection={<Kbd size="xs">Ctrl K</Kbd>}
+            visibleFrom="sm"
+          >
+            Search
+          </Button>
+          <Button
+            variant="default"
+            size="xs"
+            px={8}
+            onClick={openPalette}
+            hiddenFrom="sm"
+            aria-label="Search"
+          >
+            <IconSearch size={16} aria-hidden />
+          </Button>
+          <PersonMenu />
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar aria-label="Pages">
+        <ScrollArea p="xs" type="auto">
+          {[...Map.groupBy(PAGES, ({ group }) => group)].map(([group, pages]) => (
+            <div key={group} className={classes.group}>
+              <Text size="xs" fw={600} c="dimmed" px="sm" pb={4}>
+                {group}
+              </Text>
+              {pages.map(({ path, label, icon: Icon }) => (
+                <NavLink
+                  key={path}
+                  component={Link}
+                  to={path}
+                  label={label}
+                  active={path === current?.path}
+                  leftSection={<Icon size={18} stroke={1.7} aria-hidden />}
+                  className={classes.link}
+                  {...(path === current?.path && { 'aria-current': 'page' as const })}
+                />
+              ))}
+            </div>
+          ))}
+        </ScrollArea>
+      </AppShell.Navbar>
+      <AppShell.Main id="page" tabIndex={-1} className={classes.main}>
+        <Outlet />
+      </AppShell.Main>
+      <CommandPalette />
+    </AppShell>
+  );
+}

@@ -1,0 +1,34 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import react from '@vitejs/plugin-react';
+import { defineConfig, type Plugin } from 'vite';
+
+const COMPRESSED = /\.(?:js|css|svg)$/;
+
+/** Writes each file's compressed forms beside it, so that serving them costs nothing. */
+const compressFiles = (): Plugin => ({
+  name: 'compress-files',
+  apply: 'build',
+  writeBundle: ({ dir = '' }) => {
+    for (const name of readdirSync(dir, { recursive: true, encoding: 'utf8' })) {
+      if (!COMPRESSED.test(name)) continue;
+      const bytes = readFileSync(join(dir, name));
+      writeFileSync(join(dir, `${name}.gz`), gzipSync(bytes));
+      writeFileSync(join(dir, `${name}.br`), brotliCompressSync(bytes));
+    }
+  },
+});
+
+export default defineConfig({
+  base: '/console/',
+  plugins: [react(), compressFiles()],
+  // The admin service replaces it in each answer: apps/admin/src/console/serve-console.ts.
+  html: { cspNonce: 'CONSOLE_NONCE' },
+  build: {
+    // Everything is a file: the page's policy allows no data URLs for scripts and styles.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  server: { proxy: { '/admin': 'http://127.0.0.1:8090' } },
+});
