@@ -1,6 +1,6 @@
 import { channelsText, restedText, wokenText } from './channel-texts.ts';
 import { list, numberOrText, type OptionName, type Values } from './options.ts';
-import { attentionText, requestsText, requestText } from './request-texts.ts';
+import { attentionText, jobText, requestsText, requestText } from './request-texts.ts';
 import { settingsBody } from './settings-body.ts';
 import * as texts from './texts.ts';
 
@@ -269,6 +269,22 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     query: ({ status, count }) => ({ status, limit: count }),
     answer: 'page',
     text: texts.jobsText,
+  },
+  'jobs show': {
+    argument: 'ID',
+    options: [],
+    method: 'GET',
+    path: at(JOBS),
+    answer: 'value',
+    text: jobText,
+  },
+  'jobs cancel': {
+    argument: 'ID',
+    options: [],
+    method: 'POST',
+    path: (id) => `${at(JOBS)(id)}/cancel`,
+    answer: 'value',
+    text: jobText,
   },
   'jobs requeue': {
     argument: 'ID',

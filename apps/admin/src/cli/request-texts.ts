@@ -43,6 +43,12 @@ export function requestText(answer: unknown): string {
   ].join('\n\n');
 }
 
+export function jobText(answer: unknown): string {
+  const { history, ...members } = Members.parse(answer);
+  const events = Rows.parse(history).map(({ at, event, detail }) => [at, event, detail].map(cellText));
+  return [memberTable(members), table(['WHEN', 'WHAT', 'HOW'], events)].join('\n\n');
+}
+
 export function attentionText(answer: unknown): string {
   const rows = Rows.parse(answer);
   if (rows.length === 0) return 'Nothing needs a person now.';

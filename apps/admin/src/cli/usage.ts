@@ -70,6 +70,8 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
   jobs list              jobs that failed
       --status STATUS    queued, in_progress, completed or failed (default)
       --count NUMBER     how many, at most 200 (default: 50)
+  jobs show ID           one: its history, its webhook, what is kept of its result
+  jobs cancel ID         stop a job that runs; one that waits is not begun
   jobs requeue ID        queue a failed job again that was certainly not done
   audit                  the latest changes of keys, teams and rests of channels
       --count NUMBER     how many, at most 200 (default: 50)
