@@ -1,26 +1,35 @@
+import { signAssetUrl } from '@gateway/jobs/asset-url';
 import type { JobList } from '@gateway/jobs/job-list';
+import { createOperatedJobs } from '@gateway/jobs/operated-jobs';
 import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import type { ReportBroken } from '@gateway/metering/broken-records';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createTeamStore } from '@gateway/metering/keys/team-store';
 import { createLedger } from '@gateway/metering/ledger/ledger';
+import { createRecordTail } from '@gateway/metering/usage/record-tail';
 import type { Logger } from '@gateway/service-kit/logger';
 import type { Metrics } from '@gateway/service-kit/metrics';
 import { readHeldSlots } from '@gateway/upstream/choosing/lease-store';
 import type { Redis } from 'ioredis';
 import type { AdminRoute } from './admin-route.ts';
+import { createAttention } from './attention.ts';
 import { createBalanceReader } from './balances.ts';
 import { createChannelRests } from './channel-rests.ts';
 import { type AdminConfig, publicUrlOf } from './config.ts';
+import { createConfigurationState } from './configuration-state.ts';
 import { withOpenapi } from './openapi.ts';
 import { createConfigurationReader } from './read-configuration.ts';
+import { createRequestTail } from './requests/request-tail.ts';
 import { createReserveAgain } from './reserve-again.ts';
+import { attentionRoutes } from './routes/attention-routes.ts';
 import { auditRoutes } from './routes/audit-routes.ts';
 import { channelRoutes } from './routes/channel-routes.ts';
+import { configurationRoutes } from './routes/configuration-routes.ts';
 import { gatewayRoutes } from './routes/gateway-routes.ts';
 import { jobRoutes } from './routes/job-routes.ts';
 import { keyRoutes } from './routes/key-routes.ts';
 import { modelRoutes } from './routes/model-routes.ts';
+import { requestRoutes } from './routes/request-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
 import { teamRoutes } from './routes/team-routes.ts';
 import { usageRoutes } from './routes/usage-routes.ts';
@@ -39,11 +48,16 @@ export interface AdminRoutesOptions {
   readonly metrics: Pick<Metrics, 'signIn'>;
   readonly onBroken: ReportBroken;
   readonly jobs: JobList;
+  /** Aborted when the service begins to stop: streams end. */
+  readonly stopping: AbortSignal;
   readonly sessions: SessionStore;
   readonly cookies: SessionCookies;
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
 }
+
+/** The most requests of a second that are shown as they end. */
+const MAX_TAILED = 500;
 
 /** Every call of the admin API. */
 export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] {
@@ -58,6 +72,8 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
   });
   const teams = createTeamStore({ redis, now, onBroken });
   const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env });
+  const configurationState = createConfigurationState({ path: config.GATEWAY_CONFIG, env });
+  const rests = createChannelRests({ redis, now });
   const readBalances = createBalanceReader({ redis, now, timeZone });
   const ledger = createLedger({
     redis,
@@ -79,15 +95,45 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     ...keyRoutes({ keys, warnings: createWarnings({ teams, readConfiguration }), readBalances, now }),
     ...teamRoutes({ teams, keys, readBalances }),
     ...usageRoutes({ redis, now, onBroken }),
+    ...requestRoutes({
+      redis,
+      now,
+      onBroken,
+      tail: createRequestTail({
+        openTail: () => createRecordTail({ redis, now, maxRecords: MAX_TAILED, onBroken }),
+        stopping: options.stopping,
+      }),
+    }),
     ...auditRoutes({ redis, onBroken }),
     ...channelRoutes({
       readConfiguration,
-      rests: createChannelRests({ redis, now }),
+      rests,
       heldSlots: (accounts) => readHeldSlots(redis, accounts, now()),
     }),
     ...modelRoutes({ readConfiguration }),
+    ...configurationRoutes({ state: configurationState }),
+    ...attentionRoutes({
+      readAttention: createAttention({
+        redis,
+        now,
+        keys,
+        teams,
+        readBalances,
+        rests,
+        jobs,
+        configurationState,
+        onBroken,
+      }),
+    }),
     ...gatewayRoutes({ publicUrl: publicUrlOf(config), timeZone }),
     ...webhookRoutes({ webhooks }),
-    ...jobRoutes({ jobs, reserveAgain: createReserveAgain({ keys, teams, ledger, timeZone, now }) }),
+    ...jobRoutes({
+      jobs,
+      operated: createOperatedJobs({ redis, queues: jobs.queues, now }),
+      webhooks,
+      assetUrl: (id) =>
+        signAssetUrl({ publicUrl: publicUrlOf(config), secret: config.GATEWAY_SECRET, id, now: now() }),
+      reserveAgain: createReserveAgain({ keys, teams, ledger, timeZone, now }),
+    }),
   ]);
 }

@@ -11,8 +11,8 @@ import { z } from 'zod';
 import { Role } from '../sessions/roles.ts';
 
 /** What the admin API answers. Lists are pages: `next` is the `cursor` of the next one, null on the last. */
-const instant = z.iso.datetime({ offset: true });
-const page = <Item extends z.ZodType>(item: Item) =>
+export const instant = z.iso.datetime({ offset: true });
+export const page = <Item extends z.ZodType>(item: Item) =>
   z.strictObject({ data: z.array(item), next: z.string().nullable() });
 
 const { limits, budget } = TeamSettings.shape;
@@ -91,11 +91,16 @@ export const AuditPage = page(AuditEntry.extend({ id: z.string() }));
 
 const sum = z.number().min(0);
 const { audioMs: _, ...counted } = Object.fromEntries(MEASURES.map((name) => [name, sum]));
+/** Off by less than a factor of 1.585: they come from buckets. */
+const percentiles = { p50: sum.nullable(), p95: sum.nullable() };
 export const UsagePage = page(
   z.strictObject({
     ...Object.fromEntries(GROUP_BY.map((name) => [name, z.string().optional()])),
     ...counted,
     audioSeconds: sum,
+    /** Of the requests that ended well; null where none was measured. */
+    firstOutputMs: z.strictObject(percentiles),
+    totalMs: z.strictObject(percentiles),
   }),
 );
 
@@ -188,6 +193,8 @@ export const QueuePage = page(
     delayed: z.int(),
     failed: z.int(),
     completed: z.int(),
+    /** Since when the job waits that has waited longest. */
+    oldestQueuedAt: instant.nullable(),
   }),
 );
 
@@ -208,6 +215,45 @@ export const JobReply = z.strictObject({
   canRequeue: z.boolean(),
 });
 export const JobPage = page(JobReply);
+
+/** One job as far as it is remembered: two days from its end. */
+export const JobDetailReply = z.strictObject({
+  id: z.string(),
+  kind: JobKind,
+  status: JobStatus,
+  queue: z.string(),
+  keyId: z.string(),
+  model: z.string(),
+  createdAt: instant,
+  /** When it was begun for the last time. */
+  startedAt: instant.nullable(),
+  finishedAt: instant.nullable(),
+  errorCode: z.string().nullable(),
+  /** When its result goes; null where there is none. */
+  expiresAt: instant.nullable(),
+  /** Null once its queue has forgotten it, an hour after its end. */
+  run: z
+    .strictObject({
+      requestId: z.string(),
+      attempts: z.int(),
+      /** How often another worker took it over from one that fell silent. */
+      takeovers: z.int(),
+      requeues: z.int(),
+      isDetached: z.boolean(),
+      batchId: z.string().nullable(),
+    })
+    .nullable(),
+  history: z.array(
+    z.strictObject({
+      at: instant,
+      event: z.enum(['queued', 'started', 'ended', 'webhook']),
+      detail: z.string().nullable(),
+    }),
+  ),
+  webhook: WebhookReply.nullable(),
+  /** What is kept of its result. Images have a URL that holds for an hour, for admins only. */
+  assets: z.array(z.strictObject({ id: z.string(), contentType: z.string(), url: z.string().nullable() })),
+});
 
 /** What is left of limits and of the budget at this moment. */
 export const BalanceReply = z.strictObject({

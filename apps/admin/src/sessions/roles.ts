@@ -44,6 +44,10 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
 
   'GET /admin/v1/usage': SIGNED_IN,
   'GET /admin/v1/usage/records': SIGNED_IN,
+  'GET /admin/v1/requests': SIGNED_IN,
+  'GET /admin/v1/requests/tail': SIGNED_IN,
+  'GET /admin/v1/requests/{id}': SIGNED_IN,
+
   'GET /admin/v1/audit': SIGNED_IN,
 
   'GET /admin/v1/channels': SIGNED_IN,
@@ -51,8 +55,14 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
   'POST /admin/v1/channels/{name}/wake': ADMIN,
   'GET /admin/v1/models': SIGNED_IN,
 
+  'GET /admin/v1/configuration': SIGNED_IN,
+  'POST /admin/v1/configuration/check': SIGNED_IN,
+  'GET /admin/v1/attention': SIGNED_IN,
+
   'GET /admin/v1/queues': SIGNED_IN,
   'GET /admin/v1/jobs': SIGNED_IN,
+  'GET /admin/v1/jobs/{id}': SIGNED_IN,
+  'POST /admin/v1/jobs/{id}/cancel': ADMIN,
   'POST /admin/v1/jobs/{id}/requeue': ADMIN,
 
   'GET /admin/v1/webhooks': SIGNED_IN,

@@ -4,9 +4,11 @@ import {
   type Transcript,
   TranscriptFormat,
 } from '@gateway/contracts/openai/transcriptions';
+import type { UsageDetail } from '@gateway/contracts/usage-detail';
 import type { JobContext, JobProcessor } from '@gateway/jobs/job-processor';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
+import { usageDetail } from '@gateway/model-service/usage-detail';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { attemptsHeader } from '@gateway/upstream/attempts-header';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
@@ -38,6 +40,7 @@ export interface Transcription {
   readonly requested: TranscriptFormat;
   readonly channel: string;
   readonly attempts: number;
+  readonly detail: UsageDetail;
   /** As they are shown at the head of a stream. */
   readonly attemptList: StreamHead['attemptList'];
   readonly dropped: readonly string[];
@@ -100,6 +103,7 @@ async function makeTranscript(
     durationSeconds: done.billedSeconds ?? durationSeconds,
     channel,
     attempts,
+    detail: done.detail,
   });
   context.consumed(usage);
   const { costMicroUsd } = usage;
@@ -130,20 +134,22 @@ async function transcribeWhole(
   const reply = await requestTranscript({ upstream, candidates, planOf, input, path, signal, onAttempt });
   const channel = reply.candidate.channel.name;
   const attempts = reply.attempts.length;
+  const { dropped } = reply;
+  const detail = usageDetail({ attempts: reply.attempts, dropped: dropped.join(', ') });
   // From the first output on it may be billed, whatever becomes of it.
-  consumed({ ...estimateTranscription(model.price, input), channel, attempts });
+  consumed({ ...estimateTranscription(model.price, input), channel, attempts, detail });
   const requested = planOf(reply.candidate).requestedFormat;
   const received = await receiveTranscript(reply, {
     requestedFormat: requested,
     ...(input.stream && { emit }),
   });
   const isEmitted = isEventStream(reply.headers);
-  const { dropped } = reply;
   return {
     received,
     requested,
     channel,
     attempts,
+    detail,
     attemptList: attemptsHeader(reply.attempts) ?? undefined,
     dropped,
     parts: null,

@@ -6,6 +6,7 @@ import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
 import { JOBS } from '@gateway/jobs/catalog';
 import { retryDelayMs } from '@gateway/jobs/retry-policy';
+import { usageDetail } from '@gateway/model-service/usage-detail';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
@@ -233,6 +234,7 @@ class PartsRun {
     if (needsTimes && !hasTimes) throw incompatibleFormat(model, wanted);
     const [candidate] = plans.candidates;
     if (candidate === undefined) throw new Error('no candidate');
+    const dropped = [...new Set(this.#done.flatMap((part) => part.dropped))];
     return {
       // A requested full format is as it was joined; everything else is rendered from that.
       received: {
@@ -242,9 +244,11 @@ class PartsRun {
       },
       requested: needsTimes ? wanted : plans.of(candidate).requestedFormat,
       channel: first.channel,
+      dropped,
+      // Its parts have attempts of their own, side by side.
+      detail: usageDetail({ attempts: [], dropped: dropped.join(', ') }),
       // Its stream begins while the other parts are on their way.
       attemptList: undefined,
-      dropped: [...new Set(this.#done.flatMap(({ dropped }) => dropped))],
       attempts: this.#attempts,
       parts: parts.length,
       isEmitted: streams,
