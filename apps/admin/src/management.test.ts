@@ -325,10 +325,11 @@ test('usage is summed up by the query, with refused requests', async () => {
   await refusals.close();
   const all = await call(UsagePage, 'GET', '/usage?groupBy=model,day&keyId=key_a');
   const day = new Date().toISOString().slice(0, 10);
+  const unmeasured = { p50: null, p95: null };
   const nothing = {
     ...{ cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0, images: 0, characters: 0 },
     ...{ requests: 0, failed: 0, refused: 0, inputTokens: 0, audioSeconds: 0 },
-    ...{ costMicroUsd: 0, unpricedRequests: 0 },
+    ...{ costMicroUsd: 0, unpricedRequests: 0, firstOutputMs: unmeasured, totalMs: unmeasured },
   };
   expect(all).toEqual({
     next: null,
@@ -338,6 +339,8 @@ test('usage is summed up by the query, with refused requests', async () => {
         ...nothing,
         ...{ model: 'gpt-5', day, requests: 2, failed: 1, inputTokens: 20, audioSeconds: 3 },
         ...{ costMicroUsd: 7, unpricedRequests: 1 },
+        // The end of the bucket in which 12.5 ms lie.
+        totalMs: { p50: 16, p95: 16 },
       },
     ],
   });
@@ -428,7 +431,7 @@ test('channels are shown as configured, without needing or revealing a provider 
         provider: 'openai',
         origin: 'https://api.openai.com',
         speaks: ['chat'],
-        accounts: [{ name: 'default', weight: 1, maxConcurrent: null }],
+        accounts: [{ name: 'default', weight: 1, maxConcurrent: null, inFlight: null }],
         maxConcurrentPerProcess: expect.any(Number),
         onDisconnect: 'cancel',
         models: ['gpt-5', 'claude-*'],
@@ -448,7 +451,7 @@ test('the description names every call that there is, and no other', async () =>
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  expect(described).toHaveLength(27);
+  expect(described).toHaveLength(43);
   for (const name of described) {
     const [method = '', path = ''] = name.split(' ');
     const response = await send(method, path.replace('/admin/v1', '').replace(/\{\w+\}/, 'key_nobody'));

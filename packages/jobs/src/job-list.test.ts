@@ -120,6 +120,7 @@ test('the list goes on where its page ended, and the counts say where jobs are',
   expect(await list.counts()).toContainEqual({
     queue: 'image',
     queued: 5,
+    oldestQueuedAtMs: expect.any(Number),
     inProgress: 0,
     delayed: 0,
     failed: 0,
