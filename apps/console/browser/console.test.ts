@@ -172,6 +172,7 @@ const PAGES = [
   '/console/models',
   '/console/models?model=gpt-5.2',
   '/console/sessions',
+  '/console/audit',
 ];
 
 test.for(['light', 'dark'] as const)('axe finds nothing serious on any page, %s', async (colorScheme) => {

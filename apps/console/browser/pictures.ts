@@ -17,6 +17,7 @@ const PICTURES: Readonly<Record<string, string>> = {
   models: '/console/models',
   model: '/console/models?model=gpt-5.2',
   sessions: '/console/sessions',
+  audit: '/console/audit',
 };
 
 await mkdir(folder, { recursive: true });

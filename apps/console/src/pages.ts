@@ -1,4 +1,11 @@
-import { IconActivity, IconBox, IconKey, IconUserCheck, IconUsersGroup } from '@tabler/icons-react';
+import {
+  IconActivity,
+  IconBox,
+  IconHistory,
+  IconKey,
+  IconUserCheck,
+  IconUsersGroup,
+} from '@tabler/icons-react';
 import type { ComponentType } from 'react';
 
 /** One page of the console, in the order of the navigation. */
@@ -47,6 +54,14 @@ export const PAGES: readonly Page[] = [
     group: 'Models',
     about: 'Routes, protocols and prices of every model',
     load: () => import('./pages/models/models-page.tsx'),
+  },
+  {
+    path: '/audit',
+    label: 'Audit',
+    icon: IconHistory,
+    group: 'Administration',
+    about: 'Who changed what, before and after',
+    load: () => import('./pages/audit/audit-page.tsx'),
   },
   {
     path: '/sessions',

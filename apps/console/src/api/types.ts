@@ -24,3 +24,4 @@ export type Session = Item<Answer<paths['/admin/v1/sessions']['get']>>;
 export type NewKeyBody = Body<paths['/admin/v1/keys']['post']>;
 export type Rest = Channel['rests'][number];
 export type NewTeamBody = Body<paths['/admin/v1/teams']['post']>;
+export type AuditEntry = Item<Answer<paths['/admin/v1/audit']['get']>>;
