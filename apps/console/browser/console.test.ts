@@ -173,6 +173,8 @@ const PAGES = [
   '/console/models?model=gpt-5.2',
   '/console/sessions',
   '/console/audit',
+  '/console/configuration',
+  '/console/configuration?view=check',
 ];
 
 test.for(['light', 'dark'] as const)('axe finds nothing serious on any page, %s', async (colorScheme) => {

@@ -43,3 +43,26 @@ test('a change is found by the name of what was changed, and shows what was ther
   await page.getByRole('dialog').getByText('budget.usd').waitFor();
   expect(await page.getByRole('textbox', { name: 'Find by what was changed' }).inputValue()).toBe('ATLAS');
 });
+
+test('a pasted configuration is checked with the line of its mistake, which leads there', async () => {
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto('/console/configuration');
+  await page.getByText('took effect').waitFor();
+  await page.getByLabel('Configuration as loaded').getByText('gpt-5.2').first().waitFor();
+  expect(await page.getByLabel('Configuration as loaded').textContent()).not.toContain('three');
+
+  await page.getByRole('tab', { name: 'Check a change' }).click();
+  const editor = page.getByLabel('Configuration to check');
+  await editor.fill('models:\n  new-model: { kind: text, routes: [{ channel: nowhere }] }\nchannels: {}\n');
+  await page.getByText(/models\.new-model\.routes\[0\]\.channel: found/).waitFor();
+  await page.getByRole('button', { name: 'Line 2' }).click();
+  await page.keyboard.press('Home');
+  await page.keyboard.press('Shift+End');
+  await page.keyboard.press('Delete');
+  await page.getByText('new-model').waitFor({ state: 'detached' });
+
+  await page.getByRole('button', { name: 'Begin with what is loaded' }).click();
+  await page.getByText('It is valid').waitFor();
+  await page.getByText('3 channels, 5 models. To deploy it').waitFor();
+});

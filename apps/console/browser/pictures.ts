@@ -18,6 +18,8 @@ const PICTURES: Readonly<Record<string, string>> = {
   model: '/console/models?model=gpt-5.2',
   sessions: '/console/sessions',
   audit: '/console/audit',
+  configuration: '/console/configuration',
+  'configuration-check': '/console/configuration?view=check',
 };
 
 await mkdir(folder, { recursive: true });

@@ -1,6 +1,7 @@
 import {
   IconActivity,
   IconBox,
+  IconFileSettings,
   IconHistory,
   IconKey,
   IconUserCheck,
@@ -54,6 +55,14 @@ export const PAGES: readonly Page[] = [
     group: 'Models',
     about: 'Routes, protocols and prices of every model',
     load: () => import('./pages/models/models-page.tsx'),
+  },
+  {
+    path: '/configuration',
+    label: 'Configuration',
+    icon: IconFileSettings,
+    group: 'Administration',
+    about: 'What is loaded, the last reload, a check of the next change',
+    load: () => import('./pages/configuration/configuration-page.tsx'),
   },
   {
     path: '/audit',

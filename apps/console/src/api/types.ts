@@ -25,3 +25,6 @@ export type NewKeyBody = Body<paths['/admin/v1/keys']['post']>;
 export type Rest = Channel['rests'][number];
 export type NewTeamBody = Body<paths['/admin/v1/teams']['post']>;
 export type AuditEntry = Item<Answer<paths['/admin/v1/audit']['get']>>;
+export type Configuration = Answer<paths['/admin/v1/configuration']['get']>;
+export type CheckedConfiguration = Answer<paths['/admin/v1/configuration/check']['post']>;
+export type Mistake = CheckedConfiguration['mistakes'][number];
