@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { COMPILE_CACHE } from './packages/stack/src/compile-cache.ts';
 
 /** Stories take most of the time and wait for many processes: they begin, and small tests keep every core busy to the end. */
 class StoriesFirst extends BaseSequencer {
@@ -27,7 +28,11 @@ export default defineConfig({
     hookTimeout: 120_000,
     // Vitest's default leaves one core to itself, which is half of a small machine.
     maxWorkers: '100%',
-    provide: { isLongRun: process.env.TEST_LONG === '1', chromiumPath: process.env.CHROMIUM_PATH },
+    provide: {
+      isLongRun: process.env.TEST_LONG === '1',
+      compileCache: COMPILE_CACHE,
+      chromiumPath: process.env.CHROMIUM_PATH,
+    },
     sequence: { sequencer: StoriesFirst },
     projects: [
       ...[

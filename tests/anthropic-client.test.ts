@@ -94,7 +94,7 @@ test('thinking comes back signed, and its signature is accepted in the next turn
   expect(second.stop_reason).toBe('end_turn');
 });
 
-test('tools: a call is answered and the model goes on', async () => {
+test('tools: a call is answered and the model continues', async () => {
   const tools: Anthropic.Tool[] = [{ name: 'weather', input_schema: { type: 'object', properties: {} } }];
   const messages: Anthropic.MessageParam[] = [{ role: 'user', content: 'use tool weather' }];
   const first = await anthropic.messages.create({ ...question, tools, messages });

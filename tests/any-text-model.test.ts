@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
-/** A model behind each text protocol, reached by the clients of the others, through all processes. */
+/** A model of each text protocol, reached by the clients of the others, through all processes. */
 
 let gateway: Gateway;
 beforeAll(async () => {
@@ -55,7 +55,7 @@ test.for(NAMES)('%s answers the clients of all three protocols', async (model) =
   expect(input).toMatchObject({ object: 'response.input_tokens', input_tokens: expect.any(Number) });
 });
 
-test('the loss and the channel are told to the caller behind the edge', async () => {
+test('the caller gets the dropped parameters and the channel through the edge', async () => {
   const reply = await gateway.fetch('/v1/chat/completions', {
     json: { model: 'claude-sonnet-5', seed: 7, messages: [{ role: 'user', content: 'Hello' }] },
   });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
 /**
- * Background responses of a model whose provider knows none, as the official client uses them, in both ways of running.
+ * Background responses of a model whose provider knows none, as the official client uses them, in one process and in several.
  * One worker generates one response at a time, so that a second one waits.
  */
 
@@ -19,7 +19,7 @@ models:
 type Event = OpenAI.Responses.ResponseStreamEvent;
 const question = { model: 'claude-sonnet-5-5', input: 'What is up?', background: true } as const;
 const never = new Promise<void>(() => undefined);
-/** A worker's job is another's when the worker has been silent for half a minute, and somebody looks. */
+/** Another worker takes a job over at the latest when its worker has been silent for half a minute. */
 const TAKEOVER = { timeoutMs: 90_000 };
 
 const WAYS = [
@@ -77,7 +77,7 @@ describe.for(WAYS)('processes: $mode', ({ mode, worker, service, serving }) => {
     for (const words of ['What is up?', 'And then?']) expect(sent).toContain(words);
   });
 
-  test('its stream is left and gone on with, without a gap or a repeat, and read again after the end', async () => {
+  test('its stream is left and resumed without a gap or a repeat, and read again after the end', async () => {
     const gate = createGate();
     gateway.simulator.script('/v1/messages', { stallAfter: 4, resume: gate.opened });
     const first: Event[] = [];
@@ -124,7 +124,7 @@ describe.for(WAYS)('processes: $mode', ({ mode, worker, service, serving }) => {
     }
   });
 
-  test('it goes on when the service that accepted it is killed', async () => {
+  test('it continues when the service that accepted it is killed', async () => {
     const gate = createGate();
     gateway.simulator.script('/v1/messages', { gate: gate.opened });
     const { id } = await gateway.openai.responses.create(question);
@@ -137,7 +137,7 @@ describe.for(WAYS)('processes: $mode', ({ mode, worker, service, serving }) => {
     expect(gateway.simulator.requests).toHaveLength(1);
   });
 
-  test('Redis is restarted while it is generated: nothing is lost, and its stream goes on', async () => {
+  test('Redis is restarted while it is generated: nothing is lost, and its stream continues', async () => {
     const gate = createGate();
     gateway.simulator.script('/v1/messages', { stallAfter: 4, resume: gate.opened });
     const events: Event[] = [];
@@ -157,7 +157,7 @@ describe.for(WAYS)('processes: $mode', ({ mode, worker, service, serving }) => {
   });
 
   test(
-    'a worker is killed: what it had begun fails and says why, what it had not is generated',
+    'a worker is killed: what it had begun fails with its reason, what it had not begun is generated',
     async () => {
       gateway.simulator.script('/v1/messages', { gate: never });
       const begun = await gateway.openai.responses.create(question);

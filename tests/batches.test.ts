@@ -5,7 +5,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
-/** Batches go on whatever becomes of the processes that do them, and no line is paid twice. */
+/** Batches continue when their processes are killed or stopped, and no line is paid twice. */
 
 let gateway: Gateway;
 beforeAll(async () => {
@@ -29,7 +29,7 @@ const body = Array.from({ length: LINES }, (_, n) =>
   }),
 ).join('\n');
 
-/** Makes a batch of which some lines are done and others held at the provider. */
+/** Makes a batch with some lines done and others held at the provider. */
 async function begunBatch() {
   const gate = createGate();
   for (let n = 0; n < 10; n += 1) gateway.simulator.script(GENERATIONS, {});
@@ -62,12 +62,12 @@ async function end(signal: 'SIGKILL' | 'SIGTERM', ...names: string[]): Promise<v
   await Promise.all(ended);
 }
 
-const promptsAsked = () =>
-  gateway.simulator.requests.map(({ body: asked }) => /cat \d+/.exec(asked.toString())?.[0]);
+const sentPrompts = () =>
+  gateway.simulator.requests.map(({ body: sent }) => /cat \d+/.exec(sent.toString())?.[0]);
 
 const ENDINGS = ['SIGKILL', 'SIGTERM'] as const;
 test.each(ENDINGS)(
-  'both services get %s in the middle of a batch: it is gone on with, and each line is done once',
+  'both services get %s in the middle of a batch: it is continued, and each line is done once',
   async (signal) => {
     const { gate, path } = await begunBatch();
     await end(signal, 'image', 'image-2');
@@ -85,8 +85,8 @@ test.each(ENDINGS)(
       Array.from({ length: LINES }, (_, n) => `cat ${n}`),
     );
     expect(results.every(({ response }) => response?.status_code === 200)).toBe(true);
-    expect(promptsAsked()).toHaveLength(LINES);
-    expect(new Set(promptsAsked()).size).toBe(LINES);
+    expect(sentPrompts()).toHaveLength(LINES);
+    expect(new Set(sentPrompts()).size).toBe(LINES);
   },
 );
 
@@ -105,6 +105,6 @@ test('the worker is killed in the middle of a batch: lines that may have been pa
   const unknown = (await resultsOf(path)).filter(({ response }) => response?.status_code === 502);
   expect(unknown).toHaveLength(8);
   expect(unknown[0]?.response?.body).toMatchObject({ error: { code: 'outcome_unknown' } });
-  expect(promptsAsked()).toHaveLength(LINES);
-  expect(new Set(promptsAsked()).size).toBe(LINES);
+  expect(sentPrompts()).toHaveLength(LINES);
+  expect(new Set(sentPrompts()).size).toBe(LINES);
 });

@@ -148,12 +148,12 @@ const REQUESTS: Readonly<Record<string, Request | Promise<Request>>> = {
     body: Buffer.from('{'),
   }),
   'a body that is waited for': post('/v1/responses', ask, { headers: { Expect: '100-continue' } }),
-  'a JSON body of which nothing more comes': request({
+  'a JSON body that stops arriving': request({
     path: '/v1/responses',
     headers: { 'Content-Type': 'application/json', 'Content-Length': '1000' },
     body: Buffer.from('{'),
   }),
-  'a form of which nothing more comes': request({
+  'a form that stops arriving': request({
     path: '/v1/images/edits',
     headers: { 'Content-Type': 'multipart/form-data; boundary=x', 'Content-Length': '1000' },
     body: Buffer.from('--x\r\nContent-Disposition: form-data; name="model"\r\n\r\ngpt'),
@@ -197,7 +197,7 @@ const settled = ({ status, headers, body }: Exchanged) => ({
 });
 
 test.for(Object.entries(REQUESTS))(
-  'the same status, headers and body whether the service is mounted or behind HTTP: %s',
+  'the same status, headers and body whether the service is mounted or reached over HTTP: %s',
   async ([, made]) => {
     const bytes = await made;
     const [one, each] = await Promise.all(

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createKey } from './support/admin-keys.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
-/** What the client libraries make of the gateway's errors: a program catches by class. */
+/** The classes that client libraries give the gateway's errors: programs catch by them. */
 
 let gateway: Gateway;
 beforeAll(async () => {
@@ -195,18 +195,18 @@ test('openai and anthropic: nobody at the address', async () => {
   ).toBeInstanceOf(Anthropic.APIConnectionError);
 });
 
-test('the clients repeat by themselves what is worth repeating, and nothing else', async () => {
+test('the clients retry what is worth a retry by themselves, and nothing else', async () => {
   const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 2 });
-  const asked = () => gateway.simulator.requests.length;
-  const before = asked();
+  const sentCount = () => gateway.simulator.requests.length;
+  const before = sentCount();
   gateway.simulator.script('/v1/responses', { status: 429, headers: { 'retry-after-ms': '1' } });
   const answer = await openai.responses.create({ model: 'gpt-5.2', input: 'once more' });
   expect(answer.output_text).toBe('You said: once more');
-  expect(asked() - before).toBe(2);
+  expect(sentCount() - before).toBe(2);
 
   const refused = openai.responses.create({ model: 'gpt-5.2', input: '[[simulate status=409]]' });
   expect(await failureOf(refused)).toMatchObject({ status: 409 });
-  expect(asked() - before).toBe(3);
+  expect(sentCount() - before).toBe(3);
 });
 
 async function readAll(events: AsyncIterable<unknown>): Promise<void> {

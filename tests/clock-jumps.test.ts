@@ -9,7 +9,7 @@ import { createKey, type MadeKey, revokeKey } from './support/admin-keys.ts';
 import { readBudget, readUsageRecords } from './support/admin-usage.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
-/** The clock of the machine is set by an hour while requests are on their way: nobody notices. */
+/** The clock of the machine is set by an hour while requests are on their way: no caller notices. */
 
 const folder = await temporaryFolder();
 const offsetFile = join(folder.path, 'offset');
@@ -56,16 +56,16 @@ test.for(JUMPS)(
     const key = await createKey(gateway.stack, { name: 'jumps', budget: { usd: 100, period: 'total' } });
     const gate = createGate();
     for (let held = 0; held < 4; held += 1) gateway.simulator.script({ gate: gate.opened });
-    const asked = [
+    const pending = [
       respond(key),
       respond(key, { stream: true }),
       image(key),
       image(key, { prefer: 'respond-async' }),
     ];
-    for (const _ of asked) await gateway.simulator.nextRequest();
+    for (const _ of pending) await gateway.simulator.nextRequest();
     await writeFile(offsetFile, String(offsetMs));
     gate.open();
-    const replies = await Promise.all(asked);
+    const replies = await Promise.all(pending);
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 202]);
     const texts = await Promise.all(replies.map((reply) => reply.text()));
     expect(texts[1]).toContain('response.completed');
@@ -105,14 +105,14 @@ test.for(JUMPS)('the clock is set %s: a revoked key is refused, and a limit hold
 test('the clock is set again and again while requests are on their way: none is refused', async () => {
   const key = await createKey(gateway.stack, { name: 'settings' });
   for (let turn = 0; turn < 30; turn += 1) {
-    const asked = Array.from({ length: 6 }, () => respond(key));
+    const pending = Array.from({ length: 6 }, () => respond(key));
     await writeFile(offsetFile, String(turn % 2 === 0 ? HOUR_MS : 0));
-    const replies = await Promise.all([...asked, respond(key)]);
+    const replies = await Promise.all([...pending, respond(key)]);
     expect(replies.map(({ status }) => status)).toEqual(Array(7).fill(200));
   }
 });
 
-/** Asks until a replica has answered. */
+/** Sends requests until a replica has answered. */
 async function answeredBy(name: string, key: MadeKey): Promise<void> {
   const before = gateway.lines.length;
   await waitFor(
@@ -132,13 +132,13 @@ test('the clock is set back by an hour: a replica that was lost just before gets
   gateway.simulator.reset();
   const gate = createGate();
   for (let held = 0; held < 3; held += 1) gateway.simulator.script({ gate: gate.opened });
-  const asked = [respond(key), respond(key)];
-  for (const _ of asked) await gateway.simulator.nextRequest();
+  const pending = [respond(key), respond(key)];
+  for (const _ of pending) await gateway.simulator.nextRequest();
   gateway.stack.process('text-2').kill('SIGKILL');
   // The one that it had is sent to the other.
   await gateway.simulator.nextRequest();
   await writeFile(offsetFile, String(-HOUR_MS));
   gate.open();
-  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200]);
+  expect((await Promise.all(pending)).map(({ status }) => status)).toEqual([200, 200]);
   await answeredBy('text-2', key);
 });

@@ -5,7 +5,7 @@ import { createKey } from './support/admin-keys.ts';
 import { readUsageRecords } from './support/admin-usage.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
-/** Compaction through all processes: one request on the books, whatever it took, and nothing that a limit does not cover. */
+/** Compaction through all processes: one request in the records, whatever it took, and none that a limit does not cover. */
 
 let gateway: Gateway;
 beforeAll(async () => {
@@ -39,11 +39,11 @@ const BODY = {
   input: INPUT,
   context_management: [{ type: 'compaction', compact_threshold: 1000 }],
 };
-const SUMMARY = 'The user said some words.';
+const SUMMARY = 'The user wrote some words.';
 
 test('a compacted answer is one record with the tokens of both requests, each at its own price', async () => {
   const key = await createKey(gateway.stack, { name: 'books' });
-  // Each is below the bound from which input is dearer, and both together are above it.
+  // Each is below the bound of the long-context price; both together are above it.
   gateway.simulator.script({ text: SUMMARY });
   const options = { headers: { authorization: `Bearer ${key.key}` } };
   const response = await gateway.openai.responses.create(BODY, options);
@@ -80,7 +80,7 @@ test('a limit that does not cover the summary as well lets nothing in', async ()
   expect((await ask(plain)).status).toBe(200);
 });
 
-test('what one replica has sealed, every other opens', async () => {
+test('every replica opens what another one has sealed', async () => {
   gateway.simulator.script(({ body }) => body.includes('You write the summary'), { text: SUMMARY });
   const compacted = await gateway.openai.responses.compact({ model: 'priced', input: INPUT });
   const input = [

@@ -18,14 +18,14 @@ beforeAll(async () => {
 afterAll(() => gateway?.close());
 beforeEach(() => gateway.simulator.reset());
 
-/** Saves the file as editors do, and waits until every process has said what it thinks of it. */
-async function save(text: string, said: string): Promise<void> {
+/** Saves the file as editors do, and waits until every process has logged the message. */
+async function save(text: string, message: string): Promise<void> {
   const before = gateway.lines.length;
   await writeFile(`${gateway.configurationPath}.new`, text);
   await rename(`${gateway.configurationPath}.new`, gateway.configurationPath);
   await waitFor(() =>
     SERVICES.every((name) =>
-      gateway.lines.slice(before).some(({ process, text }) => process === name && text.includes(said)),
+      gateway.lines.slice(before).some(({ process, text }) => process === name && text.includes(message)),
     ),
   );
 }
@@ -34,7 +34,7 @@ const CHANGED = 'the configuration has changed';
 const UNUSABLE = 'not usable';
 const valid = () => ONE_PROVIDER(gateway.simulator.url);
 
-const modelAsked = async (model: string): Promise<unknown> => {
+const sentBody = async (model: string): Promise<unknown> => {
   await gateway.openai.responses.create({ model, input: 'x' });
   return (await gateway.simulator.nextRequest()).json();
 };
@@ -51,16 +51,16 @@ test('a changed file changes where requests go, and drops no stream that is unde
     .replace('channel: provider, model: gpt-5.2', 'channel: provider, model: gpt-5.3')
     .replace('apiKey: sk-provider', 'apiKey: sk-another-key-of-the-provider');
   await save(`${changed}  added: { kind: text, routes: [{ channel: provider }] }\n`, CHANGED);
-  expect(await modelAsked('alias')).toMatchObject({ model: 'gpt-5.3' });
+  expect(await sentBody('alias')).toMatchObject({ model: 'gpt-5.3' });
   expect(gateway.simulator.requests.at(-1)?.headers.authorization).toContain('sk-another-key');
-  expect(await modelAsked('added')).toMatchObject({ model: 'added' });
+  expect(await sentBody('added')).toMatchObject({ model: 'added' });
 
   gate.open();
   expect(await reply.text()).toBe(sse.toString());
 });
 
-test('requests, streams and jobs under load notice nothing of files that change, or that are not usable for a while', async () => {
-  const load = startLoad(gateway.url, gateway.key);
+test('requests, streams and jobs under load are not disturbed by files that change, or that are invalid for a while', async () => {
+  const load = startLoad(gateway);
   try {
     await load.goesOn(2);
     for (const count of [1, 2]) {
@@ -79,9 +79,9 @@ test('requests, streams and jobs under load notice nothing of files that change,
 
 test('a model that is taken out of the file is gone', async () => {
   await save(valid().replace(/^ {2}alias:.*\n/m, ''), CHANGED);
-  await expect(modelAsked('alias')).rejects.toMatchObject({ status: 404, code: 'model_not_found' });
+  await expect(sentBody('alias')).rejects.toMatchObject({ status: 404, code: 'model_not_found' });
   await save(valid(), CHANGED);
-  expect(await modelAsked('alias')).toMatchObject({ model: 'gpt-5.2' });
+  expect(await sentBody('alias')).toMatchObject({ model: 'gpt-5.2' });
 });
 
 test.for([
@@ -98,6 +98,6 @@ test.for([
   const { text } = gateway.lines.slice(before).find((line) => line.text.includes(UNUSABLE)) ?? { text: '{}' };
   expect(JSON.parse(text)).toMatchObject({ level: 50, reason: expect.stringContaining(named) });
   expect(text).not.toContain('sk-provider');
-  expect(await modelAsked('alias')).toMatchObject({ model: 'gpt-5.2' });
+  expect(await sentBody('alias')).toMatchObject({ model: 'gpt-5.2' });
   expect(await (await fetch(`${gateway.url}/readyz`)).json()).toMatchObject({ status: 'ok' });
 });

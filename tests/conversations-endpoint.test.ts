@@ -29,7 +29,7 @@ const MODELS = ['to-native', 'to-messages', 'to-chat'];
 const PNG =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-test('ten turns with a picture, alternating between models and services, of which both die in the middle', async () => {
+test('ten turns with a picture, alternating between models and services, which both die in the middle', async () => {
   const { id } = await gateway.openai.conversations.create({ metadata: { topic: 'a picture' } });
   const ask = async (turn: number) => {
     const text = { type: 'input_text' as const, text: `question ${turn}` };

@@ -5,7 +5,7 @@ import type { Response, ResponseInput } from 'openai/resources/responses/respons
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
-/** Conversations of ten turns, with tools and pictures, over two text services of which one dies, and a restart of everything. */
+/** Conversations of ten turns, with tools and pictures, over two text services, one of which dies, and a restart of everything. */
 
 let gateway: Gateway;
 const resources = new AsyncDisposableStack();
@@ -45,7 +45,7 @@ const TOOLS = [
 ];
 const PICTURE = `data:image/png;base64,${'iVBORw0KGgo'.repeat(2000)}`;
 
-/** What one turn says: every third one brings a picture, every fourth wants a tool. */
+/** The input of one turn: every third one has a picture, every fourth needs a tool. */
 function inputOf(turn: number, before: Response | undefined): ResponseInput {
   const outputs = (before?.output ?? []).flatMap((item) =>
     item.type === 'function_call'
@@ -66,7 +66,7 @@ function inputOf(turn: number, before: Response | undefined): ResponseInput {
   ];
 }
 
-test('a conversation outlives a killed service and a restart of everything, on whichever models it goes on', async () => {
+test('a conversation outlives a killed service and a restart of everything, whichever models continue it', async () => {
   const last = new Map<string, Response>();
   let client = gateway.openai;
   for (let turn = 0; turn < TURNS; turn += 1) {

@@ -54,7 +54,7 @@ async function answeredBy(count: number): Promise<string[]> {
   return channels;
 }
 
-/** The edge asks the replicas by turns: waits until the channels that answer four requests are as expected. */
+/** The edge uses the replicas in turn: waits until the channels that answer four requests are as expected. */
 const eachReplica = (areAsExpected: (channels: readonly string[]) => boolean) =>
   waitFor(async () => areAsExpected(await answeredBy(4)));
 
@@ -72,7 +72,7 @@ const restsOfFirst = async () => {
 
 const logged = (message: string) => gateway.lines.filter(({ text }) => text.includes(`"msg":"${message}"`));
 
-test('a provider that fails repeatedly is left alone by all replicas, and no request fails', async () => {
+test('a provider that fails repeatedly gets no requests from any replica, and no request fails', async () => {
   firstFails(1000);
   expect(await answeredBy(20)).toEqual(Array(20).fill('second'));
   const [rest] = await waitFor(async () => {
@@ -95,7 +95,7 @@ test('a provider that fails repeatedly is left alone by all replicas, and no req
   expect(logged('a channel rests').length).toBeGreaterThan(0);
 });
 
-test('what rests goes on resting when all replicas are killed', async () => {
+test('what rests keeps resting when all replicas are killed', async () => {
   await askAdmin(gateway.stack, 'POST', '/admin/v1/channels/first/rest', { reason: 'a story' });
   await eachReplica((channels) => channels.every((channel) => channel === 'second'));
   const seen = first.requests.length;
@@ -125,7 +125,7 @@ test('a refused key rests until the configuration has another one, and is report
   await waitFor(async () => (await restsOfFirst()).length === 0);
 });
 
-test('if everything rests requests are answered all the same', async () => {
+test('if everything rests, requests are still answered', async () => {
   for (const name of ['first', 'second'])
     await askAdmin(gateway.stack, 'POST', `/admin/v1/channels/${name}/rest`);
   expect(await answeredBy(8)).toHaveLength(8);

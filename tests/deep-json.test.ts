@@ -34,7 +34,7 @@ const lists = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 const schemas = (depth: number) => `${'{"properties":{"a":'.repeat(depth)}{}${'}}'.repeat(depth)}`;
 
 /** Good requests of every endpoint that takes JSON, with a place for more members. */
-const DOORS: Record<string, (more: string) => string> = {
+const REQUESTS: Record<string, (more: string) => string> = {
   '/v1/responses': (more) => `{"model":"gpt-5.2","input":"hello",${more}}`,
   '/v1/responses/input_tokens': (more) => `{"model":"gpt-5.2","input":"hello",${more}}`,
   '/v1/messages': (more) =>
@@ -61,7 +61,7 @@ async function expectTooDeep(response: Response, path: string): Promise<void> {
   );
 }
 
-test.for(Object.entries(DOORS))(
+test.for(Object.entries(REQUESTS))(
   'deep JSON in a member that the gateway does not know is a 400 in its protocol: %s',
   async ([path, bodyWith]) => {
     for (const depth of [MAX_JSON_DEPTH, FAIRLY_DEEP, DEEP])
@@ -85,7 +85,7 @@ test.for(['gpt-5.2', 'at-chat', 'at-messages'])(
 );
 
 test('16 MB of nested lists are a 400', async () => {
-  for (const [path, bodyWith] of Object.entries(DOORS))
+  for (const [path, bodyWith] of Object.entries(REQUESTS))
     await expectTooDeep(await send(path, bodyWith(`"unknown":${lists(8_000_000)}`)), path);
 });
 

@@ -5,7 +5,7 @@ import { createKey, type MadeKey } from './support/admin-keys.ts';
 import { lookIntoQueues } from './support/job-queues.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
-/** What a key's limits say of its jobs reaches the queue, whether the edge calls the services or asks them over HTTP. */
+/** What a key's limits say of its jobs reaches the queue, whether the edge calls the services in its process or over HTTP. */
 
 const SLOTS = 4;
 
@@ -18,16 +18,16 @@ test.for(['one', 'each'] as const)(
     const other = await createKey(gateway.stack, { name: 'other' });
     const gate = createGate();
     for (let count = 0; count < 7; count += 1) gateway.simulator.script({ gate: gate.opened });
-    const asked = Array.from({ length: 4 }, () => generate(gateway, limited));
+    const pending = Array.from({ length: 4 }, () => generate(gateway, limited));
     await using queues = lookIntoQueues(gateway.stack.redisUrl);
     await waitFor(async () => (await queues.counts()).delayed === 3);
     await waitFor(() => gateway.simulator.requests.length === 1);
-    asked.push(...Array.from({ length: 3 }, () => generate(gateway, other)));
+    pending.push(...Array.from({ length: 3 }, () => generate(gateway, other)));
     await waitFor(() => gateway.simulator.requests.length === SLOTS);
     // The three of the other key beside the one of the limited key.
     expect(await queues.counts()).toEqual({ waiting: 0, active: SLOTS, delayed: 3 });
     gate.open();
-    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 200));
+    expect((await Promise.all(pending)).map(({ status }) => status)).toEqual(pending.map(() => 200));
   },
 );
 

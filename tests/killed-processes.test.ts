@@ -11,30 +11,30 @@ import { ONE_PROVIDER } from './support/configuration.ts';
 import { wavFile } from './support/media-files.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
-/** Worker, service and Redis are killed at every step of a job: what was paid for is paid once, and reaches its caller where it can. */
+/** Worker, service and Redis are killed at every step of a job: paid work is done once, and its result reaches the caller where it can. */
 
-const NOTICED = { timeout: 60_000 };
+const TAKEOVER = { timeout: 60_000 };
 
 const folder = await temporaryFolder();
 const orders = join(folder.path, 'die-at');
 const dieAt = new URL('./support/die-at.ts', import.meta.url);
 dieAt.searchParams.set('orders', orders);
 /** A provider that takes connections and reads nothing. */
-const deaf = createServer({ pauseOnConnect: true });
+const stuck = createServer({ pauseOnConnect: true });
 let gateway: Gateway;
 
 beforeAll(async () => {
-  deaf.listen(0, '127.0.0.1');
-  await once(deaf, 'listening');
-  const address = deaf.address();
+  stuck.listen(0, '127.0.0.1');
+  await once(stuck, 'listening');
+  const address = stuck.address();
   const port = typeof address === 'object' && address ? address.port : 0;
   gateway = await startGateway({
     mode: 'each',
     services: ['edge', 'image', 'image-worker', 'audio', 'audio-worker', 'admin'],
     configuration: (origin) =>
-      `${ONE_PROVIDER(origin)}  deaf: { kind: image, family: gpt-image, routes: [{ channel: deaf }] }\n`.replace(
+      `${ONE_PROVIDER(origin)}  stuck: { kind: image, family: gpt-image, routes: [{ channel: stuck }] }\n`.replace(
         'channels:',
-        `channels:\n  deaf: { provider: simulator, baseUrl: "http://127.0.0.1:${port}", apiKey: x }`,
+        `channels:\n  stuck: { provider: simulator, baseUrl: "http://127.0.0.1:${port}", apiKey: x }`,
       ),
     env: {
       NODE_OPTIONS: `--import ${dieAt.href}`,
@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await gateway?.close();
-  deaf.close();
+  stuck.close();
   await folder.close();
 });
 beforeEach(() => gateway.simulator.reset());
@@ -53,16 +53,16 @@ const generate = () =>
     json: { model: 'dall-e-2', prompt: 'a cat', size: '256x256', response_format: 'b64_json' },
   });
 
-async function expectImage(asked: Promise<Response>): Promise<void> {
-  const reply = await asked;
+async function expectImage(pending: Promise<Response>): Promise<void> {
+  const reply = await pending;
   expect([reply.status, await reply.json()]).toMatchObject([
     200,
     { data: [{ b64_json: expect.any(String) }] },
   ]);
 }
 
-async function expectUnknown(asked: Promise<Response>): Promise<void> {
-  const reply = await asked;
+async function expectUnknown(pending: Promise<Response>): Promise<void> {
+  const reply = await pending;
   expect([reply.status, reply.headers.get('x-should-retry'), await reply.json()]).toMatchObject([
     502,
     'false',
@@ -83,7 +83,7 @@ test.for([
   ['after all is stored', 1, expectImage],
 ] as const)(
   'a worker killed %s: the provider makes %i image',
-  NOTICED,
+  TAKEOVER,
   async ([step, performed, expectReply]) => {
     await writeFile(orders, step);
     await expectReply(generate());
@@ -91,41 +91,41 @@ test.for([
   },
 );
 
-test('a worker killed while the provider works: the image is not made a second time', NOTICED, async () => {
+test('a worker killed while the provider works: the image is not made a second time', TAKEOVER, async () => {
   const gate = createGate();
   gateway.simulator.script({ gate: gate.opened });
-  const asked = generate();
+  const pending = generate();
   await gateway.simulator.nextRequest();
   await kill('image-worker');
-  await expectUnknown(asked);
+  await expectUnknown(pending);
   gate.open();
   expect(gateway.simulator.requests).toHaveLength(1);
 });
 
 test(
-  'a worker killed while it sends: nobody knows what arrived, so it is not sent again',
-  NOTICED,
+  'a worker killed while it sends: what arrived is unknown, so it is not sent again',
+  TAKEOVER,
   async () => {
     const connections: unknown[] = [];
-    deaf.on('connection', (socket) => connections.push(socket));
-    const asked = gateway.fetch('/v1/images/generations', { json: { model: 'deaf', prompt: 'a cat' } });
+    stuck.on('connection', (socket) => connections.push(socket));
+    const pending = gateway.fetch('/v1/images/generations', { json: { model: 'stuck', prompt: 'a cat' } });
     await waitFor(() => connections.length === 1);
     await kill('image-worker');
-    await expectUnknown(asked);
+    await expectUnknown(pending);
     expect(connections).toHaveLength(1);
   },
 );
 
-test('free work of a killed worker is done again', NOTICED, async () => {
+test('free work of a killed worker is done again', TAKEOVER, async () => {
   const gate = createGate();
   gateway.simulator.script({ gate: gate.opened });
   const form = new FormData();
   form.append('model', 'whisper-1');
   form.append('file', wavFile(2));
-  const asked = gateway.fetch('/v1/audio/transcriptions', { body: form });
+  const pending = gateway.fetch('/v1/audio/transcriptions', { body: form });
   await gateway.simulator.nextRequest();
   await kill('audio-worker');
-  const reply = await asked;
+  const reply = await pending;
   expect([reply.status, await reply.json()]).toMatchObject([200, { text: expect.any(String) }]);
   gate.open();
   expect(gateway.simulator.requests).toHaveLength(2);
@@ -133,16 +133,16 @@ test('free work of a killed worker is done again', NOTICED, async () => {
 
 const Jobs = z.object({ data: z.array(z.object({ id: z.string(), requestId: z.string() })) });
 
-test('a service killed while its caller waits: the job is done, once', NOTICED, async () => {
+test('a service killed while its caller waits: the job is done, once', TAKEOVER, async () => {
   const gate = createGate();
   gateway.simulator.script({ gate: gate.opened });
-  const asked = gateway.fetch('/v1/images/generations', {
+  const pending = gateway.fetch('/v1/images/generations', {
     json: { model: 'dall-e-2', prompt: 'a cat', size: '256x256' },
     headers: { 'x-request-id': 'req-whose-service-was-killed' },
   });
   await gateway.simulator.nextRequest();
   await kill('image');
-  expect((await asked).status).toBe(502);
+  expect((await pending).status).toBe(502);
   gate.open();
   await waitFor(async () => {
     const { adminUrl, adminToken } = gateway.stack;
@@ -156,14 +156,18 @@ test('a service killed while its caller waits: the job is done, once', NOTICED, 
   await expectImage(generate());
 });
 
-test('Redis killed while a job waits and while another runs: both are done, once each', NOTICED, async () => {
-  const gate = createGate();
-  for (let count = 0; count < 9; count += 1) gateway.simulator.script({ gate: gate.opened });
-  // Eight run, one waits.
-  const asked = Array.from({ length: 9 }, generate);
-  await waitFor(() => gateway.simulator.requests.length === 8);
-  await kill('redis');
-  gate.open();
-  for (const one of asked) await expectImage(one);
-  expect(gateway.simulator.requests).toHaveLength(9);
-});
+test(
+  'Redis killed while a job waits and while another runs: both are done, once each',
+  TAKEOVER,
+  async () => {
+    const gate = createGate();
+    for (let count = 0; count < 9; count += 1) gateway.simulator.script({ gate: gate.opened });
+    // Eight run, one waits.
+    const pending = Array.from({ length: 9 }, generate);
+    await waitFor(() => gateway.simulator.requests.length === 8);
+    await kill('redis');
+    gate.open();
+    for (const one of pending) await expectImage(one);
+    expect(gateway.simulator.requests).toHaveLength(9);
+  },
+);

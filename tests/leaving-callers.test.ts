@@ -9,7 +9,7 @@ import { logLine } from './support/log-lines.ts';
 import { pngFile, wavFile } from './support/media-files.ts';
 import { type Gateway, type GatewayRequest, startGateway } from './support/start-gateway.ts';
 
-/** Callers who leave end what they asked for, wherever it is at that moment, and nothing of it remains. */
+/** Callers who leave cancel their request, wherever it is at that moment, and nothing of it remains. */
 
 let gateway: Gateway;
 let queues: JobQueues;
@@ -49,16 +49,16 @@ const SPEECH = {
 const edit = () => ({ body: formOf({ model: 'dall-e-2', prompt: 'x', image: pngFile() }) });
 const recording = () => ({ body: formOf({ model: 'whisper-1', file: wavFile(2) }) });
 
-type Asked = readonly [name: string, path: string, request: () => GatewayRequest];
+type RequestKind = readonly [name: string, path: string, request: () => GatewayRequest];
 
-const WHOLE: readonly Asked[] = [
+const WHOLE: readonly RequestKind[] = [
   ['a response', '/v1/responses', () => ({ json: TEXT })],
   ['a message', '/v1/messages', () => ({ json: MESSAGE })],
   ['an image', '/v1/images/generations', () => ({ json: IMAGE })],
   ['an edit', '/v1/images/edits', edit],
   ['a transcript', '/v1/audio/transcriptions', recording],
 ];
-const STREAMED: readonly Asked[] = [
+const STREAMED: readonly RequestKind[] = [
   ['a streamed response', '/v1/responses', () => ({ json: { ...TEXT, stream: true } })],
   ['a streamed message', '/v1/messages', () => ({ json: { ...MESSAGE, stream: true } })],
   [
@@ -77,10 +77,10 @@ const STREAMED: readonly Asked[] = [
 test.for([...WHOLE, ...STREAMED])('before the first byte of %s', async ([, path, request]) => {
   gateway.simulator.script({ gate: never });
   const leaving = new AbortController();
-  const asked = gateway.fetch(path, { ...request(), signal: leaving.signal });
+  const pending = gateway.fetch(path, { ...request(), signal: leaving.signal });
   const received = await gateway.simulator.nextRequest();
   leaving.abort();
-  await expect(asked).rejects.toThrow('abort');
+  await expect(pending).rejects.toThrow('abort');
   expect(await received.closed).toBe('aborted');
 });
 
@@ -98,7 +98,7 @@ test.for([
   ['an image', '/v1/images/generations', () => ({ json: IMAGE })],
   ['an edit', '/v1/images/edits', edit],
   ['a transcript', '/v1/audio/transcriptions', recording],
-] satisfies Asked[])('while %s waits in the queue: it is never begun', async ([, path, request]) => {
+] satisfies RequestKind[])('while %s waits in the queue: it is never begun', async ([, path, request]) => {
   const gate = createGate();
   gateway.simulator.script({ gate: gate.opened });
   const first = gateway.fetch(path, request());
@@ -140,10 +140,10 @@ test('the log calls it by its name', async () => {
   gateway.simulator.script({ gate: never });
   const leaving = new AbortController();
   const headers = { 'x-request-id': 'request-of-one-who-left' };
-  const asked = gateway.fetch('/v1/responses', { json: TEXT, headers, signal: leaving.signal });
+  const pending = gateway.fetch('/v1/responses', { json: TEXT, headers, signal: leaving.signal });
   await gateway.simulator.nextRequest();
   leaving.abort();
-  await expect(asked).rejects.toThrow('abort');
+  await expect(pending).rejects.toThrow('abort');
   for (const process of ['edge', 'text'])
     expect(await logLine(gateway, process, 'request-of-one-who-left')).toMatchObject({
       status: 499,

@@ -18,7 +18,7 @@ const AT_ONCE = 16;
 const ROUNDS = 15;
 const WORKERS = 2;
 const JOBS_AT_A_TIME = 4;
-/** Jobs that are cancelled in the line, behind those that the workers hold. */
+/** Jobs that are cancelled in the queue, after those that the workers hold. */
 const CANCELLED = 12;
 
 let gateway: Gateway;
@@ -84,12 +84,12 @@ async function allAtOnce(tasks: readonly (() => Promise<unknown>)[], atOnce: num
   await Promise.all(Array.from({ length: atOnce }, run));
 }
 
-test('requests of all kinds are asked, sixteen at a time, at both edges', async () => {
+test('requests of all kinds are sent, sixteen at a time, to both edges', async () => {
   const tasks = Array.from({ length: ROUNDS }, (_, round) =>
     MIXED_REQUESTS.map((request, index) => async () => {
       const caller = callers[(round + index) % callers.length];
       if (caller === undefined) throw new Error('no caller');
-      await request.ask(caller, `Request ${round}-${index}, of many.`);
+      await request.send(caller, `Request ${round}-${index}, of many.`);
       if (request.outcome !== null) count(request.model, request.outcome);
       if (request.breaksReply) expectedBroken += 1;
     }),

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => gateway?.close());
 beforeEach(() => gateway.simulator.reset());
 
-type Asked = readonly [name: string, model: string, path: string, request: () => GatewayRequest];
+type RequestKind = readonly [name: string, model: string, path: string, request: () => GatewayRequest];
 
 const formOf = (parts: Record<string, string | File>): FormData => {
   const form = new FormData();
@@ -33,27 +33,27 @@ const formOf = (parts: Record<string, string | File>): FormData => {
   return form;
 };
 const TEXT = { model: 'gpt-5.2', input: 'hello', max_output_tokens: 100 };
-const said = [{ role: 'user', content: 'hello' }];
-const RESPONSE: Asked = ['responses', 'gpt-5.2', '/v1/responses', () => ({ json: TEXT })];
-const IMAGE: Asked = [
+const MESSAGES = [{ role: 'user', content: 'hello' }];
+const RESPONSE: RequestKind = ['responses', 'gpt-5.2', '/v1/responses', () => ({ json: TEXT })];
+const IMAGE: RequestKind = [
   'images',
   'dall-e-2',
   '/v1/images/generations',
   () => ({ json: { model: 'dall-e-2', prompt: 'a house', size: '256x256', n: 2 } }),
 ];
-const TRANSCRIPT: Asked = [
+const TRANSCRIPT: RequestKind = [
   'transcripts',
   'whisper-1',
   '/v1/audio/transcriptions',
   () => ({ body: formOf({ model: 'whisper-1', file: wavFile(2) }) }),
 ];
-const KINDS: readonly Asked[] = [
+const KINDS: readonly RequestKind[] = [
   RESPONSE,
   [
     'streamed messages, translated',
     'local',
     '/v1/messages',
-    () => ({ json: { model: 'local', max_tokens: 100, messages: said, stream: true } }),
+    () => ({ json: { model: 'local', max_tokens: 100, messages: MESSAGES, stream: true } }),
   ],
   IMAGE,
   [
@@ -71,9 +71,9 @@ const KINDS: readonly Asked[] = [
   TRANSCRIPT,
 ];
 
-/** Asks at one edge after the other. */
+/** Sends to the edges in turn. */
 let turn = 0;
-const ask = ({ key }: MadeKey, [, , path, request]: Asked, signal: AbortSignal | null = null) => {
+const send = ({ key }: MadeKey, [, , path, request]: RequestKind, signal: AbortSignal | null = null) => {
   const { json, body = null } = request();
   turn += 1;
   return fetch(`${edges[turn % edges.length]}${path}`, {
@@ -87,18 +87,18 @@ const ask = ({ key }: MadeKey, [, , path, request]: Asked, signal: AbortSignal |
   });
 };
 
-async function statusOf(asked: Promise<Response>): Promise<number> {
-  const response = await asked;
+async function statusOf(pending: Promise<Response>): Promise<number> {
+  const response = await pending;
   await response.arrayBuffer();
   return response.status;
 }
 
-/** How many of fifty at once are let in and how many refused. */
-async function atOnce(keys: readonly MadeKey[], asked: Asked): Promise<Record<number, number>> {
+/** How many of fifty at once are accepted and how many refused. */
+async function atOnce(keys: readonly MadeKey[], kind: RequestKind): Promise<Record<number, number>> {
   const statuses = await Promise.all(
     Array.from({ length: AT_ONCE }, (_, n) => {
       const key = keys[n % keys.length];
-      return key === undefined ? 0 : statusOf(ask(key, asked));
+      return key === undefined ? 0 : statusOf(send(key, kind));
     }),
   );
   const counts: Record<number, number> = {};
@@ -106,14 +106,14 @@ async function atOnce(keys: readonly MadeKey[], asked: Asked): Promise<Record<nu
   return counts;
 }
 
-async function timed(act: () => Promise<Record<number, number>>) {
+async function timed(run: () => Promise<Record<number, number>>) {
   const startedAtMs = performance.now();
-  const counts = await act();
+  const counts = await run();
   return { counts, elapsedMs: performance.now() - startedAtMs };
 }
 
 /**
- * As many are let in as the limit allows at once, and as have become free by the time in which all fifty were answered:
+ * As many are accepted as the limit allows at once, and as have become free by the time in which all fifty were answered:
  * none on a machine that answers them within ten seconds. The bucket's own exactness is shown with a clock that stands
  * still, beside the scripts.
  */
@@ -134,10 +134,10 @@ function holdAll() {
 const budgetOf = (microUsd: number) => ({ usd: microUsd / 1e6, period: 'total' });
 
 /** What is reserved for one request, in micro-dollars. */
-async function reservationFor(asked: Asked): Promise<number> {
+async function reservationFor(kind: RequestKind): Promise<number> {
   const rich = await createKey(gateway.stack, { name: 'rich', budget: budgetOf(1e9) });
   const gate = holdAll();
-  const asking = statusOf(ask(rich, asked));
+  const asking = statusOf(send(rich, kind));
   await gateway.simulator.nextRequest();
   const { reserved } = await readBudget(gateway.stack, 'keys', rich.id);
   gate.open();
@@ -146,20 +146,20 @@ async function reservationFor(asked: Asked): Promise<number> {
   return reserved;
 }
 
-test.for(KINDS)('a budget for ten lets ten of fifty %s in, and is never overspent', async (asked) => {
-  const [, model] = asked;
-  const reservation = await reservationFor(asked);
+test.for(KINDS)('a budget for ten accepts ten of fifty %s, and is never overspent', async (kind) => {
+  const [, model] = kind;
+  const reservation = await reservationFor(kind);
   expect(reservation).toBeGreaterThan(1);
   const budget = 11 * reservation - 1;
   const key = await createKey(gateway.stack, { name: 'ten', budget: budgetOf(budget) });
   const gate = holdAll();
   const statuses: number[] = [];
   const all = Array.from({ length: AT_ONCE }, () =>
-    statusOf(ask(key, asked)).then((status) => statuses.push(status)),
+    statusOf(send(key, kind)).then((status) => statuses.push(status)),
   );
   await waitFor(() => statuses.length === AT_ONCE - 10, { what: 'that forty are refused' });
   expect(new Set(statuses)).toEqual(new Set([429]));
-  await waitFor(() => gateway.simulator.requests.length === 10, { what: 'that ten are asked' });
+  await waitFor(() => gateway.simulator.requests.length === 10, { what: 'that ten are sent' });
   expect(await readBudget(gateway.stack, 'keys', key.id)).toEqual({ spent: 0, reserved: 10 * reservation });
 
   gate.open();
@@ -196,9 +196,9 @@ test.for([
   ['requestsPerMinute', 6, RESPONSE, 1],
   ['imagesPerMinute', 6, IMAGE, 2],
   ['audioSecondsPerMinute', 10, TRANSCRIPT, 2],
-] as const)('of fifty at once, %s of %i lets exactly as many in', async ([limit, value, asked, each]) => {
+] as const)('of fifty at once, %s of %i accepts exactly as many', async ([limit, value, kind, each]) => {
   const key = await createKey(gateway.stack, { name: limit, limits: { [limit]: value } });
-  const { counts, elapsedMs } = await timed(() => atOnce([key], asked));
+  const { counts, elapsedMs } = await timed(() => atOnce([key], kind));
   expectExactly(counts, value / each, elapsedMs);
   expect(gateway.simulator.requests).toHaveLength(counts[200] ?? 0);
 });
@@ -217,23 +217,23 @@ test('a limit of a team is shared by its keys', async () => {
 });
 
 test.for([RESPONSE, IMAGE, TRANSCRIPT])(
-  'a caller of %s who leaves frees its place at once, for either edge',
-  async (asked) => {
-    const key = await createKey(gateway.stack, { name: 'two places', limits: { concurrentRequests: 2 } });
+  'a caller of %s who leaves frees its slot at once, for either edge',
+  async (kind) => {
+    const key = await createKey(gateway.stack, { name: 'two slots', limits: { concurrentRequests: 2 } });
     const never = new Promise<void>(() => undefined);
     gateway.simulator.script({ gate: never });
     gateway.simulator.script({ gate: never });
     const leaving = [new AbortController(), new AbortController()];
-    const held = Promise.allSettled(leaving.map(({ signal }) => ask(key, asked, signal)));
+    const held = Promise.allSettled(leaving.map(({ signal }) => send(key, kind, signal)));
     await gateway.simulator.nextRequest();
     await gateway.simulator.nextRequest();
-    expect(await statusOf(ask(key, asked))).toBe(429);
-    expect(await statusOf(ask(key, asked))).toBe(429);
+    expect(await statusOf(send(key, kind))).toBe(429);
+    expect(await statusOf(send(key, kind))).toBe(429);
 
     leaving[0]?.abort();
     // Its lease would stand for a minute, which is longer than this waits.
-    await waitFor(async () => (await statusOf(ask(key, asked))) === 200);
-    await waitFor(async () => (await statusOf(ask(key, asked))) === 200);
+    await waitFor(async () => (await statusOf(send(key, kind))) === 200);
+    await waitFor(async () => (await statusOf(send(key, kind))) === 200);
     leaving[1]?.abort();
     expect((await held).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   },

@@ -67,7 +67,7 @@ test.for([
   },
 );
 
-test('a thread goes on when the service that answered has died', async () => {
+test('a thread continues when the service that answered has died', async () => {
   const { ask } = beginThread('to-chat');
   for (let turn = 1; turn <= 5; turn += 1) await ask(turn);
   for (const name of ['text', 'text-2']) {

@@ -40,7 +40,7 @@ test("exactly six of ten requests pass a team's limit for a pattern; a model of 
   ];
   const startedAtMs = performance.now();
   const replies = (await Promise.all(keys.map((key) => ask(key, 'gpt-5.2', 5)))).flat();
-  // One more for every ten seconds that it took: the bucket goes on filling.
+  // One more for every ten seconds that it took: the bucket keeps filling.
   const filled = Math.floor((performance.now() - startedAtMs) / 10_000);
   expect(passed(replies)).toBeGreaterThanOrEqual(6);
   expect(passed(replies)).toBeLessThanOrEqual(6 + filled);

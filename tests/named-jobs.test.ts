@@ -72,10 +72,10 @@ test('two replicas racing with one idempotency key have the work done once', asy
   const gate = createGate();
   gateway.simulator.script(GENERATIONS, { gate: gate.opened });
   const headers = { 'idempotency-key': 'a race' };
-  const asked = Array.from({ length: 10 }, () => gateway.fetch(GENERATIONS, { json: dallE3, headers }));
+  const pending = Array.from({ length: 10 }, () => gateway.fetch(GENERATIONS, { json: dallE3, headers }));
   await gateway.simulator.nextRequest();
   gate.open();
-  const replies = await Promise.all(asked);
+  const replies = await Promise.all(pending);
   expect(new Set(replies.map((reply) => reply.headers.get('x-gateway-job'))).size).toBe(1);
   expect(new Set(await Promise.all(replies.map(bytesIn))).size).toBe(1);
   expect(gateway.simulator.requests).toHaveLength(1);
@@ -91,11 +91,11 @@ test("the openai client's own retry after its service died joins the running job
   const gate = createGate();
   gateway.simulator.script(GENERATIONS, { gate: gate.opened });
   const client = new GatewayClient({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 10 });
-  const asked = client.images.generate({ ...dallE3, response_format: 'b64_json' });
+  const pending = client.images.generate({ ...dallE3, response_format: 'b64_json' });
   await gateway.simulator.nextRequest();
   await killImageServices();
   gate.open();
-  const { data } = await asked;
+  const { data } = await pending;
   expect(data?.[0]?.b64_json).toMatch(/^iVBOR/);
   expect(gateway.simulator.requests).toHaveLength(1);
 });
@@ -104,7 +104,7 @@ test("the AI SDK's own retry after its service died joins the running job", asyn
   const gate = createGate();
   gateway.simulator.script(GENERATIONS, { gate: gate.opened });
   const openai = createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key });
-  const asked = generateImage({
+  const pending = generateImage({
     model: openai.image('dall-e-3'),
     prompt: 'a cat',
     maxRetries: 10,
@@ -113,7 +113,7 @@ test("the AI SDK's own retry after its service died joins the running job", asyn
   await gateway.simulator.nextRequest();
   await killImageServices();
   gate.open();
-  expect((await asked).image.mediaType).toBe('image/png');
+  expect((await pending).image.mediaType).toBe('image/png');
   expect(gateway.simulator.requests).toHaveLength(1);
 });
 

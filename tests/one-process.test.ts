@@ -100,7 +100,7 @@ test('readiness covers every part by its own name', async () => {
 const isBack = (pid: number) =>
   waitFor(async () => gateway.stack.process('gateway').pid !== pid && (await ask('request-after-it')).ok);
 
-test('at the drain deadline who waits is told so, and a stream ends with the error of its protocol', async () => {
+test('at the drain deadline a waiting caller gets an error, and a stream ends with the error of its protocol', async () => {
   gateway.simulator.script('/v1/messages', {
     sse: recordedStream('messages-text'),
     stallAfter: 3,

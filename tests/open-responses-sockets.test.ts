@@ -6,7 +6,7 @@ import type { Gateway } from './support/start-gateway.ts';
 
 /**
  * What the public Open Responses checks ask of a server's WebSocket, for a model whose channel speaks Responses and for two
- * that are translated. Nothing is stored: a conversation lives as long as its connection.
+ * that are translated. Nothing is stored: a conversation lasts as long as its connection.
  */
 
 let gateway: Gateway;
@@ -99,7 +99,7 @@ describe.for(MODELS)('the model %s', (model) => {
     const orphan = {
       type: 'function_call_output',
       call_id: 'call_of_nobody',
-      output: 'No call asked for it.',
+      output: 'No call requested it.',
     };
     const failed = await refuse({ input: [orphan], previous_response_id: id });
     expect(failed).toMatchObject({ status: 400, error: { type: 'invalid_request_error', param: 'input' } });

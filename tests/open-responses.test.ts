@@ -121,7 +121,7 @@ describe.for(MODELS)('the model %s', (model) => {
     expect(await respond({ model, input })).toMatchObject({ status: 'completed' });
   });
 
-  test('takes the phases of what it said, and gives its own', async () => {
+  test('accepts the phases of its earlier messages, and gives its own', async () => {
     const input = [
       user('Look it up, please.'),
       { type: 'message', role: 'assistant', content: 'I look it up.', phase: 'commentary' },
@@ -132,7 +132,7 @@ describe.for(MODELS)('the model %s', (model) => {
     for (const { phase = 'final_answer' } of output) expect(phase).toMatch(/^(commentary|final_answer)$/);
   });
 
-  test('compacts a conversation, and goes on from what is left of it', async () => {
+  test('compacts a conversation, and continues from what is left of it', async () => {
     const input = [
       user('My name is Alma.'),
       { type: 'message', role: 'assistant', content: 'Hello Alma!' },
@@ -153,17 +153,17 @@ describe.for(MODELS)('the model %s', (model) => {
   });
 
   test('continues a conversation that it holds, with the output of a tool', async () => {
-    const asked = await respond({ model, ...WEATHER });
-    const call = asked.output.find(({ type }) => type === 'function_call');
+    const called = await respond({ model, ...WEATHER });
+    const call = called.output.find(({ type }) => type === 'function_call');
     const result = { type: 'function_call_output', call_id: call?.call_id, output: 'sunny' };
-    const told = await respond({
+    const answered = await respond({
       model,
       input: [result],
       tools: WEATHER.tools,
-      previous_response_id: asked.id,
+      previous_response_id: called.id,
     });
-    expect(told).toMatchObject({ status: 'completed', previous_response_id: asked.id });
-    const { response } = await stream({ model, input: [user('Thanks.')], previous_response_id: told.id });
-    expect(response.previous_response_id).toBe(told.id);
+    expect(answered).toMatchObject({ status: 'completed', previous_response_id: called.id });
+    const { response } = await stream({ model, input: [user('Thanks.')], previous_response_id: answered.id });
+    expect(response.previous_response_id).toBe(answered.id);
   });
 });

@@ -72,7 +72,7 @@ test.for([
   expect(events).toBeGreaterThan(5);
 });
 
-test('tools: a call is answered and the model goes on', async () => {
+test('tools: a call is answered and the model continues', async () => {
   const tools = [
     { type: 'function', name: 'weather', parameters: { type: 'object', properties: {} }, strict: false },
   ] as const;
@@ -140,7 +140,7 @@ test('images.generate gives several, as base64', async () => {
   ]);
 });
 
-test('images.generate with a gpt-image model gives base64 and usage, in the format asked for', async () => {
+test('images.generate with a gpt-image model gives base64 and usage, in the requested format', async () => {
   const reply = await openai.images.generate({
     model: 'gpt-image-1',
     prompt: 'a house',

@@ -1,17 +1,18 @@
 import { createGate, type Gate } from '@gateway/simulator/gate';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createKey } from './support/admin-keys.ts';
+import { askAdmin, createKey } from './support/admin-keys.ts';
 import { logLine } from './support/log-lines.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
-/** More than the gateway takes on is refused at once, by the keys' priority; what has begun goes on. */
+/** More than the gateway takes on is refused at once, by the keys' priority; what has begun continues. */
 
 const MAX_REQUESTS_IN_FLIGHT = 10;
 
 describe.each(['one', 'each'] as const)('with a process for %s', (mode) => {
   let gateway: Gateway;
   let secrets: Record<'low' | 'high', string>;
+  let lowId: string;
   let gate: Gate;
   let held: Promise<Response>[];
 
@@ -21,9 +22,10 @@ describe.each(['one', 'each'] as const)('with a process for %s', (mode) => {
       services: ['edge', 'text', 'admin'],
       env: { MAX_REQUESTS_IN_FLIGHT: String(MAX_REQUESTS_IN_FLIGHT) },
     });
-    const secretOf = async (priority: 'low' | 'high') =>
-      (await createKey(gateway.stack, { name: priority, priority })).key;
-    secrets = { low: await secretOf('low'), high: await secretOf('high') };
+    const keyOf = (priority: 'low' | 'high') => createKey(gateway.stack, { name: priority, priority });
+    const [low, high] = [await keyOf('low'), await keyOf('high')];
+    lowId = low.id;
+    secrets = { low: low.key, high: high.key };
   });
   afterAll(() => gateway?.close());
   beforeEach(() => {
@@ -49,7 +51,7 @@ describe.each(['one', 'each'] as const)('with a process for %s', (mode) => {
     await waitFor(() => gateway.simulator.requests.length === held.length);
   }
 
-  test('each protocol is told to come back; a key of a high priority is still served; what has begun is answered', async () => {
+  test('each protocol gets its error with a retry-after; a key of a high priority is still served; what has begun is answered', async () => {
     await hold(9);
     const headers = { 'x-request-id': `request-shed-${mode}` };
     const openai = await ask('/v1/responses', RESPONSE, gateway.key, headers);
@@ -72,10 +74,17 @@ describe.each(['one', 'each'] as const)('with a process for %s', (mode) => {
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual(Array(10).fill(200));
   });
 
-  test('keys of a low priority are refused while there is room for others, which the metrics show', async () => {
+  test('keys of a low priority are refused while others are still accepted, which usage and the metrics show', async () => {
     await hold(7);
     expect((await ask('/v1/responses', RESPONSE, secrets.low)).status).toBe(503);
     await hold(1);
+    const usage = `/admin/v1/usage?groupBy=endpoint,outcome&keyId=${lowId}`;
+    await waitFor(async () => {
+      const rows = await (await askAdmin(gateway.stack, 'GET', usage)).json();
+      const row = { endpoint: 'responses', outcome: 'refused', refused: 1, requests: 0 };
+      expect(rows).toMatchObject({ data: [row] });
+      return true;
+    });
     const page = await (await fetch(`${gateway.stack.edgeMetricsUrl}/metrics`)).text();
     expect(page).toMatch(
       /gateway_shed_total\{(?=[^}]*service="edge")(?=[^}]*priority="low")[^}]*reason="requests_in_flight"[^}]*\} 1\n/,

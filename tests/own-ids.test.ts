@@ -37,7 +37,7 @@ const makeKey = async (settings: Record<string, unknown> = {}) =>
 test('what a key makes at the provider answers that key only, and the same to all others as what does not exist', async () => {
   const [mine, theirs] = [await makeKey(), await makeKey()];
   const made = await clientOf(mine.key).responses.create({ model: 'gpt-5.2', input: 'mine' });
-  const asked = gateway.simulator.requests.length;
+  const sentBefore = gateway.simulator.requests.length;
   const id = made.output[0]?.id ?? '';
   const naming = (item: string): OpenAI.Responses.ResponseInput => [
     { type: 'item_reference', id: item },
@@ -52,7 +52,7 @@ test('what a key makes at the provider answers that key only, and the same to al
   };
   const other = clientOf(theirs.key);
   expect(await refusalFor(other, id)).toBe(await refusalFor(other, 'msg_unknown'));
-  expect(gateway.simulator.requests).toHaveLength(asked);
+  expect(gateway.simulator.requests).toHaveLength(sentBefore);
   const own = await clientOf(mine.key).responses.create({ model: 'gpt-5.2', input: naming(id) });
   expect(own.output_text).toBe('You said: and?');
 });

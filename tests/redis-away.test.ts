@@ -11,7 +11,7 @@ import { createKey, type MadeKey } from './support/admin-keys.ts';
 import { readBudget, readUsage, readUsageRecords, type UsageLine } from './support/admin-usage.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
-/** Redis goes away in the middle of requests, and comes back: what can go on does, and the books are right in the end. */
+/** Redis goes away in the middle of requests, and comes back: what can be served is, and the accounts are right in the end. */
 
 const folder = await temporaryFolder();
 let redis: RedisServer;
@@ -62,17 +62,17 @@ const post = ({ key }: MadeKey, path: string, body: object): Promise<Response> =
 const respond = (key: MadeKey) =>
   post(key, '/v1/responses', { model: MODEL, input: 'hello', max_output_tokens: 100, store: false });
 
-async function answered(asked: Promise<Response>): Promise<number> {
-  const response = await asked;
+async function answered(pending: Promise<Response>): Promise<number> {
+  const response = await pending;
   await response.text();
   return response.status;
 }
 
 /** Each edge and each service has seen the key. */
 async function warmUp(key: MadeKey): Promise<number> {
-  const asked = 2 * edges.length;
-  for (let n = 0; n < asked; n += 1) expect(await answered(respond(key))).toBe(200);
-  return asked;
+  const sent = 2 * edges.length;
+  for (let n = 0; n < sent; n += 1) expect(await answered(respond(key))).toBe(200);
+  return sent;
 }
 
 const areReady = async (): Promise<boolean> => {
@@ -115,7 +115,7 @@ const OUTAGES: readonly Outage[] = [
 ];
 
 test.for(OUTAGES)(
-  'with Redis $name, keys without limits go on, those with a budget are told to come back, and all is accounted once',
+  'with Redis $name, keys without limits are served, those with a budget get an error with a retry-after, and all is accounted once',
   { timeout: 120_000 },
   async ({ begin, end }) => {
     const free = await createKey(gateway.stack, { name: 'free' });

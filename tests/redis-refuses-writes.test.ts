@@ -27,7 +27,7 @@ const readiness = async (): Promise<number[]> => {
   return Promise.all([...services, ...workers].map(async (url) => (await fetch(`${url}/readyz`)).status));
 };
 
-test('no process says that it is ready while Redis is out of memory, and all do when it has room again', async () => {
+test('no process is ready while Redis is out of memory, and all are when it has memory again', async () => {
   expect(new Set(await readiness())).toEqual(new Set([200]));
   await redis.config('SET', 'maxmemory', '1');
   expect(new Set(await readiness())).toEqual(new Set([503]));

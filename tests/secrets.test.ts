@@ -11,8 +11,8 @@ import { type Gateway, type GatewayRequest, startGateway } from './support/start
 
 /** After a varied run, looks for every secret wherever it should not be. */
 
-/** In everything that a caller says. */
-const SAID = 'zebra-crossing';
+/** In everything that a caller sends. */
+const PROMPT = 'zebra-crossing';
 const WRONG_KEY = 'gwk_a-wrong-key-with-a-typo-in-it-0000000000000000000';
 /** In everything that the provider answers. */
 const ANSWERED = 'giraffe-neck';
@@ -35,12 +35,12 @@ const form = (parts: Record<string, string | File>): GatewayRequest => {
   return { body };
 };
 
-const TEXT = { model: 'gpt-5.2', input: SAID, instructions: SAID, metadata: { [SAID]: SAID } };
+const TEXT = { model: 'gpt-5.2', input: PROMPT, instructions: PROMPT, metadata: { [PROMPT]: PROMPT } };
 const MESSAGE = {
   model: 'claude-sonnet-5-5',
   max_tokens: 99,
-  system: SAID,
-  messages: [{ role: 'user', content: SAID }],
+  system: PROMPT,
+  messages: [{ role: 'user', content: PROMPT }],
 };
 
 beforeAll(async () => {
@@ -73,35 +73,35 @@ beforeAll(async () => {
         headers: { authorization: '', 'x-api-key': key, 'anthropic-version': '2023-06-01' },
       });
     }
-    await ask(`/v1/responses/resp_1?secret=${SAID}&key=${key}`, { headers });
+    await ask(`/v1/responses/resp_1?secret=${PROMPT}&key=${key}`, { headers });
   }
   simulator.reset();
 
-  await ask('/v1/images/generations', { json: { model: 'dall-e-3', prompt: SAID } });
+  await ask('/v1/images/generations', { json: { model: 'dall-e-3', prompt: PROMPT } });
   await ask('/v1/images/generations', {
-    json: { model: 'dall-e-3', prompt: `${SAID} [[simulate content-policy]]` },
+    json: { model: 'dall-e-3', prompt: `${PROMPT} [[simulate content-policy]]` },
   });
-  await ask('/v1/images/edits', form({ model: 'dall-e-2', prompt: SAID, image: pngFile(`${SAID}.png`) }));
-  await ask('/v1/audio/speech', { json: { model: 'tts-1', voice: 'alloy', input: SAID } });
+  await ask('/v1/images/edits', form({ model: 'dall-e-2', prompt: PROMPT, image: pngFile(`${PROMPT}.png`) }));
+  await ask('/v1/audio/speech', { json: { model: 'tts-1', voice: 'alloy', input: PROMPT } });
   await ask(
     '/v1/audio/transcriptions',
-    form({ model: 'whisper-1', prompt: SAID, file: wavFile(1, `${SAID}.wav`) }),
+    form({ model: 'whisper-1', prompt: PROMPT, file: wavFile(1, `${PROMPT}.wav`) }),
   );
 
   // Refused by the gateway: no parser and no check may repeat what was sent.
   const json = { 'content-type': 'application/json' };
-  await ask('/v1/responses', { body: `{"input":"${SAID}" ${SAID}}`, headers: json });
-  await ask('/v1/messages', { body: `${SAID}`, headers: json });
+  await ask('/v1/responses', { body: `{"input":"${PROMPT}" ${PROMPT}}`, headers: json });
+  await ask('/v1/messages', { body: `${PROMPT}`, headers: json });
   await ask('/v1/responses', { json: { ...TEXT, temperature: 9 } });
-  await ask('/v1/responses', { body: SAID, headers: { 'content-type': 'text/plain' } });
-  await ask('/v1/audio/transcriptions', form({ model: 'whisper-1', file: new File([SAID], `${SAID}.wav`) }));
-  await ask(`/v1/nothing?${SAID}`, { json: TEXT });
-  await rawRequest(`POST /v1/responses HTTP/1.1\r\nAuthorization: Bearer ${stack.key}\r\n${SAID}\r\n\r\n`);
+  await ask('/v1/responses', { body: PROMPT, headers: { 'content-type': 'text/plain' } });
+  await ask('/v1/audio/transcriptions', form({ model: 'whisper-1', file: new File([PROMPT], `${PROMPT}.wav`) }));
+  await ask(`/v1/nothing?${PROMPT}`, { json: TEXT });
+  await rawRequest(`POST /v1/responses HTTP/1.1\r\nAuthorization: Bearer ${stack.key}\r\n${PROMPT}\r\n\r\n`);
 
   // A provider that fails, with secrets in what it says. Of a caller's mistake it quotes the caller.
   const telling = (status: number, where = simulator.url) => ({
     error: {
-      message: `${PROVIDER_KEY} of ${where} ${status === 400 ? SAID : ''}`,
+      message: `${PROVIDER_KEY} of ${where} ${status === 400 ? PROMPT : ''}`,
       type: 'x',
       code: PROVIDER_KEY,
     },
@@ -114,7 +114,7 @@ beforeAll(async () => {
     simulator.script({ status, json: { type: 'error', ...telling(status, '') }, headers });
     await ask('/v1/messages', { json: MESSAGE });
     simulator.script({ status, json: telling(status), headers });
-    await ask('/v1/audio/speech', { json: { model: 'tts-1', voice: 'alloy', input: SAID } });
+    await ask('/v1/audio/speech', { json: { model: 'tts-1', voice: 'alloy', input: PROMPT } });
   }
   for (const fault of [
     'html',
@@ -124,7 +124,7 @@ beforeAll(async () => {
     'cut-after=3',
     'error-event-after=3',
   ])
-    await ask('/v1/responses', { json: { ...TEXT, stream: true, input: `${SAID} [[simulate ${fault}]]` } });
+    await ask('/v1/responses', { json: { ...TEXT, stream: true, input: `${PROMPT} [[simulate ${fault}]]` } });
   await ask('/v1/responses', { json: { ...TEXT, model: 'refused' } });
   // Of a worker: the stream ends with the failure.
   const inBackground = { ...TEXT, model: 'refused-in-the-background', background: true, stream: true };
@@ -163,7 +163,7 @@ function expectNone(text: string, secrets: Record<string, string>, place: string
 test('the run was varied', () => {
   const { requests } = gateway.simulator;
   expect(new Set(requests.map(({ path }) => path)).size).toBeGreaterThan(5);
-  expect(requests.some(({ body }) => body.includes(SAID))).toBe(true);
+  expect(requests.some(({ body }) => body.includes(PROMPT))).toBe(true);
   expect(refusals.length).toBeGreaterThan(30);
   expect(new Set(gateway.lines.map(({ process }) => process)).size).toBe(8);
 });
@@ -173,7 +173,7 @@ test('no log has a key, a secret, a prompt or an answer', async () => {
   const { password } = new URL(gateway.stack.redisUrl);
   expectNone(
     logs,
-    { ...(await keys()), 'the password of Redis': password, 'a prompt': SAID, 'an answer': ANSWERED },
+    { ...(await keys()), 'the password of Redis': password, 'a prompt': PROMPT, 'an answer': ANSWERED },
     'a log',
   );
 });

@@ -35,7 +35,7 @@ const down = openai(503, ['server_error', 'service_unavailable']);
 const overloaded = anthropic(529, 'overloaded_error');
 const retry = { retry: true } as const;
 
-test('a service that hangs: 504, and it is as before when it goes on', async () => {
+test('a service that hangs: 504, and it serves again when it continues', async () => {
   gateway.stack.process('text').kill('SIGSTOP');
   const late = openai(504, ['server_error', 'service_timeout'], new RegExp(`${SERVICE_TIMEOUT_MS} ms`));
   await Promise.all([
@@ -47,7 +47,7 @@ test('a service that hangs: 504, and it is as before when it goes on', async () 
   expect((await gateway.openai.responses.create({ model: 'gpt-5.2', input: 'x' })).status).toBe('completed');
 });
 
-test('Redis hangs: keys in use go on where nothing must be stored, all else is told to come back', async () => {
+test('Redis hangs: keys in use are served where nothing must be stored, all else gets an error with a retry-after', async () => {
   await gateway.openai.responses.create({ model: 'gpt-5.2', input: 'x', store: false });
   gateway.stack.process('redis').kill('SIGSTOP');
   try {
@@ -76,10 +76,10 @@ test('Redis hangs: keys in use go on where nothing must be stored, all else is t
   }
 });
 
-test('a service that is killed before its answer has begun: told to try again, and paid work not to', async () => {
+test('a service that is killed before its answer has begun: the error asks for a retry, except for paid work', async () => {
   const gate = createGate();
   gateway.simulator.script({ gate: gate.opened });
-  const asked = expectError(
+  const pending = expectError(
     gateway,
     { retry: false },
     speech({}, openai(502, ['server_error', 'outcome_unknown'])),
@@ -87,11 +87,11 @@ test('a service that is killed before its answer has begun: told to try again, a
   await gateway.simulator.nextRequest();
   const { ended } = gateway.stack.process('audio');
   gateway.stack.process('audio').kill('SIGKILL');
-  await Promise.all([asked, ended]);
+  await Promise.all([pending, ended]);
   await expectError(gateway, retry, speech({}, down));
 });
 
-test('a service that is killed in the middle of a stream: nobody takes a half of it for the whole', async () => {
+test('a service that is killed in the middle of a stream: no caller takes a half of it for the whole', async () => {
   gateway.simulator.script({
     sse: recordedStream('responses-text'),
     stallAfter: 3,

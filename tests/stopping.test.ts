@@ -5,7 +5,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
-/** SIGTERM: what is under way ends well, or is told why not; nobody is left without an answer. */
+/** SIGTERM: what is under way ends well, or gets an error; every caller is answered. */
 
 const DRAIN_TIMEOUT_MS = 3000;
 
@@ -43,7 +43,7 @@ const STREAMS = {
 } as const;
 type Stream = (typeof STREAMS)[keyof typeof STREAMS];
 
-/** A stream of which three events have come; the rest comes with `resume`. */
+/** A stream after its third event; the rest comes with `resume`. */
 async function open({ path, json, sse }: Stream, resume: Promise<void>): Promise<Response> {
   gateway.simulator.script(path, { sse, stallAfter: 3, resume });
   return gateway.fetch(path, { json });
@@ -105,7 +105,7 @@ test("text: what is left at the deadline gets its protocol's error", async () =>
   await isBack('text', pid);
 });
 
-test('edge: what is left at the deadline is told so where nothing was said, and broken off where something was', async () => {
+test('edge: what is left at the deadline gets an error where no reply has begun, and is cut where one has', async () => {
   const reply = await open(STREAMS.responses, never);
   gateway.simulator.script({ gate: never });
   const waiting = gateway.fetch('/v1/messages', { json: { ...STREAMS.messages.json, stream: false } });
@@ -126,7 +126,7 @@ test('edge: what is left at the deadline is told so where nothing was said, and 
 });
 
 test.for(['SIGTERM', 'SIGKILL'] as const)(
-  'requests while text is restarted (%s) succeed or are told to come back',
+  'requests while text is restarted (%s) succeed or get an error with a retry-after',
   async (signal) => {
     const { pid } = gateway.stack.process('text');
     let over = false;

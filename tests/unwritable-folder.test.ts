@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { pngFile, wavFile } from './support/media-files.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
-/** The data folder takes no writes for a while: what needs it is refused whole and clearly, the rest goes on, and nothing has to be repaired. */
+/** The data folder takes no writes for a while: requests that need it are refused with a clear error, the others are served, and nothing has to be repaired. */
 
 const folder = await temporaryFolder();
 const orders = join(folder.path, 'orders');
@@ -56,7 +56,7 @@ test.for([
   ['ENOSPC', 507, 'storage_full'],
   ['EROFS', 503, 'service_unavailable'],
 ] as const)(
-  'a data folder that refuses writes (%s): what needs it gets %i before anything is paid, and all goes on afterwards',
+  'a data folder that refuses writes (%s): requests that need it get %i before anything is paid, and all are served afterwards',
   async ([error, status, code]) => {
     await writeFile(orders, error);
     for (const ask of [edit, transcribe, generate]) {

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { askAdmin, createKey, type MadeKey } from './support/admin-keys.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
-/** Who leaves a job to the gateway is told when it has ended. */
+/** A job's end is reported to its key's receiver. */
 
 const received: { headers: Record<string, string>; body: string }[] = [];
 let status = 200;
@@ -75,7 +75,7 @@ test("a job made under Prefer is reported to its key's receiver, in whatever pro
   expect(data).toEqual(PublicJob.parse(await polled.json()));
 });
 
-test('the header alone lets a job go on without its caller, and be reported where it says', async () => {
+test('the header alone lets a job continue without its caller, and names where it is reported', async () => {
   const gate = createGate();
   gateway.simulator.script(GENERATIONS, { gate: gate.opened });
   const leaving = new AbortController();
@@ -97,7 +97,7 @@ test('the header alone lets a job go on without its caller, and be reported wher
   expect(gateway.lines.filter(({ text: line }) => /token=hidden|whsec_/.test(line))).toEqual([]);
 });
 
-test('a webhook that its receiver did not take is replayed by the admin', async () => {
+test('a webhook that its receiver refused is replayed by the admin', async () => {
   status = 410;
   const { id } = PublicJob.parse(await (await generate({ prefer: 'respond-async' })).json());
   const path = `/admin/v1/webhooks/${id.replace('job_', 'msg_')}`;
@@ -125,7 +125,7 @@ test.for([
   expect(gateway.simulator.ledger()).toEqual({});
 });
 
-test('a key without a webhook secret is told so', async () => {
+test('a key without a webhook secret gets an error', async () => {
   const reply = await gateway.fetch(GENERATIONS, {
     json: { model: 'dall-e-3', prompt: 'a cat' },
     headers: { 'x-gateway-webhook': url },

@@ -80,7 +80,7 @@ describe.for(Object.keys(WAYS))('%s', (way) => {
     expect(sent).toContain('the second question');
   });
 
-  test("OpenAI's client gets an error event as an error, and goes on", async () => {
+  test("OpenAI's client gets an error event as an error, and continues", async () => {
     const socket = connect();
     const create = { type: 'response.create', model: 'no-such-model', input: 'hi' } as const;
     await expect(ask(socket, create)).rejects.toMatchObject({
@@ -90,7 +90,7 @@ describe.for(Object.keys(WAYS))('%s', (way) => {
     expect(events.at(-1)).toMatchObject({ type: 'response.completed' });
   });
 
-  test('responses are booked on the key that opened the connection', async () => {
+  test('responses are charged to the key that opened the connection', async () => {
     const before = gateway.simulator.requests.length;
     using socket = await socketTo();
     socket.send({ type: 'response.create', model: 'gpt-5.2', input: 'hi', store: false });

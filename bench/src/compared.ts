@@ -13,6 +13,12 @@ export interface Measured {
   readonly totalProcessorUs: number;
 }
 
+/** What a contender gets, and by whom it is sent. */
+export interface Load {
+  readonly generator: LoadGenerator;
+  readonly request: Request;
+}
+
 export interface Rounds extends LoadOptions {
   readonly rounds: number;
   /** How many requests each contender gets first, which are not counted. */
@@ -27,17 +33,15 @@ const MAX_WARM_UP_SECONDS = 30;
  * each figure's median over the rounds. All are warm before the first one.
  */
 export async function compare(
-  generator: LoadGenerator,
   contenders: readonly Contender[],
-  requestOf: (contender: Contender) => Request,
+  loadOf: (contender: Contender) => Load,
   { rounds, warmUp, ...options }: Rounds,
 ): Promise<ReadonlyMap<string, Measured>> {
   const results = new Map<string, Measured[]>(contenders.map(({ name }) => [name, []]));
-  for (const contender of contenders)
-    await warm(generator, contender, requestOf(contender), { ...options, warmUp });
+  for (const contender of contenders) await warm(contender, loadOf(contender), { ...options, warmUp });
   for (let round = 0; round < rounds; round += 1) {
     for (const contender of contenders) {
-      const measured = await measure(generator, contender, requestOf(contender), options);
+      const measured = await measure(contender, loadOf(contender), options);
       results.get(contender.name)?.push(measured);
     }
   }
@@ -46,12 +50,11 @@ export async function compare(
 
 /**
  * Sends requests until V8 has compiled what they run, by their number and not for a time, so that slow contenders become
- * as warm as fast ones: the gateway's only process takes three times as long for its first thousand requests as after ten thousand.
+ * as warm as fast ones: the gateway takes three times as long for its first thousand requests as after twenty thousand.
  */
 export async function warm(
-  generator: LoadGenerator,
   contender: Contender,
-  request: Request,
+  { generator, request }: Load,
   { warmUp, ...options }: LoadOptions & Pick<Rounds, 'warmUp'>,
 ): Promise<void> {
   const workload = workloadOf(contender, request);
@@ -69,9 +72,8 @@ const workloadOf = ({ baseUrl, headers }: Contender, { path, body }: Request): W
 });
 
 async function measure(
-  generator: LoadGenerator,
   contender: Contender,
-  request: Request,
+  { generator, request }: Load,
   options: LoadOptions,
 ): Promise<Measured> {
   const workload = workloadOf(contender, request);

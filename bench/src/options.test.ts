@@ -4,7 +4,7 @@ import { readOptions } from './options.ts';
 const read = (...args: string[]) => readOptions(args, ['small', 'agent']);
 
 test('without arguments every row is measured', () => {
-  expect(read()).toEqual({ only: [], rounds: 3, seconds: 5, streams: 500, warmUp: 10_000 });
+  expect(read()).toEqual({ only: [], rounds: 3, seconds: 5, streams: 500, warmUp: 25_000 });
 });
 
 test('--only picks rows, and may be repeated', () => {

@@ -13,7 +13,7 @@ export interface Options {
 
 export const USAGE = (rows: readonly Pick<Row, 'id' | 'what'>[]): string =>
   [
-    'npm run bench -- [--only ROW]… [--rounds 3] [--seconds 5] [--streams 500] [--warm-up 10000]',
+    'npm run bench -- [--only ROW]… [--rounds 3] [--seconds 5] [--streams 500] [--warm-up 25000]',
     '',
     'A row that is held against another one (a translated request against one that passes) needs both: --only small --only translated.',
     '',
@@ -31,7 +31,7 @@ export function readOptions(args: readonly string[], rowIds: readonly string[]):
         rounds: { type: 'string', default: '3' },
         seconds: { type: 'string', default: '5' },
         streams: { type: 'string', default: '500' },
-        'warm-up': { type: 'string', default: '10000' },
+        'warm-up': { type: 'string', default: '25000' },
       },
     });
     const numbers = {

@@ -1,5 +1,5 @@
 import { longChain } from './chain.ts';
-import { compare, type Measured, type Rounds, warm } from './compared.ts';
+import { compare, type Load, type Measured, type Rounds, warm } from './compared.ts';
 import type { Contender } from './contender.ts';
 import { type JobFigures, measureJobs } from './jobs/measure-jobs.ts';
 import { pacedLatency } from './latency.ts';
@@ -61,8 +61,9 @@ function loadRow({ id, what, request, contenders, perEvent = false }: LoadRow): 
     what,
     unit: 'µs',
     measure: async (bench) => {
+      const { generator, rounds } = bench;
       const all = contenders(bench);
-      const measured = await compare(bench.generator, all, () => request, bench.rounds);
+      const measured = await compare(all, () => ({ generator, request }), rounds);
       const figures = new Map<string, Figure>();
       for (const contender of all) {
         const found = measured.get(contender.name);
@@ -86,8 +87,11 @@ function storingRow(id: string, what: string, plain: Request, stored: Request): 
     unit: 'µs',
     measure: async ({ generator, gateways, rounds }) => {
       const all = gateways.flatMap((gateway) => [gateway, { ...gateway, name: gateway.name + NOT_STORED }]);
-      const requestOf = ({ name }: Contender) => (name.endsWith(NOT_STORED) ? plain : stored);
-      const measured = await compare(generator, all, requestOf, rounds);
+      const loadOf = ({ name }: Contender) => ({
+        generator,
+        request: name.endsWith(NOT_STORED) ? plain : stored,
+      });
+      const measured = await compare(all, loadOf, rounds);
       return new Map([...measured].map(([name, found]) => [name, processorFigure(found, 1)]));
     },
   };
@@ -97,16 +101,24 @@ function storingRow(id: string, what: string, plain: Request, stored: Request): 
 export const OVER_HTTP = ', over HTTP';
 const OPEN_SOCKETS = 1000;
 
-/** Processor time of a response over an open WebSocket, and of the same one over HTTP. */
+/**
+ * Processor time of a response over an open WebSocket, and of the same one over HTTP, in turn: the same events, there as
+ * an event stream over connections that stay open, by as many clients.
+ */
 const socketRow: Row = {
   id: 'socket',
-  what: 'small response as events over an open WebSocket',
+  what: 'small response as events over an open WebSocket, or streamed over HTTP',
   unit: 'µs',
   measure: async ({ generator, gateways, rounds }) => {
-    const overHttp = gateways.map((gateway) => ({ ...gateway, name: gateway.name + OVER_HTTP }));
-    const http = await compare(generator, overHttp, () => REQUESTS.smallStream, rounds);
-    const socket = await compare(socketLoad, gateways, () => REQUESTS.smallSocket, rounds);
-    return new Map([...socket, ...http].map(([name, found]) => [name, processorFigure(found, 1)]));
+    const all = gateways.flatMap((gateway) => [gateway, { ...gateway, name: gateway.name + OVER_HTTP }]);
+    const overHttp: Load = { generator, request: REQUESTS.smallStream };
+    const overSocket: Load = { generator: socketLoad, request: REQUESTS.smallSocket };
+    const measured = await compare(
+      all,
+      ({ name }) => (name.endsWith(OVER_HTTP) ? overHttp : overSocket),
+      rounds,
+    );
+    return new Map([...measured].map(([name, found]) => [name, processorFigure(found, 1)]));
   },
 };
 
@@ -247,7 +259,8 @@ export const ROWS: readonly Row[] = [
     unit: 'ms',
     measure: async (bench) => {
       const { generator, rounds } = bench;
-      for (const contender of everybody(bench)) await warm(generator, contender, REQUESTS.small, rounds);
+      for (const contender of everybody(bench))
+        await warm(contender, { generator, request: REQUESTS.small }, rounds);
       const paced = { ...REQUESTS.small, requests: 600, perSecond: 100 };
       const latencies = await pacedLatency(everybody(bench), paced);
       return new Map(
@@ -263,7 +276,11 @@ export const ROWS: readonly Row[] = [
     what: 'requests per second, small JSON',
     unit: '/s',
     measure: async (bench) => {
-      const measured = await compare(bench.generator, everybody(bench), () => REQUESTS.small, bench.rounds);
+      const measured = await compare(
+        everybody(bench),
+        () => ({ generator: bench.generator, request: REQUESTS.small }),
+        bench.rounds,
+      );
       return new Map(
         [...measured].map(([name, { requestsPerSecond }]) => [name, { value: requestsPerSecond }]),
       );

@@ -25,9 +25,9 @@ export interface Agent {
   readonly name: string;
   readonly package: string;
   readonly protocol: Protocol;
-  /** What it is told to send its requests over. */
+  /** The transport that it is set to use. */
   readonly transport: 'http' | 'websocket';
-  /** Its shell tool, and how that is told to run a command. */
+  /** Its shell tool, and the arguments with which it runs a command. */
   readonly shell: { readonly tool: string; input(command: string): object };
   /** How it is started on a task with nobody at the keyboard. */
   command(place: Place, task: string): Promise<Command>;
@@ -81,7 +81,7 @@ const claudeCode: Agent = {
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_API_KEY: key,
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-      // It lets root run without asking only where it is told that nothing can be harmed.
+      // It runs as root without confirmations only in what it knows to be a sandbox.
       IS_SANDBOX: '1',
     },
   }),

@@ -23,7 +23,7 @@ const INSTALL_IP =
 /** Set inside the namespace. */
 const INSIDE = 'GATEWAY_AGENTS_INSIDE';
 
-/** The gateway with and without WebSockets: an agent that prefers one has to go on over HTTP. */
+/** The gateway with and without WebSockets: an agent that prefers one has to continue over HTTP. */
 const WEBSOCKETS = ['true', 'false'] as const;
 
 if (process.env[INSIDE] === undefined) process.exitCode = await installAndEnter();

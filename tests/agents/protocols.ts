@@ -7,7 +7,7 @@ export const PATHS: Readonly<Record<Protocol, string>> = {
   chat: '/v1/chat/completions',
 };
 
-/** A channel for each protocol at one provider, and a model behind each that every agent may ask for. */
+/** A channel for each protocol at one provider, each with a model that every agent may use. */
 export const configuration = (origin: string): string => `
 channels:
 ${PROTOCOLS.map((protocol) => `  ${protocol}: { provider: simulator, baseUrl: "${origin}", speaks: [${protocol}] }`).join('\n')}

@@ -18,8 +18,8 @@ interface TaskOptions extends Pick<Place, 'packages' | 'searchPath'> {
 }
 
 /**
- * Gives an agent a task through the gateway. The model behind it calls the agent's shell once and then reports what the
- * shell said. Resolves when the agent has done it.
+ * Gives an agent a task through the gateway. Its model calls the agent's shell once and then reports what the
+ * shell wrote. Resolves when the agent has done it.
  * @throws {Error} saying what was missing
  */
 export async function runTask(
@@ -48,13 +48,13 @@ export async function runTask(
   };
   const { code, output } = await run(await agent.command(place, TASK), place, work);
   const fail = (what: string): never => {
-    throw new Error(`${what}\nexit code ${code}, and it said:\n${output.slice(-3000)}`);
+    throw new Error(`${what}\nexit code ${code}, and its output:\n${output.slice(-3000)}`);
   };
   if (code !== 0) fail('the agent failed');
   const proof = await readFile(join(work, 'proof.txt'), 'utf8').catch(() => fail('its shell wrote nothing'));
   if (proof.trim() !== PROOF) fail(`its shell wrote ${JSON.stringify(proof)}`);
-  const asked = gateway.simulator.requests.filter(({ path }) => path === PATHS[over]);
-  if (asked.length < 2) fail('it never told the model what its shell said');
+  const sent = gateway.simulator.requests.filter(({ path }) => path === PATHS[over]);
+  if (sent.length < 2) fail('it never reported to the model what its shell wrote');
   if (!output.includes(PROOF)) fail("it did not show the model's last answer");
   const overSocket = gateway.lines
     .slice(before)

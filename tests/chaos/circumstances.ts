@@ -1,7 +1,7 @@
 import type { Failure } from '../wire/replies.ts';
 import { stageOf } from './faults.ts';
 import { kindOf } from './request-kinds.ts';
-import type { Travelled } from './run-round.ts';
+import type { Travelled } from './round.ts';
 import type { Attempted, Happened } from './world.ts';
 
 /** Something that excuses a failure, and which failures it excuses. Nothing else does: a healthy provider was always there. */

@@ -1,22 +1,14 @@
+import { unaccounted } from './accounting.ts';
 import { aroundOf, CIRCUMSTANCES } from './circumstances.ts';
 import { stageOf } from './faults.ts';
 import { kindOf } from './request-kinds.ts';
-import type { Round, Travelled } from './run-round.ts';
+import { type Round, shown, type Travelled } from './round.ts';
 
 interface Invariant {
   readonly name: string;
   /** What breaks it. */
   readonly check: (round: Round) => string[];
 }
-
-const shown = ({ planned, exchanges, reading }: Travelled): string => {
-  const { name, kind, edge, key, manner } = planned;
-  const last = exchanges.at(-1);
-  const failure = reading.failure
-    ? ` ${reading.failure.where} ${reading.failure.status} ${reading.failure.code}`
-    : '';
-  return `${name} (${kind}, ${edge}, ${key}, ${manner}):${failure}${last ? ` [${last.method} ${last.path} ${last.status} ${last.end}]` : ''}`;
-};
 
 /** The provider may have done it. */
 const mayHaveDone = ({ fault, used }: Round['attempted'][number]): boolean =>
@@ -29,7 +21,8 @@ function countBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
 }
 
 /** A process that starts while Redis is away, or the configuration is not usable, says so and is started again. */
-const CANNOT_START = /^Redis does not answer at REDIS_URL|gateway\.yaml has one mistake:$|^ {2}found nothing/;
+const CANNOT_START =
+  /^Redis does not answer at REDIS_URL|gateway\.yaml has (?:one mistake|\d+ mistakes):$|^ {2}(?:found nothing|line \d+, )/;
 
 const hasLost = ({ happened }: Round): boolean =>
   happened.some(({ disturbance }) => disturbance.kind === 'redis-loses');
@@ -145,41 +138,4 @@ function imagesOfOneKey(trip: Travelled, { happened, attempted }: Round): number
   const around = aroundOf(trip, happened, attempted).happened;
   const lost = around.filter(({ disturbance }) => disturbance.kind === 'redis-loses').length;
   return Math.max(1, failed) + lost;
-}
-
-/** A request is accounted for after its answer. */
-const SETTLED_WITHIN_MS = 2000;
-
-/** Answers of text and speech without a record that says so, and records with other figures than the provider's. */
-function unaccounted({ travelled, happened, attempted, books }: Round): string[] {
-  const records = new Map(
-    Object.values(books.records).flatMap((all) => all.map((record) => [record.id, record])),
-  );
-  return travelled.flatMap((trip) => {
-    const { planned, reading, exchanges } = trip;
-    const [only] = exchanges;
-    if (exchanges.length !== 1 || only === undefined || planned.kind === 'list of models') return [];
-    if (reading.failure !== null || only.end !== 'complete' || only.status !== 200) return [];
-    // A process that is killed right after its answer has no log line, and its reservation is charged as abandoned.
-    const { service } = kindOf(planned.kind);
-    const settled = { ...trip, endedAt: trip.endedAt + SETTLED_WITHIN_MS };
-    const around = aroundOf(settled, happened, attempted).happened;
-    if (around.some(({ disturbance }) => disturbance.kind === 'kill' && disturbance.of === service))
-      return [];
-    const ids = new Set(books.recordsOf.get(only.requestId));
-    const found = [...ids].flatMap((id) => records.get(id) ?? []);
-    const [record] = found;
-    if (found.length !== 1 || record === undefined)
-      return [`${shown(trip)} has ${found.length} records (${[...ids].join()})`];
-    if (record.outcome !== 'ok') return [`${shown(trip)} is accounted as ${record.outcome}`];
-    const answer = attempted.findLast(
-      ({ mark, isComplete, used }) => mark === `${planned.name}t1` && isComplete && used,
-    );
-    if (service !== 'text' || record.estimated) return [];
-    if (answer?.used?.outputTokens === record.outputTokens && answer.used.inputTokens === record.inputTokens)
-      return [];
-    return [
-      `${shown(trip)} is accounted with ${record.inputTokens}/${record.outputTokens} tokens, the provider counts ${JSON.stringify(answer?.used)}`,
-    ];
-  });
 }

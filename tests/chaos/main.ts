@@ -4,7 +4,7 @@ import { planRound } from './plan.ts';
 import { runRound } from './run-round.ts';
 import { startWorld } from './world.ts';
 
-/** `npm run chaos -- --minutes 60 --seed 7`: rounds of trouble until the time is over or a round has failed. */
+/** `npm run chaos -- --minutes 60 --seed 7`: rounds of trouble until the time is over or the gateway does not recover. */
 
 const { values } = parseArgs({
   options: {
@@ -44,7 +44,11 @@ for (
   say(
     `round ${round}: ${plan.disturbances.map(({ atMs, disturbance }) => `${atMs} ${JSON.stringify(disturbance)}`).join(' ')}`,
   );
-  const violations = await runRound(world, plan).catch((error: unknown) => [inspect(error)]);
+  let isBroken = false;
+  const violations = await runRound(world, plan).catch((error: unknown) => {
+    isBroken = true;
+    return [inspect(error)];
+  });
   failed += violations.length;
   say(`round ${round}: ${plan.requests.length} requests, ${violations.length} violations`);
   for (const violation of violations) say(`  ${violation}`);
@@ -52,6 +56,8 @@ for (
     const lines = [...world.events, ...world.lines.map((line) => `${line.process} ${line.text}`)];
     await writeFile(`${values.log}.${round}`, lines.join('\n'));
   }
+  // What did not come back within its time is no ground for another round.
+  if (isBroken) break;
 }
 if (failed > 0) say(`again: npm run chaos -- --seed ${seed} --minutes ${values.minutes}`);
 process.exitCode = failed > 0 ? 1 : 0;

@@ -125,11 +125,21 @@ const repeatedImage: RequestKind = {
   },
 };
 
+const coded = z.looseObject({ code: z.string().nullable() });
 const BatchLine = z.object({
   custom_id: z.string(),
+  /** Null for a line that was never begun, or whose job is not known. */
   response: z.object({ status_code: z.int(), body: z.unknown() }).nullable(),
-  error: z.unknown(),
+  error: coded.nullable(),
 });
+/** A line of which nothing but its error is there counts as gone. */
+const NOT_THERE = 404;
+
+function failureOfLine({ response, error }: z.infer<typeof BatchLine>): Failure {
+  if (response === null) return { where: 'reply', status: NOT_THERE, code: error?.code ?? 'none' };
+  const { code } = z.object({ error: coded }).parse(response.body).error;
+  return { where: 'reply', status: response.status_code, code: code ?? 'none' };
+}
 const LINES = 4;
 
 const batchOfImages: RequestKind = {
@@ -166,10 +176,7 @@ const batchOfImages: RequestKind = {
         const given = Images.safeParse(mine.response.body);
         if (given.data !== expected) problems.push(`wrong image in line ${index}`);
       } else {
-        const { code } = z
-          .object({ error: z.looseObject({ code: z.string().nullable() }) })
-          .parse(mine.response?.body).error;
-        failure ??= { where: 'reply', status: mine.response?.status_code ?? 0, code: code ?? 'none' };
+        failure ??= failureOfLine(mine);
       }
     }
     return { text: null, failure, problems };

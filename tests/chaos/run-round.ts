@@ -2,45 +2,20 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { waitFor } from '@gateway/testkit/wait-for';
-import type { Exchange } from '../wire/exchange.ts';
 import { exchange } from '../wire/exchange.ts';
 import type { Reading } from '../wire/replies.ts';
-import { type Books, createKeys, type Keys, readBooks, settleAll } from './books.ts';
+import { unaccounted } from './accounting.ts';
+import { createKeys, type Keys, readBooks, settleAll } from './books.ts';
 import { excessOf, holdingsOf } from './holdings.ts';
 import { INVARIANTS } from './invariants.ts';
 import type { Plan, PlannedRequest } from './plan.ts';
 import { kindOf } from './request-kinds.ts';
+import type { Round, Travelled } from './round.ts';
 import { createTrip } from './trip.ts';
-import type { Attempted, Happened, World } from './world.ts';
-
-/** A planned request that is over. */
-export interface Travelled {
-  readonly planned: PlannedRequest;
-  readonly exchanges: readonly Exchange[];
-  readonly reading: Reading;
-  /** `performance.now()`. */
-  readonly beganAt: number;
-  readonly endedAt: number;
-}
-
-/** All that is known of a round when everything is quiet again. */
-export interface Round {
-  readonly plan: Plan;
-  readonly travelled: readonly Travelled[];
-  readonly happened: readonly Happened[];
-  readonly attempted: readonly Attempted[];
-  readonly books: Books;
-  readonly abandoned: number;
-  readonly unanswered: number;
-  /** Files below the data folder that should not outlive their request. */
-  readonly leftFiles: readonly string[];
-  /** What processes hold on to, in words. */
-  readonly excess: readonly string[];
-  /** Log lines that only a fault of the gateway's own can write. */
-  readonly lines: World['lines'];
-}
+import type { World } from './world.ts';
 
 const QUIET = { timeoutMs: 60_000 };
+const ACCOUNTED = { timeoutMs: 10_000 };
 /** Folders whose files belong to requests on their way. */
 const PASSING = ['uploads', 'usage-spool'];
 
@@ -64,6 +39,12 @@ export async function runRound(world: World, plan: Plan): Promise<string[]> {
 
   await world.serving();
   await waitFor(() => world.unanswered() === 0, QUIET).catch(() => undefined);
+  const attempted = [...world.attempted];
+  const read = () => readBooks(world, keys, plan.round);
+  // What is still being settled must not be taken for abandoned.
+  const isAccounted = async () =>
+    unaccounted({ travelled, happened, attempted, books: await read() }).length === 0;
+  await waitFor(isAccounted, ACCOUNTED).catch(() => undefined);
   const abandoned = await settleAll(world);
   // Workers sweep, every hour, what a killed process leaves and what Redis has forgotten.
   const isSwept = happened.some(({ disturbance: { kind } }) => kind === 'kill' || kind === 'redis-loses');
@@ -72,8 +53,8 @@ export async function runRound(world: World, plan: Plan): Promise<string[]> {
     plan,
     travelled,
     happened,
-    attempted: [...world.attempted],
-    books: await readBooks(world, keys, plan.round),
+    attempted,
+    books: await read(),
     abandoned,
     unanswered: world.unanswered(),
     leftFiles,

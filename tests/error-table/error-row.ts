@@ -8,7 +8,7 @@ export interface ErrorCase {
   readonly error: ExpectedError;
 }
 
-/** What is told to the caller, in the body shape of the endpoint. */
+/** What the caller gets, in the body shape of the endpoint. */
 export type ExpectedError = OpenaiError | AnthropicError;
 
 interface OpenaiError {

@@ -29,7 +29,7 @@ import {
 import { UPSTREAM_ROWS } from './upstream-rows.ts';
 import { VALUE_ROWS } from './value-rows.ts';
 
-/** What both protocols say to everything that can go wrong before an answer has begun. */
+/** The errors of both protocols for everything that can go wrong before an answer has begun. */
 
 /** A model of each kind at a channel, named after it. */
 const modelsAt = (channel: string) => `
@@ -125,7 +125,7 @@ test("refused by the gateway: another key's response, as one that does not exist
   await expectError(gateway, refused, request);
 });
 
-test('no channel has room at the moment', async () => {
+test('every channel is full at the moment', async () => {
   const gate = createGate();
   gateway.simulator.script({ gate: gate.opened });
   const first = gateway.openai.responses.create({ model: 'narrow', input: 'hello' });
@@ -174,7 +174,7 @@ test.for([
   }
 });
 
-test("of several channels' failures the caller hears the one that is best worth a retry", async () => {
+test("of several channels' failures the caller gets the one that is best worth a retry", async () => {
   gateway.simulator.script({ status: 429, retryAfterSeconds: 3 });
   gateway.simulator.script({ fault: 'quota' });
   await expectError(

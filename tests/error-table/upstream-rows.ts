@@ -13,14 +13,14 @@ import {
 
 type Expected = readonly [ReturnType<typeof openai>, ReturnType<typeof anthropic>];
 
-interface Asked {
-  /** What the provider is asked to do. */
+interface Instruction {
+  /** The simulator's instruction for the fault. */
   readonly words?: string;
   readonly model?: string;
 }
 
 /** Both text protocols, whole and streamed: before its first output a stream fails as a whole reply does. */
-const texts = ({ words = '', model }: Asked, [o, a]: Expected): ErrorCase[] => {
+const texts = ({ words = '', model }: Instruction, [o, a]: Expected): ErrorCase[] => {
   const text = words === '' ? 'hello' : `[[simulate ${words}]]`;
   const named = model === undefined ? {} : { model };
   return [false, true].flatMap((stream) => [
@@ -29,7 +29,7 @@ const texts = ({ words = '', model }: Asked, [o, a]: Expected): ErrorCase[] => {
   ]);
 };
 
-const media = ({ words = '', model }: Asked, error: ReturnType<typeof openai>): ErrorCase[] => {
+const media = ({ words = '', model }: Instruction, error: ReturnType<typeof openai>): ErrorCase[] => {
   const text = words === '' ? 'hello' : `[[simulate ${words}]]`;
   const named = (kind: string) => (model === undefined ? {} : { model: `${model}-${kind}` });
   return [
@@ -148,7 +148,7 @@ export const UPSTREAM_ROWS: Record<string, ErrorRow> = {
     retry: true,
     cases: texts({ words: 'close-before-response' }, failed),
   },
-  'a connection closed without a byte while paid work was asked for': {
+  'a connection closed without a byte while paid work was requested': {
     ...fromUpstream,
     retry: false,
     cases: [

@@ -35,7 +35,7 @@ export const strangeValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 200 }).map(nested) },
 );
 
-/** One change at the place that `at` picks, counted over all values of the document. */
+/** One change at the position that `at` picks, counted over all values of the document. */
 export const mutation = fc.record({
   at: fc.nat({ max: 200 }),
   kind: fc.constantFrom('replace', 'remove', 'repeat', 'rename', 'insert', 'swap'),
@@ -49,10 +49,10 @@ interface Place {
   readonly key: string;
 }
 
-function placesOf(value: unknown): Place[] {
+function positionsOf(value: unknown): Place[] {
   if (typeof value !== 'object' || value === null) return [];
   const holder = value as Place['holder'];
-  return Object.entries(value).flatMap(([key, inner]) => [{ holder, key }, ...placesOf(inner)]);
+  return Object.entries(value).flatMap(([key, inner]) => [{ holder, key }, ...positionsOf(inner)]);
 }
 
 const valueAt = ({ holder, key }: Place): unknown => Reflect.get(holder, key);
@@ -62,42 +62,43 @@ function put(holder: Place['holder'], key: string, value: unknown): void {
   Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
-const CHANGES: Readonly<Record<Mutation['kind'], (place: Place, mutation: Mutation, other: Place) => void>> =
-  {
-    replace: ({ holder, key }, { value }) => put(holder, key, value),
-    remove: ({ holder, key }) =>
-      void (Array.isArray(holder) ? holder.splice(Number(key), 1) : delete holder[key]),
-    repeat: (place) => {
-      const { holder } = place;
-      if (Array.isArray(holder)) holder.push(structuredClone(valueAt(place)));
-      else put(holder, `${place.key}_`, structuredClone(valueAt(place)));
-    },
-    rename: (place, { value }) => {
-      const { holder, key } = place;
-      if (Array.isArray(holder)) return;
-      const inner = valueAt(place);
-      delete holder[key];
-      put(holder, String(value), inner);
-    },
-    insert: ({ holder }, { value, other }) => {
-      if (Array.isArray(holder)) holder.splice(other, 0, value);
-      else put(holder, STRANGE_STRINGS[other % STRANGE_STRINGS.length] ?? '', value);
-    },
-    swap: (place, _, other) => {
-      const inner = structuredClone(valueAt(place));
-      put(place.holder, place.key, structuredClone(valueAt(other)));
-      put(other.holder, other.key, inner);
-    },
-  };
+const CHANGES: Readonly<
+  Record<Mutation['kind'], (position: Place, mutation: Mutation, other: Place) => void>
+> = {
+  replace: ({ holder, key }, { value }) => put(holder, key, value),
+  remove: ({ holder, key }) =>
+    void (Array.isArray(holder) ? holder.splice(Number(key), 1) : delete holder[key]),
+  repeat: (position) => {
+    const { holder } = position;
+    if (Array.isArray(holder)) holder.push(structuredClone(valueAt(position)));
+    else put(holder, `${position.key}_`, structuredClone(valueAt(position)));
+  },
+  rename: (position, { value }) => {
+    const { holder, key } = position;
+    if (Array.isArray(holder)) return;
+    const inner = valueAt(position);
+    delete holder[key];
+    put(holder, String(value), inner);
+  },
+  insert: ({ holder }, { value, other }) => {
+    if (Array.isArray(holder)) holder.splice(other, 0, value);
+    else put(holder, STRANGE_STRINGS[other % STRANGE_STRINGS.length] ?? '', value);
+  },
+  swap: (position, _, other) => {
+    const inner = structuredClone(valueAt(position));
+    put(position.holder, position.key, structuredClone(valueAt(other)));
+    put(other.holder, other.key, inner);
+  },
+};
 
 /** The document with all changes. */
 export function mutated(document: unknown, mutations: readonly Mutation[]): unknown {
   const copy: unknown = structuredClone(document);
   for (const one of mutations) {
-    const places = placesOf(copy);
-    const place = places[one.at % Math.max(1, places.length)];
-    const other = places[one.other % Math.max(1, places.length)];
-    if (place !== undefined && other !== undefined) CHANGES[one.kind](place, one, other);
+    const positions = positionsOf(copy);
+    const position = positions[one.at % Math.max(1, positions.length)];
+    const other = positions[one.other % Math.max(1, positions.length)];
+    if (position !== undefined && other !== undefined) CHANGES[one.kind](position, one, other);
   }
   return copy;
 }
@@ -132,7 +133,7 @@ const BYTE_CHANGES: Readonly<Record<ByteMutation['kind'], ByteChange>> = {
 
 export function mutatedBytes(whole: Buffer, mutations: readonly ByteMutation[]): Buffer {
   return mutations.reduce((bytes, { at, kind, bytes: given }) => {
-    const place = at % (bytes.length + 1);
-    return BYTE_CHANGES[kind](bytes.subarray(0, place), bytes.subarray(place), given);
+    const position = at % (bytes.length + 1);
+    return BYTE_CHANGES[kind](bytes.subarray(0, position), bytes.subarray(position), given);
   }, whole);
 }

@@ -49,17 +49,17 @@ async function ordinaryReply(simulator: Simulator, request: ValidRequest): Promi
 }
 
 const replies = new Map<ValidRequest, Promise<Buffer>>();
-/** Each is asked for once. */
+/** Each is requested once. */
 function replyTo(request: ValidRequest): Promise<Buffer> {
   const known = replies.get(request);
   if (known !== undefined) return known;
-  const asked = startSimulator().then(async (simulator) => {
+  const pending = startSimulator().then(async (simulator) => {
     const reply = await ordinaryReply(simulator, request);
     await simulator.close();
     return reply;
   });
-  replies.set(request, asked);
-  return asked;
+  replies.set(request, pending);
+  return pending;
 }
 
 const pick = (requests: readonly ValidRequest[], of: number): ValidRequest => {

@@ -4,7 +4,7 @@ import { createKey } from '../support/admin-keys.ts';
 import { ONE_PROVIDER } from '../support/configuration.ts';
 import { pngFile, wavFile } from '../support/media-files.ts';
 import { type Gateway, type GatewayRequest, startGateway } from '../support/start-gateway.ts';
-import { DOORS, IMAGE_WORDS, TARGETS } from './doors.ts';
+import { ENTRY_POINTS, IMAGE_WORDS, TARGETS } from './entry-points.ts';
 
 /** Members that every object inherits. Whatever takes a caller's word for a row of a table finds them there. */
 const NAMES = ['constructor', 'toString', '__proto__', 'valueOf', 'hasOwnProperty'];
@@ -79,15 +79,15 @@ async function complaints<Item>(
 }
 
 /** Each place with the object that is inherited and with a function that is; with every name in a long run. */
-function namesAt(places: readonly string[]): (readonly [at: string, name: string])[] {
+function namesAt(paths: readonly string[]): (readonly [at: string, name: string])[] {
   const functions = NAMES.filter((name) => name !== '__proto__');
-  return places.flatMap((at, index) => {
+  return paths.flatMap((at, index) => {
     const names = isLongRun ? NAMES : ['__proto__', ...functions.slice(index % functions.length).slice(0, 1)];
     return names.map((name) => [at, name] as const);
   });
 }
 
-test.for(DOORS.map((door) => [`${door.path} ${Object.values(door.body)[0]}`, door] as const))(
+test.for(ENTRY_POINTS.map((entry) => [`${entry.path} ${Object.values(entry.body)[0]}`, entry] as const))(
   'a word that objects inherit is a word like any other: %s',
   async ([, { path, body, words, objects }]) => {
     const asItIs = await gateway.fetch(path, { json: body });

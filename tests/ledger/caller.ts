@@ -2,7 +2,7 @@ import type { Simulator } from '@gateway/simulator/start-simulator';
 import { expect } from 'vitest';
 import type { Gateway, GatewayRequest } from '../support/start-gateway.ts';
 
-/** Who asks: with a key of its own, at one of the edges. */
+/** A client with a key of its own, at one of the edges. */
 export interface Caller extends Pick<Gateway, 'openai' | 'anthropic' | 'fetch'> {
   readonly simulator: Simulator;
 }
@@ -38,9 +38,9 @@ export async function leaveStream(caller: Caller, path: string, json: object): P
 /** Leaves when the provider has the request, which holds the mark. */
 export async function leaveWaiting(caller: Caller, path: string, json: object, mark: string): Promise<void> {
   const leaving = new AbortController();
-  const asked = caller.fetch(path, { json, signal: leaving.signal });
+  const pending = caller.fetch(path, { json, signal: leaving.signal });
   const received = await caller.simulator.nextRequest(({ body }) => body.includes(mark));
   leaving.abort();
-  await expect(asked).rejects.toThrow('abort');
+  await expect(pending).rejects.toThrow('abort');
   expect(await received.closed).toBe('aborted');
 }

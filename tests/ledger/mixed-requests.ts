@@ -12,11 +12,11 @@ export interface MixedRequest {
   readonly outcome: UsageOutcome | null;
   /** Whether the provider began a reply that did not come to its end. */
   readonly breaksReply?: true;
-  readonly ask: (caller: Caller, mark: string) => Promise<unknown>;
+  readonly send: (caller: Caller, mark: string) => Promise<unknown>;
 }
 
 const simulate = (wish: string, mark: string): string => `[[simulate ${wish}]] ${mark}`;
-const said = (content: string) => [{ role: 'user' as const, content }];
+const userMessages = (content: string) => [{ role: 'user' as const, content }];
 const formOf = (parts: Record<string, string | File>): FormData => {
   const form = new FormData();
   for (const [name, value] of Object.entries(parts)) form.append(name, value);
@@ -33,20 +33,20 @@ const TEXT: readonly MixedRequest[] = [
     name: 'a response',
     model: 'gpt-5.2',
     outcome: 'ok',
-    ask: ({ openai }, mark) => openai.responses.create({ model: 'gpt-5.2', input: mark }),
+    send: ({ openai }, mark) => openai.responses.create({ model: 'gpt-5.2', input: mark }),
   },
   {
     name: 'a streamed response',
     model: 'gpt-5.2',
     outcome: 'ok',
-    ask: async ({ openai }, mark) =>
+    send: async ({ openai }, mark) =>
       everything(await openai.responses.create({ model: 'gpt-5.2', input: mark, stream: true })),
   },
   {
     name: 'a response with reasoning, from the cache',
     model: 'gpt-5.2',
     outcome: 'ok',
-    ask: ({ openai }, mark) =>
+    send: ({ openai }, mark) =>
       openai.responses.create({
         model: 'gpt-5.2',
         input: simulate('cached-tokens=5 reasoning-tokens=64', mark),
@@ -58,29 +58,29 @@ const TEXT: readonly MixedRequest[] = [
     name: 'a response translated for Messages, streamed',
     model: 'claude',
     outcome: 'ok',
-    ask: async ({ openai }, mark) =>
+    send: async ({ openai }, mark) =>
       everything(await openai.responses.create({ model: 'claude', input: mark, stream: true })),
   },
   {
     name: 'a response of the second route',
     model: 'twofold',
     outcome: 'ok',
-    ask: ({ openai }, mark) =>
+    send: ({ openai }, mark) =>
       openai.responses.create({ model: 'twofold', input: simulate('model=gpt-first status=503', mark) }),
   },
   {
     name: 'a message',
     model: 'claude',
     outcome: 'ok',
-    ask: ({ anthropic }, mark) =>
-      anthropic.messages.create({ model: 'claude', max_tokens: 300, messages: said(mark) }),
+    send: ({ anthropic }, mark) =>
+      anthropic.messages.create({ model: 'claude', max_tokens: 300, messages: userMessages(mark) }),
   },
   {
     name: 'a streamed message that reads and writes the cache',
     model: 'claude',
     outcome: 'ok',
-    ask: ({ anthropic }, mark) => {
-      const messages = said(simulate('cached-tokens=4 cache-write-tokens=3', mark));
+    send: ({ anthropic }, mark) => {
+      const messages = userMessages(simulate('cached-tokens=4 cache-write-tokens=3', mark));
       return anthropic.messages.stream({ model: 'claude', max_tokens: 300, messages }).finalMessage();
     },
   },
@@ -88,15 +88,15 @@ const TEXT: readonly MixedRequest[] = [
     name: 'a message translated for Chat',
     model: 'local',
     outcome: 'ok',
-    ask: ({ anthropic }, mark) =>
-      anthropic.messages.create({ model: 'local', max_tokens: 300, messages: said(mark) }),
+    send: ({ anthropic }, mark) =>
+      anthropic.messages.create({ model: 'local', max_tokens: 300, messages: userMessages(mark) }),
   },
   {
     name: 'a streamed message of the second route',
     model: 'twofold',
     outcome: 'ok',
-    ask: ({ anthropic }, mark) => {
-      const messages = said(simulate('model=gpt-first overloaded', mark));
+    send: ({ anthropic }, mark) => {
+      const messages = userMessages(simulate('model=gpt-first overloaded', mark));
       return anthropic.messages.stream({ model: 'twofold', max_tokens: 300, messages }).finalMessage();
     },
   },
@@ -104,37 +104,38 @@ const TEXT: readonly MixedRequest[] = [
     name: 'a chat completion',
     model: 'local',
     outcome: 'ok',
-    ask: ({ openai }, mark) => openai.chat.completions.create({ model: 'local', messages: said(mark) }),
+    send: ({ openai }, mark) =>
+      openai.chat.completions.create({ model: 'local', messages: userMessages(mark) }),
   },
   {
     name: 'a streamed chat completion',
     model: 'local',
     outcome: 'ok',
-    ask: async ({ openai }, mark) =>
+    send: async ({ openai }, mark) =>
       everything(
         await openai.chat.completions.create({
           model: 'local',
-          messages: said(mark),
+          messages: userMessages(mark),
           stream: true,
           stream_options: { include_usage: true },
         }),
       ),
   },
   {
-    name: 'a streamed chat completion whose caller does not ask for its usage',
+    name: 'a streamed chat completion whose caller does not request its usage',
     model: 'local',
     outcome: 'ok',
-    ask: async ({ openai }, mark) =>
+    send: async ({ openai }, mark) =>
       everything(
-        await openai.chat.completions.create({ model: 'local', messages: said(mark), stream: true }),
+        await openai.chat.completions.create({ model: 'local', messages: userMessages(mark), stream: true }),
       ),
   },
   {
     name: 'a streamed chat completion whose provider does not report its usage',
     model: 'silent',
     outcome: 'ok',
-    ask: async ({ openai }, mark) => {
-      const messages = said(simulate('quirk=no-usage', mark));
+    send: async ({ openai }, mark) => {
+      const messages = userMessages(simulate('quirk=no-usage', mark));
       return everything(await openai.chat.completions.create({ model: 'silent', messages, stream: true }));
     },
   },
@@ -142,13 +143,14 @@ const TEXT: readonly MixedRequest[] = [
     name: 'a chat completion translated for Messages',
     model: 'claude',
     outcome: 'ok',
-    ask: ({ openai }, mark) => openai.chat.completions.create({ model: 'claude', messages: said(mark) }),
+    send: ({ openai }, mark) =>
+      openai.chat.completions.create({ model: 'claude', messages: userMessages(mark) }),
   },
   {
     name: 'a response that the provider refuses',
     model: 'gpt-5.2',
     outcome: 'failed',
-    ask: (caller, mark) =>
+    send: (caller, mark) =>
       whole(
         caller,
         '/v1/responses',
@@ -160,8 +162,8 @@ const TEXT: readonly MixedRequest[] = [
     name: 'a message that no route can serve',
     model: 'twofold',
     outcome: 'failed',
-    ask: async ({ anthropic }, mark) => {
-      const messages = said(simulate('overloaded', mark));
+    send: async ({ anthropic }, mark) => {
+      const messages = userMessages(simulate('overloaded', mark));
       await expect(
         anthropic.messages.create({ model: 'twofold', max_tokens: 300, messages }),
       ).rejects.toMatchObject({ status: 529 });
@@ -171,7 +173,7 @@ const TEXT: readonly MixedRequest[] = [
     name: 'a response of an unknown model',
     model: 'nobody-knows',
     outcome: null,
-    ask: (caller, mark) =>
+    send: (caller, mark) =>
       whole(caller, '/v1/responses', { json: { model: 'nobody-knows', input: mark } }, 404),
   },
   {
@@ -179,7 +181,7 @@ const TEXT: readonly MixedRequest[] = [
     model: 'gpt-5.2',
     outcome: 'cut',
     breaksReply: true,
-    ask: (caller, mark) =>
+    send: (caller, mark) =>
       broken(caller, '/v1/responses', {
         model: 'gpt-5.2',
         input: simulate('cut-after=6', mark),
@@ -191,8 +193,8 @@ const TEXT: readonly MixedRequest[] = [
     model: 'claude',
     outcome: 'cut',
     breaksReply: true,
-    ask: (caller, mark) => {
-      const messages = said(simulate('error-event-after=4', mark));
+    send: (caller, mark) => {
+      const messages = userMessages(simulate('error-event-after=4', mark));
       return broken(caller, '/v1/messages', { model: 'claude', max_tokens: 300, messages, stream: true });
     },
   },
@@ -201,8 +203,8 @@ const TEXT: readonly MixedRequest[] = [
     model: 'local',
     outcome: 'left',
     breaksReply: true,
-    ask: (caller, mark) => {
-      const messages = said(simulate('stall-after=3', mark));
+    send: (caller, mark) => {
+      const messages = userMessages(simulate('stall-after=3', mark));
       return leaveStream(caller, '/v1/chat/completions', { model: 'local', messages, stream: true });
     },
   },
@@ -211,8 +213,8 @@ const TEXT: readonly MixedRequest[] = [
     model: 'claude',
     outcome: 'left',
     breaksReply: true,
-    ask: (caller, mark) => {
-      const messages = said(simulate('slow-first-byte=3600000', mark));
+    send: (caller, mark) => {
+      const messages = userMessages(simulate('slow-first-byte=3600000', mark));
       return leaveWaiting(caller, '/v1/messages', { model: 'claude', max_tokens: 300, messages }, mark);
     },
   },
@@ -223,14 +225,14 @@ const IMAGES: readonly MixedRequest[] = [
     name: 'an image by URL',
     model: 'dall-e-3',
     outcome: 'ok',
-    ask: ({ openai }, mark) =>
+    send: ({ openai }, mark) =>
       openai.images.generate({ model: 'dall-e-3', prompt: mark, response_format: 'url' }),
   },
   {
     name: 'two images as base64',
     model: 'dall-e-2',
     outcome: 'ok',
-    ask: ({ openai }, mark) =>
+    send: ({ openai }, mark) =>
       openai.images.generate({
         model: 'dall-e-2',
         prompt: mark,
@@ -243,7 +245,7 @@ const IMAGES: readonly MixedRequest[] = [
     name: 'an image of the second route',
     model: 'twofold-image',
     outcome: 'ok',
-    ask: (caller, mark) => {
+    send: (caller, mark) => {
       const prompt = simulate('model=image-first status=503', mark);
       const json = { model: 'twofold-image', prompt, size: '256x256' };
       return whole(caller, '/v1/images/generations', { json });
@@ -253,14 +255,14 @@ const IMAGES: readonly MixedRequest[] = [
     name: 'an edit',
     model: 'gpt-image-1',
     outcome: 'ok',
-    ask: ({ openai }, mark) =>
+    send: ({ openai }, mark) =>
       openai.images.edit({ model: 'gpt-image-1', prompt: mark, image: pngFile(), quality: 'low' }),
   },
   {
     name: 'a streamed image',
     model: 'gpt-image-1',
     outcome: 'ok',
-    ask: async ({ openai }, mark) =>
+    send: async ({ openai }, mark) =>
       everything(
         await openai.images.generate({
           model: 'gpt-image-1',
@@ -276,7 +278,7 @@ const IMAGES: readonly MixedRequest[] = [
     model: 'dall-e-3',
     outcome: 'cancelled',
     breaksReply: true,
-    ask: (caller, mark) => {
+    send: (caller, mark) => {
       const json = { model: 'dall-e-3', prompt: simulate('slow-first-byte=3600000', mark) };
       return leaveWaiting(caller, '/v1/images/generations', json, mark);
     },
@@ -290,14 +292,14 @@ const AUDIO: readonly MixedRequest[] = [
     name: 'speech',
     model: 'tts-1',
     outcome: 'ok',
-    ask: async ({ openai }, mark) =>
+    send: async ({ openai }, mark) =>
       (await openai.audio.speech.create({ ...SPEECH, input: `Good morning, ${mark}.` })).bytes(),
   },
   {
     name: 'speech as events, paid by tokens',
     model: 'gpt-4o-mini-tts',
     outcome: 'ok',
-    ask: (caller, mark) =>
+    send: (caller, mark) =>
       whole(caller, '/v1/audio/speech', {
         json: { model: 'gpt-4o-mini-tts', voice: 'coral', input: mark, stream_format: 'sse' },
       }),
@@ -307,7 +309,7 @@ const AUDIO: readonly MixedRequest[] = [
     model: 'tts-1',
     outcome: 'left',
     breaksReply: true,
-    ask: (caller, mark) =>
+    send: (caller, mark) =>
       leaveStream(caller, '/v1/audio/speech', {
         ...SPEECH,
         input: simulate('stall-after=2', `${mark}, hello to all of you out there, and to the others too.`),
@@ -317,7 +319,7 @@ const AUDIO: readonly MixedRequest[] = [
     name: 'a transcript with its segments',
     model: 'whisper-1',
     outcome: 'ok',
-    ask: ({ openai }) =>
+    send: ({ openai }) =>
       openai.audio.transcriptions.create({
         model: 'whisper-1',
         file: wavFile(2.5),
@@ -328,7 +330,7 @@ const AUDIO: readonly MixedRequest[] = [
     name: 'a streamed transcript, paid by tokens',
     model: 'gpt-4o-transcribe',
     outcome: 'ok',
-    ask: async ({ openai }) =>
+    send: async ({ openai }) =>
       everything(
         await openai.audio.transcriptions.create({
           model: 'gpt-4o-transcribe',
@@ -341,7 +343,7 @@ const AUDIO: readonly MixedRequest[] = [
     name: 'a transcript that the provider refuses',
     model: 'whisper-1',
     outcome: 'failed',
-    ask: (caller, mark) =>
+    send: (caller, mark) =>
       whole(
         caller,
         '/v1/audio/transcriptions',

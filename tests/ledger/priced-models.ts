@@ -18,7 +18,7 @@ interface Prices {
 interface PricedModel {
   readonly kind: 'text' | 'image' | 'speech' | 'transcription';
   readonly family?: string;
-  /** Channel and name there, in the order in which they are asked. */
+  /** Channel and name there, in the order in which they are tried. */
   readonly routes: readonly (readonly [channel: string, model: string])[];
   readonly prices: Prices;
 }

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { z } from 'zod';
 import { type Gateway, startGateway } from './start-gateway.ts';
 
-/** What the checks of the Open Responses specification share: its schemas, its models, and what is asked of them. */
+/** What the checks of the Open Responses specification share: its schemas, its models, and the requests to them. */
 
 const definitions: object = JSON.parse(
   readFileSync(
@@ -48,7 +48,7 @@ models:
 `,
   });
 
-/** The response at the end of its events, each of which is held against the published schemas. */
+/** The response at the end of its events; each event is checked against the published schemas. */
 export function checkedEvents(sent: readonly unknown[]) {
   const events = sent.map((one) => {
     const event = Event.parse(one);

@@ -7,6 +7,9 @@ import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import OpenAI from 'openai';
 import { ONE_PROVIDER } from './configuration.ts';
 
+/** However often a test ends a process, it need not wait longer for the next one. */
+const RESTARTS = { maxDelayMs: 200 };
+
 /** Default of `mode`: `one`. A story that kills or scales a single service needs `each`. */
 export interface GatewayOptions extends Pick<StackOptions, 'mode' | 'services' | 'replicas' | 'restarts'> {
   /** YAML, given the provider's origin. Default: `ONE_PROVIDER`. */
@@ -49,7 +52,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
 
     const dataFolder = join(folder.path, 'data');
     const lines: { process: string; text: string }[] = [];
-    const { mode = 'one', services, replicas, restarts = true } = options;
+    const { mode = 'one', services, replicas, restarts = RESTARTS } = options;
     const stack = resources.adopt(
       await startStack({
         dataDir: dataFolder,

@@ -8,6 +8,7 @@ export interface TcpBalancer {
   close(): Promise<void>;
 }
 
+/** The health check of every such balancer asks from time to time: nobody tells it of changes. */
 const CHECK_MS = 50;
 
 /** A balancer for TCP, as one puts before edges: new connections go in turn to the addresses whose `/readyz` answers 200. */

@@ -35,7 +35,7 @@ export interface Exchange {
 const SILENCE_MS = 100_000;
 
 /** Sends it on a connection of its own. Never rejects. */
-export function exchange(origin: string, asked: WireRequest): Promise<Exchange> {
+export function exchange(origin: string, outgoing: WireRequest): Promise<Exchange> {
   const { promise, resolve } = Promise.withResolvers<Exchange>();
   const beganAt = performance.now();
   const chunks: Buffer[] = [];
@@ -43,7 +43,7 @@ export function exchange(origin: string, asked: WireRequest): Promise<Exchange> 
   const finish = (end: Exchange['end']): void => {
     clearTimeout(silence);
     clearTimeout(leaving);
-    const { path, method, headers } = asked;
+    const { path, method, headers } = outgoing;
     resolve({
       path,
       method,
@@ -56,16 +56,20 @@ export function exchange(origin: string, asked: WireRequest): Promise<Exchange> 
     });
     sent.destroy();
   };
-  const sent = request(origin + asked.path, { method: asked.method, headers: asked.headers, agent: false });
+  const sent = request(origin + outgoing.path, {
+    method: outgoing.method,
+    headers: outgoing.headers,
+    agent: false,
+  });
   const silence = setTimeout(() => finish('silent'), SILENCE_MS);
   const leaving =
-    asked.leaveAfterMs === undefined ? undefined : setTimeout(() => finish('left'), asked.leaveAfterMs);
+    outgoing.leaveAfterMs === undefined ? undefined : setTimeout(() => finish('left'), outgoing.leaveAfterMs);
 
   sent.on('response', async (reply) => {
     head.status = reply.statusCode ?? null;
     head.headers = reply.headers;
     reply.once('error', () => finish('cut'));
-    if (asked.standMs !== undefined) await delay(asked.standMs);
+    if (outgoing.standMs !== undefined) await delay(outgoing.standMs);
     reply.on('data', (chunk: Buffer) => chunks.push(chunk));
     reply.once('end', () => finish(reply.complete ? 'complete' : 'cut'));
     reply.once('close', () => finish('cut'));
@@ -74,6 +78,6 @@ export function exchange(origin: string, asked: WireRequest): Promise<Exchange> 
     if (head.status !== null) finish('cut');
     else finish(error.code === 'ECONNREFUSED' ? 'refused' : 'lost');
   });
-  sent.end(asked.body ?? undefined);
+  sent.end(outgoing.body ?? undefined);
   return promise;
 }

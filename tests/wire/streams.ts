@@ -17,7 +17,7 @@ interface Event {
 }
 
 /** What the events of a stream were: its text, whether it ended as its protocol says, or with which error. */
-interface Told {
+interface ReadStream {
   text: string;
   isEnded: boolean;
   errorCode: string | null;
@@ -46,53 +46,53 @@ const Chunk = z.looseObject({
   ),
 });
 
-function takeResponses(told: Told, event: Event, index: number): void {
+function takeResponses(read: ReadStream, event: Event, index: number): void {
   if (event.data === '[DONE]') return;
   const parsed = ResponsesEvent.safeParse(event.json);
-  if (!parsed.success) return void told.problems.push(`malformed event: ${event.data.slice(0, 200)}`);
+  if (!parsed.success) return void read.problems.push(`malformed event: ${event.data.slice(0, 200)}`);
   const { type, sequence_number: number, delta } = parsed.data;
-  if (event.name !== type) told.problems.push(`event ${event.name} of type ${type}`);
-  if (number !== index) told.problems.push(`sequence number ${number} of event ${index}`);
-  if (type === 'response.output_text.delta') told.text += String(delta);
-  if (type === 'error') told.errorCode = String(parsed.data.code ?? 'error');
+  if (event.name !== type) read.problems.push(`event ${event.name} of type ${type}`);
+  if (number !== index) read.problems.push(`sequence number ${number} of event ${index}`);
+  if (type === 'response.output_text.delta') read.text += String(delta);
+  if (type === 'error') read.errorCode = String(parsed.data.code ?? 'error');
   if (!['response.completed', 'response.failed', 'response.incomplete'].includes(type)) return;
   const end = ResponsesEnd.safeParse(event.json);
-  if (!end.success) return void told.problems.push(`malformed end: ${event.data.slice(0, 300)}`);
+  if (!end.success) return void read.problems.push(`malformed end: ${event.data.slice(0, 300)}`);
   if (type !== 'response.completed') {
-    told.errorCode = codeOf(end.data.response);
+    read.errorCode = codeOf(end.data.response);
     return;
   }
-  told.isEnded = true;
+  read.isEnded = true;
   const whole = end.data.response.output
     .flatMap(({ content = [] }) => content.map((part) => part.text ?? ''))
     .join('');
-  if (whole !== told.text) told.problems.push('the last event has another text than the deltas');
+  if (whole !== read.text) read.problems.push('the last event has another text than the deltas');
 }
 
-function takeMessages(told: Told, event: Event, index: number): void {
+function takeMessages(read: ReadStream, event: Event, index: number): void {
   const parsed = MessagesEvent.safeParse(event.json);
-  if (!parsed.success) return void told.problems.push(`malformed event: ${event.data.slice(0, 200)}`);
+  if (!parsed.success) return void read.problems.push(`malformed event: ${event.data.slice(0, 200)}`);
   const { type, delta } = parsed.data;
-  if (event.name !== type) told.problems.push(`event ${event.name} of type ${type}`);
-  if (index === 0 && type !== 'message_start' && type !== 'error') told.problems.push(`begins with ${type}`);
-  if (type === 'content_block_delta') told.text += delta?.text ?? '';
-  if (type === 'error') told.errorCode = codeOf(event.json);
-  if (type === 'message_stop') told.isEnded = true;
+  if (event.name !== type) read.problems.push(`event ${event.name} of type ${type}`);
+  if (index === 0 && type !== 'message_start' && type !== 'error') read.problems.push(`begins with ${type}`);
+  if (type === 'content_block_delta') read.text += delta?.text ?? '';
+  if (type === 'error') read.errorCode = codeOf(event.json);
+  if (type === 'message_stop') read.isEnded = true;
 }
 
-function takeChat(told: Told, event: Event): void {
+function takeChat(read: ReadStream, event: Event): void {
   if (event.data === '[DONE]') {
-    told.isEnded = told.errorCode === null;
+    read.isEnded = read.errorCode === null;
     return;
   }
   const code = codeOf(event.json);
   if (code !== 'none') {
-    told.errorCode = code;
+    read.errorCode = code;
     return;
   }
   const parsed = Chunk.safeParse(event.json);
-  if (!parsed.success) return void told.problems.push(`malformed chunk: ${event.data.slice(0, 200)}`);
-  for (const { delta } of parsed.data.choices) told.text += delta.content ?? '';
+  if (!parsed.success) return void read.problems.push(`malformed chunk: ${event.data.slice(0, 200)}`);
+  for (const { delta } of parsed.data.choices) read.text += delta.content ?? '';
 }
 
 /** What may come after the event that ends a stream: the mark of its end, and the response that an error event was about. */
@@ -119,16 +119,16 @@ export function readStream(reply: Exchange, protocol: TextProtocol): Reading {
   if (!(reply.headers['content-type'] ?? '').startsWith('text/event-stream'))
     return { text: null, failure: null, problems: [`no event stream: ${reply.headers['content-type']}`] };
   const { events, rest } = eventsOf(reply.body);
-  const told: Told = { text: '', isEnded: false, errorCode: null, problems: [] };
+  const read: ReadStream = { text: '', isEnded: false, errorCode: null, problems: [] };
   for (const [index, event] of events.entries()) {
-    if ((told.isEnded || told.errorCode !== null) && !MAY_FOLLOW.test(event.data))
-      told.problems.push(`an event after the end: ${event.data.slice(0, 100)}`);
-    TAKE[protocol](told, event, index);
+    if ((read.isEnded || read.errorCode !== null) && !MAY_FOLLOW.test(event.data))
+      read.problems.push(`an event after the end: ${event.data.slice(0, 100)}`);
+    TAKE[protocol](read, event, index);
   }
-  const { text: given, problems } = told;
+  const { text: given, problems } = read;
   if (lost !== null) return { ...lost, text: given, problems: [...lost.problems, ...problems] };
   if (rest !== '') problems.push(`ends within an event: ${rest}`);
-  if (told.isEnded && told.errorCode === null) return { text: given, failure: null, problems };
-  if (told.errorCode === null) problems.push('the stream ends without its end and without an error');
-  return { text: given, failure: { where: 'stream', status: 200, code: told.errorCode ?? 'none' }, problems };
+  if (read.isEnded && read.errorCode === null) return { text: given, failure: null, problems };
+  if (read.errorCode === null) problems.push('the stream ends without its end and without an error');
+  return { text: given, failure: { where: 'stream', status: 200, code: read.errorCode ?? 'none' }, problems };
 }

@@ -1,4 +1,6 @@
+import { signAssetUrl } from '@gateway/jobs/asset-url';
 import type { JobList } from '@gateway/jobs/job-list';
+import { createOperatedJobs } from '@gateway/jobs/operated-jobs';
 import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import type { ReportBroken } from '@gateway/metering/broken-records';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
@@ -125,6 +127,13 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     }),
     ...gatewayRoutes({ publicUrl: publicUrlOf(config), timeZone }),
     ...webhookRoutes({ webhooks }),
-    ...jobRoutes({ jobs, reserveAgain: createReserveAgain({ keys, teams, ledger, timeZone, now }) }),
+    ...jobRoutes({
+      jobs,
+      operated: createOperatedJobs({ redis, queues: jobs.queues, now }),
+      webhooks,
+      assetUrl: (id) =>
+        signAssetUrl({ publicUrl: publicUrlOf(config), secret: config.GATEWAY_SECRET, id, now: now() }),
+      reserveAgain: createReserveAgain({ keys, teams, ledger, timeZone, now }),
+    }),
   ]);
 }

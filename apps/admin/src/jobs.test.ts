@@ -108,6 +108,37 @@ test('a failed job is listed, queued again from the budget of its key, and done'
   });
 });
 
+test('a job shows its history, and is cancelled by an operator as by its caller', async () => {
+  const keyId = await makeKey({});
+  const failed = await failedJob(keyId);
+  expect(await (await get(`/admin/v1/jobs/${failed}`)).json()).toMatchObject({
+    ...{ id: failed, status: 'failed', queue: 'image', errorCode: 'upstream_overloaded', assets: [] },
+    run: { takeovers: 0, requeues: 0, isDetached: true },
+    history: [{ event: 'queued' }, { event: 'started' }, { event: 'ended', detail: 'failed' }],
+  });
+  expect((await post(`/admin/v1/jobs/${failed}/cancel`)).status).toBe(409);
+
+  const queue = await stage.openQueue();
+  const owner = { keyId, requestId: 'req_2', isDetached: true };
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  const outcome = handle.result(staying).catch((error: unknown) => error);
+  const cancelled = await post(`/admin/v1/jobs/${handle.id}/cancel`);
+  expect([cancelled.status, await cancelled.json()]).toMatchObject([
+    200,
+    { id: handle.id, status: 'cancelled', startedAt: null },
+  ]);
+  expect((await post(`/admin/v1/jobs/${handle.id}/cancel`)).status).toBe(409);
+  let runs = 0;
+  await openWorker(async () => {
+    runs += 1;
+    return images;
+  });
+  expect(await outcome).toMatchObject({ code: 'job_cancelled' });
+  expect(runs).toBe(0);
+  expect((await get('/admin/v1/jobs/job_unknown')).status).toBe(404);
+  expect((await post(`/admin/v1/jobs/${newJobId()}/cancel`)).status).toBe(404);
+});
+
 test('a job whose key cannot pay or works no more stays failed', async () => {
   const poor = await failedJob(await makeKey({ budget: { usd: 0.01, period: 'total' } }));
   const refused = await post(`/admin/v1/jobs/${poor}/requeue`);

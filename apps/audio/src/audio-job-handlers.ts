@@ -5,6 +5,7 @@ import type { SpeechOutput } from '@gateway/contracts/jobs';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { batchHandler } from '@gateway/model-service/batch/batch-handler';
 import { batchResults } from '@gateway/model-service/batch/batch-results';
+import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
 import { jobHandlers } from '@gateway/model-service/jobs/job-handlers';
 import { contextOf } from '@gateway/service-kit/request-context';
 import type { Request, RequestHandler, Response } from 'express';
@@ -33,12 +34,15 @@ export function audioJobHandlers(service: AudioService): Readonly<Record<string,
 /** Answers with stored speech. Resolves when the caller has got all of it. */
 export async function writeSpeech(
   assets: Pick<AssetStore, 'open'>,
-  { assetId, contentType, channel, costMicroUsd, sizeBytes, dropped = [] }: SpeechOutput,
+  output: SpeechOutput,
   request: Request,
   response: Response,
 ): Promise<Delivery> {
-  const { requestId, line } = contextOf(request);
-  Object.assign(line, { channel, costMicroUsd });
+  const { assetId, contentType, channel, costMicroUsd, sizeBytes, dropped = [] } = output;
+  const context = contextOf(request);
+  const { requestId } = context;
+  Object.assign(context.line, { channel, costMicroUsd });
+  showJobAttempts(output, context, response);
   const asset = await assets.open(assetId);
   if (asset === undefined)
     throw new GatewayError('internal', {

@@ -25,5 +25,5 @@ export async function openAudioService(started: Started<AudioSettings>): Promise
     now: Date.now,
   };
   await openBatchRunner(started, audioBatches(service));
-  return createAudioService({ ...serviceAppOptions(started), ...service });
+  return createAudioService({ ...serviceAppOptions(started, access), ...service });
 }

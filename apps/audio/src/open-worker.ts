@@ -11,7 +11,6 @@ const LoggedOutput = z
     channel: z.string(),
     durationSeconds: z.number().nullable(),
     characters: z.number(),
-    upstreamAttempts: z.number(),
     parts: z.number().nullable(),
   })
   .partial()
@@ -22,8 +21,8 @@ export const openAudioWorker = (started: Started<AudioWorkerSettings>): Promise<
   openJobWorker(started, {
     processors: (access) => audioProcessors({ ...access, longAudio: longAudioOf(started) }),
     outputFields: (output) => {
-      const { channel, durationSeconds, characters, upstreamAttempts, parts } = LoggedOutput.parse(output);
-      return { channel, audioSeconds: durationSeconds, characters, upstreamAttempts, parts };
+      const { channel, durationSeconds, characters, parts } = LoggedOutput.parse(output);
+      return { channel, audioSeconds: durationSeconds, characters, parts };
     },
   });
 

@@ -1,13 +1,14 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { openapiDocument } from '@gateway/contracts/openapi';
 import { checkRequest } from '@gateway/service-kit/check-request';
 import { discardRest } from '@gateway/service-kit/discard-rest';
+import { mountHealth } from '@gateway/service-kit/ops';
 import type { Readiness } from '@gateway/service-kit/readiness';
 import { writeError } from '@gateway/service-kit/write-error';
-import express, { type ErrorRequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type Router } from 'express';
 import type { EdgeContexts } from './edge-context.ts';
 import type { createGateway } from './gateway.ts';
-import { mountPublicPages } from './public-pages.ts';
 
 interface EdgeAppOptions {
   readonly contexts: EdgeContexts;
@@ -46,4 +47,19 @@ export function createEdgeApp({ contexts, gateway, readiness }: EdgeAppOptions):
       refuse(error, request, response);
     }
   };
+}
+
+/**
+ * The pages that need no key; none reveals anything about this installation. Clients probe `/` and `/api/hello` before
+ * their first call. Express answers HEAD wherever GET is answered.
+ */
+function mountPublicPages(router: Router, readiness: Readiness): void {
+  router.get(['/', '/api/hello'], (_request, response) => {
+    response.json({ status: 'ok' });
+  });
+  const document = JSON.stringify(openapiDocument());
+  router.get('/openapi.json', (_request, response) => {
+    response.type('json').send(document);
+  });
+  mountHealth(router, readiness, { showMissing: false });
 }

@@ -4,9 +4,10 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import { createPathTable, type PathRow, pathOf } from '@gateway/contracts/path-table';
 import type { KeyCache } from '@gateway/metering/keys/key-cache';
+import type { Refusals } from '@gateway/metering/usage/refusals';
 import { isWebSocketHandshake } from '@gateway/service-kit/handshake';
 import type { LoadGuard } from '@gateway/service-kit/load/load-guard';
-import { priorityOf } from '@gateway/service-kit/load/priority-of';
+import type { RefusalReason } from '@gateway/service-kit/metrics';
 import { UNKNOWN_PATH } from '@gateway/service-kit/request-log';
 import { type CallerSecret, callerSecretOf, invalidKey } from './caller-secret.ts';
 import type { CrossOrigin } from './cross-origin.ts';
@@ -14,7 +15,6 @@ import type { EdgeContext, EdgeContexts } from './edge-context.ts';
 import type { Forwarder } from './forwarder.ts';
 import { isForwarded } from './forwarding.ts';
 import type { OwnKey } from './own-key.ts';
-import type { Refusals } from './refusals.ts';
 import { requestHeaders } from './request-headers.ts';
 import type { RequestLimits } from './request-limits.ts';
 import { isUpgrading, SOCKETS_NAME, type SocketDoor } from './sockets/socket-door.ts';
@@ -25,7 +25,7 @@ interface GatewayOptions {
   /** The mark by which services in other processes recognise this edge's requests; null if they are in this one. */
   readonly seal: Seal | null;
   readonly limits: RequestLimits;
-  readonly refusals: Refusals;
+  readonly refusals: Refusals<RefusalReason>;
   readonly ownKey: OwnKey;
   readonly forwarder: Forwarder;
   readonly load: LoadGuard;
@@ -68,7 +68,7 @@ export function createGateway(options: GatewayOptions) {
     const { identity } = context;
     const endpoint = endpointOf(request, row);
     checkScope(endpoint, identity, refusals);
-    if (isForwarded(endpoint)) load.admit(priorityOf(endpoint, identity));
+    if (isForwarded(endpoint)) load.admit(endpoint, identity);
     const entering = identity === null ? undefined : limits.enter(response, context, identity, endpoint);
     if (entering === undefined) return answer(request, response, context, endpoint);
     return entering.then(() => answer(request, response, context, endpoint));
@@ -144,7 +144,7 @@ const upgradeRefused = (): GatewayError =>
     headers: { upgrade: 'HTTP/1.1', connection: 'upgrade' },
   });
 
-function checkScope(endpoint: Endpoint, identity: Identity | null, refusals: Refusals): void {
+function checkScope(endpoint: Endpoint, identity: Identity | null, refusals: Refusals<RefusalReason>): void {
   const { scope } = endpoint;
   if (scope === null || identity === null || identity.endpoints?.includes(scope) !== false) return;
   refusals.add('endpoint', identity, endpoint);

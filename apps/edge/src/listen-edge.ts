@@ -6,10 +6,14 @@ import { createAdmission } from '@gateway/metering/limits/admission';
 import { createRequestEntry } from '@gateway/metering/limits/request-entry';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
+import { createRefusals } from '@gateway/metering/usage/refusals';
 import { connectRedis } from '@gateway/service-kit/connect-redis';
 import { createLoadGuard } from '@gateway/service-kit/load/load-guard';
+import type { MetricsPage } from '@gateway/service-kit/metrics';
+import { mountMetrics } from '@gateway/service-kit/ops';
 import { createRequestLog } from '@gateway/service-kit/request-log';
 import type { Started } from '@gateway/service-kit/start-service';
+import express, { type Express } from 'express';
 import { createEdgeApp } from './app.ts';
 import type { EdgeSettings } from './config.ts';
 import { boundConnections } from './connection-bounds.ts';
@@ -18,9 +22,7 @@ import { createEdgeContexts } from './edge-context.ts';
 import { configureEdgeServer, edgeServerOptions } from './edge-server.ts';
 import type { Forwarder } from './forwarder.ts';
 import { createGateway, type Seal } from './gateway.ts';
-import { createMetricsApp } from './metrics-app.ts';
 import { createOwnKey } from './own-key.ts';
-import { createRefusals } from './refusals.ts';
 import { createRequestLimits } from './request-limits.ts';
 import { createSocketDoor, type OpenSocket } from './sockets/socket-door.ts';
 import { createSocketLimits } from './sockets/socket-limits.ts';
@@ -82,6 +84,7 @@ export async function listenEdge(
       settings: config,
       process: processLoad,
       metrics,
+      onShed: (identity, endpoint) => refusals.add('overloaded', identity, endpoint),
       inFlight: () => forwarder.inFlight,
     }),
     crossOrigin,
@@ -117,4 +120,12 @@ export async function listenEdge(
     host: config.HOST,
     portSetting: 'EDGE_METRICS_PORT',
   });
+}
+
+/** `/metrics` alone, on a port of its own, because anyone may call the public one. */
+function createMetricsApp(page: MetricsPage): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  mountMetrics(app, page);
+  return app;
 }

@@ -3,33 +3,22 @@ import { once } from 'node:events';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { bearer, KEY, type RunningEdge, runEdge } from './testing/run-edge.ts';
 import { type StandInService, startStandInService } from './testing/stand-in-service.ts';
+import { withTwoReplicas } from './testing/two-replicas.ts';
 
 /** A replica dies with a request that it had not begun to answer: another one answers it, where that does no harm. */
 
-let redis: TestRedis;
+let redisUrl: string;
 let one: StandInService;
 let other: StandInService;
 let edge: RunningEdge;
 
-beforeAll(async () => {
-  redis = await startRedis();
+withTwoReplicas({ settings: (urls) => ({ TEXT_URL: urls, IMAGE_URL: urls, AUDIO_URL: urls }) }, (running) => {
+  ({ redisUrl, one, other, edge } = running);
 });
-beforeEach(async () => {
-  one = await startStandInService();
-  other = await startStandInService();
-  const urls = `${one.url},${other.url}`;
-  edge = await runEdge({ REDIS_URL: redis.url, TEXT_URL: urls, IMAGE_URL: urls, AUDIO_URL: urls });
-});
-afterEach(async () => {
-  await edge.stop();
-  await Promise.all([one.close(), other.close()]);
-});
-afterAll(() => redis.close());
 
 const requests = () => one.requests.length + other.requests.length;
 const hashOf = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
@@ -113,7 +102,7 @@ test('a request that kills its replicas meets two of them, however many there ar
   onTestFinished(() => third.close());
   const all = [one, other, third];
   const urls = all.map(({ url }) => url).join();
-  const edgeToAll = await runEdge({ REDIS_URL: redis.url, TEXT_URL: urls });
+  const edgeToAll = await runEdge({ REDIS_URL: redisUrl, TEXT_URL: urls });
   onTestFinished(async () => void (await edgeToAll.stop()));
   for (const service of all)
     service.reply(async (request) => {

@@ -2,8 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { type Endpoint, isForWork } from '@gateway/contracts/endpoints';
 import type { Identity } from '@gateway/contracts/identity';
 import type { Entered, RequestEntry } from '@gateway/metering/limits/request-entry';
+import type { Refusals } from '@gateway/metering/usage/refusals';
+import type { RefusalReason } from '@gateway/service-kit/metrics';
 import type { EdgeContext } from './edge-context.ts';
-import type { Refusals } from './refusals.ts';
 
 export interface RequestLimits {
   /**
@@ -22,7 +23,7 @@ export interface RequestLimits {
 
 interface RequestLimitsOptions {
   readonly entry: RequestEntry;
-  readonly refusals: Refusals;
+  readonly refusals: Refusals<RefusalReason>;
 }
 
 export function createRequestLimits({ entry, refusals }: RequestLimitsOptions): RequestLimits {

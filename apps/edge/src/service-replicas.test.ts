@@ -1,39 +1,33 @@
 import type { Server } from 'node:http';
 import { createLogger } from '@gateway/service-kit/logger';
 import { freePort } from '@gateway/testkit/free-port';
-import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createServiceConnections } from './service-connections.ts';
 import { createServicePools } from './service-pools.ts';
-import { bearer, type RunningEdge, runEdge } from './testing/run-edge.ts';
+import { bearer, type RunningEdge } from './testing/run-edge.ts';
 import { type StandInService, startStandInService } from './testing/stand-in-service.ts';
+import { withTwoReplicas } from './testing/two-replicas.ts';
 
 /** Replicas of a service come and go; the edge follows what they report. */
 
-let redis: TestRedis;
 let one: StandInService;
 let other: StandInService;
 let edge: RunningEdge;
 
-beforeAll(async () => {
-  redis = await startRedis();
-});
-beforeEach(async () => {
-  one = await startStandInService();
-  other = await startStandInService();
-  one.report('ok');
-  other.report('ok');
-  const urls = `${one.url},${other.url}`;
-  const none = `http://127.0.0.1:${await freePort()}`;
-  edge = await runEdge({ REDIS_URL: redis.url, TEXT_URL: urls, IMAGE_URL: none, AUDIO_URL: none });
-  await waitFor(() => one.watchers === 1 && other.watchers === 1);
-});
-afterEach(async () => {
-  await edge.stop();
-  await Promise.all([one.close(), other.close()]);
-});
-afterAll(() => redis.close());
+withTwoReplicas(
+  {
+    settings: async (urls) => {
+      const none = `http://127.0.0.1:${await freePort()}`;
+      return { TEXT_URL: urls, IMAGE_URL: none, AUDIO_URL: none };
+    },
+    ready: true,
+  },
+  async (running) => {
+    ({ one, other, edge } = running);
+    await waitFor(() => one.watchers === 1 && other.watchers === 1);
+  },
+);
 
 async function send(count: number): Promise<[number, number]> {
   const before = [one.requests.length, other.requests.length] as const;
@@ -96,6 +90,7 @@ test('a replica that is gone is out at once, and its successor at the same addre
   await logged(one, 'out', 'gone');
   expect(await send(3)).toEqual([0, 3]);
   one = await startStandInService({ port: one.port });
+  onTestFinished(() => one.close());
   one.report('ok');
   await logged(one, 'in', 'ready');
   expect(await send(4)).toEqual([2, 2]);

@@ -1,5 +1,5 @@
 import { signAssetUrl } from '@gateway/jobs/asset-url';
-import { SECRET } from '@gateway/model-service/testing/start-media';
+import { SECRET } from '@gateway/model-service/testing/media-options';
 import { startS3, type TestS3 } from '@gateway/testkit/start-s3';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startImage, type TestImage } from './testing/start-image.ts';

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { assetId } from '@gateway/assets/asset-id';
 import type { ImageOutput } from '@gateway/contracts/jobs';
+import { COMPILE_CACHE } from '@gateway/testkit/compile-cache';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -36,6 +37,7 @@ async function startWorkerProcess(): Promise<ChildProcess> {
   const child = fork(fileURLToPath(new URL('worker.ts', import.meta.url)), {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: {
+      ...COMPILE_CACHE,
       REDIS_URL: image.redis.url,
       GATEWAY_CONFIG: file,
       GATEWAY_DATA_DIR: image.dataDir,

@@ -31,5 +31,5 @@ export async function openImageService(started: Started<ImageSettings>): Promise
     now: Date.now,
   };
   await openBatchRunner(started, imageBatches(service));
-  return createImageService({ ...serviceAppOptions(started), ...service });
+  return createImageService({ ...serviceAppOptions(started, access), ...service });
 }

@@ -9,7 +9,7 @@ export const openImageWorker = (started: Started<JobWorkerSettings>): Promise<vo
   openJobWorker(started, {
     processors: (access) => imageProcessors({ ...access, now: Date.now }),
     outputFields: (output) => {
-      const { channel, images, upstreamAttempts } = ImageOutput.partial().catch({}).parse(output);
-      return { channel, images: images?.length, upstreamAttempts };
+      const { channel, images } = ImageOutput.partial().catch({}).parse(output);
+      return { channel, images: images?.length };
     },
   });

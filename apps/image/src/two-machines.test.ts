@@ -7,6 +7,7 @@ import { openAssetStores } from '@gateway/assets/open-asset-stores';
 import { Identity } from '@gateway/contracts/identity';
 import { createIdentitySigner } from '@gateway/service-kit/identity-token';
 import { startSimulator } from '@gateway/simulator/start-simulator';
+import { COMPILE_CACHE } from '@gateway/testkit/compile-cache';
 import { startRedis } from '@gateway/testkit/start-redis';
 import { startS3 } from '@gateway/testkit/start-s3';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
@@ -47,6 +48,7 @@ models: { gpt-image-1.5: { kind: image, routes: [{ channel: one }] } }
   const start = async (entry: string, machine: string) => {
     const child = fork(new URL(entry, import.meta.url), {
       env: {
+        ...COMPILE_CACHE,
         REDIS_URL: redis.url,
         GATEWAY_SECRET: SECRET,
         GATEWAY_CONFIG: config,

@@ -169,6 +169,28 @@ test.for(
   },
 );
 
+const failures = async (channel: string): Promise<number> => {
+  const { values } = (await stack.text.metrics.registry
+    .getSingleMetric('gateway_channel_failures_total')
+    ?.get()) ?? { values: [] };
+  return values.find(({ labels }) => labels.channel === channel)?.value ?? 0;
+};
+
+test.for([
+  ['messages', 'responses', {}, { json: { hello: 'world' } }],
+  ['chat', 'responses', { stream: true }, { endAfter: 4 }],
+  ['responses', 'responses', { stream: true }, { endAfter: 4 }],
+  ['responses', 'chat', {}, { sse: 'data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: 1\n\n' }],
+] as const)(
+  '%s over %s: an answer that cannot be read is a failure of its channel: %o, %o',
+  async ([caller, upstream, more, script]) => {
+    const before = await failures(`${upstream}-one`);
+    stack.first.script(script);
+    await (await send(caller, upstream, more)).reply.text();
+    expect(await failures(`${upstream}-one`)).toBe(before + 1);
+  },
+);
+
 test("a caller's own mistake after start events reaches it as the provider reports it", async () => {
   const created = 'event: response.created\ndata: {"type":"response.created","response":{"id":"resp_1"}}\n\n';
   const failed =

@@ -30,9 +30,10 @@ export async function openTextService(started: Started<TextSettings>): Promise<T
     ...(await openTextServices(started, access)),
     keepAliveMs: config.TEXT_KEEP_ALIVE_MS,
   };
-  const service = serviceAppOptions(started);
+  const service = serviceAppOptions(started, access);
   const { requestLog, verifyIdentity, load } = service;
-  const { acceptSocket } = openSockets(started, { services, redis: access.redis, requestLog, load });
+  const { redis, refusals } = access;
+  const { acceptSocket } = openSockets(started, { services, redis, refusals, requestLog, load });
   const acceptance = { responses: openBackgroundResponses(started, access), queue, feed };
   return {
     ...createTextService({ ...services, acceptance, service }),

@@ -113,6 +113,17 @@ export type Upload = z.infer<typeof Upload>;
 /** What it cost; null where the model has no price. Absent in jobs from before there were prices. */
 const costMicroUsd = z.int().min(0).nullable().optional();
 
+/** How a job's provider was called. */
+export const JobAttempts = z.object({
+  /** How many upstream calls it took. */
+  upstreamAttempts: z.int().min(1),
+  /** The value of `x-gateway-attempts`. Absent in jobs from before December 2026. */
+  attemptList: z.string().optional(),
+  /** The account of the channel that did it. Absent in jobs from before December 2026. */
+  account: z.string().optional(),
+});
+export type JobAttempts = z.infer<typeof JobAttempts>;
+
 /** Text parts of a form, in their order; names may repeat. */
 const FormFields = z.array(z.tuple([z.string(), z.string()]));
 
@@ -170,8 +181,7 @@ export const ImageOutput = z.strictObject({
   dropped: z.array(z.string()),
   /** The channel that did it. */
   channel: z.string(),
-  /** How many upstream calls it took. */
-  upstreamAttempts: z.int().min(1),
+  ...JobAttempts.shape,
   costMicroUsd,
   /** What the caller wanted, for who fetches the result later. Absent in outputs of jobs from before results could be fetched. */
   responseFormat: ImageResponseFormat.optional(),
@@ -207,7 +217,7 @@ export const TranscriptionOutput = z.strictObject({
   dropped: z.array(z.string()).optional(),
   /** How many pieces a long recording was cut into; absent: it was sent whole. */
   parts: z.int().min(1).optional(),
-  upstreamAttempts: z.int().min(1),
+  ...JobAttempts.shape,
   costMicroUsd,
 });
 export type TranscriptionOutput = z.infer<typeof TranscriptionOutput>;
@@ -230,7 +240,7 @@ export const SpeechOutput = z.strictObject({
   channel: z.string(),
   /** The caller's members that the upstream that did it does not have. */
   dropped: z.array(z.string()).optional(),
-  upstreamAttempts: z.int().min(1),
+  ...JobAttempts.shape,
   costMicroUsd,
 });
 export type SpeechOutput = z.infer<typeof SpeechOutput>;

@@ -1,10 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { Writable } from 'node:stream';
-import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Request, Response } from 'express';
 import multer from 'multer';
-import { checkHead, largestBody } from './check-head.ts';
 import { brokenOff, formError, notUtf8, refusalError, tooMuchText, unknownPart } from './form-error.ts';
 import { type FilePart, type FormRefusal, type FormRules, UTF8_NAMES } from './form-rules.ts';
 import { PartHeads } from './part-heads.ts';
@@ -174,4 +173,24 @@ function collectFields(
     else if (name !== CHARSET_FIELD) fields.push([name, text]);
     else if (!UTF8_NAMES.has(text.trim().toLowerCase())) refuse(notUtf8(name));
   });
+}
+
+/** Space for boundaries and the heads of parts. */
+const FRAMING_BYTES = 128 * 1024;
+
+/** The largest body that can hold a form of these rules. */
+const largestBody = ({ parts, fieldsTotalBytes }: FormRules): number =>
+  parts.reduce((sum, { most, maxBytes }) => sum + most * maxBytes, fieldsTotalBytes + FRAMING_BYTES);
+
+/** Refuses by the headers alone a body that is not a form, or is too large. @throws {GatewayError} */
+function checkHead({ headers }: IncomingMessage, rules: FormRules): void {
+  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+  if (type !== 'multipart/form-data') {
+    const also = rules.alsoTakes === undefined ? '' : ` or '${rules.alsoTakes}'`;
+    throw new GatewayError(
+      'unsupported_content_type',
+      `Unsupported content type: '${type ?? 'none'}'. This endpoint takes 'multipart/form-data'${also}.`,
+    );
+  }
+  if (Number(headers['content-length'] ?? 0) > largestBody(rules)) throw refusalError(rules.tooLarge);
 }

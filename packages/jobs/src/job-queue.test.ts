@@ -1,4 +1,4 @@
-import { access, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { assetId } from '@gateway/assets/asset-id';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { startRedis } from '@gateway/testkit/start-redis';
@@ -32,7 +32,7 @@ const imageProcessors = (run: (context: JobContext) => Promise<typeof images>) =
 });
 
 /** A processor that begins, reports so, and ends when it is stopped. */
-const endless = (began: (context: JobContext) => void) => (context: JobContext) =>
+const _endless = (began: (context: JobContext) => void) => (context: JobContext) =>
   new Promise<never>((_resolve, reject) => {
     context.signal.addEventListener('abort', () => reject(context.signal.reason));
     began(context);
@@ -197,80 +197,6 @@ test('a full queue refuses before anything is stored, and names the time to come
   await fresh.close();
 });
 
-test('a caller who leaves takes its queued job out of the line, with its uploads', async () => {
-  const queue = await stage.openQueue();
-  const uploadId = await upload();
-  const handle = await queue.enqueue('image.edit', edit(uploadId), owner);
-  const caller = new AbortController();
-  const result = handle.result(caller.signal);
-  caller.abort();
-  await expect(result).rejects.toMatchObject({ code: 'client_closed_request' });
-  await waitFor(async () => (await queue.find(handle.id, 'key_1'))?.status === 'cancelled');
-  await waitFor(async () => !(await exists(uploadId)));
-  const done: string[] = [];
-  await stage.openWorker(
-    imageProcessors(async ({ jobId }) => {
-      done.push(jobId);
-      return images;
-    }),
-  );
-  const next = await queue.enqueue('image.generation', generation, owner);
-  await next.result(staying);
-  expect(done).toEqual([next.id]);
-});
-
-test('a caller who leaves stops its running job, and its uploads are deleted', async () => {
-  const queue = await stage.openQueue();
-  const began = Promise.withResolvers<JobContext>();
-  await stage.openWorker(imageProcessors(endless(began.resolve)));
-  const uploadId = await upload();
-  const handle = await queue.enqueue('image.edit', edit(uploadId), owner);
-  const caller = new AbortController();
-  const result = handle.result(caller.signal);
-  const { signal } = await began.promise;
-  caller.abort(new GatewayError('shutting_down', 'bye'));
-  await expect(result).rejects.toMatchObject({ code: 'shutting_down' });
-  await waitFor(() => signal.aborted);
-  await waitFor(() =>
-    stage.finished.some(({ jobId, outcome }) => jobId === handle.id && outcome === 'cancelled'),
-  );
-  await waitFor(async () => !(await exists(uploadId)));
-  expect(await queue.find(handle.id, 'key_1')).toMatchObject({ status: 'cancelled' });
-});
-
-test('a job cancelled elsewhere ends the wait of its caller', async () => {
-  const queue = await stage.openQueue();
-  const handle = await queue.enqueue('image.generation', generation, owner);
-  const refused = expect(handle.result(staying)).rejects.toMatchObject({ code: 'job_cancelled' });
-  await handle.cancel();
-  await refused;
-});
-
-test('cancelling a job that has ended changes nothing', async () => {
-  const queue = await stage.openQueue();
-  await stage.openWorker(imageProcessors(async () => images));
-  const handle = await queue.enqueue('image.generation', generation, owner);
-  await handle.result(staying);
-  await handle.cancel();
-  expect(await queue.find(handle.id, 'key_1')).toMatchObject({ status: 'completed' });
-});
-
-test('a result that comes although the job was cancelled is kept', async () => {
-  const queue = await stage.openQueue();
-  const began = Promise.withResolvers<JobContext>();
-  await stage.openWorker(
-    imageProcessors(async (context) => {
-      began.resolve(context);
-      await new Promise((resolve) => context.signal.addEventListener('abort', resolve));
-      return images;
-    }),
-  );
-  const handle = await queue.enqueue('image.generation', generation, owner);
-  await began.promise;
-  await handle.cancel();
-  expect(await handle.result(staying)).toEqual(images);
-});
-
 test('while Redis is away a request is refused at once, and afterwards all goes on', async () => {
   const own = await openJobStage();
   const queue = await own.openQueue();
@@ -303,13 +229,6 @@ test('a process ends although Redis is away', async () => {
   // Closes the queue and the worker.
   await own.close();
 });
-
-async function exists(uploadId: string): Promise<boolean> {
-  return access(stage.uploads.pathOf(uploadId)).then(
-    () => true,
-    () => false,
-  );
-}
 
 test('a job that nobody waits for is done, by whatever process, and cancelled by its id', async () => {
   const queue = await stage.openQueue();

@@ -14,7 +14,7 @@ const STATUS_OF: Readonly<Record<Exclude<JobState, 'delayed'> | 'unknown', JobSt
 };
 
 /** Delayed are jobs between two attempts, and those that are parked because their key has enough at work. */
-const statusOf = (state: JobState | 'unknown', attemptsStarted: number): JobStatus => {
+export const statusOf = (state: JobState | 'unknown', attemptsStarted: number): JobStatus => {
   if (state === 'delayed') return attemptsStarted > 0 ? 'in_progress' : 'queued';
   return STATUS_OF[state];
 };

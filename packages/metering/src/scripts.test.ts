@@ -1,23 +1,16 @@
-import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Redis } from 'ioredis';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Operation, RUN_OPERATIONS } from './batch/operation-batch.ts';
 import { loadScript } from './load-script.ts';
+import { withRedis } from './testing/with-redis.ts';
 
 /** Every script makes all of its writes or none, for any arguments and any stored values. */
 
-let server: TestRedis;
 let redis: Redis;
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
+withRedis((client) => {
+  redis = client;
 });
-afterAll(async () => {
-  redis.disconnect();
-  await server.close();
-});
-beforeEach(() => redis.flushall());
 
 /** `any`: a stored value of any type is replaced. */
 type Type = 'any' | 'string' | 'hash' | 'sorted set' | 'set' | 'stream';

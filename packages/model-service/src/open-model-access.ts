@@ -1,7 +1,10 @@
 import type { Meter } from '@gateway/metering/meter/meter';
 import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
+import { createRefusals, type Refusals } from '@gateway/metering/usage/refusals';
 import { connectRedis } from '@gateway/service-kit/connect-redis';
+import type { RefusalReason } from '@gateway/service-kit/metrics';
 import type { Started } from '@gateway/service-kit/start-service';
 import { openUpstream } from '@gateway/upstream/open-upstream';
 import type { Upstream } from '@gateway/upstream/upstream';
@@ -13,6 +16,8 @@ export interface ModelAccess {
   readonly upstream: Upstream;
   readonly redis: Redis;
   readonly meter: Meter;
+  /** Of requests that are refused before the meter knows what they would use. */
+  readonly refusals: Refusals<RefusalReason>;
 }
 
 /**
@@ -48,15 +53,19 @@ export async function openModelAccess({
   await connectRedis(redis, { logger, readiness: life.readiness });
   await follow();
   metrics.showRests(() => upstream.health.resting());
+  const { now } = Date;
+  const keepSumsDays = config.USAGE_SUMS_DAYS;
+  const counts = life.own(createRefusalCounts({ redis, now, keepSumsDays }), (opened) => opened.close());
   const meter = life.own(
     await openMeter({
       redis,
       settings: config,
       metrics,
-      now: Date.now,
+      refusals: counts,
+      now,
       report: (problem) => logger.warn(problem, 'metering'),
     }),
     (opened) => opened.close(),
   );
-  return { upstream, redis, meter };
+  return { upstream, redis, meter, refusals: createRefusals({ counts, metrics }) };
 }

@@ -4,16 +4,14 @@ import { createRequestLog } from '@gateway/service-kit/request-log';
 import type { ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
 import { createTolerantClock } from '@gateway/service-kit/tolerant-clock';
+import type { ModelAccess } from './open-model-access.ts';
 import type { ModelServiceSettings } from './settings.ts';
 
 /** What every service's app is made with, beside its own handlers. */
-export const serviceAppOptions = ({
-  config,
-  life,
-  logger,
-  metrics,
-  processLoad,
-}: Started<ModelServiceSettings>): Omit<ServiceAppOptions, 'service' | 'handlers'> => ({
+export const serviceAppOptions = (
+  { config, life, logger, metrics, processLoad }: Started<ModelServiceSettings>,
+  { refusals }: Pick<ModelAccess, 'refusals'>,
+): Omit<ServiceAppOptions, 'service' | 'handlers'> => ({
   readiness: life.readiness,
   metrics,
   requestLog: createRequestLog({ logger, metrics }),
@@ -22,5 +20,10 @@ export const serviceAppOptions = ({
     now: createTolerantClock({ now: Date.now, uptime: () => performance.now() }),
   }),
   deadline: life.deadline,
-  load: createLoadGuard({ settings: config, process: processLoad, metrics }),
+  load: createLoadGuard({
+    settings: config,
+    process: processLoad,
+    metrics,
+    onShed: (identity, endpoint) => refusals.add('overloaded', identity, endpoint),
+  }),
 });

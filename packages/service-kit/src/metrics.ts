@@ -64,6 +64,7 @@ export interface Metrics {
 
 export type RefusalReason =
   | 'endpoint'
+  | 'overloaded'
   | 'requests_per_minute'
   | 'concurrent_requests'
   | 'tokens_per_minute'
@@ -103,9 +104,7 @@ export interface MetricsPage {
 
 /** The metrics of a process that is one service, the process's own among them. */
 export function createMetrics(service: string): Metrics {
-  const registry = registryOf(service);
-  collectDefaultMetrics({ register: registry });
-  return metricsIn(registry);
+  return metricsIn(processRegistryOf(service));
 }
 
 /** The metrics of one part of a process: its requests and their results. */
@@ -118,8 +117,7 @@ export const pageOf = ({ registry }: Pick<Metrics, 'registry'>): MetricsPage => 
 
 /** One page for a process of several parts: what the process uses, collected once, and what each part counts. */
 export function createSharedPage(process: string, parts: readonly Pick<Metrics, 'registry'>[]): MetricsPage {
-  const own = registryOf(process);
-  collectDefaultMetrics({ register: own });
+  const own = processRegistryOf(process);
   return {
     contentType: own.contentType,
     // A metric occurs once on a page, with the samples of all parts: the label `service` distinguishes them.
@@ -128,6 +126,25 @@ export function createSharedPage(process: string, parts: readonly Pick<Metrics, 
       return `${await own.metrics()}\n${await AggregatorRegistry.aggregate(samples).metrics()}`;
     },
   };
+}
+
+/**
+ * They read Node's own lists of handles and requests, which ends the process where one of them has just been collected
+ * (`AsyncWrap::GetOwner`, "Assertion failed: !obj.IsEmpty()"). `nodejs_active_resources` counts the same without that.
+ */
+const UNSAFE_METRICS = [
+  'nodejs_active_handles',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests',
+  'nodejs_active_requests_total',
+];
+
+/** What prom-client measures of a process, but for what may end it. */
+function processRegistryOf(service: string): Registry {
+  const registry = registryOf(service);
+  collectDefaultMetrics({ register: registry });
+  for (const name of UNSAFE_METRICS) registry.removeSingleMetric(name);
+  return registry;
 }
 
 function registryOf(service: string): Registry {

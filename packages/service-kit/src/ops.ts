@@ -28,14 +28,15 @@ const LEAVE_MS = 1000;
 
 /**
  * The readiness as lines of JSON, for edges: several a second, and at once when the process stops. An edge that has taken
- * this address out then ends the request; a process waits for that before it closes any connection.
+ * this address out then ends the request; a process waits for that before it closes any connection. One that has not is cut off:
+ * the end of a reply would wait for a client that does not read.
  */
 export function mountReadinessChanges(router: Router, readiness: Readiness): void {
   router.get(READINESS_CHANGES_PATH, (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' });
     let leaving: NodeJS.Timeout | undefined;
     const unwatch = readiness.watch((report) => {
-      if (report.status === 'stopping') leaving ??= setTimeout(() => response.end(), LEAVE_MS);
+      if (report.status === 'stopping') leaving ??= setTimeout(() => response.destroy(), LEAVE_MS);
       // Nothing piles up for an edge that does not read; to that edge the process is silent.
       if (!response.writableNeedDrain) response.write(`${JSON.stringify(report)}\n`);
     });

@@ -1,6 +1,11 @@
-import type { ReadinessReport } from '@gateway/contracts/readiness';
-import { expect, test, vi } from 'vitest';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { READINESS_CHANGES_PATH, type ReadinessReport } from '@gateway/contracts/readiness';
+import { afterEach, expect, test, vi } from 'vitest';
+import { closeServers, serveAudio } from './fixtures/serve-audio.ts';
 import { createReadiness } from './readiness.ts';
+
+afterEach(closeServers);
 
 /** Only ends a test that would hang. */
 const PATIENT = { timeout: 20_000 };
@@ -49,4 +54,16 @@ test('a process that nobody watches stops at once', async () => {
   readiness.open();
   expect(await readiness.close()).toBe(false);
   expect(await readiness.report()).toEqual({ status: 'stopping', missing: ['serving'] });
+});
+
+test('a watcher that has stopped reading does not hold up a process that stops', async () => {
+  const { url, readiness } = await serveAudio({});
+  // A report that is larger than what the connection takes without a reader.
+  readiness.check('x'.repeat(32 * 1024 * 1024), () => false);
+  readiness.open();
+  const watcher = connect(Number(new URL(url).port), '127.0.0.1');
+  watcher.write(`GET ${READINESS_CHANGES_PATH} HTTP/1.1\r\nhost: service\r\n\r\n`);
+  await once(watcher, 'readable');
+  expect(await readiness.close()).toBe(true);
+  watcher.destroy();
 });

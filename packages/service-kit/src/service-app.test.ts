@@ -164,7 +164,12 @@ test('a service does not start with an endpoint without a handler, or a handler 
     requestLog: createRequestLog({ logger: pino({ level: 'silent' }), metrics }),
     verifyIdentity: () => undefined,
     deadline: new AbortController().signal,
-    load: createLoadGuard({ settings: parseConfig(LoadSettings, {}), process: createProcessLoad(), metrics }),
+    load: createLoadGuard({
+      settings: parseConfig(LoadSettings, {}),
+      process: createProcessLoad(),
+      metrics,
+      onShed: () => undefined,
+    }),
   };
   const handler: RequestHandler = (_request, response) => void response.end();
   expect(() => createService({ ...options, handlers: { 'POST /v1/audio/speech': handler } })).toThrow(

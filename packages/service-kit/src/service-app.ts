@@ -13,7 +13,6 @@ import express, {
 import { checkRequest } from './check-request.ts';
 import { isStray } from './edge-connection.ts';
 import type { LoadGuard } from './load/load-guard.ts';
-import { priorityOf } from './load/priority-of.ts';
 import { type Metrics, pageOf } from './metrics.ts';
 import { mountHealth, mountMetrics, mountReadinessChanges } from './ops.ts';
 import type { Readiness } from './readiness.ts';
@@ -65,8 +64,8 @@ export interface Service {
  * @throws {Error} at start when a row of the table has no handler or a handler has no row
  */
 export function createService(options: ServiceAppOptions): Service {
-  const handle = createHandle(options);
-  return { dispatch: asExpress(handle), app: createServiceApp(options, handle) };
+  const dispatch = asExpress(createHandle(options));
+  return { dispatch, app: createServiceApp(options, dispatch) };
 }
 
 /** Gives a request without an Express app the members of Express that handlers use. */
@@ -95,7 +94,7 @@ function createHandle({ service, handlers, requestLog, deadline, load: guard }: 
   if (unused.size > 0) throw new Error(`handlers without an endpoint: ${[...unused].join(', ')}`);
 
   return (endpoint, request, response, { identity, requestId }) => {
-    const load = guard.begin();
+    const load = guard.begin(endpoint, identity);
     const context = openContext(request, response, { requestId, identity, deadline, load });
     requestLog.observe(request, response, context, endpoint.path);
     const fail = (error: unknown) => writeError(response, error, context);
@@ -104,7 +103,7 @@ function createHandle({ service, handlers, requestLog, deadline, load: guard }: 
     if (handler === undefined) return fail(new Error(`${endpoint.path} is not an endpoint of ${service}`));
     request.params = paramsOf(endpoint, pathOf(request.url));
     try {
-      load.admit(priorityOf(endpoint, identity), bodyBytesOf(request));
+      load.admit(bodyBytesOf(request));
       const handling: unknown = handler(request, response, fail);
       if (handling instanceof Promise) handling.catch(fail);
     } catch (error) {
@@ -131,10 +130,10 @@ function bareExpress(): Express {
   return app;
 }
 
-/** Refuses malformed requests before Express, which would answer them itself. */
-function createServiceApp(options: ServiceAppOptions, handle: Handle): RequestListener {
+/** Malformed requests are refused before Express, which would answer them itself; those for an endpoint go by a table before it. */
+function createServiceApp(options: ServiceAppOptions, dispatch: Dispatch): RequestListener {
+  const dispatched = createDispatched(options, dispatch);
   const app = bareExpress();
-  app.use(findEndpoint(options, handle));
   mountHealth(app, options.readiness, { showMissing: true });
   mountReadinessChanges(app, options.readiness);
   mountMetrics(app, pageOf(options.metrics));
@@ -148,10 +147,10 @@ function createServiceApp(options: ServiceAppOptions, handle: Handle): RequestLi
   return (request, response) => {
     try {
       refuseForeign(request, response);
+      if (!dispatched(request, response)) app(request, response);
     } catch (error) {
-      return refuse(error, request, response);
+      refuse(error, request, response);
     }
-    app(request, response);
   };
 }
 
@@ -170,16 +169,18 @@ function refuseForeign(request: IncomingMessage, response: ServerResponse): void
   response.shouldKeepAlive = shouldKeepAlive;
 }
 
-/** A lookup by path and method: most requests never reach Express's router. */
-function findEndpoint({ service, verifyIdentity }: ServiceAppOptions, handle: Handle): RequestHandler {
+/** Whether a request was for an endpoint, and so is handled. */
+function createDispatched({ service, verifyIdentity }: ServiceAppOptions, dispatch: Dispatch) {
   const findPath = createPathTable(ENDPOINTS.filter((endpoint) => endpoint.service === service));
-  return (request, response, next) => {
-    const endpoint = findPath(pathOf(request.url))?.endpoints.get(request.method);
-    if (endpoint === undefined) return next();
-    const token = request.headers[INTERNAL_HEADERS.identity];
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    const { url = '/', method = '', headers } = request;
+    const endpoint = findPath(pathOf(url))?.endpoints.get(method);
+    if (endpoint === undefined) return false;
+    const token = headers[INTERNAL_HEADERS.identity];
     const identity = typeof token === 'string' ? verifyIdentity(token) : undefined;
-    const requestId = requestIdOf(request.headers[INTERNAL_HEADERS.requestId]);
-    handle(endpoint, request, response, { identity: identity ?? null, requestId });
+    const requestId = requestIdOf(headers[INTERNAL_HEADERS.requestId]);
+    dispatch(endpoint, request, response, { identity: identity ?? null, requestId });
+    return true;
   };
 }
 

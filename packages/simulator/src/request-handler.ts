@@ -1,7 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type Call, createCall, type Dialect, type RepeatCounter } from './call.ts';
 import { checkKey } from './check-key.ts';
-import { errorReply } from './error-reply.ts';
 import type { LedgerEntry } from './ledger.ts';
 import type { Provider } from './provider.ts';
 import { ProviderError } from './provider-error.ts';
@@ -112,5 +111,23 @@ export const createRequestHandler = (options: RequestHandlerOptions): RequestLis
         response.destroy(error instanceof Error ? error : undefined),
       );
     });
+  };
+};
+
+/** An error in the body shape of the endpoint that was called. */
+const errorReply = (
+  error: ProviderError,
+  { dialect, requestId }: Pick<Call, 'dialect' | 'requestId'>,
+): Reply => {
+  const body =
+    dialect === 'anthropic'
+      ? { type: 'error', error: error.anthropicError(), request_id: requestId }
+      : { error: error.openaiError() };
+  return {
+    status: error.status,
+    contentType: 'application/json',
+    chunks: [JSON.stringify(body)],
+    isStream: false,
+    ...(error.options.headers && { headers: error.options.headers }),
   };
 };

@@ -2,7 +2,6 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { z } from 'zod';
 import type { Environment } from './environment.ts';
 import { readLines } from './read-lines.ts';
-import { reasonOf } from './reason-of.ts';
 import { StartError } from './start-error.ts';
 import type { Running } from './supervise.ts';
 
@@ -106,5 +105,23 @@ function killGroup(child: ChildProcess): void {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
     // The group has no process left.
+  }
+}
+
+/** pino's numbers: 50 is an error, 60 is fatal. */
+const ErrorLine = z.looseObject({
+  level: z.number().min(50),
+  msg: z.string().default(''),
+  err: z.looseObject({ message: z.string() }).optional(),
+});
+
+/** What a log line gives as the reason of a failure; null if it is not an error's line. */
+function reasonOf(line: string): string | null {
+  if (!line.startsWith('{')) return null;
+  try {
+    const { data } = ErrorLine.safeParse(JSON.parse(line));
+    return data ? [data.msg, data.err?.message].filter(Boolean).join(': ') : null;
+  } catch {
+    return null;
   }
 }

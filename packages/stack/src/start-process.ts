@@ -3,7 +3,7 @@ import { localUrl } from './addresses.ts';
 import type { Environment } from './environment.ts';
 import type { ProcessRow } from './process-table.ts';
 import { type RunningChild, startChild } from './start-child.ts';
-import { type Supervised, supervise } from './supervise.ts';
+import { type Restarts, type Supervised, supervise } from './supervise.ts';
 
 export interface StackProcess {
   /** The table's name; the second replica is `text-2`, and so on. */
@@ -34,7 +34,7 @@ export interface ProcessOptions {
   readonly root: string;
   readonly workingFolder: string;
   readonly signal: AbortSignal;
-  readonly restarts: boolean;
+  readonly restarts: Restarts;
   readonly report: (line: string) => void;
   readonly onLines: (process: string, lines: readonly string[]) => void;
 }

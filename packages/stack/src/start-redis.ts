@@ -4,14 +4,14 @@ import { RedisServerError } from '@gateway/redis-server/redis-server-error';
 import { type RedisServer, runRedisServer } from '@gateway/redis-server/run-redis-server';
 import { StartError } from './start-error.ts';
 import type { StackProcess } from './start-process.ts';
-import { type Supervised, supervise } from './supervise.ts';
+import { type Restarts, type Supervised, supervise } from './supervise.ts';
 
 interface OwnRedisOptions {
   /** The data folder; Redis has `redis/` in it. */
   readonly dataFolder: string;
   readonly password: string;
   readonly signal: AbortSignal;
-  readonly restarts: boolean;
+  readonly restarts: Restarts;
   readonly report: (line: string) => void;
 }
 

@@ -13,6 +13,7 @@ import { loadSecrets } from './secrets.ts';
 import type { StackProcess } from './start-process.ts';
 import { startProcesses } from './start-processes.ts';
 import { startRedis } from './start-redis.ts';
+import type { Restarts } from './supervise.ts';
 
 export interface StackOptions {
   /** The folder for Redis, secrets, assets and spools; one stack at a time. */
@@ -31,8 +32,8 @@ export interface StackOptions {
   readonly services?: readonly ProcessName[];
   /** How many of each, in the mode `each`. Default: 1. */
   readonly replicas?: Partial<Record<ProcessName, number>>;
-  /** Whether a process that ends is started again. Default: true. */
-  readonly restarts?: boolean;
+  /** Default: true. */
+  readonly restarts?: Restarts;
   /** Every line that a process writes. */
   readonly onLines?: (process: string, lines: readonly string[]) => void;
   /** Called with a sentence for each event of a process. */

@@ -13,31 +13,37 @@ afterEach(() => {
   for (const supervised of running.splice(0)) supervised.end();
 });
 
-test('a restart that fails is tried again with growing delays until it succeeds', async () => {
-  const reports: string[] = [];
-  let starts = 0;
-  const supervised = await supervise({
-    name: 'it',
-    start: async () => {
-      starts++;
-      if (starts > 1 && starts < 4) throw new Error(`no luck ${starts}`);
-      return pretend(starts);
-    },
-    signal: new AbortController().signal,
-    restarts: true,
-    report: (line) => reports.push(line),
-    firstDelayMs: 1,
-  });
-  running.push(supervised);
-  supervised.current().kill('SIGKILL');
-  await waitFor(() => supervised.current().pid === 4);
-  expect(reports).toEqual([
-    'it ended (signal SIGKILL); it is started again in 0.001 s',
-    'it ended (no luck 2); it is started again in 0.002 s',
-    'it ended (no luck 3); it is started again in 0.004 s',
-    'it runs again',
-  ]);
-});
+test.for([
+  [true, '0.004 s'],
+  [{ maxDelayMs: 2 }, '0.002 s'],
+] as const)(
+  'a restart that fails is tried again until it succeeds, with delays that grow (%j: to %s)',
+  async ([restarts, last]) => {
+    const reports: string[] = [];
+    let starts = 0;
+    const supervised = await supervise({
+      name: 'it',
+      start: async () => {
+        starts++;
+        if (starts > 1 && starts < 4) throw new Error(`no luck ${starts}`);
+        return pretend(starts);
+      },
+      signal: new AbortController().signal,
+      restarts,
+      report: (line) => reports.push(line),
+      firstDelayMs: 1,
+    });
+    running.push(supervised);
+    supervised.current().kill('SIGKILL');
+    await waitFor(() => supervised.current().pid === 4);
+    expect(reports).toEqual([
+      'it ended (signal SIGKILL); it is started again in 0.001 s',
+      'it ended (no luck 2); it is started again in 0.002 s',
+      `it ended (no luck 3); it is started again in ${last}`,
+      'it runs again',
+    ]);
+  },
+);
 
 test('a process that is stopped while it waits for its restart does not start', async () => {
   let starts = 0;

@@ -8,14 +8,16 @@ export interface Running {
   kill(signal: NodeJS.Signals): void;
 }
 
+/** Whether a process that ends is started again; the longest time before that, where it is not ten seconds. */
+export type Restarts = boolean | { readonly maxDelayMs: number };
+
 export interface SuperviseOptions<R extends Running> {
   readonly name: string;
   /** Starts it on the address of `previous`, which has ended. Rejects if it cannot start. */
   readonly start: (signal: AbortSignal, previous: R | null) => Promise<R>;
   /** Aborts the start, and the restarts. */
   readonly signal: AbortSignal;
-  /** False: it is not started again. */
-  readonly restarts: boolean;
+  readonly restarts: Restarts;
   readonly report: (line: string) => void;
   readonly firstDelayMs?: number;
 }
@@ -43,13 +45,15 @@ export async function supervise<R extends Running>(options: SuperviseOptions<R>)
   const signal = AbortSignal.any([options.signal, stopping.signal]);
   let current = await options.start(signal, null);
   const firstDelayMs = options.firstDelayMs ?? FIRST_DELAY_MS;
+  const { maxDelayMs } =
+    typeof options.restarts === 'object' ? options.restarts : { maxDelayMs: MAX_DELAY_MS };
   let delayMs = firstDelayMs;
 
   const again = async (how: string): Promise<void> => {
     for (let reason = how; ; ) {
       options.report(`${options.name} ended (${reason}); it is started again in ${delayMs / 1000} s`);
       await delay(delayMs, undefined, { signal });
-      delayMs = Math.min(delayMs * 2, MAX_DELAY_MS);
+      delayMs = Math.min(delayMs * 2, maxDelayMs);
       try {
         current = await options.start(signal, current);
         options.report(`${options.name} runs again`);

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-const INTERVAL_MS = 10;
+/** Between two calls: a tenth of the time that it has taken, so that a long wait does not keep the processes busy that others wait for. */
+const MIN_INTERVAL_MS = 10;
+const MAX_INTERVAL_MS = 100;
 
 type Falsy = false | 0 | '' | null | undefined;
 
@@ -13,7 +15,7 @@ export async function waitFor<T>(
   condition: () => T | Falsy | Promise<T | Falsy>,
   { timeoutMs = 30_000, what = 'the condition' }: { timeoutMs?: number; what?: string } = {},
 ): Promise<T> {
-  const deadline = performance.now() + timeoutMs;
+  const startedAtMs = performance.now();
   for (;;) {
     let cause: unknown;
     try {
@@ -22,8 +24,8 @@ export async function waitFor<T>(
     } catch (error) {
       cause = error;
     }
-    if (performance.now() > deadline)
-      throw new Error(`${what} did not hold within ${timeoutMs} ms`, { cause });
-    await delay(INTERVAL_MS);
+    const elapsedMs = performance.now() - startedAtMs;
+    if (elapsedMs > timeoutMs) throw new Error(`${what} did not hold within ${timeoutMs} ms`, { cause });
+    await delay(Math.min(Math.max(elapsedMs / 10, MIN_INTERVAL_MS), MAX_INTERVAL_MS));
   }
 }

@@ -28,7 +28,25 @@ test('attempts that were made for the request before count too', async () => {
     undefined,
     'fallback: { maxAttempts: 2 }',
   );
-  expect(await refusal(upstream, { earlierAttempts: 1 })).toMatchObject({ code: 'upstream_overloaded' });
+  const earlier = { count: 1, beganAt: performance.now() };
+  expect(await refusal(upstream, { earlier })).toMatchObject({ code: 'upstream_overloaded' });
+  expect(good.requests).toHaveLength(0);
+});
+
+test('the time of attempts that were made for the request before counts too', async () => {
+  const slow = await startProvider(silence);
+  const good = await startProvider();
+  const seen: Attempt[] = [];
+  const upstream = await startUpstream(
+    { slow: { origin: slow.origin }, good: { origin: good.origin } },
+    (one) => seen.push(one),
+    'fallback: { totalMs: 60000 }',
+  );
+  const shortBeforeEnd = { count: 1, beganAt: performance.now() - 58_500 };
+  expect(await refusal(upstream, { earlier: shortBeforeEnd })).toMatchObject({ code: 'upstream_timeout' });
+  expect(seen).toMatchObject([{ channel: 'slow', detail: 'the time limit "all attempts" ran out' }]);
+  const afterEnd = { count: 1, beganAt: performance.now() - 60_000 };
+  expect(await refusal(upstream, { earlier: afterEnd })).toMatchObject({ code: 'no_available_channel' });
   expect(good.requests).toHaveLength(0);
 });
 

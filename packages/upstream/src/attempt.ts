@@ -59,6 +59,8 @@ export const attempt = (options: AttemptOptions): Promise<Outcome> =>
         namesObject: request.subpath !== undefined,
         translated: request.translated ?? false,
         onEnd: (ended, failure) => health.report(candidate, resultOf(ended.startedAt, 'end', failure)),
+        onUnreadable: (ended, failure) =>
+          health.report(candidate, resultOf(ended.startedAt, 'reading', failure)),
       },
       (failure) => {
         health.report(candidate, resultOf(exchange.startedAt, 'first output', failure));

@@ -1,5 +1,4 @@
 import type { Candidate } from './catalog.ts';
-import { literalExpression } from './literal-expression.ts';
 
 /** Keys, whole or masked, and the account names that providers put into their messages. */
 const KEY_LIKE =
@@ -42,3 +41,6 @@ export const cleanMessage = (text: string, candidate: Candidate): string => {
   const name = new RegExp(`(?<![\\w.-])${literalExpression(candidate.model)}(?![\\w-])`, 'g');
   return clean.replace(name, () => candidate.requestedModel);
 };
+
+/** A text as the source of a regular expression that matches exactly this text. */
+const literalExpression = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');

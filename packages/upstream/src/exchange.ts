@@ -50,6 +50,8 @@ export interface ExchangeOptions {
   readonly signal: AbortSignal | undefined;
   /** Called when a reply whose first output was accepted has ended; null: completely. */
   readonly onEnd: (exchange: Exchange, failure: Failure | null) => void;
+  /** Called when a reply that had ended completely turned out to be no answer. */
+  readonly onUnreadable: (exchange: Exchange, failure: Failure) => void;
 }
 
 /**
@@ -75,6 +77,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #isAwaiting = false;
   /** The check has no verdict before the reply has ended. */
   #waitsForEnd = false;
+  /** How it ended as long as its consumer may still find that it is no answer. */
+  #unjudged: 'whole' | 'cancelled' | null = null;
   /** The consumer was slower than the provider, which may have given up because of it. */
   #hasPaused = false;
 
@@ -124,6 +128,21 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail({ kind, candidate: this.#options.candidate, status: this.status || null, detail, cause });
   }
 
+  /** Its consumer found that it is no answer. */
+  unreadable(detail: string): void {
+    const failure = this.#broken(detail);
+    if (this.#phase !== 'over') this.#fail(failure);
+    else if (this.#unjudged === 'whole') this.#options.onUnreadable(this, failure);
+    else if (this.#unjudged === 'cancelled') this.#options.onEnd(this, failure);
+    this.#unjudged = null;
+  }
+
+  /** Its consumer takes no more. */
+  cancel(): void {
+    if (this.#phase === 'open') this.#unjudged = 'cancelled';
+    this.fail('left', 'the reply was cancelled');
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.#phase === 'over') controller.abort(new Error('the exchange is over'));
@@ -167,6 +186,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else if (this.#phase === 'refused') this.#refuse(this.status, this.body.peek().toString('utf8'));
     if (this.#phase !== 'open') return;
     this.#over();
+    this.#unjudged = 'whole';
     this.#options.onEnd(this, null);
     this.body.end();
   }

@@ -56,4 +56,6 @@ export interface Reply {
   bytes(maxBytes: number): Promise<Buffer>;
   /** Aborts the reply. */
   cancel(): void;
+  /** What has come of it is no answer: aborts what is left, and counts as a failure of its channel. */
+  unreadable(detail: string): void;
 }

@@ -26,23 +26,23 @@ export class SendProgress {
   readonly #deferred = new DeferredAccounts();
   #taken = 0;
   #sent = 0;
+  /** The next attempt is not the request's first. */
+  #isAnother: boolean;
   readonly #maxAttempts: number;
   readonly #totalMs: number;
   readonly #endsAt: number;
   #worst: Failure | null = null;
   #refusal: GatewayError | null = null;
 
-  constructor(
-    { candidates, earlierAttempts = 0 }: Pick<SendOptions, 'candidates' | 'earlierAttempts'>,
-    turns: Turns<Candidate>,
-  ) {
+  constructor({ candidates, earlier }: Pick<SendOptions, 'candidates' | 'earlier'>, turns: Turns<Candidate>) {
     this.#candidates = candidates;
     this.#turns = turns;
     // All routes of a model have the same bounds.
     const { maxAttempts = 0, totalMs = 0 } = candidates[0]?.route.fallback ?? {};
-    this.#maxAttempts = maxAttempts - earlierAttempts;
+    this.#maxAttempts = maxAttempts - (earlier?.count ?? 0);
     this.#totalMs = totalMs;
-    this.#endsAt = performance.now() + totalMs;
+    this.#endsAt = (earlier?.beganAt ?? performance.now()) + totalMs;
+    this.#isAnother = earlier !== undefined;
   }
 
   /** Null: no candidate is left, or the attempts or the time for them are used up. */
@@ -90,8 +90,9 @@ export class SendProgress {
 
   /** Counts an attempt that begins now, and returns what depends on its position. */
   begin(): Pick<AttemptOptions, 'isLast' | 'withinMs'> {
+    const withinMs = this.#isAnother ? this.#leftMs : this.#totalMs;
     this.#sent += 1;
-    const withinMs = this.#sent === 1 ? this.#totalMs : this.#endsAt - performance.now();
+    this.#isAnother = true;
     return { isLast: !this.hasNext, withinMs };
   }
 
@@ -119,7 +120,7 @@ export class SendProgress {
 
   /** The first attempt has all of its time, however long it waited for its slot. */
   get #leftMs(): number {
-    return this.#sent === 0 ? Number.POSITIVE_INFINITY : this.#endsAt - performance.now();
+    return this.#isAnother ? this.#endsAt - performance.now() : Number.POSITIVE_INFINITY;
   }
 }
 

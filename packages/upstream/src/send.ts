@@ -19,6 +19,12 @@ import { SendProgress } from './send-progress.ts';
 import { UpstreamReply } from './upstream-reply.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
 
+export interface EarlierAttempts {
+  readonly count: number;
+  /** When the request was sent first, by `performance.now()`. */
+  readonly beganAt: number;
+}
+
 export interface SendOptions {
   /** Best first. */
   readonly candidates: readonly Candidate[];
@@ -49,8 +55,8 @@ export interface SendOptions {
   readonly onHeld?: () => void;
   /** Whether a second candidate may be called beside a late one, by the model's `hedge`: the input is then billed twice. */
   readonly mayHedge?: boolean;
-  /** Attempts that were made for the same request before; they count towards its bound. */
-  readonly earlierAttempts?: number;
+  /** Attempts that were made for the same request before. They count towards its bounds. */
+  readonly earlier?: EarlierAttempts | undefined;
   /** Called for every attempt as soon as it has its first output or has failed. */
   readonly onAttempt?: (attempt: Attempt) => void;
 }

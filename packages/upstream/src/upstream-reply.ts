@@ -57,7 +57,11 @@ export class UpstreamReply implements Reply {
   }
 
   cancel(): void {
-    this.#exchange.fail('left', 'the reply was cancelled');
+    this.#exchange.cancel();
+  }
+
+  unreadable(detail: string): void {
+    this.#exchange.unreadable(detail);
   }
 
   bytes(maxBytes: number): Promise<Buffer> {

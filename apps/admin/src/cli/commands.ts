@@ -1,5 +1,6 @@
 import { channelsText, restedText, wokenText } from './channel-texts.ts';
 import { list, numberOrText, type OptionName, type Values } from './options.ts';
+import { attentionText, jobText, requestsText, requestText } from './request-texts.ts';
 import { settingsBody } from './settings-body.ts';
 import * as texts from './texts.ts';
 
@@ -22,6 +23,7 @@ export interface CommandRow {
 
 const KEYS = '/admin/v1/keys';
 const TEAMS = '/admin/v1/teams';
+const REQUESTS = '/admin/v1/requests';
 const WEBHOOKS = '/admin/v1/webhooks';
 const JOBS = '/admin/v1/jobs';
 const CHANNELS = '/admin/v1/channels';
@@ -180,6 +182,31 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     answer: 'stream',
     text: String,
   },
+  'requests list': {
+    argument: null,
+    options: [...FILTERS, 'id', 'count'],
+    method: 'GET',
+    path: () => REQUESTS,
+    query: (values) => ({ ...filters(values), id: values.id, limit: values.count }),
+    answer: 'page',
+    text: requestsText,
+  },
+  'requests show': {
+    argument: 'ID',
+    options: [],
+    method: 'GET',
+    path: at(REQUESTS),
+    answer: 'value',
+    text: requestText,
+  },
+  attention: {
+    argument: null,
+    options: [],
+    method: 'GET',
+    path: () => '/admin/v1/attention',
+    answer: 'page',
+    text: attentionText,
+  },
   'webhooks list': {
     argument: null,
     options: ['key', 'status', 'count'],
@@ -242,6 +269,22 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     query: ({ status, count }) => ({ status, limit: count }),
     answer: 'page',
     text: texts.jobsText,
+  },
+  'jobs show': {
+    argument: 'ID',
+    options: [],
+    method: 'GET',
+    path: at(JOBS),
+    answer: 'value',
+    text: jobText,
+  },
+  'jobs cancel': {
+    argument: 'ID',
+    options: [],
+    method: 'POST',
+    path: (id) => `${at(JOBS)(id)}/cancel`,
+    answer: 'value',
+    text: jobText,
   },
   'jobs requeue': {
     argument: 'ID',

@@ -216,6 +216,45 @@ export const JobReply = z.strictObject({
 });
 export const JobPage = page(JobReply);
 
+/** One job as far as it is remembered: two days from its end. */
+export const JobDetailReply = z.strictObject({
+  id: z.string(),
+  kind: JobKind,
+  status: JobStatus,
+  queue: z.string(),
+  keyId: z.string(),
+  model: z.string(),
+  createdAt: instant,
+  /** When it was begun for the last time. */
+  startedAt: instant.nullable(),
+  finishedAt: instant.nullable(),
+  errorCode: z.string().nullable(),
+  /** When its result goes; null where there is none. */
+  expiresAt: instant.nullable(),
+  /** Null once its queue has forgotten it, an hour after its end. */
+  run: z
+    .strictObject({
+      requestId: z.string(),
+      attempts: z.int(),
+      /** How often another worker took it over from one that fell silent. */
+      takeovers: z.int(),
+      requeues: z.int(),
+      isDetached: z.boolean(),
+      batchId: z.string().nullable(),
+    })
+    .nullable(),
+  history: z.array(
+    z.strictObject({
+      at: instant,
+      event: z.enum(['queued', 'started', 'ended', 'webhook']),
+      detail: z.string().nullable(),
+    }),
+  ),
+  webhook: WebhookReply.nullable(),
+  /** What is kept of its result. Images have a URL that holds for an hour, for admins only. */
+  assets: z.array(z.strictObject({ id: z.string(), contentType: z.string(), url: z.string().nullable() })),
+});
+
 /** What is left of limits and of the budget at this moment. */
 export const BalanceReply = z.strictObject({
   limits: z.array(

@@ -23,7 +23,8 @@ export function rangeOf(
   { from, to }: { from?: string | undefined; to?: string | undefined },
   nowMs: number,
 ): { fromMs: number; toMs: number } {
-  const toMs = to === undefined ? nowMs : Date.parse(to);
+  // What has ended in this very millisecond counts.
+  const toMs = to === undefined ? nowMs + 1 : Date.parse(to);
   const fromMs = from === undefined ? toMs - DEFAULT_MS : Date.parse(from);
   if (fromMs >= toMs) throw wrong("'from' must lie before 'to'.");
   if (toMs - fromMs > MAX_RANGE_MS) throw wrong('A range may be at most 800 days long.');

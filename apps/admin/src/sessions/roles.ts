@@ -61,6 +61,8 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
 
   'GET /admin/v1/queues': SIGNED_IN,
   'GET /admin/v1/jobs': SIGNED_IN,
+  'GET /admin/v1/jobs/{id}': SIGNED_IN,
+  'POST /admin/v1/jobs/{id}/cancel': ADMIN,
   'POST /admin/v1/jobs/{id}/requeue': ADMIN,
 
   'GET /admin/v1/webhooks': SIGNED_IN,

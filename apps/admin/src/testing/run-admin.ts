@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { COMPILE_CACHE } from '@gateway/testkit/compile-cache';
 import { z } from 'zod';
 
 export const GATEWAY_SECRET = 'a gateway secret of more than 32 characters';
@@ -19,7 +20,14 @@ export interface RunningAdmin {
 export async function runAdmin(redisUrl: string, env: Record<string, string> = {}): Promise<RunningAdmin> {
   const child = fork(new URL('../main.ts', import.meta.url), {
     silent: true,
-    env: { ADMIN_PORT: '0', REDIS_URL: redisUrl, GATEWAY_SECRET, GATEWAY_ADMIN_TOKEN: TOKEN, ...env },
+    env: {
+      ...COMPILE_CACHE,
+      ADMIN_PORT: '0',
+      REDIS_URL: redisUrl,
+      GATEWAY_SECRET,
+      GATEWAY_ADMIN_TOKEN: TOKEN,
+      ...env,
+    },
   });
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr])

@@ -1,12 +1,13 @@
 import { assetId } from '@gateway/assets/asset-id';
 import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { SpeechOutput } from '@gateway/contracts/jobs';
+import { type SpeechInput, SpeechOutput } from '@gateway/contracts/jobs';
 import { SpeechRequest } from '@gateway/contracts/openai/speech';
 import { readOutput } from '@gateway/jobs/job-files';
-import type { JobProcessor } from '@gateway/jobs/job-processor';
-import { readStream } from '@gateway/model-service/stream/read-stream';
+import type { JobContext, JobProcessor } from '@gateway/jobs/job-processor';
+import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import { usageDetail } from '@gateway/model-service/usage-detail';
+import { readStream } from '@gateway/model-service/stream/read-stream';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateSpeech, usageOfSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { modelGone } from '../model-gone.ts';
@@ -23,59 +24,15 @@ interface SpeakOptions {
 /** The longest input at the lowest speed, without compression, is some 80 MB. */
 const MAX_SPEECH_BYTES = 128 * 1024 * 1024;
 
+interface Context extends Pick<JobContext, 'jobId' | 'signal' | 'consumed'> {
+  readonly onAttempt: OnAttempt;
+}
+
 /** How speech is made for a caller who comes back for it: what would have been streamed is stored. */
-export const speak = ({ upstream, assets }: SpeakOptions): JobProcessor<'audio.speech'> => ({
-  run: async ({ model: name, parameters, strict = false }, { jobId, signal, consumed }) => {
-    const model = upstream.resolveModel(name);
-    if (model === null) throw modelGone(name);
-    const speech = SpeechRequest.parse({ ...parameters, model: name });
-    const wanted = speech.stream_format ?? 'audio';
-    const estimate = estimateSpeech(model.price, speech);
-    const reply = await upstream.send({
-      candidates: speechCandidates(upstream, model, speech),
-      request: (candidate) => ({
-        operation: 'speech',
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        strict,
-        body: JSON.stringify(inStreamFormat(speech, candidate, streamFormatOf(candidate, model, wanted))),
-      }),
-      checkOutput: checkAudio,
-      dialect: 'openai',
-      signal,
-      work: 'paid',
-      streamed: true,
-    });
-    const channel = reply.candidate.channel.name;
-    const upstreamAttempts = reply.attempts.length;
-    const detail = usageDetail({ attempts: reply.attempts, dropped: reply.dropped.join(', ') });
-    let usage = usageOfSpeech(model.price, estimate, { channel, attempts: upstreamAttempts, detail });
-    consumed(usage);
-    const onDone = (event: string) => {
-      usage = withTokensTold(usage, model.price, event);
-      consumed(usage);
-    };
-    const stream = speechStreamFor(wanted, reply)(onDone);
-    const id = assetId(jobId, 'speech', 'application/octet-stream');
-    try {
-      const { sizeBytes } = await assets.put(id, bounded(readStream(reply, stream)));
-      return {
-        assetId: id,
-        contentType: speechContentType(speech),
-        sizeBytes,
-        characters: estimate.consumption.characters,
-        dropped: [...reply.dropped],
-        channel,
-        upstreamAttempts,
-        costMicroUsd: usage.costMicroUsd,
-      };
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      // It has been paid for.
-      throw new GatewayError(error.code, { ...error.options, retry: false });
-    }
-  },
+export const speak = (options: SpeakOptions): JobProcessor<'audio.speech'> => ({
+  run: (input, context) => listAttempts((onAttempt) => makeSpeech(options, input, { ...context, onAttempt })),
   recover: async (input, { jobId, consumed }) => {
+    const { upstream, assets } = options;
     const stored = await readOutput({ assets }, jobId);
     if (stored === undefined) return undefined;
     const output = SpeechOutput.parse(stored);
@@ -86,6 +43,62 @@ export const speak = ({ upstream, assets }: SpeakOptions): JobProcessor<'audio.s
     return output;
   },
 });
+
+async function makeSpeech(
+  { upstream, assets }: SpeakOptions,
+  { model: name, parameters, strict = false }: SpeechInput,
+  { jobId, signal, consumed, onAttempt }: Context,
+): Promise<SpeechOutput> {
+  const model = upstream.resolveModel(name);
+  if (model === null) throw modelGone(name);
+  const speech = SpeechRequest.parse({ ...parameters, model: name });
+  const wanted = speech.stream_format ?? 'audio';
+  const estimate = estimateSpeech(model.price, speech);
+  const reply = await upstream.send({
+    candidates: speechCandidates(upstream, model, speech),
+    request: (candidate) => ({
+      operation: 'speech',
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      strict,
+      body: JSON.stringify(inStreamFormat(speech, candidate, streamFormatOf(candidate, model, wanted))),
+    }),
+    checkOutput: checkAudio,
+    dialect: 'openai',
+    signal,
+    work: 'paid',
+    streamed: true,
+    onAttempt,
+  });
+  const channel = reply.candidate.channel.name;
+  const upstreamAttempts = reply.attempts.length;
+  const detail = usageDetail({ attempts: reply.attempts, dropped: reply.dropped.join(', ') });
+  let usage = usageOfSpeech(model.price, estimate, { channel, attempts: upstreamAttempts, detail });
+  consumed(usage);
+  const onDone = (event: string) => {
+    usage = withTokensTold(usage, model.price, event);
+    consumed(usage);
+  };
+  const stream = speechStreamFor(wanted, reply)(onDone);
+  const id = assetId(jobId, 'speech', 'application/octet-stream');
+  try {
+    const { sizeBytes } = await assets.put(id, bounded(readStream(reply, stream)));
+    return {
+      assetId: id,
+      contentType: speechContentType(speech),
+      sizeBytes,
+      characters: estimate.consumption.characters,
+      dropped: [...reply.dropped],
+      channel,
+      upstreamAttempts,
+      costMicroUsd: usage.costMicroUsd,
+    };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    // It has been paid for.
+    throw new GatewayError(error.code, { ...error.options, retry: false });
+  }
+}
 
 async function* bounded(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let sizeBytes = 0;

@@ -3,10 +3,12 @@ import { pipeline } from 'node:stream/promises';
 import type { TranscriptionOutput } from '@gateway/contracts/jobs';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { showJob } from '@gateway/model-service/jobs/answer-job';
+import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
 import type { SubmittedJob } from '@gateway/model-service/jobs/submit-job';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { RequestContext } from '@gateway/service-kit/request-context';
+import { ATTEMPTS_HEADER } from '@gateway/upstream/attempts-header';
 import { errorFrame } from '../event-stream/error-frame.ts';
 import { StreamHead } from './stream-message.ts';
 
@@ -43,7 +45,7 @@ export async function streamJob({ submitted, response, context }: AnswerOptions)
   try {
     const output = await result;
     if (streaming) {
-      logTranscript(output, context);
+      logTranscript(output, context, response);
       response.once('finish', () => handle.delivered('whole'));
       response.end();
     } else handle.delivered(await writeTranscript(output, response, context));
@@ -55,14 +57,10 @@ export async function streamJob({ submitted, response, context }: AnswerOptions)
   }
 }
 
-function beginStream(
-  { channel, dropped }: StreamHead,
-  response: ServerResponse,
-  context: RequestContext,
-): void {
-  context.line.channel = channel;
+function beginStream(head: StreamHead, response: ServerResponse, context: RequestContext): void {
+  context.line.channel = head.channel;
   response.writeHead(200, {
-    ...headersOf({ channel, dropped }, context),
+    ...headersOf(head, context),
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
   });
@@ -75,7 +73,7 @@ export async function writeTranscript(
   response: ServerResponse,
   context: RequestContext,
 ): Promise<Delivery> {
-  logTranscript(output, context);
+  logTranscript(output, context, response);
   response.writeHead(200, {
     ...headersOf(output, context),
     'content-type': output.contentType,
@@ -85,18 +83,18 @@ export async function writeTranscript(
   return 'whole';
 }
 
-const headersOf = (
-  { channel, dropped = [] }: Pick<StreamHead, 'channel' | 'dropped'>,
-  { requestId }: RequestContext,
-) => ({
+const headersOf = ({ channel, dropped = [], attemptList }: StreamHead, { requestId }: RequestContext) => ({
   'x-request-id': requestId,
   'request-id': requestId,
   'x-gateway-channel': channel,
   ...(dropped.length > 0 && { 'x-gateway-dropped': dropped.join(', ') }),
+  ...(attemptList !== undefined && { [ATTEMPTS_HEADER]: attemptList }),
 });
 
-function logTranscript(output: TranscriptionOutput, { line }: RequestContext): void {
+function logTranscript(output: TranscriptionOutput, context: RequestContext, response: ServerResponse): void {
   const { durationSeconds, channel, costMicroUsd, parts } = output;
+  const { line } = context;
   Object.assign(line, { channel, costMicroUsd, parts });
+  showJobAttempts(output, context, response);
   if (durationSeconds !== null) line.audioSeconds = durationSeconds;
 }

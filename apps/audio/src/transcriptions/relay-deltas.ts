@@ -2,7 +2,9 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { parseJson } from '@gateway/contracts/json-depth';
 import { TranscriptDone } from '@gateway/contracts/openai/transcriptions';
 import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/service-kit/event-stream/frame-reader';
+import { attemptsHeader } from '@gateway/upstream/attempts-header';
 import type { Reply } from '@gateway/upstream/reply';
+import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
 import { isErrorEvent, MAX_FRAME_BYTES } from '../event-stream/upstream-events.ts';
 import { piecesOf, type StreamHead } from './stream-message.ts';
 
@@ -17,7 +19,11 @@ export async function relayDeltas(
   reply: Reply,
   emit: (text: string) => Promise<void>,
 ): Promise<TranscriptDone> {
-  const head: StreamHead = { channel: reply.candidate.channel.name, dropped: [...reply.dropped] };
+  const head: StreamHead = {
+    channel: reply.candidate.channel.name,
+    dropped: [...reply.dropped],
+    attemptList: attemptsHeader(reply.attempts) ?? undefined,
+  };
   await emit(JSON.stringify(head));
   let done: TranscriptDone | undefined;
   const reader = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
@@ -30,7 +36,11 @@ export async function relayDeltas(
     const end = failed?.start ?? frames.at(-1)?.end;
     for (const { data } of frames) done = doneEvent(data ?? '') ?? done;
     for (const piece of piecesOf(first.bytes.toString('utf8', first.start, end))) await emit(piece);
-    if (failed) throw broken('The upstream ended its transcript with an error.');
+    if (failed)
+      throw new GatewayError('upstream_failed', {
+        message: 'The upstream ended its transcript with an error.',
+        source: 'upstream',
+      });
   };
 
   try {
@@ -40,9 +50,9 @@ export async function relayDeltas(
     if (last !== null && doneEvent(last.data ?? '') !== undefined) await pass([last]);
   } catch (error) {
     if (!(error instanceof FrameTooLarge)) throw error;
-    throw broken('The upstream sent an event that is too large to pass on.', error);
+    throw new UnreadableReply('The upstream sent an event that is too large to pass on.', { cause: error });
   }
-  if (done === undefined) throw broken('The upstream ended its transcript too early.');
+  if (done === undefined) throw new UnreadableReply('The upstream ended its transcript too early.');
   return done;
 }
 
@@ -58,6 +68,3 @@ function jsonIn(text: string): unknown {
     return undefined;
   }
 }
-
-const broken = (message: string, cause?: unknown) =>
-  new GatewayError('upstream_failed', { message, source: 'upstream', cause });

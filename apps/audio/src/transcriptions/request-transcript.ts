@@ -1,9 +1,11 @@
 import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import type { Transcript, TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
+import type { OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/check-first-output';
 import type { Reply } from '@gateway/upstream/reply';
+import { readCounted } from '@gateway/upstream/unreadable-reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { relayDeltas } from './relay-deltas.ts';
 import { type ReceivedTranscript, readTranscript } from './render/read-transcript.ts';
@@ -18,10 +20,19 @@ interface AskOptions {
   /** Where the file lies. */
   readonly path: string;
   readonly signal: AbortSignal;
+  readonly onAttempt: OnAttempt;
 }
 
-/** As every reply is checked, but a text under the content type of JSON is a transcript too: no other request is made for it. */
+/**
+ * As every reply is checked, but a text under the content type of JSON is a transcript too: no other request is made for it. One that
+ * does not stream is waited for, so that another channel is called where it breaks.
+ */
 const checkTranscript: OutputCheck = (first) => {
+  const verdict = checkedStart(first);
+  return verdict === 'accept' && !first.ended && !isEventStream(first.headers) ? 'wait-for-end' : verdict;
+};
+
+const checkedStart: OutputCheck = (first) => {
   const verdict = checkFirstOutput(first);
   const isText = /^\s*[^\s<]/.test(first.bytes.toString('latin1', 0, 128));
   const isJson = first.headers['content-type']?.startsWith('application/json') ?? false;
@@ -30,7 +41,7 @@ const checkTranscript: OutputCheck = (first) => {
 
 /** Calls the candidates for the transcript of one file, until one begins to answer. @throws {GatewayError} */
 export const requestTranscript = (options: AskOptions): Promise<Reply> => {
-  const { upstream, candidates, planOf, input, path, signal } = options;
+  const { upstream, candidates, planOf, input, path, signal, onAttempt } = options;
   return upstream.send({
     candidates,
     request: (candidate) => {
@@ -49,6 +60,7 @@ export const requestTranscript = (options: AskOptions): Promise<Reply> => {
     holdsStart: true,
     checkOutput: checkTranscript,
     signal,
+    onAttempt,
   });
 };
 
@@ -75,11 +87,13 @@ export async function receiveTranscript(
     emit = unheard,
   }: { requestedFormat: TranscriptFormat; emit?: (text: string) => Promise<void> },
 ): Promise<WholeTranscript> {
-  if (isEventStream(reply.headers)) {
-    const { text, usage } = await relayDeltas(reply, emit);
-    const transcript: Transcript = { text, ...(usage && { usage }) };
-    return { body: '', formats: [], transcript };
-  }
-  const body = (await reply.bytes(TRANSCRIPT_MAX_BYTES)).toString();
-  return { body, ...readTranscript(body, requestedFormat) };
+  return readCounted(reply, async () => {
+    if (isEventStream(reply.headers)) {
+      const { text, usage } = await relayDeltas(reply, emit);
+      const transcript: Transcript = { text, ...(usage && { usage }) };
+      return { body: '', formats: [], transcript };
+    }
+    const body = (await reply.bytes(TRANSCRIPT_MAX_BYTES)).toString();
+    return { body, ...readTranscript(body, requestedFormat) };
+  });
 }

@@ -1,10 +1,14 @@
 import { z } from 'zod';
 
 /**
- * The first text that a streaming job emits: the channel, and what it had no parameter for. All that follow are pieces of the
+ * The first text that a streaming job emits: the channel, what it had no parameter for, and what was called until it began. All that follow are pieces of the
  * event stream.
  */
-export const StreamHead = z.strictObject({ channel: z.string(), dropped: z.array(z.string()).optional() });
+export const StreamHead = z.strictObject({
+  channel: z.string(),
+  dropped: z.array(z.string()).optional(),
+  attemptList: z.string().optional(),
+});
 export type StreamHead = z.infer<typeof StreamHead>;
 
 /** A queue carries texts of at most 65,536 UTF-16 units. */

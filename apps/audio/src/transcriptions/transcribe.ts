@@ -7,8 +7,10 @@ import {
 import type { UsageDetail } from '@gateway/contracts/usage-detail';
 import type { JobContext, JobProcessor } from '@gateway/jobs/job-processor';
 import type { UploadStore } from '@gateway/jobs/upload-store';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import { usageDetail } from '@gateway/model-service/usage-detail';
+import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { attemptsHeader } from '@gateway/upstream/attempts-header';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateTranscription, usageOfTranscription } from '../metering/transcription-usage.ts';
@@ -26,7 +28,10 @@ export interface TranscribeOptions {
   readonly longAudio: LongAudio;
 }
 
-type Context = Pick<JobContext, 'signal' | 'emit' | 'consumed'>;
+/** Of a job that transcribes. */
+export interface TranscriptionContext extends Pick<JobContext, 'signal' | 'emit' | 'consumed'> {
+  readonly onAttempt: OnAttempt;
+}
 
 /** A transcription as it is done, whole or in parts. */
 export interface Transcription {
@@ -36,6 +41,8 @@ export interface Transcription {
   readonly channel: string;
   readonly attempts: number;
   readonly detail: UsageDetail;
+  /** As they are shown at the head of a stream. */
+  readonly attemptList: StreamHead['attemptList'];
   readonly dropped: readonly string[];
   /** Files that the recording was cut into; null: it was sent whole. */
   readonly parts: number | null;
@@ -49,47 +56,8 @@ export interface Transcription {
 
 /** How a transcription is done: the same whether its caller waits, listens to its deltas, or comes back later. */
 export const transcribe = (options: TranscribeOptions): JobProcessor<'audio.transcription'> => ({
-  run: async (input, context) => {
-    const { upstream } = options;
-    const model = upstream.resolveModel(input.model);
-    if (model === null) throw modelGone(input.model);
-    const wanted = TranscriptFormat.parse(input.responseFormat);
-    const plans = transcriptPlans(upstream, model, { format: wanted, stream: input.stream });
-    const recording = { sizeBytes: input.file.sizeBytes, durationSeconds: input.durationSeconds };
-    const candidates = plans.candidates.filter((candidate) => fits(plans.boundsOf(candidate), recording));
-    const streams = input.stream && STREAMED_FORMATS.includes(wanted);
-    const done =
-      candidates.length > 0
-        ? await transcribeWhole(options, { input, model, plans: { ...plans, candidates } }, context)
-        : await transcribeParts(options, { input, model, plans, wanted, streams }, context);
-    const { received, requested, channel, attempts } = done;
-    const answer = answerOf(received, { model, requested, wanted });
-    if (streams && !done.isEmitted)
-      await emitWhole(received.transcript, { channel, dropped: [...done.dropped], wanted }, context.emit);
-
-    const durationSeconds = input.durationSeconds ?? done.durationSeconds ?? answer.durationSeconds;
-    const { price } = model;
-    const usage = usageOfTranscription({
-      price,
-      recording: input,
-      reported: answer.usage,
-      durationSeconds: done.billedSeconds ?? durationSeconds,
-      channel,
-      attempts,
-      detail: done.detail,
-    });
-    context.consumed(usage);
-    const { costMicroUsd } = usage;
-    return {
-      ...answer,
-      durationSeconds,
-      channel,
-      dropped: [...done.dropped],
-      ...(done.parts !== null && { parts: done.parts }),
-      upstreamAttempts: attempts,
-      costMicroUsd,
-    };
-  },
+  run: (input, context) =>
+    listAttempts((onAttempt) => makeTranscript(options, input, { ...context, onAttempt })),
   // A provider's library takes whole files.
   bytesOf: (input) => {
     const model = options.upstream.resolveModel(input.model);
@@ -100,6 +68,56 @@ export const transcribe = (options: TranscribeOptions): JobProcessor<'audio.tran
   },
 });
 
+async function makeTranscript(
+  options: TranscribeOptions,
+  input: TranscriptionInput,
+  context: TranscriptionContext,
+): Promise<TranscriptionOutput> {
+  const { upstream } = options;
+  const model = upstream.resolveModel(input.model);
+  if (model === null) throw modelGone(input.model);
+  const wanted = TranscriptFormat.parse(input.responseFormat);
+  const plans = transcriptPlans(upstream, model, { format: wanted, stream: input.stream });
+  const recording = { sizeBytes: input.file.sizeBytes, durationSeconds: input.durationSeconds };
+  const candidates = plans.candidates.filter((candidate) => fits(plans.boundsOf(candidate), recording));
+  const streams = input.stream && STREAMED_FORMATS.includes(wanted);
+  const done =
+    candidates.length > 0
+      ? await transcribeWhole(options, { input, model, plans: { ...plans, candidates } }, context)
+      : await transcribeParts(options, { input, model, plans, wanted, streams }, context);
+  const { received, requested, channel, attempts, attemptList } = done;
+  const answer = answerOf(received, { model, requested, wanted });
+  if (streams && !done.isEmitted)
+    await emitWhole(
+      received.transcript,
+      { channel, dropped: [...done.dropped], attemptList, wanted },
+      context.emit,
+    );
+
+  const durationSeconds = input.durationSeconds ?? done.durationSeconds ?? answer.durationSeconds;
+  const { price } = model;
+  const usage = usageOfTranscription({
+    price,
+    recording: input,
+    reported: answer.usage,
+    durationSeconds: done.billedSeconds ?? durationSeconds,
+    channel,
+    attempts,
+    detail: done.detail,
+  });
+  context.consumed(usage);
+  const { costMicroUsd } = usage;
+  return {
+    ...answer,
+    durationSeconds,
+    channel,
+    dropped: [...done.dropped],
+    ...(done.parts !== null && { parts: done.parts }),
+    upstreamAttempts: attempts,
+    costMicroUsd,
+  };
+}
+
 interface WholeFile {
   readonly input: TranscriptionInput;
   readonly model: ResolvedModel;
@@ -109,11 +127,11 @@ interface WholeFile {
 async function transcribeWhole(
   { upstream, uploads }: TranscribeOptions,
   { input, model, plans }: WholeFile,
-  { signal, emit, consumed }: Context,
+  { signal, emit, consumed, onAttempt }: TranscriptionContext,
 ): Promise<Transcription> {
   const path = uploads.pathOf(input.file.uploadId);
   const { candidates, of: planOf } = plans;
-  const reply = await requestTranscript({ upstream, candidates, planOf, input, path, signal });
+  const reply = await requestTranscript({ upstream, candidates, planOf, input, path, signal, onAttempt });
   const channel = reply.candidate.channel.name;
   const attempts = reply.attempts.length;
   const { dropped } = reply;
@@ -132,6 +150,7 @@ async function transcribeWhole(
     channel,
     attempts,
     detail,
+    attemptList: attemptsHeader(reply.attempts) ?? undefined,
     dropped,
     parts: null,
     isEmitted,
@@ -170,7 +189,7 @@ function answerOf(received: WholeTranscript, { model, requested, wanted }: Answe
 async function emitWhole(
   transcript: Transcript,
   { wanted, ...head }: StreamHead & { readonly wanted: TranscriptFormat },
-  emit: Context['emit'],
+  emit: TranscriptionContext['emit'],
 ): Promise<void> {
   await emit(JSON.stringify(head));
   for (const frame of deltaFrames(transcript, wanted)) for (const piece of piecesOf(frame)) await emit(piece);

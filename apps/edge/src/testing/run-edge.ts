@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { COMPILE_CACHE } from '@gateway/testkit/compile-cache';
 import { freePort } from '@gateway/testkit/free-port';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { z } from 'zod';
@@ -30,6 +31,7 @@ export async function runEdge(env: Record<string, string>): Promise<RunningEdge>
   const child = fork(new URL('../main.ts', import.meta.url), {
     silent: true,
     env: {
+      ...COMPILE_CACHE,
       PORT: '0',
       EDGE_METRICS_PORT: String(metricsPort),
       GATEWAY_SECRET,

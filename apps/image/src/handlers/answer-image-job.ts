@@ -1,5 +1,6 @@
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
 import { answerJob, showJob } from '@gateway/model-service/jobs/answer-job';
+import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
 import type { SubmittedJob } from '@gateway/model-service/jobs/submit-job';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
@@ -49,6 +50,7 @@ async function streamJob({ service, kind, submitted, request, response }: Answer
     const output = await result;
     const { channel, images, costMicroUsd } = output;
     Object.assign(context.line, { channel, images: images.length, costMicroUsd });
+    showJobAttempts(output, context, response);
     // What it emitted has gone, as it does soon after the end.
     if (!response.headersSent) for (const text of completedEvents(kind, output)) await send(text);
     response.once('finish', () => handle.delivered('whole'));

@@ -14,6 +14,7 @@ import { usageDetail } from '@gateway/model-service/usage-detail';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { CallerLeft, contextOf } from '@gateway/service-kit/request-context';
+import { attemptsHeader } from '@gateway/upstream/attempts-header';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Attempt } from '@gateway/upstream/reply';
 import type { Request, Response } from 'express';
@@ -107,6 +108,8 @@ export async function answerStream(options: StreamOptions): Promise<void> {
       {
         ...{ channel, dropped: [...dropped], costMicroUsd, responseFormat: 'b64_json' },
         upstreamAttempts: attempts,
+        attemptList: attemptsHeader(requested) ?? undefined,
+        account,
         nowMs: service.now(),
       },
       failedAs() === 'left' ? null : 'whole',

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
+import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
 import { contextOf } from '@gateway/service-kit/request-context';
 import type { Request, Response } from 'express';
 import { commonHeaders } from './common-headers.ts';
@@ -25,8 +26,9 @@ export async function writeImages({
   response,
 }: WriteOptions): Promise<Delivery> {
   const context = contextOf(request);
-  const { channel, upstreamAttempts, images, costMicroUsd } = output;
-  Object.assign(context.line, { channel, images: images.length, attempts: upstreamAttempts, costMicroUsd });
+  const { channel, images, costMicroUsd } = output;
+  Object.assign(context.line, { channel, images: images.length, costMicroUsd });
+  showJobAttempts(output, context, response);
   const reply = Readable.from(renderReply(service, output, format), { objectMode: false });
   response.setHeaders(new Headers({ 'content-type': 'application/json', ...commonHeaders(context, output) }));
   await pipeline(reply, response);

@@ -4,6 +4,7 @@ import { ImagesReply } from '@gateway/contracts/openai/images';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/check-first-output';
 import type { Attempt, Reply } from '@gateway/upstream/reply';
+import { readCounted, UnreadableReply } from '@gateway/upstream/unreadable-reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Prepared } from './generation-request.ts';
 
@@ -19,7 +20,7 @@ interface AskOptions {
   readonly prepare: Prepare;
   readonly streamed: boolean;
   readonly signal: AbortSignal;
-  readonly onAttempt?: (attempt: Attempt) => void;
+  readonly onAttempt: (attempt: Attempt) => void;
 }
 
 /** Calls the candidates for images, until one begins to answer. Paid work: none is called after one may have begun. */
@@ -45,7 +46,7 @@ export async function requestImages({
     streamed,
     signal,
     checkOutput: checkImages,
-    ...(onAttempt && { onAttempt }),
+    onAttempt,
   });
   return { reply, dropped: [...new Set([...dropped, ...reply.dropped])] };
 }
@@ -60,23 +61,27 @@ const checkImages: OutputCheck = (first) => {
 /** @throws {GatewayError} `upstream_failed`, not to be repeated, for what is no reply with images */
 export async function readImagesReply(reply: Reply): Promise<ImagesReply> {
   const bytes = await reply.bytes(MAX_REPLY_BYTES);
-  try {
-    return ImagesReply.parse(parseJson(bytes.toString()));
-  } catch (error) {
-    throw badReply('The upstream answered with something that holds no images.', error);
-  }
+  return readCounted(reply, async () => {
+    try {
+      return ImagesReply.parse(parseJson(bytes.toString()));
+    } catch (error) {
+      throw badReply('The upstream answered with something that holds no images.', error);
+    }
+  });
 }
 
 /** An upstream that does not stream answers with all images at once: their bytes, since a URL cannot be streamed. */
 export async function readStreamable(reply: Reply): Promise<ImagesReply> {
   const whole = await readImagesReply(reply);
   if (whole.data.every(({ b64_json }) => typeof b64_json === 'string')) return whole;
-  throw badReply('The upstream answered with something that holds no images.');
+  const failure = badReply('The upstream answered with something that holds no images.');
+  reply.unreadable(failure.message);
+  throw failure;
 }
 
 /** The images were probably made and billed, but cannot be had. */
-export const badReply = (message: string, cause?: unknown): GatewayError =>
-  new GatewayError('upstream_failed', { message, source: 'upstream', retry: false, cause });
+export const badReply = (message: string, cause?: unknown): UnreadableReply =>
+  new UnreadableReply(message, { retry: false, cause });
 
 /** @throws {GatewayError} `model_not_found` when the model is no longer configured */
 export function modelOfJob(upstream: Upstream, name: string): ResolvedModel {

@@ -18,7 +18,11 @@ const ImageEvent = z.looseObject({
 const REPLY_MEMBERS = new Set(['background', 'output_format', 'quality', 'size', 'usage']);
 
 /** What a stream of images came to, besides the images. */
-interface StreamEnd extends Pick<ImageOutput, 'channel' | 'upstreamAttempts' | 'dropped' | 'costMicroUsd'> {
+interface StreamEnd
+  extends Pick<
+    ImageOutput,
+    'channel' | 'upstreamAttempts' | 'attemptList' | 'account' | 'dropped' | 'costMicroUsd'
+  > {
   readonly responseFormat: ImageResponseFormat;
   /** Unix milliseconds. */
   readonly nowMs: number;

@@ -1,6 +1,7 @@
 import { type ImageEditInput, type ImageGenerationInput, ImageOutput } from '@gateway/contracts/jobs';
 import { readOutput } from '@gateway/jobs/job-files';
 import type { JobContext, JobProcessors } from '@gateway/jobs/job-processor';
+import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { readStream } from '@gateway/model-service/stream/read-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
@@ -20,7 +21,9 @@ import { receiveImages } from './receive-images.ts';
 import { storeImage, storeImages } from './store-images.ts';
 import { streamingCandidates } from './streaming-candidates.ts';
 
-type Job = Pick<JobContext, 'jobId' | 'signal' | 'consumed' | 'emit'>;
+interface Job extends Pick<JobContext, 'jobId' | 'signal' | 'consumed' | 'emit'> {
+  readonly onAttempt: OnAttempt;
+}
 type Input = ImageGenerationInput | ImageEditInput;
 
 /** Makes images from a prompt and stores them. @throws {GatewayError} */
@@ -73,6 +76,7 @@ async function make({ maker, input, model, prepare, job }: MakeOptions): Promise
     prepare,
     streamed: input.stream ?? false,
     signal: job.signal,
+    onAttempt: job.onAttempt,
   });
   const requested = requestedOf(reply, dropped);
   job.consumed({ ...estimateImages(model, order), ...requested });
@@ -170,7 +174,17 @@ export function imageProcessors(maker: ImageMaker): JobProcessors {
   };
   const bytesOf = (input: Input) => bytesThroughLibrary(maker.upstream, input);
   return {
-    'image.generation': { run: (input, context) => generateImages(maker, input, context), recover, bytesOf },
-    'image.edit': { run: (input, context) => editImages(maker, input, context), recover, bytesOf },
+    'image.generation': {
+      run: (input, context) =>
+        listAttempts((onAttempt) => generateImages(maker, input, { ...context, onAttempt })),
+      recover,
+      bytesOf,
+    },
+    'image.edit': {
+      run: (input, context) =>
+        listAttempts((onAttempt) => editImages(maker, input, { ...context, onAttempt })),
+      recover,
+      bytesOf,
+    },
   };
 }

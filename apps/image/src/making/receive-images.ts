@@ -2,6 +2,7 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { parseJson } from '@gateway/contracts/json-depth';
 import { ImagesReply } from '@gateway/contracts/openai/images';
 import type { Reply } from '@gateway/upstream/reply';
+import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
 import { decodeBase64 } from '../files/decode-base64.ts';
 import { badReply, MAX_REPLY_BYTES } from './call-upstream.ts';
 import { type JsonPath, type JsonPiece, jsonPieces } from './json-pieces.ts';
@@ -60,7 +61,9 @@ export async function receiveImages<Kept>(reply: Reply, keep: Keep<Kept>): Promi
     return { images, kept, failure };
   } catch (error) {
     // A reply that breaks in the middle of an image breaks its keeping first.
-    throw failure?.reason ?? (error instanceof SyntaxError ? noImages(error) : error);
+    const thrown = failure?.reason ?? (error instanceof SyntaxError ? noImages(error) : error);
+    if (thrown instanceof UnreadableReply) reply.unreadable(thrown.message);
+    throw thrown;
   } finally {
     await pieces.return(undefined);
   }

@@ -1,5 +1,6 @@
 import { batchProcessors } from '@gateway/model-service/batch/open-batch-runner';
-import { type StoreLocation, startMedia } from '@gateway/model-service/testing/start-media';
+import type { StoreLocation } from '@gateway/model-service/testing/media-options';
+import { startMedia } from '@gateway/model-service/testing/start-media';
 import OpenAI from 'openai';
 import { createImageService } from '../app.ts';
 import type { ReferenceFetching } from '../form/store-references.ts';

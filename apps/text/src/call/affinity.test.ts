@@ -1,20 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Stack, startStack } from '../testing/start-stack.ts';
+import { type Stack, startStack, TWO_OF_EACH } from '../testing/start-stack.ts';
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startStack({
-    configuration: (first, second) => `
-channels:
-  one: { provider: simulator, baseUrl: "${first}", apiKey: k }
-  two: { provider: simulator, baseUrl: "${second}", apiKey: k }
-  chat-one: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [chat] }
-  chat-two: { provider: simulator, baseUrl: "${second}", apiKey: k, speaks: [chat] }
-models:
-  m: { kind: text, routes: [{ channel: one }, { channel: two }] }
-  translated: { kind: text, routes: [{ channel: chat-one }, { channel: chat-two }] }
-`,
-  });
+  stack = await startStack({ configuration: TWO_OF_EACH });
 });
 afterAll(() => stack[Symbol.asyncDispose]());
 
@@ -45,7 +34,11 @@ interface Sent {
   readonly headers?: Record<string, string>;
 }
 
-const send = async ({ path = '/v1/responses', body, headers = {} }: Sent, keyId = 'key_one', model = 'm') => {
+const send = async (
+  { path = '/v1/responses', body, headers = {} }: Sent,
+  keyId = 'key_one',
+  model = 'native',
+) => {
   const version = path === '/v1/messages' ? { 'anthropic-version': '2023-06-01' } : {};
   const reply = await stack.text.fetch(path, {
     body: { model, ...body },

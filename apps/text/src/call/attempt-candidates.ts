@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { showAttempts } from '@gateway/model-service/show-attempts';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { Attempt, Reply } from '@gateway/upstream/reply';
+import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
 import { checkWholeReply } from '../passthrough/relay-json.ts';
 import { type CallOutcome, failedWith, type ReplyOutcome } from './outcome.ts';
 import type { PrepareAttempt, PreparedAttempt } from './prepared-attempt.ts';
@@ -21,6 +22,8 @@ interface Candidates {
 interface InTurn extends Candidates {
   /** Every attempt for the call so far. */
   readonly attempts: Attempt[];
+  /** When the first of them began, by `performance.now()`. */
+  readonly beganAt: number;
   /** Why the candidates before did not serve; absent: there were none. */
   readonly failedBefore?: unknown;
   readonly onHeld: () => void;
@@ -36,6 +39,7 @@ export async function attemptCandidates(call: TextCall, options: Candidates): Pr
   const outcome = await attemptInTurn(call, {
     ...options,
     attempts: [],
+    beganAt: performance.now(),
     onHeld: waiting.begin,
     onReply: waiting.end,
   });
@@ -46,7 +50,8 @@ export async function attemptCandidates(call: TextCall, options: Candidates): Pr
 
 async function attemptInTurn(call: TextCall, options: InTurn): Promise<CallOutcome> {
   const { context, services, endpoint, request } = call;
-  const { candidates, prepare, holdsStart, mayHedge = false, attempts, onHeld, onReply } = options;
+  const { candidates, prepare, holdsStart, mayHedge = false, attempts, beganAt, onHeld, onReply } = options;
+  const count = attempts.filter(({ outcome }) => outcome !== 'busy').length;
   const attemptsBefore = attempts.length;
   const sent: { readonly candidate: Candidate; readonly attempt: PreparedAttempt }[] = [];
   const requestOf = (candidate: Candidate, attempt: PreparedAttempt | GatewayError) => {
@@ -71,7 +76,7 @@ async function attemptInTurn(call: TextCall, options: InTurn): Promise<CallOutco
       mayHedge,
       onHeld,
       onAttempt: (attempt) => attempts.push(attempt),
-      earlierAttempts: attempts.filter(({ outcome }) => outcome !== 'busy').length,
+      earlier: count === 0 ? undefined : { count, beganAt },
     });
   } catch (thrown) {
     const wasTried = attempts.length > attemptsBefore || !isNobody(thrown);
@@ -96,6 +101,7 @@ async function attemptInTurn(call: TextCall, options: InTurn): Promise<CallOutco
   if (answering === undefined) throw new Error('a reply to a request that was not prepared');
   showAttempts(attempts, context, call.response);
   const outcome = await answering.attempt.receive(reply);
+  if (outcome.thrown instanceof UnreadableReply) reply.unreadable(outcome.thrown.message);
   const others = candidates.filter((candidate) => sent.every((one) => one.candidate !== candidate));
   const unread = unreadable(call, outcome);
   if (unread === null || others.length === 0)

@@ -10,6 +10,7 @@ import { parseBody } from '../wire/raw-json.ts';
 import { addToConversation } from './add-to-conversation.ts';
 import { logProvidersCompaction } from './call-log.ts';
 import { conversationOf, previousIdOf } from './history.ts';
+import { putResponse } from './put-response.ts';
 import { remember } from './response-memory.ts';
 import type { TextCall } from './text-call.ts';
 
@@ -52,7 +53,7 @@ export async function keepResponse(
   isProviders = storesResponses(candidate) && !call.compacted,
 ): Promise<Amendment> {
   const { protocol } = candidate;
-  const { services, history, identity, request, context, endpoint } = call;
+  const { history, identity, request, context, endpoint } = call;
   const input = () => inputItems(parseBody(request.bytes.toString()), history.items);
   const servedBy = makerAt(candidate);
   const output = () => outputItems(response, makerName(servedBy));
@@ -80,31 +81,21 @@ export async function keepResponse(
   const id = textAt(response, 'id');
   if (id === null) return amended;
   context.line.responseId = id;
-  const rules = services.upstream.configuration.conversations;
-  const result = await services.conversations
-    .put({
-      owner: history.owner,
-      kind: 'response',
-      id,
-      ...(history.previous !== null && { previous: history.previous.id }),
-      ...(history.conversation !== null && { after: history.conversation }),
-      input: [...(await unstoredBefore(call)), ...input()],
-      output: output(),
-      data: dataOf({ ...response, ...amended }, { ...origin, isProviders }),
-      retentionMs: rules.retentionMs,
-      maxBytes: rules.maxBytesPerKey,
-      received: { ids, origin },
-    })
-    .catch(() => 'failed' as const);
-  services.metrics.kept(result);
-  if (result === 'stored') return amended;
+  const isStored = await putResponse(call, {
+    id,
+    after: history.conversation,
+    input: [...(await unstoredBefore(history)), ...input()],
+    output: output(),
+    data: dataOf({ ...response, ...amended }, { ...origin, isProviders }),
+    received: { ids, origin },
+  });
+  if (isStored) return amended;
   remember(call, response, { servedBy, input, output });
-  context.line.responseKept = false;
   return { ...amended, store: false };
 }
 
 /** What led to a response and is stored nowhere becomes its own input. */
-const unstoredBefore = async ({ history }: TextCall): Promise<readonly NewItem[]> =>
+export const unstoredBefore = async (history: TextCall['history']): Promise<readonly NewItem[]> =>
   history.remembered === null ? [] : history.window();
 
 /** The members that name what a response continues: a provider that got all of it in the request does not know. */

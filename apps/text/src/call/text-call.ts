@@ -12,7 +12,7 @@ import type { IdOrigins } from '../stored/id-origins.ts';
 import type { BackgroundUsage } from '../stored/pending-responses.ts';
 import type { CompactionSeals } from '../wire/compaction-seal.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
-import type { Compacted } from './compacted.ts';
+import type { Usage } from '../wire/usage.ts';
 import type { History } from './history.ts';
 import type { ResponseMemory } from './response-memory.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
@@ -66,4 +66,22 @@ export interface TextCall {
   readonly compacted?: Compacted | null;
   /** On the clock of `performance.now()`. */
   readonly startedAt: number;
+}
+
+/** A conversation that the gateway has compacted before it is answered. */
+interface Compacted {
+  /** As the caller is shown it. */
+  readonly summary: string;
+  readonly encryptedContent: string;
+  /** Messages: what it had changed of the request's tools. */
+  readonly toolChanges: readonly unknown[];
+  /** Of what is left of the request, in characters. */
+  readonly inputLength: number;
+  /** What the summary took, beside what the answer takes. */
+  readonly spent: {
+    readonly usage: Usage;
+    readonly estimated: boolean;
+    readonly channel: string;
+    readonly attempts: number;
+  };
 }

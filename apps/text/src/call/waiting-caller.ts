@@ -1,6 +1,7 @@
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { COMMENT_FRAME } from '../wire/sse-frames.ts';
+import { eventStreamHead } from './reply-head.ts';
 import type { TextCall } from './text-call.ts';
 
 /** A caller whose stream waits for the first output of any channel. */
@@ -31,14 +32,7 @@ export function createWaitingCaller({
 
   const breakSilence = () => {
     if (response.destroyed || response.writableNeedDrain) return;
-    if (!response.headersSent)
-      response.writeHead(200, {
-        'content-type': 'text/event-stream; charset=utf-8',
-        'cache-control': 'no-cache',
-        'x-accel-buffering': 'no',
-        'x-request-id': requestId,
-        'request-id': requestId,
-      });
+    if (!response.headersSent) response.writeHead(200, eventStreamHead(context));
     hasSpoken = true;
     response.write(COMMENT_FRAME);
   };

@@ -10,8 +10,10 @@ import { transcriptOf } from './transcript.ts';
 const SESSIONS = { responses: 'codex-session', messages: 'claude-code-session' } as const;
 const CALLERS = ['responses', 'messages'] as const;
 
-function sessionOf(caller: keyof typeof SESSIONS) {
-  const file = new URL(`./fixtures/${SESSIONS[caller]}.json`, import.meta.url);
+const sessionOf = (caller: keyof typeof SESSIONS) => readSession(caller, SESSIONS[caller]);
+
+function readSession(caller: (typeof CALLERS)[number], name: string) {
+  const file = new URL(`./fixtures/${name}.json`, import.meta.url);
   const body: object = JSON.parse(readFileSync(file, 'utf8'));
   return PROTOCOLS[caller].decodeRequest({ model: 'm', max_tokens: 1, ...body }, testTokens);
 }
@@ -41,6 +43,68 @@ for (const caller of CALLERS)
     const found = text.replaceAll('": "', '":"');
     for (const fact of facts) expect(found).toContain(fact);
   });
+
+/**
+ * What Codex CLI 0.169 sent through the gateway as the last request of a task with three messages of the user's. It ran
+ * in a folder made for that, with its real shell; a script stood in for the model. Codex's own instructions and tools
+ * are left out.
+ */
+const recorded = () => readSession('responses', 'codex-recorded');
+
+const RECORDED_FACTS = {
+  'what is wanted': [
+    'ticket PT-2291',
+    'customers see gaps of hours',
+    'Stop the server, and tell me what is left.',
+  ],
+  'what is demanded': [
+    'do not add a dependency',
+    'Never edit files below generated/',
+    'Run the tests with: node --test',
+  ],
+  'what was decided, and why': ['UTC was rejected', 'section 4.2', 'take the earlier one'],
+  'which files were read and changed': [
+    'cat > src/berlin-time.js',
+    "timeZone: 'Europe/Berlin', timeZoneName: 'longOffset'",
+    'cat src/events.js src/events.test.js',
+    'src/berlin-time.test.js   |  11 +',
+  ],
+  'the state of the tools': [
+    '<cwd>/home/dev/parcels</cwd>',
+    'Process running with session ID 23981',
+    'listening on 4711',
+    '## fix/pt-2291-zone',
+  ],
+  'what went wrong': [
+    '[ERR_MODULE_NOT_FOUND]: Cannot find module',
+    "+ '2026-10-25T01:30:00.000Z'",
+    'kill: usage',
+  ],
+  'what is to be done': ['Step 4, the note in docs/carriers.md, is open', 'before I have seen the tests'],
+};
+
+test.for(Object.entries(RECORDED_FACTS))('recorded with Codex: the summary is made from %s', ([, facts]) => {
+  const { text } = transcriptOf(recorded(), BOUNDS);
+  for (const fact of facts) expect(text).toContain(fact);
+});
+
+test('recorded with Codex: under every bound every message and every call is there, in order', () => {
+  for (const bounds of TRANSCRIPT_BOUNDS) {
+    const session = recorded();
+    const { text } = transcriptOf(session, bounds);
+    let from = 0;
+    for (const { role, parts } of session.turns)
+      for (const part of parts) {
+        if (part.type !== 'text' && part.type !== 'tool-call') continue;
+        const mark = part.type === 'text' ? `<${role}>\n${part.text}\n` : `id="${part.id}">`;
+        const at = text.indexOf(mark, from);
+        expect(at).toBeGreaterThan(from);
+        from = at;
+      }
+    expect(text.match(/<tool_call /g)).toHaveLength(15);
+    expect(text).not.toContain('pending="true"');
+  }
+});
 
 test.for(CALLERS)('%s: every result comes right after its call', (caller) => {
   const { text } = transcriptOf(sessionOf(caller), BOUNDS);

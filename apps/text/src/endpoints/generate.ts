@@ -1,7 +1,7 @@
+import type { Candidate } from '@gateway/upstream/catalog';
 import type { RequestHandler } from 'express';
 import { sayUnkept } from '../call/keep-response.ts';
 import { lockConversation } from '../call/lock-conversation.ts';
-import { mayHedge } from '../call/may-hedge.ts';
 import { reserve, reserveTwice, settle } from '../call/metered-call.ts';
 import { candidatesFor, openCall } from '../call/open-call.ts';
 import type { TextCall, TextServices } from '../call/text-call.ts';
@@ -64,4 +64,22 @@ async function generate(opened: TextCall): Promise<void> {
   );
   void settle(call, reservation, outcome);
   if (outcome.thrown !== undefined && !response.writableEnded) throw outcome.thrown;
+}
+
+/**
+ * Whether a call may be sent to two candidates at a time. Not what is bound to one provider, goes on without its caller, or
+ * makes a provider do something twice: what it names, a thread, a background response, built-in tools.
+ */
+function mayHedge({ request, thread }: TextCall, candidates: readonly Candidate[]): boolean {
+  const [first] = candidates;
+  return (
+    candidates.length > 1 &&
+    first !== undefined &&
+    first.route.hedge !== null &&
+    !request.background &&
+    request.ids.length === 0 &&
+    request.thread === null &&
+    thread === null &&
+    request.builtInTools.length === 0
+  );
 }

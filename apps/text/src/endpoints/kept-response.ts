@@ -4,6 +4,7 @@ import type { Identity } from '@gateway/contracts/identity';
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import { ownersOf } from '../call/conversation-space.ts';
 import { findResponse } from '../call/history.ts';
+import { eventStreamHead } from '../call/reply-head.ts';
 import type { TextServices } from '../call/text-call.ts';
 import { replyFrames } from '../protocols/responses/reply-frames.ts';
 import type { StoredRecord, WindowEnd } from '../stored/conversations/conversation-store.ts';
@@ -128,7 +129,7 @@ export function startingAfter(query: URLSearchParams): number {
 /** Writes a response as the stream that it was, or may have been, from an event on. */
 export function streamKept(
   response: ServerResponse,
-  { requestId }: RequestContext,
+  context: RequestContext,
   kept: JsonObject,
   startingAfter: number,
 ): void {
@@ -137,13 +138,7 @@ export function streamKept(
     const number = /"sequence_number":(\d+)/.exec(frame)?.[1];
     return number === undefined || Number(number) > startingAfter;
   });
-  response.writeHead(200, {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
-    'x-accel-buffering': 'no',
-    'x-request-id': requestId,
-    'request-id': requestId,
-  });
+  response.writeHead(200, eventStreamHead(context));
   response.end(shown.map((frame) => `${frame}\n\n`).join(''));
 }
 

@@ -8,6 +8,7 @@ import type { Candidate } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
 import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
 import type { Request, RequestHandler } from 'express';
+import { jsonHead } from '../call/reply-head.ts';
 import { queryOf } from '../call/request-head.ts';
 import { send } from '../call/send.ts';
 import type { TextServices } from '../call/text-call.ts';
@@ -115,14 +116,9 @@ async function answerKept(request: StoredRequest, kept: KeptResponse): Promise<v
   }
 }
 
-function writeJson(response: ServerResponse, { requestId }: RequestContext, value: object): void {
+function writeJson(response: ServerResponse, context: RequestContext, value: object): void {
   const body = Buffer.from(JSON.stringify(value));
-  response.writeHead(200, {
-    'content-type': 'application/json',
-    'content-length': body.length,
-    'x-request-id': requestId,
-    'request-id': requestId,
-  });
+  response.writeHead(200, { ...jsonHead(context), 'content-length': body.length });
   response.end(body);
 }
 

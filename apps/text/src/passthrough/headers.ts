@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { Reply } from '@gateway/upstream/reply';
+import { UNBUFFERED } from '../call/reply-head.ts';
 import type { TextEndpoint } from '../call/text-endpoint.ts';
 import { betasOf, THREADS_BETA } from '../protocols/messages/betas.ts';
 
@@ -45,14 +46,13 @@ export function replyHeaders(
   return headers;
 }
 
-/** The same for an event stream. */
+/** The same for an event stream, whose type the provider names. */
 export const streamHeaders = (
   reply: Reply,
   context: Pick<RequestContext, 'requestId'>,
 ): OutgoingHttpHeaders => ({
   ...replyHeaders(reply, context),
-  'cache-control': 'no-cache',
-  'x-accel-buffering': 'no',
+  ...UNBUFFERED,
 });
 
 const VERSION = 'anthropic-version';

@@ -1,4 +1,4 @@
-import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
@@ -13,6 +13,7 @@ import type { TextCall } from '../call/text-call.ts';
 import { refuseLosses } from '../conversation/losses.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { threadStream } from '../threads/thread-stream.ts';
+import { objectAt, parseObject, textAt } from '../wire/json-object.ts';
 import { streamHeaders, upstreamRequestHeaders } from './headers.ts';
 import { ownBody } from './own-body.ts';
 import {
@@ -23,7 +24,6 @@ import {
   keepWholeReply,
 } from './passed-reply.ts';
 import { passedStream } from './passed-stream.ts';
-import { refusesThread } from './refused-thread.ts';
 import { relayJson } from './relay-json.ts';
 import { refusesUsageOption, requestsUsage, showsUsage, usageOption } from './usage-option.ts';
 
@@ -119,4 +119,20 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
     }),
   );
   return { ...consumed, firstByteMs, thrown };
+}
+
+/** A provider does not have a thread as the gateway has it, or cannot keep it. */
+const NOT_KEPT = new Set<string | null>([
+  'thread_not_found',
+  'thread_already_continued',
+  'thread_continue_in_flight',
+  'thread_unsupported_request',
+]);
+
+/** Whether a channel refused a thread's turn, which it would not as the whole conversation. */
+function refusesThread(refusal: unknown): boolean {
+  if (!(refusal instanceof GatewayError) || refusal.options.relay === undefined) return false;
+  const error = objectAt(parseObject(refusal.options.relay.body) ?? {}, 'error');
+  const details = error && objectAt(error, 'details');
+  return details !== null && NOT_KEPT.has(textAt(details, 'error_code'));
 }

@@ -1,17 +1,16 @@
 import type { ServerResponse } from 'node:http';
-import { GatewayError } from '@gateway/contracts/gateway-error';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { OutputCheck } from '@gateway/upstream/check-first-output';
 import { checkFirstOutput } from '@gateway/upstream/check-first-output';
 import type { Reply } from '@gateway/upstream/reply';
+import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
 import { UNKEPT_HEADER } from '../call/keep-response.ts';
+import { streamHead } from '../call/reply-head.ts';
 import { isObject, type JsonObject, parseObject } from '../wire/json-object.ts';
 import { mayLosePrecision, parseBody } from '../wire/raw-json.ts';
-import { replyHeaders, streamHeaders } from './headers.ts';
+import { replyHeaders } from './headers.ts';
 import { MIN_PARTIAL_BYTES, partsOf } from './reply-parts.ts';
-
-const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
 /** A reply without streaming is held whole; beyond this it is the upstream's failure. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
@@ -68,11 +67,7 @@ export async function relayJson(options: RelayJsonOptions): Promise<void> {
   const frames = asStream?.({ ...exactly(bytes), ...amended }) ?? null;
   if (frames !== null) {
     if (!response.headersSent)
-      response.writeHead(reply.status, {
-        ...streamHeaders(reply, context),
-        ...unkept,
-        'content-type': EVENT_STREAM,
-      });
+      response.writeHead(reply.status, { ...streamHead(replyHeaders(reply, context)), ...unkept });
     response.end(frames);
     return;
   }
@@ -95,13 +90,6 @@ function exactly(bytes: Buffer): JsonObject {
 }
 
 const notFinished = () =>
-  new GatewayError('upstream_failed', {
-    message: 'The upstream answered with something that is no finished reply.',
-    source: 'upstream',
-  });
+  new UnreadableReply('The upstream answered with something that is no finished reply.');
 
-const notJson = () =>
-  new GatewayError('upstream_failed', {
-    message: 'The upstream answered with something that is not JSON.',
-    source: 'upstream',
-  });
+const notJson = () => new UnreadableReply('The upstream answered with something that is not JSON.');

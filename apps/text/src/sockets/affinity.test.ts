@@ -1,22 +1,11 @@
 import type { TestSocket } from '@gateway/testkit/connect-socket';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Stack, startStack } from '../testing/start-stack.ts';
+import { type Stack, startStack, TWO_OF_EACH } from '../testing/start-stack.ts';
 
 let stack: Stack;
 let socket: TestSocket;
 beforeAll(async () => {
-  stack = await startStack({
-    configuration: (first, second) => `
-channels:
-  one: { provider: simulator, baseUrl: "${first}", apiKey: k }
-  two: { provider: simulator, baseUrl: "${second}", apiKey: k }
-  chat-one: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [chat] }
-  chat-two: { provider: simulator, baseUrl: "${second}", apiKey: k, speaks: [chat] }
-models:
-  native: { kind: text, routes: [{ channel: one }, { channel: two }] }
-  translated: { kind: text, routes: [{ channel: chat-one }, { channel: chat-two }] }
-`,
-  });
+  stack = await startStack({ configuration: TWO_OF_EACH });
 });
 afterAll(() => stack[Symbol.asyncDispose]());
 beforeEach(async () => {

@@ -3,8 +3,8 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { KeyCache } from '@gateway/metering/keys/key-cache';
 import type { Entered, RequestEntry } from '@gateway/metering/limits/request-entry';
-import type { RefusalCounts } from '@gateway/metering/usage/refusal-counts';
-import type { Metrics, RefusalReason } from '@gateway/service-kit/metrics';
+import type { Refusals } from '@gateway/metering/usage/refusals';
+import type { RefusalReason } from '@gateway/service-kit/metrics';
 
 /** What the edge does for a request over HTTP, for one of many on a connection: who is calling, and may it? */
 export interface CallerAccess {
@@ -26,26 +26,21 @@ interface CallerAccessOptions {
   /** Finds keys by the keyed hashes of their secrets. */
   readonly keys: KeyCache;
   readonly entry: RequestEntry;
-  readonly refusals: Pick<RefusalCounts, 'add'>;
-  readonly metrics: Pick<Metrics, 'refused'>;
+  readonly refusals: Refusals<RefusalReason>;
 }
 
-export function createCallerAccess({ keys, entry, refusals, metrics }: CallerAccessOptions): CallerAccess {
+export function createCallerAccess({ keys, entry, refusals }: CallerAccessOptions): CallerAccess {
   const { scope } = WEBSOCKET;
-  const refuse = (reason: RefusalReason, { keyId, team }: Identity) => {
-    metrics.refused(reason);
-    refusals.add({ keyId, team, endpoint: scope ?? '', model: null });
-  };
   const counted = async (identity: Identity, entering: Promise<Entered>) => {
     const entered = await entering;
-    if (entered.refusal !== null) refuse(entered.refusal.reason, identity);
+    if (entered.refusal !== null) refusals.add(entered.refusal.reason, identity, WEBSOCKET);
     return entered;
   };
   return {
     identify: keys.identify,
     enter: (identity) => {
       if (scope !== null && identity.endpoints?.includes(scope) === false) {
-        refuse('endpoint', identity);
+        refusals.add('endpoint', identity, WEBSOCKET);
         throw new GatewayError(
           'endpoint_not_allowed',
           `This key may not use this endpoint any more: it lacks the scope '${scope}'. Ask the person who gave you the key.`,

@@ -54,6 +54,8 @@ const MAX_WAITING_FRAMES = 2;
 /** What a client has not taken, beyond which it gets no answer to what it sends. */
 const MAX_UNTAKEN_BYTES = 8 * 1024 * 1024;
 
+const AS_TEXT = { binary: false };
+
 /** One open WebSocket: its lanes, what it remembers, and its end. */
 export class SocketConnection implements Connection, EventSink {
   readonly handshake: Handshake['request'];
@@ -121,8 +123,12 @@ export class SocketConnection implements Connection, EventSink {
     return this.#socket.writableNeedDrain;
   }
 
-  send(event: string): void {
-    if (this.#webSocket.readyState === this.#webSocket.OPEN) this.#webSocket.send(event);
+  send(events: readonly (Buffer | string)[]): void {
+    if (this.#webSocket.readyState !== this.#webSocket.OPEN) return;
+    // `ws` writes each message by itself, and a system call costs more than all else about a message.
+    this.#socket.cork();
+    for (const event of events) this.#webSocket.send(event, AS_TEXT);
+    this.#socket.uncork();
   }
 
   onKeyEnded(): void {
@@ -159,7 +165,7 @@ export class SocketConnection implements Connection, EventSink {
     const { maxFrameBytes: maxBytes, maxJsonDepth: maxDepth } = this.#options.limits;
     const frame = Buffer.isBuffer(data) ? data : Buffer.alloc(0);
     const event = readClientEvent(frame, isBinary, { maxBytes, maxDepth });
-    if (event.kind === 'steer') this.send(steerFailedEvent(event));
+    if (event.kind === 'steer') this.send([steerFailedEvent(event)]);
     else this.#onRequest(event);
   }
 
@@ -169,10 +175,12 @@ export class SocketConnection implements Connection, EventSink {
     this.#requests += 1;
     const refuse = (error: GatewayError) => runner.refuse(this, lane, error);
     if (this.#ending !== null) refuse(endingError(this.#ending));
-    else if (event.kind === 'create')
-      this.#lanes.add({ lane, bytes: event.bytes.length, run: () => runner.run(this, event), refuse });
-    else if (lane === null) refuse(event.error);
-    else this.#lanes.add({ lane, bytes: 0, run: async () => refuse(event.error), refuse });
+    else if (event.kind === 'create') {
+      const { length: bytes } = event.bytes;
+      const hold = () => runner.hold(this, event);
+      this.#lanes.add({ lane, bytes, hold, run: () => runner.run(this, event), refuse });
+    } else if (lane === null) refuse(event.error);
+    else this.#lanes.add({ lane, bytes: 0, hold: holdNothing, run: async () => refuse(event.error), refuse });
   }
 
   #see(): void {
@@ -193,6 +201,9 @@ export class SocketConnection implements Connection, EventSink {
     this.#webSocket.terminate();
   }
 }
+
+/** Of a frame that is no event only its error is left. */
+const holdNothing = () => () => undefined;
 
 /** A connection that ended without a close frame. */
 const ABNORMAL = 1006;

@@ -1,17 +1,12 @@
 import { recordedStream } from '@gateway/simulator/recorded-stream';
 import type { SocketEvent, TestSocket } from '@gateway/testkit/connect-socket';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { PLAIN, type Stack, startStack } from '../testing/start-stack.ts';
+import { type Stack, startStack, WITH_TRANSLATED } from '../testing/start-stack.ts';
 
 let stack: Stack;
 let socket: TestSocket;
 beforeAll(async () => {
-  stack = await startStack({
-    configuration: (first, second) =>
-      `${PLAIN(first, second).replace('models:\n', `  messages: { provider: simulator, baseUrl: "${first}", speaks: [messages] }\nmodels:\n`)}
-  translated: { kind: text, routes: [{ channel: messages }] }
-`,
-  });
+  stack = await startStack({ configuration: WITH_TRANSLATED });
 });
 afterAll(() => stack[Symbol.asyncDispose]());
 beforeEach(async () => {

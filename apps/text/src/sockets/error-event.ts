@@ -64,21 +64,20 @@ export function steerFailedEvent({ isValid, input, previousResponseId }: SteerEv
   });
 }
 
-/** What looks like an event of an error may be a text in another one. */
-const MAY_BE_ERROR = /"type"\s*:\s*"error"/;
+const ERROR_TYPE = /"type"\s*:\s*"error"/;
+
+/** Whether a frame may report an error; what looks like one may be a text in another event. */
+export const mayBeError = (frame: string): boolean => ERROR_TYPE.test(frame);
+
 const UPSTREAM_FAILED = 502;
 
-/**
- * An event of a stream, as it is unless it reports an error: that one gets the status that HTTP would have had, and a
- * code where it has none.
- */
-export function shownEvent(event: string, failure: () => GatewayError | undefined): string {
-  if (!MAY_BE_ERROR.test(event)) return event;
-  const sent = parseObject(event);
+/** An event that reports an error, with the status that HTTP would have had, and a code where it has none; any other event as it is. */
+export function errorWithStatus(event: Buffer, failure: () => GatewayError | undefined): Buffer {
+  const sent = parseObject(event.toString());
   if (sent === null || sent.type !== 'error') return event;
   const error = objectOf(sent.error);
   const type = textAt(error, 'type') ?? 'server_error';
   const code = textAt(error, 'code') ?? textAt(sent, 'code') ?? type;
   const status = failure()?.status('openai') ?? UPSTREAM_FAILED;
-  return JSON.stringify({ status, ...sent, error: { ...error, type, code } });
+  return Buffer.from(JSON.stringify({ status, ...sent, error: { ...error, type, code } }));
 }

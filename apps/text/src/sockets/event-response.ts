@@ -1,21 +1,25 @@
+import { isUtf8 } from 'node:buffer';
 import {
   type IncomingMessage,
   type OutgoingHttpHeader,
   type OutgoingHttpHeaders,
   ServerResponse,
 } from 'node:http';
-import { createFrameReader } from '@gateway/service-kit/event-stream/frame-reader';
+import { createFrameReader, type Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { findContext } from '@gateway/service-kit/request-context';
 import { ATTEMPTS_HEADER } from '@gateway/upstream/attempts-header';
 import type { Lane } from './client-event.ts';
-import { errorEvent, laneMember, shownEvent } from './error-event.ts';
+import { errorEvent, errorWithStatus, laneMember, mayBeError } from './error-event.ts';
 
 /** Where the events of a response go. */
 export interface EventSink {
-  send(event: string): void;
+  /** Sends each as a message; what is sent together leaves together. */
+  send(events: readonly (Buffer | string)[]): void;
   /** The caller has not taken what was sent. */
   readonly isFull: boolean;
 }
+
+const OPENING_BRACE = 0x7b;
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
@@ -81,7 +85,7 @@ export class EventResponse extends ServerResponse {
       this.#body.push(bytes);
       return true;
     }
-    for (const { data } of this.#frames.push(bytes)) if (data !== null) this.#sendEvent(data);
+    this.#sendEvents(this.#frames.push(bytes));
     return !this.#sink.isFull;
   }
 
@@ -91,8 +95,8 @@ export class EventResponse extends ServerResponse {
     this.#begin();
     this.finished = true;
     if (this.#isStream) {
-      const data = this.#frames.end()?.data ?? null;
-      if (data !== null) this.#sendEvent(data);
+      const last = this.#frames.end();
+      if (last !== null) this.#sendEvents([last]);
     } else this.#sendError();
     this.emit('finish');
     this.emit('close');
@@ -120,19 +124,28 @@ export class EventResponse extends ServerResponse {
     this.#isStream = String(this.getHeader('content-type') ?? '').startsWith('text/event-stream');
   }
 
-  #sendEvent(data: string): void {
-    // The rest is `[DONE]`.
-    if (!data.startsWith('{')) return;
-    const event = shownEvent(data, () => findContext(this.req)?.failure);
-    const prefix = this.#takePrefix();
-    this.#sink.send(prefix === '{' ? event : prefix + event.slice(1));
+  #sendEvents(frames: readonly Frame[]): void {
+    const events: (Buffer | string)[] = [];
+    for (const frame of frames) {
+      const sent = frame.dataBytes;
+      // The rest is `[DONE]`.
+      if (sent === null || sent[0] !== OPENING_BRACE) continue;
+      // Clients end a connection on which a message is no UTF-8.
+      const data = isUtf8(sent) ? sent : Buffer.from(sent.toString());
+      const shown = mayBeError(frame.latin1)
+        ? errorWithStatus(data, () => findContext(this.req)?.failure)
+        : data;
+      const prefix = this.#takePrefix();
+      events.push(prefix === '{' ? shown : Buffer.concat([Buffer.from(prefix), shown.subarray(1)]));
+    }
+    if (events.length > 0) this.#sink.send(events);
   }
 
   /** What precedes the members of an event; the first one has the headers that its caller would miss. */
   #takePrefix(): string {
     if (this.#hasSent) return this.#prefix;
     this.#hasSent = true;
-    const headers = ownHeaders(this.getHeaders());
+    const headers = ownHeaders(this);
     return headers === null ? this.#prefix : `${this.#prefix}"headers":${JSON.stringify(headers)},`;
   }
 
@@ -140,20 +153,27 @@ export class EventResponse extends ServerResponse {
     const isError = !this.#isStream && this.statusCode >= 400;
     const status = isError ? this.statusCode : 502;
     const body = isError ? Buffer.concat(this.#body).toString() : '';
-    this.#sink.send(errorEvent({ status, headers: this.getHeaders(), body }, this.#lane));
+    this.#sink.send([errorEvent({ status, headers: this.getHeaders(), body }, this.#lane)]);
   }
 }
 
-/** The gateway's own headers of a reply: what was left out, whether it is stored, what is left of a budget. */
-const OWN_HEADER = /^x-gateway-(?!channel$)/;
+/** How the gateway's own headers of a reply begin: what was left out, whether it is stored, what is left of a budget. */
+const OWN_HEADER = 'x-gateway-';
+const CHANNEL_HEADER = 'x-gateway-channel';
 
 /** The first channel that was asked has answered: as the channel's name, that is no news. Names have no comma in them. */
 const isOrdinary = (name: string, value: unknown): boolean =>
-  name === ATTEMPTS_HEADER && !String(value).includes(',');
+  name === CHANNEL_HEADER || (name === ATTEMPTS_HEADER && !String(value).includes(','));
 
-function ownHeaders(headers: OutgoingHttpHeaders): OutgoingHttpHeaders | null {
-  const own = Object.entries(headers).filter(
-    ([name, value]) => OWN_HEADER.test(name) && !isOrdinary(name, value),
-  );
-  return own.length === 0 ? null : Object.fromEntries(own);
+function ownHeaders(response: ServerResponse): OutgoingHttpHeaders | null {
+  const own: OutgoingHttpHeaders = {};
+  let isEmpty = true;
+  for (const name of response.getHeaderNames()) {
+    if (!name.startsWith(OWN_HEADER)) continue;
+    const value = response.getHeader(name);
+    if (isOrdinary(name, value)) continue;
+    own[name] = value;
+    isEmpty = false;
+  }
+  return isEmpty ? null : own;
 }

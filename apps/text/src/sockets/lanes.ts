@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { Lane } from './client-event.ts';
 
 /** One response that is to be made. */
@@ -6,10 +7,17 @@ export interface LaneWork {
   readonly lane: Lane;
   /** What it holds in memory while it waits. */
   readonly bytes: number;
+  /** Counts what it holds in memory while it waits, until the returned function is called. @throws {GatewayError} where that is too much */
+  hold(): () => void;
   /** Never rejects. */
   run(): Promise<void>;
   /** Answers it without running it. */
   refuse(error: GatewayError): void;
+}
+
+interface WaitingWork {
+  readonly work: LaneWork;
+  readonly release: () => void;
 }
 
 export interface LaneBounds {
@@ -37,7 +45,7 @@ export function createLanes(
 ): Lanes {
   const named = new Set<string>();
   const busy = new Set<Lane>();
-  let waiting: LaneWork[] = [];
+  let waiting: WaitingWork[] = [];
   let waitingBytes = 0;
 
   const start = (work: LaneWork) => {
@@ -51,11 +59,21 @@ export function createLanes(
 
   const startNext = () => {
     while (busy.size < maxRunning) {
-      const at = waiting.findIndex(({ lane }) => !busy.has(lane));
+      const at = waiting.findIndex(({ work }) => !busy.has(work.lane));
       const [next] = at === -1 ? [] : waiting.splice(at, 1);
       if (next === undefined) return;
-      waitingBytes -= next.bytes;
-      start(next);
+      waitingBytes -= next.work.bytes;
+      next.release();
+      start(next.work);
+    }
+  };
+
+  const wait = (work: LaneWork) => {
+    try {
+      waiting.push({ work, release: work.hold() });
+      waitingBytes += work.bytes;
+    } catch (error) {
+      work.refuse(toGatewayError(error));
     }
   };
 
@@ -71,16 +89,16 @@ export function createLanes(
       if (busy.size < maxRunning && !busy.has(lane)) start(work);
       else if (waiting.length >= maxWaiting || waitingBytes + bytes > maxWaitingBytes)
         work.refuse(tooManyWaiting(waiting.length));
-      else {
-        waiting.push(work);
-        waitingBytes += bytes;
-      }
+      else wait(work);
     },
     refuseWaiting: (error) => {
       const refused = waiting;
       waiting = [];
       waitingBytes = 0;
-      for (const work of refused) work.refuse(error());
+      for (const { work, release } of refused) {
+        release();
+        work.refuse(error());
+      }
     },
     get isIdle() {
       return busy.size === 0 && waiting.length === 0;

@@ -3,7 +3,8 @@ import { createKeyCache } from '@gateway/metering/keys/key-cache';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createAdmission } from '@gateway/metering/limits/admission';
 import { createRequestEntry } from '@gateway/metering/limits/request-entry';
-import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
+import type { Refusals } from '@gateway/metering/usage/refusals';
+import type { RefusalReason } from '@gateway/service-kit/metrics';
 import type { ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { Redis } from 'ioredis';
@@ -17,15 +18,12 @@ import { createRequestRunner } from './run-create.ts';
 interface SocketsAccess extends Pick<ServiceAppOptions, 'requestLog' | 'load'> {
   readonly services: TextServices;
   readonly redis: Redis;
+  readonly refusals: Refusals<RefusalReason>;
 }
 
 type SocketSettings = Pick<
   TextSettings,
-  | 'GATEWAY_SECRET'
-  | 'USAGE_SUMS_DAYS'
-  | 'TEXT_WEBSOCKET_PING_MS'
-  | 'TEXT_WEBSOCKET_IDLE_MS'
-  | 'TEXT_WEBSOCKET_LIFE_MS'
+  'GATEWAY_SECRET' | 'TEXT_WEBSOCKET_PING_MS' | 'TEXT_WEBSOCKET_IDLE_MS' | 'TEXT_WEBSOCKET_LIFE_MS'
 >;
 
 type Opened = Pick<Started<TextSettings>, 'logger' | 'metrics'> & {
@@ -36,7 +34,7 @@ type Opened = Pick<Started<TextSettings>, 'logger' | 'metrics'> & {
 /** Opens the WebSockets of the text service; the process's life closes them. */
 export function openSockets(
   { config, life, logger, metrics }: Opened,
-  { services, redis, requestLog, load }: SocketsAccess,
+  { services, redis, refusals, requestLog, load }: SocketsAccess,
 ): Sockets {
   const { now } = services;
   const onBroken = reportOnce((broken) => {
@@ -45,13 +43,10 @@ export function openSockets(
   });
   const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });
   const admission = life.own(createAdmission({ redis }), (opened) => opened.close());
-  const keepSumsDays = config.USAGE_SUMS_DAYS;
-  const refusals = life.own(createRefusalCounts({ redis, now, keepSumsDays }), (opened) => opened.close());
   const access = createCallerAccess({
     keys: createKeyCache({ findKey: keys.findKeyByHash, now, uptime: () => performance.now() }),
     entry: createRequestEntry({ admission, now }),
     refusals,
-    metrics,
   });
   return life.own(
     createSockets({

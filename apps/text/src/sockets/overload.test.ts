@@ -96,6 +96,39 @@ test('events hold memory as bodies do, and give it back', async () => {
   expect((await socket.answer()).at(-1)).toMatchObject({ type: 'response.completed' });
 });
 
+test('an event that waits for its lane holds memory too, and gives it back whether it runs or is left', async () => {
+  stack = await startStack({ configuration: PLAIN, load: { MAX_BODY_BYTES_IN_FLIGHT: 4000 } });
+  const gate = createGate();
+  using socket = await socketOf('normal');
+  using other = await socketOf('normal');
+  const long = { ...CREATE, input: 'x'.repeat(2000), stream_id: 'busy' };
+  stack.first.script({ gate: gate.opened });
+  socket.send({ ...CREATE, stream_id: 'busy' });
+  await waitFor(() => stack.first.requests.length === 1);
+  socket.send(long);
+  socket.send(long);
+  expect((await socket.answer('busy')).at(-1)).toMatchObject({ ...REFUSED, stream_id: 'busy' });
+  // What waits on one connection is memory that another one does not get.
+  other.send(long);
+  expect((await other.answer('busy')).at(-1)).toMatchObject(REFUSED);
+  expect(await page()).toContain(
+    'gateway_shed_total{reason="body_bytes",priority="normal",service="text"} 2\n',
+  );
+  gate.open();
+  for (const _ of ['running', 'waiting'])
+    expect((await socket.answer('busy')).at(-1)).toMatchObject({ type: 'response.completed' });
+  await atRest();
+
+  stack.first.script({ gate: new Promise(() => undefined) });
+  socket.send(CREATE);
+  await waitFor(() => stack.first.requests.length === 3);
+  socket.send({ ...long, stream_id: undefined });
+  const held = /gateway_body_bytes_in_flight\{service="text"\} 2\d{3}\n/;
+  await waitFor(async () => held.test(await page()));
+  socket.connection.resetAndDestroy();
+  await atRest();
+});
+
 test('what a full service refuses counts on no limit of its key', async () => {
   stack = await startStack({ configuration: PLAIN, load: { MAX_REQUESTS_IN_FLIGHT: 1 } });
   const { secret } = await stack.text.keys.createKey({

@@ -37,6 +37,8 @@ export interface Connection {
 export interface RequestRunner {
   /** Makes a response. Never rejects. */
   run(connection: Connection, event: CreateEvent): Promise<void>;
+  /** Counts the event of a request that waits for its lane. @throws {GatewayError} `overloaded` */
+  hold(connection: Connection, event: CreateEvent): () => void;
   /** Answers what is no request, or no request that can be taken. */
   refuse(connection: Connection, lane: Lane, error: GatewayError): void;
 }
@@ -71,7 +73,7 @@ export function createRequestRunner({
     const response = new EventResponse(message, sink, lane);
     responses.add(response);
     response.once('close', () => responses.delete(response));
-    const load = guard.begin();
+    const load = guard.begin(WEBSOCKET, identity);
     const context = openContext(message, response, { requestId, identity, deadline, load });
     requestLog.observe(message, response, context, WEBSOCKET.path);
     Object.assign(context.line, { transport: 'websocket', connectionId, ...(lane !== null && { lane }) });
@@ -113,7 +115,7 @@ export function createRequestRunner({
         return connection.onKeyEnded();
       }
       try {
-        load.admit(identity.priority ?? 'normal', event.bytes.length);
+        load.admit(event.bytes.length);
         const entered = await access.enter(identity);
         if (entered !== undefined) {
           for (const [name, value] of entered.headers) response.setHeader(name, value);
@@ -127,6 +129,7 @@ export function createRequestRunner({
       // Nothing may be left that nobody ends.
       response.destroy();
     },
+    hold: ({ identity }, { bytes }) => guard.holdWaiting(WEBSOCKET, identity, bytes.length),
     refuse: (connection, lane, error) => {
       const { response, context } = open(connection, lane, connection.identity);
       writeError(response, error, context);

@@ -3,18 +3,12 @@ import { collectSse } from '@gateway/testkit/collect-sse';
 import { connectSocket, type TestSocket } from '@gateway/testkit/connect-socket';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { PLAIN, type Stack, startStack } from '../testing/start-stack.ts';
+import { type Stack, startStack, WITH_TRANSLATED } from '../testing/start-stack.ts';
 
 let stack: Stack;
 let socket: TestSocket;
 beforeAll(async () => {
-  stack = await startStack({
-    configuration: (first, second) =>
-      `${PLAIN(first, second).replace('models:\n', `  messages: { provider: simulator, baseUrl: "${first}", speaks: [messages] }\nmodels:\n`)}
-  translated: { kind: text, routes: [{ channel: messages }] }
-`,
-    maxBodyBytes: 4096,
-  });
+  stack = await startStack({ configuration: WITH_TRANSLATED, maxBodyBytes: 4096 });
 });
 afterAll(() => stack[Symbol.asyncDispose]());
 beforeEach(async () => {
@@ -36,6 +30,16 @@ test('the events are those of the event stream, one message each', async () => {
   stack.first.script({ sse });
   socket.send(CREATE);
   expect(await socket.answer()).toEqual(streamed);
+});
+
+test('a message is text even where the provider sends bytes that are no UTF-8, which would end the connection', async () => {
+  const broken = sse.toString('latin1').replace('"delta":"Hel"', '"delta":"\xffHel"');
+  stack.first.script({ sse: Buffer.from(broken, 'latin1') });
+  socket.send(CREATE);
+  const events = await socket.answer();
+  expect(events.map(({ delta }) => delta)).toContain('\ufffdHel');
+  socket.send(CREATE);
+  expect(await last()).toMatchObject({ type: 'response.completed' });
 });
 
 test('the provider gets the body as it came, without what only the event has, and streamed', async () => {

@@ -1,9 +1,10 @@
 import { conversationOf, previousIdOf, servedBefore } from '../call/history.ts';
-import { UNKEPT_HEADER } from '../call/keep-response.ts';
+import { UNKEPT_HEADER, unstoredBefore } from '../call/keep-response.ts';
 import { candidatesFor } from '../call/open-call.ts';
+import { putResponse } from '../call/put-response.ts';
+import { eventStreamHead } from '../call/reply-head.ts';
 import { remember } from '../call/response-memory.ts';
 import type { TextCall } from '../call/text-call.ts';
-import { eventStreamHead } from '../endpoints/background/reply-head.ts';
 import { replyFrames } from '../protocols/responses/reply-frames.ts';
 import { echoOf, responseObject } from '../protocols/responses/response-object.ts';
 import { dataOf, inputItems } from '../stored/kept-response.ts';
@@ -57,8 +58,7 @@ export async function warmUp(call: TextCall): Promise<void> {
 }
 
 async function keep(call: TextCall, made: JsonObject, body: unknown): Promise<boolean> {
-  const { services, history, identity, request, context } = call;
-  const rules = services.upstream.configuration.conversations;
+  const { history, identity, request, context } = call;
   const { model } = request;
   const id = String(made.id);
   const origin = {
@@ -69,23 +69,12 @@ async function keep(call: TextCall, made: JsonObject, body: unknown): Promise<bo
     requestedModel: model,
     isProviders: false,
   };
-  const unstored = history.remembered === null ? [] : await history.window();
-  const result = await services.conversations
-    .put({
-      owner: history.owner,
-      kind: 'response',
-      id,
-      ...(history.previous !== null && { previous: history.previous.id }),
-      ...(history.conversation !== null && { after: history.conversation }),
-      input: [...unstored, ...inputItems(body, history.items)],
-      output: [],
-      data: dataOf(made, origin),
-      retentionMs: rules.retentionMs,
-      maxBytes: rules.maxBytesPerKey,
-    })
-    .catch(() => 'failed' as const);
-  services.metrics.kept(result);
   context.line.responseId = id;
-  if (result !== 'stored') context.line.responseKept = false;
-  return result === 'stored';
+  return putResponse(call, {
+    id,
+    after: history.conversation,
+    input: [...(await unstoredBefore(history)), ...inputItems(body, history.items)],
+    output: [],
+    data: dataOf(made, origin),
+  });
 }

@@ -47,3 +47,25 @@ models:
   patient: { kind: text, routes: [{ channel: drained }] }
   tts-1: { kind: speech, routes: [{ channel: one }] }
 `;
+
+/** The same, and a model whose requests are translated. */
+export const WITH_TRANSLATED = (first: string, second: string): string =>
+  PLAIN(first, second).replace(
+    'models:\n',
+    `  messages: { provider: simulator, baseUrl: "${first}", speaks: [messages] }
+models:
+  translated: { kind: text, routes: [{ channel: messages }] }
+`,
+  );
+
+/** A model with a route to each provider, and one whose requests are translated for them. */
+export const TWO_OF_EACH = (first: string, second: string): string => `
+channels:
+  one: { provider: simulator, baseUrl: "${first}", apiKey: k }
+  two: { provider: simulator, baseUrl: "${second}", apiKey: k }
+  chat-one: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [chat] }
+  chat-two: { provider: simulator, baseUrl: "${second}", apiKey: k, speaks: [chat] }
+models:
+  native: { kind: text, routes: [{ channel: one }, { channel: two }] }
+  translated: { kind: text, routes: [{ channel: chat-one }, { channel: chat-two }] }
+`;

@@ -9,12 +9,14 @@ import type { JobWorker } from '@gateway/jobs/job-worker';
 import { hashOf } from '@gateway/metering/keys/key-secret';
 import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
 import { openMeter } from '@gateway/metering/meter/open-meter';
+import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
+import { createRefusals } from '@gateway/metering/usage/refusals';
 import { LoadSettings, parseConfig } from '@gateway/service-kit/config';
 import { serveHandshakes } from '@gateway/service-kit/handshake';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity-token';
 import { createLoadGuard } from '@gateway/service-kit/load/load-guard';
 import { createProcessLoad } from '@gateway/service-kit/load/process-load';
-import { createMetrics, type Metrics } from '@gateway/service-kit/metrics';
+import { createMetrics, type Metrics, type RefusalReason } from '@gateway/service-kit/metrics';
 import { createReadiness } from '@gateway/service-kit/readiness';
 import { createRequestLog } from '@gateway/service-kit/request-log';
 import { connectSocket, type TestSocket } from '@gateway/testkit/connect-socket';
@@ -116,7 +118,11 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
   const metrics = createMetrics('text');
   const textMetrics = createTextMetrics(metrics);
   const configuration = parseConfiguration(options.configuration, 'gateway.yaml', {});
-  const upstream = createUpstream({ configuration, onAttempt: metrics.attempt });
+  const upstream = createUpstream({
+    configuration,
+    onAttempt: metrics.attempt,
+    onTrouble: metrics.trouble,
+  });
   const lines: Record<string, unknown>[] = [];
   const logger = pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line)) });
   const stopping = new AbortController();
@@ -124,6 +130,8 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
   const readiness = createReadiness();
   readiness.open();
   const dataDir = await mkdtemp(join(tmpdir(), 'text-'));
+  const counts = createRefusalCounts({ redis: options.redis, now: Date.now, keepSumsDays: 1 });
+  const refusals = createRefusals<RefusalReason>({ counts, metrics });
   const meter = await openMeter({
     redis: options.redis,
     settings: {
@@ -133,6 +141,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
       USAGE_SUMS_DAYS: 1,
     },
     metrics,
+    refusals: counts,
     now: Date.now,
     report: (problem) => logger.warn(problem, 'metering'),
   });
@@ -181,6 +190,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     settings: { ...parseConfig(LoadSettings, {}), ...options.load },
     process: createProcessLoad(),
     metrics,
+    onShed: (shed, endpoint) => refusals.add('overloaded', shed, endpoint),
   });
   const { app } = createTextService({
     ...services,
@@ -202,7 +212,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
         deadline: deadline.signal,
       },
     },
-    { services, redis: options.redis, requestLog, load },
+    { services, redis: options.redis, refusals, requestLog, load },
   );
   const handshakes = serveHandshakes({
     path: '/v1/responses',
@@ -254,6 +264,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
       await background.close();
       await upstream.destroy();
       await meter.close();
+      await counts.close();
       await rm(dataDir, { recursive: true });
     },
   };

@@ -2,24 +2,15 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { Reply } from '@gateway/upstream/reply';
 import type { RequestHeaders } from '@gateway/upstream/request-headers';
+import { jsonHead } from '../call/reply-head.ts';
 
 /** The head of a translated reply. Nothing of the upstream's headers is in it: they are of another protocol. */
 export const translatedHead = (
   reply: Reply,
-  { requestId }: Pick<RequestContext, 'requestId'>,
+  context: Pick<RequestContext, 'requestId'>,
 ): OutgoingHttpHeaders => ({
-  'content-type': 'application/json',
-  'x-request-id': requestId,
-  'request-id': requestId,
+  ...jsonHead(context),
   'x-gateway-channel': reply.candidate.channel.name,
-});
-
-/** The same for an event stream. */
-export const streamHead = (head: OutgoingHttpHeaders): OutgoingHttpHeaders => ({
-  ...head,
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache',
-  'x-accel-buffering': 'no',
 });
 
 /** What of a caller's headers means the same under every protocol. */

@@ -1,10 +1,10 @@
-import { GatewayError } from '@gateway/contracts/gateway-error';
 import { boundedJson } from '@gateway/contracts/json-depth';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { cleanMessage } from '@gateway/upstream/clean-message';
 import type { Reply } from '@gateway/upstream/reply';
+import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
 import { logConsumed, logFirstByte } from '../call/call-log.ts';
 import { type Amendment, keepResponse, UNKEPT_HEADER } from '../call/keep-response.ts';
 import { inputLengthOf } from '../call/metered-call.ts';
@@ -17,6 +17,7 @@ import {
   type ReplyOutcome,
   reportedUsage,
 } from '../call/outcome.ts';
+import { streamHead } from '../call/reply-head.ts';
 import type { TextCall } from '../call/text-call.ts';
 import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
 import { StreamCollector } from '../conversion/collect-stream.ts';
@@ -31,7 +32,7 @@ import { newId } from '../wire/new-id.ts';
 import type { OpaqueTokens } from '../wire/opaque-token.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import type { Usage } from '../wire/usage.ts';
-import { streamHead, type translatedHead } from './headers.ts';
+import type { translatedHead } from './headers.ts';
 import { KeptStream, keepLastFrame } from './kept-stream.ts';
 
 /** A reply that is not streamed is held whole; beyond this it is the upstream's failure. */
@@ -163,11 +164,9 @@ async function readBody(reply: Reply): Promise<unknown> {
   try {
     return parseBody(boundedJson(bytes.toString()));
   } catch {
-    throw unreadable('The upstream answered with something that is not JSON.');
+    throw new UnreadableReply('The upstream answered with something that is not JSON.');
   }
 }
-
-const unreadable = (message: string) => new GatewayError('upstream_failed', { message, source: 'upstream' });
 
 function consumedByWhole({ call, reply }: Answer, { usage, finish, body }: TranslatedReply): Consumed {
   if (finish.unknown !== undefined) call.context.line.unknownFinish = finish.unknown;

@@ -1,5 +1,6 @@
-import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { readSchema } from '@gateway/contracts/read-schema';
+import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
 import type { z } from 'zod';
 
 /** Reads part of an upstream's answer. @throws GatewayError `upstream_failed`; what was wrong stays in the cause */
@@ -10,14 +11,7 @@ export function readUpstream<Schema extends z.ZodType>(schema: Schema, value: un
 }
 
 export const upstreamNonsense = (cause?: unknown): GatewayError =>
-  new GatewayError('upstream_failed', {
-    message: 'The upstream sent an answer that does not follow its protocol.',
-    source: 'upstream',
-    cause,
-  });
+  new UnreadableReply('The upstream sent an answer that does not follow its protocol.', { cause });
 
 export const upstreamCutOff = (): GatewayError =>
-  new GatewayError('upstream_failed', {
-    message: 'The upstream ended its answer before it was complete.',
-    source: 'upstream',
-  });
+  new UnreadableReply('The upstream ended its answer before it was complete.');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { type BrokenRecord, reportOnce } from '../broken-records.ts';
 import { createLedger } from '../ledger/ledger.ts';
-import { createRefusalCounts } from '../usage/refusal-counts.ts';
+import type { RefusalCounts } from '../usage/refusal-counts.ts';
 import { createMeter, type Meter, type MeterOptions } from './meter.ts';
 import type { RefusedFor } from './refusal.ts';
 import { openUsageSpool } from './usage-spool.ts';
@@ -21,6 +21,7 @@ interface OpenMeterOptions extends Pick<MeterOptions, 'report'> {
     budgetNear(): void;
     brokenRecord(kind: BrokenRecord['kind']): void;
   };
+  readonly refusals: Pick<RefusalCounts, 'add'>;
   readonly now: () => number;
 }
 
@@ -28,14 +29,20 @@ interface OpenMeterOptions extends Pick<MeterOptions, 'report'> {
 const SPOOL_FOLDER = 'usage-spool';
 
 /** A process's meter over its Redis connection and its data folder. */
-export async function openMeter({ redis, settings, metrics, now, report }: OpenMeterOptions): Promise<Meter> {
+export async function openMeter({
+  redis,
+  settings,
+  metrics,
+  refusals,
+  now,
+  report,
+}: OpenMeterOptions): Promise<Meter> {
   const { USAGE_RECORDS_DAYS: keepRecordsDays, USAGE_SUMS_DAYS: keepSumsDays } = settings;
-  const refusals = createRefusalCounts({ redis, now, keepSumsDays });
   const onBroken = reportOnce(({ kind, id }) => {
     report({ what: 'broken record', reason: `${kind} ${id}` });
     metrics.brokenRecord(kind);
   });
-  const meter = createMeter({
+  return createMeter({
     ledger: createLedger({ redis, now, keepRecordsDays, keepSumsDays, onBroken }),
     spool: await openUsageSpool(join(settings.GATEWAY_DATA_DIR, SPOOL_FOLDER), randomUUID(), now, onBroken),
     now,
@@ -47,11 +54,4 @@ export async function openMeter({ redis, settings, metrics, now, report }: OpenM
     },
     onBudgetNear: () => metrics.budgetNear(),
   });
-  return {
-    ...meter,
-    close: async () => {
-      await meter.close();
-      await refusals.close();
-    },
-  };
 }

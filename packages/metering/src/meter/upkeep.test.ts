@@ -1,10 +1,11 @@
-import { NOTHING_CONSUMED, UsageRecord, type UsageResult } from '@gateway/contracts/usage-record';
-import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
+import { UsageRecord } from '@gateway/contracts/usage-record';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Redis } from 'ioredis';
+import { beforeEach, expect, test } from 'vitest';
 import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { redisNames } from '../redis-names.ts';
+import { sampleResult, sampleSubject } from '../testing/sample-usage.ts';
+import { withRedis } from '../testing/with-redis.ts';
 import { createUpkeep } from './upkeep.ts';
 import { openUsageSpool, type UsageSpool } from './usage-spool.ts';
 
@@ -13,46 +14,22 @@ import { openUsageSpool, type UsageSpool } from './usage-spool.ts';
 const LEASE_MS = 60_000;
 const ROUND_MS = 15_000;
 
-let server: TestRedis;
 let redis: Redis;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 /** The spool's files have the time of the machine. */
 const START_MS = Date.now();
 let nowMs = START_MS;
 
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.close();
+withRedis((client) => {
+  redis = client;
 });
 beforeEach(async () => {
-  await redis.flushall();
   nowMs = START_MS;
   folder = await temporaryFolder();
   return () => folder.close();
 });
 
-const subject = (id: string) => ({
-  id,
-  keyId: 'key_1',
-  team: null,
-  endpoint: 'responses',
-  model: 'gpt-5',
-  startedAtMs: START_MS,
-});
-const result = (costMicroUsd: number): UsageResult => ({
-  outcome: 'ok',
-  channel: 'openai',
-  attempts: 1,
-  durationMs: 1,
-  firstByteMs: 1,
-  consumption: NOTHING_CONSUMED,
-  estimated: false,
-  costMicroUsd,
-});
+const subject = (id: string) => sampleSubject(id, START_MS);
 
 interface Process {
   readonly ledger: Ledger;
@@ -99,7 +76,12 @@ async function startProcess(name: string): Promise<Process> {
 
 const reserve = ({ ledger, open }: Process, id: string) => {
   open.add(id);
-  return ledger.reserve({ subject: subject(id), estimate: result(400), charges: [], leaseMs: LEASE_MS });
+  return ledger.reserve({
+    subject: subject(id),
+    estimate: sampleResult(400),
+    charges: [],
+    leaseMs: LEASE_MS,
+  });
 };
 
 async function records(): Promise<[id: string, outcome: string, cost: number | null][]> {
@@ -131,7 +113,7 @@ test('requests that ended while Redis was away for long are charged with what th
   other.isCutOff = true;
   await rounds(other, 20);
   busy.open.delete('a');
-  await busy.spool.add({ record: { ...subject('a'), ...result(150) } });
+  await busy.spool.add({ record: { ...subject('a'), ...sampleResult(150) } });
   busy.isCutOff = false;
   other.isCutOff = false;
   // The one that knows nothing of them is the first to find Redis back.
@@ -141,7 +123,7 @@ test('requests that ended while Redis was away for long are charged with what th
   expect(await records()).toEqual([['a', 'ok', 150]]);
 
   // The other request still runs, and ends well.
-  await busy.ledger.settle(subject('b'), result(160));
+  await busy.ledger.settle(subject('b'), sampleResult(160));
   await rounds(other, 4);
   expect(await records()).toEqual([
     ['a', 'ok', 150],
@@ -153,7 +135,7 @@ test('what a process had on disk when it died is charged as it was, by another',
   const [dead, other] = [await startProcess('dead'), await startProcess('other')];
   await reserve(dead, 'a');
   await reserve(dead, 'b');
-  await dead.spool.add({ record: { ...subject('a'), ...result(150) } });
+  await dead.spool.add({ record: { ...subject('a'), ...sampleResult(150) } });
   await rounds(other, 12);
   expect(await records()).toEqual([
     ['a', 'ok', 150],

@@ -1,26 +1,18 @@
-import { NOTHING_CONSUMED, type UsageRecord } from '@gateway/contracts/usage-record';
-import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { UsageRecord } from '@gateway/contracts/usage-record';
+import type { Redis } from 'ioredis';
+import { expect, test } from 'vitest';
 import { createLedger } from '../ledger/ledger.ts';
 import { redisNames } from '../redis-names.ts';
+import { sampleResult, sampleSubject } from '../testing/sample-usage.ts';
+import { withRedis } from '../testing/with-redis.ts';
 import { queryUsage } from './usage-query.ts';
 import { usageRecords } from './usage-records.ts';
 
-let server: TestRedis;
 let redis: Redis;
 let nowMs = 0;
 
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.close();
-});
-beforeEach(async () => {
-  await redis.flushall();
+withRedis((client) => {
+  redis = client;
 });
 
 const at = (moment: string) => Date.parse(moment);
@@ -29,25 +21,11 @@ let nextId = 0;
 async function record(moment: string, changes: Partial<UsageRecord>) {
   nowMs = at(moment);
   const ledger = createLedger({ redis, now: () => nowMs, keepRecordsDays: 30, keepSumsDays: 400 });
-  const subject = {
-    id: `req_${++nextId}`,
-    keyId: 'key_1',
-    team: null,
-    endpoint: 'responses',
-    model: 'gpt-5',
-    startedAtMs: nowMs,
+  const { id, keyId, team, endpoint, model, startedAtMs, ...rest } = {
+    ...sampleSubject(`req_${++nextId}`, nowMs),
+    ...sampleResult(10),
+    ...changes,
   };
-  const result = {
-    outcome: 'ok' as const,
-    channel: 'openai',
-    attempts: 1,
-    durationMs: 1,
-    firstByteMs: 1,
-    consumption: NOTHING_CONSUMED,
-    estimated: false,
-    costMicroUsd: 10,
-  };
-  const { id, keyId, team, endpoint, model, startedAtMs, ...rest } = { ...subject, ...result, ...changes };
   await ledger.settle({ id, keyId, team, endpoint, model, startedAtMs }, rest);
 }
 

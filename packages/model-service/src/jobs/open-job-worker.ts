@@ -10,6 +10,7 @@ import { type ModelAccess, openModelAccess } from '../open-model-access.ts';
 import type { JobWorkerSettings } from '../settings.ts';
 import { openAnnouncer } from '../webhooks/open-announcer.ts';
 import { openWebhookWorker } from '../webhooks/open-webhook-worker.ts';
+import { attemptFields } from './job-attempts.ts';
 import { openFileStores } from './open-file-stores.ts';
 
 interface WorkerOptions {
@@ -51,7 +52,7 @@ export async function openJobWorker(
           const { level, labels, fields } = jobLine(job);
           metrics.request(labels, job.durationMs);
           metrics.queued(job.kind, job.queuedMs);
-          logger[level]({ ...fields, ...outputFields(job.output) });
+          logger[level]({ ...fields, ...attemptFields(job), ...outputFields(job.output) });
         },
         onError,
       }),

@@ -6,6 +6,7 @@ import {
   FrameTooLarge,
 } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/reply';
+import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
 import type { Output, RelayedStream } from './relayed-stream.ts';
 
 /** The frame goes on as its bytes are. */
@@ -205,12 +206,9 @@ class JoinedOutput {
 /** What a mapper throws is the upstream's fault, and its own words about it are better than ours. */
 function unreadable(cause: unknown): GatewayError {
   if (cause instanceof GatewayError) return cause;
-  return new GatewayError('upstream_failed', {
-    message:
-      cause instanceof FrameTooLarge
-        ? 'The upstream sent an event that is too large to pass on.'
-        : 'The upstream sent an event that cannot be read.',
-    source: 'upstream',
-    cause,
-  });
+  const message =
+    cause instanceof FrameTooLarge
+      ? 'The upstream sent an event that is too large to pass on.'
+      : 'The upstream sent an event that cannot be read.';
+  return new UnreadableReply(message, { cause });
 }

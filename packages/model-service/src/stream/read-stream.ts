@@ -1,4 +1,6 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Reply } from '@gateway/upstream/reply';
+import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
 import type { RelayedStream } from './relayed-stream.ts';
 
 /**
@@ -9,11 +11,16 @@ import type { RelayedStream } from './relayed-stream.ts';
 export async function* readStream(reply: Reply, stream: RelayedStream): AsyncGenerator<Buffer> {
   for await (const chunk of reply.body) {
     const output = await stream.push(chunk);
-    if (stream.failure !== null) throw stream.failure;
+    if (stream.failure !== null) throw counted(reply, stream.failure);
     if (output !== null) yield Buffer.from(output);
     if (stream.rest !== 'wanted') return;
   }
   const output = await stream.end();
-  if (stream.failure !== null) throw stream.failure;
+  if (stream.failure !== null) throw counted(reply, stream.failure);
   if (output !== null) yield Buffer.from(output);
+}
+
+function counted(reply: Reply, failure: GatewayError): GatewayError {
+  if (failure instanceof UnreadableReply) reply.unreadable(failure.message);
+  return failure;
 }

@@ -4,6 +4,7 @@ import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { CallerLeft, type RequestContext } from '@gateway/service-kit/request-context';
 import type { Reply } from '@gateway/upstream/reply';
+import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
 import type { Output, RelayedStream } from './relayed-stream.ts';
 
 interface RelayOptions {
@@ -182,7 +183,8 @@ class Relay {
     const { stream, response, context } = this.#options;
     const { failure } = stream;
     this.#over = true;
-    if (failure !== null || stream.rest === 'cancelled') this.#reply.cancel();
+    if (failure instanceof UnreadableReply) this.#reply.unreadable(failure.message);
+    else if (failure !== null || stream.rest === 'cancelled') this.#reply.cancel();
     if (this.#hasLeft) this.#stop(undefined);
     else if (failure !== null && !this.#hasWritten) {
       this.#stop(failure);

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
-import type { AssetStore } from '@gateway/assets/asset-store';
 import type { Identity } from '@gateway/contracts/identity';
 import type { JobKind } from '@gateway/contracts/jobs';
 import type { UsageRecord } from '@gateway/contracts/usage-record';
@@ -10,13 +9,12 @@ import type { FinishedJob } from '@gateway/jobs/finished-job';
 import type { SettleJob } from '@gateway/jobs/job-metering';
 import { type JobProcessors, processorsByQueue } from '@gateway/jobs/job-processor';
 import { createJobQueue, type JobQueue } from '@gateway/jobs/job-queue';
-import { type JobStoresOptions, openJobStores } from '@gateway/jobs/job-stores';
+import { openJobStores } from '@gateway/jobs/job-stores';
 import { createJobWorker, type JobWorkerOptions } from '@gateway/jobs/job-worker';
-import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
-import type { Meter } from '@gateway/metering/meter/meter';
 import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { usageRecords } from '@gateway/metering/usage/usage-records';
 import { LoadSettings, parseConfig } from '@gateway/service-kit/config';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity-token';
@@ -26,64 +24,22 @@ import { createMetrics } from '@gateway/service-kit/metrics';
 import { createReadiness } from '@gateway/service-kit/readiness';
 import type { LogFields } from '@gateway/service-kit/request-context';
 import type { RequestLog } from '@gateway/service-kit/request-log';
-import type { Service, ServiceAppOptions } from '@gateway/service-kit/service-app';
 import { startSimulator } from '@gateway/simulator/start-simulator';
 import { startRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
-import { createUpstream, type Upstream } from '@gateway/upstream/upstream';
-
-export const SECRET = 'a secret that only these tests know of';
-const IDENTITY: Identity = {
-  keyId: 'key_1',
-  keyName: 'test',
-  team: null,
-  models: null,
-  endpoints: null,
-  accounts: [],
-};
+import { createUpstream } from '@gateway/upstream/upstream';
+import { IDENTITY, type MediaOptions, type MediaParts, SECRET } from './media-options.ts';
 
 interface LoggedLine extends LogFields {
   readonly status: number;
   readonly left: boolean;
 }
 
-/** What a media service and its workers are made from. */
-interface MediaParts<Kind extends JobKind> extends Omit<ServiceAppOptions, 'service' | 'handlers'> {
-  readonly upstream: Upstream;
-  readonly queue: JobQueue<Kind>;
-  readonly meter: Meter;
-  readonly assets: AssetStore;
-  readonly uploads: UploadStore;
-  /** Where the service listens. */
-  readonly publicUrl: string;
-  readonly secret: string;
-  readonly readIdentity: ReadKeyIdentity;
-  readonly now: () => number;
-}
-
 interface CallOptions extends Omit<RequestInit, 'headers'> {
   readonly keyId?: string;
   readonly headers?: Record<string, string>;
-}
-
-type WorkerParts = Pick<MediaParts<JobKind>, 'upstream' | 'assets' | 'uploads' | 'now'>;
-
-/** Where jobs' files lie, if not in the data folder. */
-export type StoreLocation = Omit<JobStoresOptions, 'dataDir'>;
-
-interface MediaOptions<Kind extends JobKind> {
-  readonly name: 'image' | 'audio';
-  readonly kinds: readonly Kind[];
-  readonly maxWaiting: number;
-  /** The configuration file, given the stand-in provider's URL. */
-  readonly configuration: (url: string) => string;
-  readonly service: (parts: MediaParts<Kind>) => Service;
-  readonly processors: (parts: WorkerParts) => JobProcessors;
-  readonly files?: StoreLocation;
-  /** What the service itself does for its batches. */
-  readonly batchProcessors: (parts: MediaParts<Kind>) => JobProcessors;
 }
 
 /** A media service and, if wanted, its worker, in this process, before a stand-in provider and a real Redis. */
@@ -116,10 +72,12 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
     settings: parseConfig(LoadSettings, {}),
     process: createProcessLoad(),
     metrics,
+    onShed: () => undefined,
   });
   const meterRedis = resources.adopt(createRequestRedis(redis.url), (opened) => opened.disconnect());
   meterRedis.on('error', () => undefined);
   await meterRedis.connect();
+  const refusals = own(createRefusalCounts({ redis: meterRedis, now: Date.now, keepSumsDays: 1 }));
   const meter = own(
     await openMeter({
       redis: meterRedis,
@@ -130,6 +88,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
         USAGE_SUMS_DAYS: 1,
       },
       metrics,
+      refusals,
       now: Date.now,
       report: (problem) => void troubles.push(problem),
     }),

@@ -13,6 +13,8 @@ export interface Frame {
   readonly end: number;
   /** Its `data:` lines joined by LF; null where it has none. Decoded at each access. */
   readonly data: string | null;
+  /** The same as its bytes: a part of `bytes` where it is one line. */
+  readonly dataBytes: Buffer | null;
   /** Whether its bytes contain this ASCII text; cheaper than `data`. */
   includes(ascii: string): boolean;
   /** The frame with one byte per character, to search its ASCII parts. */
@@ -142,6 +144,12 @@ class BytesFrame implements Frame {
     for (let index = 2; index < values.length; index += 2)
       data += LINE_FEED + this.bytes.toString('utf8', values[index], values[index + 1]);
     return data;
+  }
+
+  get dataBytes(): Buffer | null {
+    const values = this.#values;
+    if (values.length === 2) return this.bytes.subarray(values[0], values[1]);
+    return values.length === 0 ? null : Buffer.from(this.data ?? '');
   }
 
   get latin1(): string {

@@ -1,3 +1,5 @@
+import { ENDPOINTS, isForWork } from '@gateway/contracts/endpoints';
+import type { KeyPriority } from '@gateway/contracts/identity';
 import type { RequestHandler } from 'express';
 import { afterEach, expect, test } from 'vitest';
 import { LoadSettings, parseConfig } from '../config.ts';
@@ -45,6 +47,7 @@ test('with more and more requests in flight those of low keys are refused first,
     error: { type: 'service_unavailable_error', code: 'server_is_overloaded' },
   });
   const page = await service.metrics.registry.metrics();
+  expect(service.shed).toEqual(Array(3).fill(`${identity.keyId} /v1/audio/speech`));
   for (const priority of ['low', 'normal', 'high'])
     expect(page).toContain(
       `gateway_shed_total{reason="requests_in_flight",priority="${priority}",service="audio"} 1`,
@@ -127,11 +130,19 @@ test('a late event loop refuses new work by priority, but not where few requests
     rest: () => undefined,
   };
   const settings = { ...parseConfig(LoadSettings, {}), MAX_EVENT_LOOP_DELAY_MS: 100 };
-  const guard = createLoadGuard({ settings, process, metrics: createMetrics('edge') });
-  const loads = Array.from({ length: 16 }, () => guard.begin());
-  expect(() => guard.admit('low')).toThrow('more to do');
-  expect(() => guard.admit('normal')).toThrow('more to do');
-  guard.admit('high');
+  const guard = createLoadGuard({
+    settings,
+    process,
+    metrics: createMetrics('edge'),
+    onShed: () => undefined,
+  });
+  const [endpoint] = ENDPOINTS.filter(isForWork);
+  if (endpoint === undefined) throw new Error('no endpoint');
+  const admit = (priority: KeyPriority) => guard.admit(endpoint, { ...identity, priority });
+  const loads = Array.from({ length: 16 }, () => guard.begin(endpoint, identity));
+  expect(() => admit('low')).toThrow('more to do');
+  expect(() => admit('normal')).toThrow('more to do');
+  admit('high');
   loads[0]?.end();
-  guard.admit('low');
+  admit('low');
 });

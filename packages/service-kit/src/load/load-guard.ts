@@ -1,7 +1,9 @@
+import type { Endpoint } from '@gateway/contracts/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { KeyPriority } from '@gateway/contracts/identity';
+import type { Identity, KeyPriority } from '@gateway/contracts/identity';
 import type { LoadSettings } from '../config.ts';
 import type { Metrics } from '../metrics.ts';
+import { priorityOf } from './priority-of.ts';
 import type { ProcessLoad } from './process-load.ts';
 
 /** Which bound a request would have passed. */
@@ -13,15 +15,21 @@ export type ShedReason = 'requests_in_flight' | 'body_bytes' | 'event_loop_delay
  */
 export interface LoadGuard {
   /** Whether one more request may come in, of which no body is held. @throws {GatewayError} `overloaded` */
-  admit(priority: KeyPriority): void;
+  admit(endpoint: Endpoint, identity: Identity | null): void;
+  /**
+   * Counts the body of a request that waits for its turn, until the returned function is called; then it is to `begin`.
+   *
+   * @throws {GatewayError} `overloaded`
+   */
+  holdWaiting(endpoint: Endpoint, identity: Identity | null, bodyBytes: number): () => void;
   /** Counts a request of this part until it `end`s. */
-  begin(): RequestLoad;
+  begin(endpoint: Endpoint, identity: Identity | null): RequestLoad;
 }
 
 /** What one request holds. */
 export interface RequestLoad {
   /** @throws {GatewayError} `overloaded` */
-  admit(priority: KeyPriority, bodyBytes: number): void;
+  admit(bodyBytes: number): void;
   /** So many bytes of a body have arrived whose length was not announced. @throws {GatewayError} `overloaded` */
   hold(bodyBytes: number): void;
   /** The body is no longer in memory. */
@@ -33,6 +41,8 @@ interface LoadGuardOptions {
   readonly settings: LoadSettings;
   readonly process: ProcessLoad;
   readonly metrics: Pick<Metrics, 'shed' | 'load'>;
+  /** Called for each refused request of a key. */
+  readonly onShed: (identity: Identity, endpoint: Endpoint) => void;
   /** Counts the requests in flight where they do not `begin` here. */
   readonly inFlight?: () => number;
 }
@@ -50,13 +60,20 @@ const MIN_IN_FLIGHT_FOR_DELAY = 16;
 /** Callers that are refused at the same time come back one after the other. */
 const MAX_RETRY_AFTER_SECONDS = 4;
 
-export function createLoadGuard({ settings, process, metrics, inFlight }: LoadGuardOptions): LoadGuard {
+export function createLoadGuard({
+  settings,
+  process,
+  metrics,
+  onShed,
+  inFlight,
+}: LoadGuardOptions): LoadGuard {
   const state: GuardState = { requests: 0, process };
   let shed = 0;
 
-  const refuse = (reason: ShedReason, priority: KeyPriority): never => {
+  const refuse = (reason: ShedReason, { endpoint, identity, priority }: Arrival): never => {
     shed += 1;
     metrics.shed({ reason, priority });
+    if (identity !== null) onShed(identity, endpoint);
     throw overloaded(reason, 1 + (shed % MAX_RETRY_AFTER_SECONDS));
   };
   const isLate = (requests: number, share: number): boolean => {
@@ -65,26 +82,46 @@ export function createLoadGuard({ settings, process, metrics, inFlight }: LoadGu
     process.rest();
     return false;
   };
-  const checkBody: Checks['checkBody'] = (bodyBytes, othersBytes, priority) => {
+  const checkBody: Checks['checkBody'] = (bodyBytes, othersBytes, arrival) => {
     // A body that alone is larger than the bound is let in while it is alone.
     if (bodyBytes === 0 || othersBytes === 0) return;
-    const maxBytes = settings.MAX_BODY_BYTES_IN_FLIGHT * SHARES[priority].amount;
-    if (othersBytes + bodyBytes > maxBytes) refuse('body_bytes', priority);
+    const maxBytes = settings.MAX_BODY_BYTES_IN_FLIGHT * SHARES[arrival.priority].amount;
+    if (othersBytes + bodyBytes > maxBytes) refuse('body_bytes', arrival);
   };
   /** `requests` is without the new one. */
-  const checkRequest: Checks['checkRequest'] = (requests, priority) => {
-    const { amount, delay } = SHARES[priority];
-    if (requests >= settings.MAX_REQUESTS_IN_FLIGHT * amount) refuse('requests_in_flight', priority);
-    if (isLate(requests, delay)) refuse('event_loop_delay', priority);
+  const checkRequest: Checks['checkRequest'] = (requests, arrival) => {
+    const { amount, delay } = SHARES[arrival.priority];
+    if (requests >= settings.MAX_REQUESTS_IN_FLIGHT * amount) refuse('requests_in_flight', arrival);
+    if (isLate(requests, delay)) refuse('event_loop_delay', arrival);
   };
   const count = inFlight ?? (() => state.requests);
   metrics.load(() => ({ requests: count(), bodyBytes: process.bodyBytes }));
   const checks: Checks = { checkBody, checkRequest };
   return {
-    admit: (priority) => checkRequest(count(), priority),
-    begin: () => new CountedLoad(state, checks),
+    admit: (endpoint, identity) => checkRequest(count(), arrivalOf(endpoint, identity)),
+    holdWaiting: (endpoint, identity, bodyBytes) => {
+      checkBody(bodyBytes, process.bodyBytes, arrivalOf(endpoint, identity));
+      process.bodyBytes += bodyBytes;
+      return () => {
+        process.bodyBytes -= bodyBytes;
+      };
+    },
+    begin: (endpoint, identity) => new CountedLoad(state, checks, arrivalOf(endpoint, identity)),
   };
 }
+
+/** Whose request for what. */
+interface Arrival {
+  readonly endpoint: Endpoint;
+  readonly identity: Identity | null;
+  readonly priority: KeyPriority;
+}
+
+const arrivalOf = (endpoint: Endpoint, identity: Identity | null): Arrival => ({
+  endpoint,
+  identity,
+  priority: priorityOf(endpoint, identity),
+});
 
 /** What all requests of one guard share. */
 interface GuardState {
@@ -93,33 +130,33 @@ interface GuardState {
 }
 
 interface Checks {
-  readonly checkBody: (bodyBytes: number, othersBytes: number, priority: KeyPriority) => void;
-  readonly checkRequest: (requests: number, priority: KeyPriority) => void;
+  readonly checkBody: (bodyBytes: number, othersBytes: number, arrival: Arrival) => void;
+  readonly checkRequest: (requests: number, arrival: Arrival) => void;
 }
 
 class CountedLoad implements RequestLoad {
   readonly #state: GuardState;
   readonly #checks: Checks;
-  #priority: KeyPriority = 'normal';
+  readonly #arrival: Arrival;
   #bodyBytes = 0;
 
-  constructor(state: GuardState, checks: Checks) {
+  constructor(state: GuardState, checks: Checks, arrival: Arrival) {
+    this.#arrival = arrival;
     this.#state = state;
     this.#checks = checks;
     state.requests += 1;
     state.process.requests += 1;
   }
 
-  admit(priority: KeyPriority, bodyBytes: number): void {
-    this.#priority = priority;
-    this.#checks.checkRequest(this.#state.requests - 1, priority);
+  admit(bodyBytes: number): void {
+    this.#checks.checkRequest(this.#state.requests - 1, this.#arrival);
     this.hold(bodyBytes);
   }
 
   hold(bodyBytes: number): void {
     const { process } = this.#state;
     const wholeBytes = this.#bodyBytes + bodyBytes;
-    this.#checks.checkBody(wholeBytes, process.bodyBytes - this.#bodyBytes, this.#priority);
+    this.#checks.checkBody(wholeBytes, process.bodyBytes - this.#bodyBytes, this.#arrival);
     process.bodyBytes += bodyBytes;
     this.#bodyBytes = wholeBytes;
   }

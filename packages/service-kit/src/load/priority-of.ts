@@ -1,6 +1,9 @@
-import { type Endpoint, isForWork } from '@gateway/contracts/endpoints';
+import { type Endpoint, isForWork, WEBSOCKET } from '@gateway/contracts/endpoints';
 import type { Identity, KeyPriority } from '@gateway/contracts/identity';
 
-/** A request's priority: its key's for new work. Reading results and cancelling are refused last: they end work. */
+/**
+ * A request's priority: its key's for new work, to which a WebSocket leads. Reading results and cancelling are refused
+ * last: they end work.
+ */
 export const priorityOf = (endpoint: Endpoint, identity: Pick<Identity, 'priority'> | null): KeyPriority =>
-  isForWork(endpoint) ? (identity?.priority ?? 'normal') : 'high';
+  isForWork(endpoint) || endpoint === WEBSOCKET ? (identity?.priority ?? 'normal') : 'high';

@@ -1,7 +1,7 @@
 import { ChannelSecrets } from './channel-secrets.ts';
 import type { Account } from './configuration.ts';
 import type { AccountEntry, ChannelEntry } from './file-schema.ts';
-import type { Preset } from './presets.ts';
+import type { Preset } from './presets/preset.ts';
 
 /** The account of a channel that has one key, or none. */
 const ONLY_ACCOUNT = 'default';

@@ -1,7 +1,8 @@
 import { OPERATIONS, PROTOCOLS, type Protocol } from '../protocol.ts';
 import { type ChannelEntry, SafeName } from './file-schema.ts';
 import type { Complaint } from './mistake-list.ts';
-import { type Preset, presetOf } from './presets.ts';
+import type { Preset } from './presets/preset.ts';
+import { presetOf } from './presets.ts';
 import { listed } from './suggest.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -212,6 +212,27 @@ test('replies that break after their first output put a model to rest, though ea
   expect(fixture.health.isResting(a)).toBe(true);
 });
 
+test('replies that came whole and could not be read put a model to rest, though each was counted as good', () => {
+  const fixture = healthForTests();
+  for (let index = 0; index < 3; index += 1) {
+    expect(fixture.health.isResting(a)).toBe(false);
+    fixture.ok(a);
+    fixture.ok(a, { stage: 'end' });
+    fixture.fail(a, 'failing', { stage: 'reading' });
+  }
+  expect(fixture.health.isResting(a)).toBe(true);
+});
+
+test('one that can be read begins their count anew', () => {
+  const fixture = healthForTests();
+  for (let index = 0; index < 7; index += 1) {
+    fixture.ok(a);
+    fixture.ok(a, { stage: 'end' });
+    if (index % 2 === 0) fixture.fail(a, 'failing', { stage: 'reading' });
+  }
+  expect(fixture.health.isResting(a)).toBe(false);
+});
+
 test('a reply that comes whole begins the count of broken ones anew', () => {
   const fixture = healthForTests();
   for (let index = 0; index < 7; index += 1) {

@@ -13,8 +13,11 @@ import { createTurns, type Turns } from './turns.ts';
 export interface AttemptResult {
   /** When it began, by `performance.now()`. */
   readonly startedAtMs: number;
-  /** `first output`: it was accepted, or the attempt failed before; `end`: of a reply whose first output was accepted. */
-  readonly stage: 'first output' | 'end';
+  /**
+   * `first output`: it was accepted, or the attempt failed before; `end`: of a reply whose first output was accepted; `reading`:
+   * a reply that had ended well turned out to be no answer.
+   */
+  readonly stage: 'first output' | 'end' | 'reading';
   /**
    * `neutral`: it shows nothing about the provider, because the caller left or was refused for its own request. Else why
    * the provider failed.

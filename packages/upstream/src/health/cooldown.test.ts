@@ -2,6 +2,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { expect, test } from 'vitest';
 import { parseConfiguration } from '../configuration/parse-configuration.ts';
 import { error, json, startProvider, startUpstream } from '../provider-for-tests.ts';
+import type { Reply } from '../reply.ts';
 import { bodyOf, MAX_BYTES, refusal, sendRequest } from '../send-for-tests.ts';
 import { createUpstream, type Upstream } from '../upstream.ts';
 
@@ -139,6 +140,29 @@ test('a reply that its caller reads too slowly does not count, whichever timeout
   first.answer = (response) => json(response, { ok: true });
   expect(await triedBy(upstream)).toEqual(['first']);
 });
+
+/** How a consumer comes to know that a reply is no answer. */
+const READERS: Readonly<Record<string, (reply: Reply) => Promise<unknown>>> = {
+  'after its end': (reply) => reply.bytes(MAX_BYTES),
+  'in its middle': async () => undefined,
+  'when it has left the rest': async (reply) => reply.cancel(),
+};
+
+test.for(Object.entries(READERS))(
+  'a channel whose replies turn out to be no answers, %s, gets no more requests',
+  async ([, read]) => {
+    const { upstream } = await pair();
+    for (let index = 0; index < 2; index += 1) {
+      const reply = await sendRequest(upstream);
+      expect(reply.candidate.channel.name).toBe('first');
+      await read(reply);
+      reply.unreadable('no answer');
+      // It counts once.
+      reply.unreadable('no answer');
+    }
+    expect(await triedBy(upstream)).toEqual(['second']);
+  },
+);
 
 test('a reply that takes longer than the whole time allows does not count', async () => {
   const second = await startProvider();

@@ -13,6 +13,8 @@ export class TargetHealth {
   #consecutive = 0;
   /** Replies in a row that broke after their first output. */
   #broken = 0;
+  /** The same before the last one that came whole, which may turn out to be no answer. */
+  #brokenBefore = 0;
   #windowStartedAtMs = Number.NEGATIVE_INFINITY;
   #ok = 0;
   #failed = 0;
@@ -52,6 +54,7 @@ export class TargetHealth {
 
   /** A reply has come whole. */
   completed(): void {
+    this.#brokenBefore = this.#broken;
     this.#broken = 0;
   }
 
@@ -75,6 +78,7 @@ export class TargetHealth {
     if (stage === 'first output') this.#consecutive += 1;
     else this.#broken += 1;
     this.#roll(nowMs, cooldown);
+    if (stage === 'reading') this.#takeBack();
     this.#failed += 1;
     if (begins === 'at once') return true;
     const all = this.#ok + this.#failed;
@@ -82,6 +86,12 @@ export class TargetHealth {
       this.consecutive >= cooldown.consecutiveFailures ||
       (all >= cooldown.minRequests && this.#failed >= all * cooldown.failureRate)
     );
+  }
+
+  /** A reply was counted as good that was none. */
+  #takeBack(): void {
+    this.#broken = Math.max(this.#broken, this.#brokenBefore + 1);
+    this.#ok = Math.max(0, this.#ok - 1);
   }
 
   /** The level of a rest that begins now: it grows while the target rests again soon after it was woken. */

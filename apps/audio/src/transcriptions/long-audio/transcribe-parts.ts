@@ -5,7 +5,6 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
 import { JOBS } from '@gateway/jobs/catalog';
-import type { JobContext } from '@gateway/jobs/job-processor';
 import { retryDelayMs } from '@gateway/jobs/retry-policy';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { toGatewayError } from '@gateway/service-kit/error-response';
@@ -14,7 +13,7 @@ import type { Reply } from '@gateway/upstream/reply';
 import { estimateTranscription } from '../../metering/transcription-usage.ts';
 import { receiveTranscript, requestTranscript, type WholeTranscript } from '../request-transcript.ts';
 import { piecesOf } from '../stream-message.ts';
-import type { TranscribeOptions, Transcription } from '../transcribe.ts';
+import type { TranscribeOptions, Transcription, TranscriptionContext } from '../transcribe.ts';
 import { deltaFrames, doneFrame } from '../transcript-events.ts';
 import { type AudioBounds, fits, incompatibleFormat, type TranscriptPlans } from '../transcript-plans.ts';
 import {
@@ -45,8 +44,6 @@ interface LongRecording {
   readonly streams: boolean;
 }
 
-type Context = Pick<JobContext, 'signal' | 'emit' | 'consumed'>;
-
 /** A file of one stretch of the recording. */
 interface Part {
   readonly uploadId: string;
@@ -69,7 +66,7 @@ interface DonePart {
 export async function transcribeParts(
   options: TranscribeOptions,
   recording: LongRecording,
-  context: Context,
+  context: TranscriptionContext,
 ): Promise<Transcription> {
   const { uploads, longAudio } = options;
   const { plans, input } = recording;
@@ -107,7 +104,7 @@ const secondsOfPart = ({ maxFileBytes, maxAudioSeconds }: AudioBounds): number =
 class PartsRun {
   readonly #options: TranscribeOptions;
   readonly #recording: LongRecording;
-  readonly #context: Context;
+  readonly #context: TranscriptionContext;
   readonly #failed = new AbortController();
   readonly #done: DonePart[] = [];
   #joined: Joined | null = null;
@@ -116,7 +113,7 @@ class PartsRun {
   #attempts = 0;
   #begunSeconds = 0;
 
-  constructor(options: TranscribeOptions, recording: LongRecording, context: Context) {
+  constructor(options: TranscribeOptions, recording: LongRecording, context: TranscriptionContext) {
     this.#options = options;
     this.#recording = recording;
     this.#context = context;
@@ -173,6 +170,7 @@ class PartsRun {
       input: { ...input, file },
       path,
       signal,
+      onAttempt: this.#context.onAttempt,
     });
     this.#count(part, reply);
     const received = await receiveTranscript(reply, {
@@ -249,6 +247,8 @@ class PartsRun {
       dropped,
       // Its parts have attempts of their own, side by side.
       detail: usageDetail({ attempts: [], dropped: dropped.join(', ') }),
+      // Its stream begins while the other parts are on their way.
+      attemptList: undefined,
       attempts: this.#attempts,
       parts: parts.length,
       isEmitted: streams,

@@ -1,10 +1,10 @@
-import { GatewayError, type GatewayErrorOptions } from '@gateway/contracts/gateway-error';
 import { parseJson } from '@gateway/contracts/json-depth';
 import {
   Transcript,
   type TranscriptFormat,
   TranscriptSegment,
 } from '@gateway/contracts/openai/transcriptions';
+import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
 import { z } from 'zod';
 import { segmentsOfCues } from './read-cues.ts';
 
@@ -51,12 +51,8 @@ function jsonTranscript(text: string): Transcript {
   throw unreadable({ retry: false, cause: whole.error });
 }
 
-const unreadable = (more: Partial<GatewayErrorOptions>) =>
-  new GatewayError('upstream_failed', {
-    message: 'The provider returned a transcript that cannot be read.',
-    source: 'upstream',
-    ...more,
-  });
+const unreadable = (more: ConstructorParameters<typeof UnreadableReply>[1]) =>
+  new UnreadableReply('The provider returned a transcript that cannot be read.', more);
 
 /** A text that a server has written as a JSON string; null where it is none. */
 function quotedText(text: string): string | null {

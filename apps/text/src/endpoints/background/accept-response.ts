@@ -10,6 +10,7 @@ import { conversationOf } from '../../call/history.ts';
 import { storesResponses, UNKEPT_HEADER } from '../../call/keep-response.ts';
 import { lockConversation } from '../../call/lock-conversation.ts';
 import { reserveForJob } from '../../call/metered-call.ts';
+import { eventStreamHead, jsonHead } from '../../call/reply-head.ts';
 import type { TextCall } from '../../call/text-call.ts';
 import { describeRequest } from '../../call/text-request.ts';
 import { queuedResponse } from '../../protocols/responses/response-object.ts';
@@ -17,7 +18,6 @@ import type { JsonObject } from '../../wire/json-object.ts';
 import { isJsonObject } from '../../wire/raw-json.ts';
 import { prepareFor } from '../prepare-attempt.ts';
 import { keepAccepted } from './keep-background.ts';
-import { eventStreamHead, jsonHead } from './reply-head.ts';
 import { responseIdOf } from './response-id.ts';
 
 /** What it takes to have responses generated in the background, and to show them. */

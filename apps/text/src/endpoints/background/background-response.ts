@@ -4,13 +4,13 @@ import type { Request, RequestHandler, Response } from 'express';
 import { type BackgroundResponse, unavailable } from '../../background/background-responses.ts';
 import { followResponse } from '../../background/follow-response.ts';
 import { ownersOf } from '../../call/conversation-space.ts';
+import { eventStreamHead, jsonHead } from '../../call/reply-head.ts';
 import { queryOf } from '../../call/request-head.ts';
 import type { TextServices } from '../../call/text-call.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { findOwned, readKept, removeKept, startingAfter } from '../kept-response.ts';
 import type { Acceptance } from './accept-response.ts';
 import { cancelBackground } from './end-background.ts';
-import { eventStreamHead, jsonHead } from './reply-head.ts';
 import { isOwnId, jobIdOf } from './response-id.ts';
 
 interface ShowOptions extends Acceptance {

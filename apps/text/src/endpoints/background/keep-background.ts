@@ -1,4 +1,5 @@
 import type { BackgroundResponse } from '../../background/background-responses.ts';
+import { putResponse } from '../../call/put-response.ts';
 import type { TextCall, TextServices } from '../../call/text-call.ts';
 import { dataOf, inputItems } from '../../stored/kept-response.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
@@ -9,31 +10,23 @@ import { completeKept, findOwned, type Made } from '../kept-response.ts';
  * Resolves to whether it could; what is not kept can be read, but not continued.
  */
 export async function keepAccepted(
-  { services, history, identity, request, context }: TextCall,
+  call: TextCall,
   id: string,
   { accepted, body }: { readonly accepted: JsonObject; readonly body: JsonObject },
 ): Promise<boolean> {
+  const { history, identity, request } = call;
   if (!history.isWhole) return false;
-  const rules = services.upstream.configuration.conversations;
   const { model } = request;
   // Which channel it will be is not known yet.
   const origin = { keyId: identity.keyId, channel: '', model, requestedModel: model, isProviders: false };
-  const result = await services.conversations
-    .put({
-      owner: history.owner,
-      kind: 'response',
-      id,
-      ...(history.previous !== null && { previous: history.previous.id }),
-      input: inputItems(body, history.items),
-      output: [],
-      data: dataOf(accepted, origin),
-      retentionMs: rules.retentionMs,
-      maxBytes: rules.maxBytesPerKey,
-    })
-    .catch(() => 'failed' as const);
-  services.metrics.kept(result);
-  if (result !== 'stored') context.line.responseKept = false;
-  return result === 'stored';
+  return putResponse(call, {
+    id,
+    // The worker adds it, when it has taken the conversation.
+    after: null,
+    input: inputItems(body, history.items),
+    output: [],
+    data: dataOf(accepted, origin),
+  });
 }
 
 /** Keeps how it has ended. Resolves to whether the store has it; where not, it has nothing of it. */

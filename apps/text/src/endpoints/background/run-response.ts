@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TextResponseOutput } from '@gateway/contracts/jobs';
 import type { UsageResult } from '@gateway/contracts/usage-record';
@@ -64,11 +65,30 @@ export const runResponse = (access: BackgroundAccess): JobProcessor<'text.respon
     return outputOf(recovered.status, recovered.usage);
   },
   hasNotBegun: async (jobId) => (await access.responses.find(responseIdOf(jobId)))?.status === 'queued',
-  // Its worker died, or was stopped.
+  // Its worker died, or was stopped; or Redis refused to keep its end.
   ended: async ({ jobId, error }) => {
-    if (error !== undefined) await failBackground(access, responseIdOf(jobId), error);
+    if (error === undefined) return;
+    const id = responseIdOf(jobId);
+    await untilKept(async () => {
+      if ((await recoverBackground(access, id)) === null) await failBackground(access, id, error);
+    });
   },
 });
+
+/** Until when an end that Redis does not take is tried again, in milliseconds after it was tried last. */
+const END_DELAYS_MS = [500, 1000, 2000, 5000, 10_000, 30_000, 60_000, 120_000, 300_000];
+
+/** A Redis that is full or away must not leave a response without an end: its readers would wait for ever. */
+async function untilKept(end: () => Promise<void>): Promise<void> {
+  for (const delayMs of END_DELAYS_MS) {
+    try {
+      return await end();
+    } catch {
+      await delay(delayMs, undefined, { ref: false });
+    }
+  }
+  await end();
+}
 
 interface Generating {
   readonly id: string;

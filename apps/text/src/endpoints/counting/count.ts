@@ -6,6 +6,7 @@ import { namesKept } from '../../call/history.ts';
 import { candidatesFor, openCall } from '../../call/open-call.ts';
 import { prepareNamed } from '../../call/prepare-named.ts';
 import { unlessRefused } from '../../call/prepared-attempt.ts';
+import { jsonHead } from '../../call/reply-head.ts';
 import { textProtocolOf } from '../../call/target-of.ts';
 import type { TextCall, TextServices } from '../../call/text-call.ts';
 import { threadUnsupported } from '../../call/thread-errors.ts';
@@ -70,12 +71,7 @@ async function estimate(call: TextCall, [candidate]: readonly Candidate[], { rep
   const conversation = PROTOCOLS[endpoint.protocol].decodeRequest(body, services.tokens);
   const inputTokens = estimateTokens(conversation, await loadTextCounter());
   context.line.usageEstimated = true;
-  response.writeHead(200, {
-    'content-type': 'application/json',
-    'x-request-id': context.requestId,
-    'request-id': context.requestId,
-    [ESTIMATED_HEADER]: 'true',
-  });
+  response.writeHead(200, { ...jsonHead(context), [ESTIMATED_HEADER]: 'true' });
   response.end(JSON.stringify(replyBody(inputTokens)));
 }
 

@@ -65,7 +65,7 @@ const CHAT = {
   tools: [{ type: 'function', function: weather }],
 };
 
-export interface Door {
+export interface EntryPoint {
   readonly path: string;
   readonly body: object;
   /** Members that hold a word of a list, and members of any name. */
@@ -146,7 +146,7 @@ const CHAT_WORDS = [
   'web_search_options.search_context_size',
 ];
 
-const TEXT_DOORS: readonly Door[] = TARGETS.flatMap((protocol) => {
+const TEXT_ENTRY_POINTS: readonly EntryPoint[] = TARGETS.flatMap((protocol) => {
   const model = `at-${protocol}`;
   return [
     {
@@ -210,11 +210,11 @@ export const IMAGE_WORDS = [
   'user',
 ];
 /** Every endpoint that takes JSON, with a request that is answered with 200. */
-export const DOORS: readonly Door[] = [
-  ...TEXT_DOORS,
-  ...TEXT_DOORS.flatMap((door) => {
-    if (door.path === '/v1/messages') return [{ ...door, path: '/v1/messages/count_tokens' }];
-    return door.path === '/v1/responses' ? [{ ...door, path: '/v1/responses/input_tokens' }] : [];
+export const ENTRY_POINTS: readonly EntryPoint[] = [
+  ...TEXT_ENTRY_POINTS,
+  ...TEXT_ENTRY_POINTS.flatMap((entry) => {
+    if (entry.path === '/v1/messages') return [{ ...entry, path: '/v1/messages/count_tokens' }];
+    return entry.path === '/v1/responses' ? [{ ...entry, path: '/v1/responses/input_tokens' }] : [];
   }),
   ...['dall-e-3', 'gpt-image-1', 'any-size'].map((model) => ({
     path: '/v1/images/generations',

@@ -1,23 +1,22 @@
 import type { Endpoint } from '@gateway/contracts/endpoints';
 import type { Identity } from '@gateway/contracts/identity';
-import type { RefusalCounts } from '@gateway/metering/usage/refusal-counts';
-import type { Metrics, RefusalReason } from '@gateway/service-kit/metrics';
+import type { RefusalCounts } from './refusal-counts.ts';
 
 /** Counts refused requests: in usage, for the key's owner, and as a metric, for the operator. */
-export interface Refusals {
-  add(reason: RefusalReason, identity: Identity, endpoint: Endpoint): void;
+export interface Refusals<Reason extends string> {
+  add(reason: Reason, identity: Pick<Identity, 'keyId' | 'team'>, endpoint: Pick<Endpoint, 'scope'>): void;
 }
 
 /** The name in usage for an endpoint without a scope. */
 const OTHER = 'other';
 
-export function createRefusals({
+export function createRefusals<Reason extends string>({
   counts,
   metrics,
 }: {
-  counts: RefusalCounts;
-  metrics: Pick<Metrics, 'refused'>;
-}): Refusals {
+  counts: Pick<RefusalCounts, 'add'>;
+  metrics: { refused(reason: Reason): void };
+}): Refusals<Reason> {
   return {
     add: (reason, { keyId, team }, { scope }) => {
       metrics.refused(reason);

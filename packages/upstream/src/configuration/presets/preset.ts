@@ -1,0 +1,50 @@
+import type { QuirksInput } from '@gateway/contracts/quirks';
+import type { LibraryName } from '../../libraries/libraries.ts';
+import type { Operation, Protocol } from '../../protocol.ts';
+
+/** The defaults of a kind of provider, which the configuration may replace. */
+export interface Preset {
+  /** Null if every account has its own, so that the configuration must set it. */
+  readonly baseUrl: string | null;
+  /** An environment variable that replaces `baseUrl`. */
+  readonly baseUrlVariable?: string;
+  /** Appended to a base URL without a path. */
+  readonly basePath?: string;
+  /** A path that the base URL must not end in, because `paths` begin with it. */
+  readonly pathsBeginWith?: string;
+  readonly speaks: readonly Protocol[];
+  /** Path of each operation, after the base URL. A protocol without paths cannot be used. */
+  readonly paths: Readonly<Partial<Record<Operation, string>>>;
+  /** `fallback` is sent where none is configured. */
+  readonly key: {
+    readonly header: string;
+    readonly prefix: string;
+    readonly required: boolean;
+    readonly fallback?: string;
+  };
+  /** Which built-in tools a route has when the configuration does not list them. */
+  readonly builtInTools: 'any' | readonly string[];
+  /** How it departs from its protocols' published forms. */
+  readonly quirks?: QuirksInput;
+  /** It speaks none of the protocols: its own client library does, and knows the paths. */
+  readonly library?: LibraryName;
+}
+
+export const openaiPaths = {
+  responses: '/responses',
+  'responses.input_tokens': '/responses/input_tokens',
+  'responses.compact': '/responses/compact',
+  chat: '/chat/completions',
+  'images.generations': '/images/generations',
+  'images.edits': '/images/edits',
+  speech: '/audio/speech',
+  transcriptions: '/audio/transcriptions',
+} as const satisfies Partial<Record<Operation, string>>;
+
+export const messagesPaths = {
+  messages: '/v1/messages',
+  'messages.count_tokens': '/v1/messages/count_tokens',
+} as const satisfies Partial<Record<Operation, string>>;
+
+export const openaiProtocols = ['responses', 'chat', 'images', 'speech', 'transcriptions'] as const;
+export const bearer = { header: 'authorization', prefix: 'Bearer ' } as const;

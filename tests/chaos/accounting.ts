@@ -1,0 +1,45 @@
+import { aroundOf } from './circumstances.ts';
+import { kindOf } from './request-kinds.ts';
+import { type Round, shown } from './round.ts';
+
+/** A request is accounted for after its answer. */
+const SETTLED_WITHIN_MS = 2000;
+
+/** Answers of text and speech without a record that says so, and records with other figures than the provider's. */
+export function unaccounted({
+  travelled,
+  happened,
+  attempted,
+  books,
+}: Pick<Round, 'travelled' | 'happened' | 'attempted' | 'books'>): string[] {
+  const records = new Map(
+    Object.values(books.records).flatMap((all) => all.map((record) => [record.id, record])),
+  );
+  return travelled.flatMap((trip) => {
+    const { planned, reading, exchanges } = trip;
+    const [only] = exchanges;
+    if (exchanges.length !== 1 || only === undefined || planned.kind === 'list of models') return [];
+    if (reading.failure !== null || only.end !== 'complete' || only.status !== 200) return [];
+    // A process that is killed right after its answer has no log line, and its reservation is charged as abandoned.
+    const { service } = kindOf(planned.kind);
+    const settled = { ...trip, endedAt: trip.endedAt + SETTLED_WITHIN_MS };
+    const around = aroundOf(settled, happened, attempted).happened;
+    if (around.some(({ disturbance }) => disturbance.kind === 'kill' && disturbance.of === service))
+      return [];
+    const ids = new Set(books.recordsOf.get(only.requestId));
+    const found = [...ids].flatMap((id) => records.get(id) ?? []);
+    const [record] = found;
+    if (found.length !== 1 || record === undefined)
+      return [`${shown(trip)} has ${found.length} records (${[...ids].join()})`];
+    if (record.outcome !== 'ok') return [`${shown(trip)} is accounted as ${record.outcome}`];
+    const answer = attempted.findLast(
+      ({ mark, isComplete, used }) => mark === `${planned.name}t1` && isComplete && used,
+    );
+    if (service !== 'text' || record.estimated) return [];
+    if (answer?.used?.outputTokens === record.outputTokens && answer.used.inputTokens === record.inputTokens)
+      return [];
+    return [
+      `${shown(trip)} is accounted with ${record.inputTokens}/${record.outputTokens} tokens, the provider counts ${JSON.stringify(answer?.used)}`,
+    ];
+  });
+}
