@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { z } from 'zod';
 import { type OpenPage, type RunningConsole, runConsole } from './run-console.ts';
 
 /** The machine may be busy: what is waited for comes much sooner. */
@@ -65,4 +66,61 @@ test('a pasted configuration is checked with the line of its mistake, which lead
   await page.getByRole('button', { name: 'Begin with what is loaded' }).click();
   await page.getByText('It is valid').waitFor();
   await page.getByText('3 channels, 5 models. To deploy it').waitFor();
+});
+
+const MadeKey = z.looseObject({ id: z.string(), key: z.string() });
+const MadeJob = z.looseObject({ id: z.string() });
+
+/** An image that its caller comes back for. */
+async function orderImage(secret: string, prompt: string): Promise<string> {
+  const response = await fetch(`${running.stack.edgeUrl}/v1/images/generations`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${secret}`,
+      'content-type': 'application/json',
+      prefer: 'respond-async',
+    },
+    body: JSON.stringify({ model: 'dall-e-3', prompt }),
+  });
+  expect(response.status).toBe(202);
+  return MadeJob.parse(await response.json()).id;
+}
+
+test('a running job is found and cancelled by the one who confirms it', async () => {
+  const { key } = MadeKey.parse(await running.call('POST', '/keys', { name: 'painter' }));
+  const id = await orderImage(key, 'a ship [[simulate slow-first-byte=600000]]');
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto('/console/jobs?status=in_progress');
+  await page.getByRole('row').filter({ hasText: id }).getByRole('button').click();
+  const details = page.getByRole('dialog').first();
+  await details.getByText('Begun').waitFor();
+  await details.getByRole('button', { name: 'Cancel the job' }).click();
+  await page
+    .getByRole('dialog', { name: 'Cancel this job?' })
+    .getByRole('button', { name: 'Cancel the job' })
+    .click();
+  await details.getByText('cancelled', { exact: true }).waitFor();
+  expect(await details.getByRole('button', { name: 'Cancel the job' }).count()).toBe(0);
+});
+
+test('a failed job that was not done is queued again, and what is done shows its image', async () => {
+  const { key } = MadeKey.parse(await running.call('POST', '/keys', { name: 'printer' }));
+  const done = await orderImage(key, 'a lighthouse');
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto(`/console/jobs?status=completed&job=${done}`);
+  await page.getByRole('dialog').getByText('done', { exact: true }).waitFor();
+  await page.getByRole('link', { name: 'Open the image' }).waitFor();
+
+  const failed = await orderImage(key, 'a harbour [[simulate status=429 retry-after=600]]');
+  await page.goto('/console/jobs');
+  await page.getByRole('row').filter({ hasText: failed }).getByRole('button').click();
+  const details = page.getByRole('dialog').first();
+  await details.getByRole('button', { name: 'Queue again' }).click();
+  await page
+    .getByRole('dialog', { name: 'Queue this job again?' })
+    .getByRole('button', { name: 'Queue again' })
+    .click();
+  await details.getByText('Queued again', { exact: true }).waitFor();
 });

@@ -4,6 +4,7 @@ import {
   IconFileSettings,
   IconHistory,
   IconKey,
+  IconStack2,
   IconUserCheck,
   IconUsersGroup,
 } from '@tabler/icons-react';
@@ -55,6 +56,14 @@ export const PAGES: readonly Page[] = [
     group: 'Models',
     about: 'Routes, protocols and prices of every model',
     load: () => import('./pages/models/models-page.tsx'),
+  },
+  {
+    path: '/jobs',
+    label: 'Jobs',
+    icon: IconStack2,
+    group: 'Models',
+    about: 'Queues, what runs and what failed; cancel, queue again',
+    load: () => import('./pages/jobs/jobs-page.tsx'),
   },
   {
     path: '/configuration',

@@ -28,3 +28,6 @@ export type AuditEntry = Item<Answer<paths['/admin/v1/audit']['get']>>;
 export type Configuration = Answer<paths['/admin/v1/configuration']['get']>;
 export type CheckedConfiguration = Answer<paths['/admin/v1/configuration/check']['post']>;
 export type Mistake = CheckedConfiguration['mistakes'][number];
+export type QueueState = Item<Answer<paths['/admin/v1/queues']['get']>>;
+export type Job = Item<Answer<paths['/admin/v1/jobs']['get']>>;
+export type JobDetail = Answer<paths['/admin/v1/jobs/{id}']['get']>;

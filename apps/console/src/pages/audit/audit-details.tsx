@@ -38,7 +38,7 @@ export function AuditDetails({ id, known, onClose }: AuditDetailsProps) {
             <Text fw={600} truncate>
               {subjectName(entry)}
             </Text>
-            <Badge variant="light" size="sm" color={ACTIONS[entry.action].color}>
+            <Badge variant="dot" size="sm" color={ACTIONS[entry.action].color}>
               {ACTIONS[entry.action].label}
             </Badge>
           </Group>

@@ -125,7 +125,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
     header: 'Action',
     width: '176px',
     cell: ({ action }) => (
-      <Badge variant="light" color={ACTIONS[action].color} size="sm">
+      <Badge variant="dot" color={ACTIONS[action].color} size="sm">
         {ACTIONS[action].label}
       </Badge>
     ),

@@ -58,7 +58,7 @@ const LastReload = ({ of: { lastReload, isValid } }: { of: Configuration }) =>
   ) : (
     <Group gap="xs">
       <Moment at={lastReload.at} />
-      <Badge size="sm" variant="light" color={isValid ? 'teal' : 'red'}>
+      <Badge size="sm" variant="dot" color={isValid ? 'teal' : 'red'}>
         {isValid ? 'took effect' : 'refused'}
       </Badge>
     </Group>
