@@ -8,7 +8,7 @@ import type { CheckedConfiguration } from '../../api/types.ts';
 import { PageFailed } from '../../parts/page-failed.tsx';
 import { Names } from '../names.tsx';
 import { MistakeList } from './mistake-list.tsx';
-import YamlEditor, { type YamlEditorHandle } from './yaml-editor.tsx';
+import { YamlEditor, type YamlEditorHandle } from './yaml-editor.tsx';
 
 interface CheckConfigurationProps {
   /** The text to begin with; null: there is none to be shown. */
@@ -19,7 +19,7 @@ interface CheckConfigurationProps {
 const PAUSE_MS = 500;
 
 /** Checks a pasted file as the services would, while it is written. It stays in this page, and nothing is deployed. */
-export default function CheckConfiguration({ loaded, path }: CheckConfigurationProps) {
+export function CheckConfiguration({ loaded, path }: CheckConfigurationProps) {
   const [text, setText] = useState('');
   const [checkedText] = useDebouncedValue(text, PAUSE_MS);
   const editor = useRef<YamlEditorHandle>(null);

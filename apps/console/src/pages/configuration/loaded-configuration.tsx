@@ -2,10 +2,10 @@ import { Stack, Text } from '@mantine/core';
 import { IconFileOff } from '@tabler/icons-react';
 import type { Configuration } from '../../api/types.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
-import YamlEditor from './yaml-editor.tsx';
+import { YamlEditor } from './yaml-editor.tsx';
 
 /** The configuration's text, without its secrets. */
-export default function LoadedConfiguration({ of: { text, source, path, isValid } }: { of: Configuration }) {
+export function LoadedConfiguration({ of: { text, source, path, isValid } }: { of: Configuration }) {
   if (text === null)
     return source === 'file' || !isValid ? (
       <EmptyState icon={IconFileOff} title="A file with mistakes is not shown">

@@ -15,7 +15,7 @@ const SOURCES: Readonly<Record<Configuration['source'], string>> = {
 /** Where the configuration comes from, and whether its last change took effect. */
 export function ReloadState({ of }: { of: Configuration }) {
   return (
-    <Stack gap="sm">
+    <Stack gap="sm" mb="md">
       {!of.isValid && (
         <Alert
           color="red"

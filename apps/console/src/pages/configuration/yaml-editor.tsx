@@ -28,7 +28,7 @@ interface YamlEditorProps {
 const NONE: readonly Mistake[] = [];
 
 /** A text of YAML with line numbers, in colours, its mistakes underlined. Tab leaves it, as it leaves every field. */
-export default function YamlEditor({ label, text, onChange, mistakes = NONE, ref }: YamlEditorProps) {
+export function YamlEditor({ label, text, onChange, mistakes = NONE, ref }: YamlEditorProps) {
   const parent = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const changed = useRef(onChange);

@@ -19,7 +19,7 @@ const exact = new Intl.DateTimeFormat('en-GB', {
 export const JobHistory = ({ of }: { of: readonly Event[] }) => (
   <Timeline bulletSize={14} lineWidth={2} active={of.length - 1}>
     {of.map(({ at, event, detail }) => (
-      <Timeline.Item key={`${at} ${event}`} title={titleOf(event, detail)}>
+      <Timeline.Item key={`${at} ${event}`} title={titleOf(event, detail)} fz="sm">
         <Text size="xs" c="dimmed" component="time" dateTime={at}>
           {exact.format(new Date(at))}
         </Text>

@@ -50,7 +50,7 @@ export default function JobsPage() {
         about="Images, audio and background responses: what waits, what runs, what failed."
       />
       {queues.error && <PageFailed error={queues.error} reset={() => void queues.refetch()} />}
-      <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} spacing="md" mb="lg">
+      <SimpleGrid cols={{ base: 2, lg: 3 }} spacing={{ base: 'xs', sm: 'md' }} mb="lg">
         {queues.data?.map((queue) => <QueueCard key={queue.queue} of={queue} />) ??
           (!queues.error && <Skeleton height={118} />)}
       </SimpleGrid>

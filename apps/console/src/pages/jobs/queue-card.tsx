@@ -5,14 +5,21 @@ import { wholeNumber } from '../../parts/numbers.ts';
 
 /** How much of a queue waits, for how long, and what became of the rest. */
 export function QueueCard({ of: queue }: { of: QueueState }) {
-  const figures = [
-    ['running', queue.inProgress],
-    ['delayed', queue.delayed],
-    ['failed', queue.failed],
-    ['done', queue.completed],
-  ] as const;
+  const figures = (
+    [
+      ['running', queue.inProgress],
+      ['delayed', queue.delayed],
+      ['failed', queue.failed],
+      ['done', queue.completed],
+    ] as const
+  ).filter(([, count]) => count > 0);
   return (
-    <Paper withBorder p="md" component="section" aria-labelledby={`queue-${queue.queue}`}>
+    <Paper
+      withBorder
+      p={{ base: 'sm', sm: 'md' }}
+      component="section"
+      aria-labelledby={`queue-${queue.queue}`}
+    >
       <Title order={2} size="h5" id={`queue-${queue.queue}`}>
         {queue.queue}
       </Title>
@@ -24,15 +31,20 @@ export function QueueCard({ of: queue }: { of: QueueState }) {
           waiting{queue.oldestQueuedAt === null ? '' : `, the oldest for ${ageOf(queue.oldestQueuedAt)}`}
         </Text>
       </Group>
-      <Group gap="md" mt="xs" wrap="wrap">
+      <Group gap={12} mt={6} wrap="wrap">
         {figures.map(([name, count]) => (
-          <Text key={name} size="sm" c={count === 0 ? 'dimmed' : 'var(--mantine-color-text)'}>
+          <Text key={name} size="sm">
             <Text span inherit fw={600}>
               {wholeNumber(count)}
             </Text>{' '}
             {name}
           </Text>
         ))}
+        {figures.length === 0 && (
+          <Text size="sm" c="dimmed">
+            nothing else
+          </Text>
+        )}
       </Group>
     </Paper>
   );
