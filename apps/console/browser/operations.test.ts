@@ -102,6 +102,12 @@ test('a running job is found and cancelled by the one who confirms it', async ()
     .click();
   await details.getByText('cancelled', { exact: true }).waitFor();
   expect(await details.getByRole('button', { name: 'Cancel the job' }).count()).toBe(0);
+
+  // No list has it any more; its id still leads to it.
+  await page.goto('/console/jobs');
+  await page.getByLabel('Id of a job').fill(id);
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').getByText('cancelled', { exact: true }).waitFor();
 });
 
 test('a failed job that was not done is queued again, and what is done shows its image', async () => {

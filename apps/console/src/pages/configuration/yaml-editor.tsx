@@ -47,7 +47,7 @@ export function YamlEditor({ label, text, onChange, mistakes = NONE, ref }: Yaml
         doc: first.current,
         extensions: [
           EditorView.cspNonce.of(nonce),
-          EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false' }),
+          EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false', tabindex: '0' }),
           EditorState.readOnly.of(isReadOnly),
           lineNumbers(),
           yaml(),

@@ -1,6 +1,7 @@
-import { ScrollArea, SegmentedControl, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
-import { IconStack2 } from '@tabler/icons-react';
+import { Group, SegmentedControl, SimpleGrid, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { IconSearch, IconStack2 } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import * as z from 'zod/mini';
 import type { Job } from '../../api/types.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
@@ -54,14 +55,15 @@ export default function JobsPage() {
         {queues.data?.map((queue) => <QueueCard key={queue.queue} of={queue} />) ??
           (!queues.error && <Skeleton height={118} />)}
       </SimpleGrid>
-      <ScrollArea mb="md" type="never">
+      <Group justify="space-between" mb="md" gap="sm">
         <SegmentedControl
           aria-label="State of the jobs"
           data={CHOICES}
           value={status}
           onChange={(chosen) => change({ status: LISTED.find((one) => one === chosen) })}
         />
-      </ScrollArea>
+        <OpenById onOpen={(job) => change({ job })} />
+      </Group>
       {jobs.error ? (
         <PageFailed error={jobs.error} reset={() => void jobs.refetch()} />
       ) : rows.length === 0 && !jobs.isPending && !jobs.hasNextPage ? (
@@ -87,6 +89,27 @@ export default function JobsPage() {
         />
       )}
     </Stack>
+  );
+}
+
+/** Jobs are remembered for two days, and listed for an hour only. */
+function OpenById({ onOpen }: { onOpen: (id: string) => void }) {
+  const [id, setId] = useState('');
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (id.trim() !== '') onOpen(id.trim());
+      }}
+    >
+      <TextInput
+        aria-label="Id of a job"
+        placeholder="Id of a job, then Enter"
+        leftSection={<IconSearch size={16} aria-hidden />}
+        value={id}
+        onChange={(event) => setId(event.currentTarget.value)}
+      />
+    </form>
   );
 }
 
