@@ -183,6 +183,11 @@ const PAGES = [
   '/console/models',
   '/console/models?model=gpt-5.2',
   '/console/sessions',
+  '/console/jobs',
+  '/console/jobs?status=completed',
+  '/console/audit',
+  '/console/configuration',
+  '/console/configuration?view=check',
 ];
 
 test.for(['light', 'dark'] as const)(

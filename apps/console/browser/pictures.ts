@@ -17,6 +17,10 @@ const PICTURES: Readonly<Record<string, string>> = {
   models: '/console/models',
   model: '/console/models?model=gpt-5.2',
   sessions: '/console/sessions',
+  jobs: '/console/jobs',
+  audit: '/console/audit',
+  configuration: '/console/configuration',
+  'configuration-check': '/console/configuration?view=check',
 };
 
 await mkdir(folder, { recursive: true });

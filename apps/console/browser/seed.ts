@@ -13,7 +13,14 @@ const NAMES = [
   'call-notes',
 ];
 
-/** Teams, keys, some spending and a rest, so that pages have something to show. */
+/** Jobs: one that is done, one that its provider has no time for, one that takes long. */
+const PROMPTS = [
+  'A lighthouse at dusk',
+  'A harbour [[simulate status=429 retry-after=600]]',
+  'A ship [[simulate slow-first-byte=600000]]',
+];
+
+/** Teams, keys, some spending, jobs and a rest, so that pages have something to show. */
 export async function seed(running: Pick<RunningConsole, 'call' | 'stack'>): Promise<{ keyId: string }> {
   const { call, stack } = running;
   await call('POST', '/teams', { name: 'platform', budget: { usd: 500, period: 'month' } });
@@ -30,19 +37,29 @@ export async function seed(running: Pick<RunningConsole, 'call' | 'stack'>): Pro
           name,
           owner: at % 2 === 0 ? 'ann' : 'ben',
           ...(at % 3 !== 0 && { team: at % 2 === 0 ? 'platform' : 'research' }),
-          ...(at % 2 === 0 && { models: ['gpt-*', 'claude-*'] }),
+          ...(at % 2 === 0 && { models: ['gpt-*', 'claude-*', 'dall-e-*'] }),
           ...(at % 4 !== 3 && { budget: { usd: at === 1 ? 0.001 : 25, period: 'month' } }),
           limits: { requestsPerMinute: 60, tokensPerMinute: 100_000 },
           labels: { costCentre: String(40 + at) },
         }),
       ),
     );
-  const [first, second, third, fourth] = made;
+  const [first, second, third, fourth, fifth] = made;
   for (const one of [first, second])
     await fetch(`${stack.edgeUrl}/v1/responses`, {
       method: 'POST',
       headers: { authorization: `Bearer ${one?.key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'gpt-5.2', input: 'Say hello.' }),
+    }).then((response) => response.text());
+  for (const prompt of PROMPTS)
+    await fetch(`${stack.edgeUrl}/v1/images/generations`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${fifth?.key}`,
+        'content-type': 'application/json',
+        prefer: 'respond-async',
+      },
+      body: JSON.stringify({ model: 'dall-e-3', prompt }),
     }).then((response) => response.text());
   await call('PATCH', `/keys/${third?.id}`, { disabled: true });
   await call('DELETE', `/keys/${fourth?.id}`);

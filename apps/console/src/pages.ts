@@ -1,4 +1,13 @@
-import { IconActivity, IconBox, IconKey, IconUserCheck, IconUsersGroup } from '@tabler/icons-react';
+import {
+  IconActivity,
+  IconBox,
+  IconFileSettings,
+  IconHistory,
+  IconKey,
+  IconStack2,
+  IconUserCheck,
+  IconUsersGroup,
+} from '@tabler/icons-react';
 import type { ComponentType } from 'react';
 
 /** One page of the console, in the order of the navigation. */
@@ -47,6 +56,30 @@ export const PAGES: readonly Page[] = [
     group: 'Models',
     about: 'Routes, protocols and prices of every model',
     load: () => import('./pages/models/models-page.tsx'),
+  },
+  {
+    path: '/jobs',
+    label: 'Jobs',
+    icon: IconStack2,
+    group: 'Models',
+    about: 'Queues, what runs and what failed; cancel, queue again',
+    load: () => import('./pages/jobs/jobs-page.tsx'),
+  },
+  {
+    path: '/configuration',
+    label: 'Configuration',
+    icon: IconFileSettings,
+    group: 'Administration',
+    about: 'What is loaded, the last reload, a check of the next change',
+    load: () => import('./pages/configuration/configuration-page.tsx'),
+  },
+  {
+    path: '/audit',
+    label: 'Audit',
+    icon: IconHistory,
+    group: 'Administration',
+    about: 'Who changed what, before and after',
+    load: () => import('./pages/audit/audit-page.tsx'),
   },
   {
     path: '/sessions',

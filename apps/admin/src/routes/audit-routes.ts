@@ -2,6 +2,7 @@ import { readAudit } from '@gateway/metering/audit/audit-log';
 import type { ReportBroken } from '@gateway/metering/broken-records';
 import type { Redis } from 'ioredis';
 import { type AdminRoute, adminRoute, NO_BODY } from '../admin-route.ts';
+import { AuditFilter, findAuditEntries } from '../find-audit-entries.ts';
 import { AuditPage, pageQuery } from './schemas.ts';
 
 const AUDIT_ID = /^\d{1,15}-\d{1,15}$/;
@@ -11,12 +12,17 @@ export const auditRoutes = ({ redis, onBroken }: { redis: Redis; onBroken: Repor
   adminRoute({
     method: 'GET',
     path: '/admin/v1/audit',
-    summary: 'Every change of keys, teams and rests of channels, the newest first: who, when, before, after',
+    summary:
+      'Every change of keys, teams, rests of channels and sessions, the newest first: who, when, before, after',
     body: NO_BODY,
-    query: pageQuery(AUDIT_ID),
+    query: pageQuery(AUDIT_ID).extend(AuditFilter.shape),
     reply: AuditPage,
-    handle: async ({ query: { limit, cursor } }) => {
-      const { entries, next } = await readAudit(redis, { limit, after: cursor, onBroken });
+    handle: async ({ query: { limit, cursor, ...filter } }) => {
+      const { entries, next } = await findAuditEntries(
+        (options) => readAudit(redis, { ...options, onBroken }),
+        filter,
+        { limit, after: cursor },
+      );
       return { data: entries, next };
     },
   }),

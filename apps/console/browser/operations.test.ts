@@ -1,0 +1,132 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { z } from 'zod';
+import { type OpenPage, type RunningConsole, runConsole } from './run-console.ts';
+
+/** The machine may be busy: what is waited for comes much sooner. */
+const PATIENCE_MS = 30_000;
+
+let running: RunningConsole;
+let person: OpenPage;
+
+beforeAll(async () => {
+  running = await runConsole(inject('chromiumPath'));
+}, 300_000);
+afterAll(() => running?.close());
+beforeEach(async () => {
+  person = await running.open();
+  person.page.setDefaultTimeout(PATIENCE_MS);
+});
+afterEach(async () => {
+  // Errors of scripts, what the page's policy forbids, requests to other servers.
+  expect(person.problems).toEqual([]);
+  await person.page.context().close();
+});
+
+test('a change is found by the name of what was changed, and shows what was there before', async () => {
+  await running.call('POST', '/teams', { name: 'atlas', budget: { usd: 5, period: 'day' } });
+  await running.call('PATCH', '/teams/atlas', { budget: { usd: 12, period: 'day' } });
+  await running.call('POST', '/teams', { name: 'someone else' });
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto('/console/audit');
+  await page.getByLabel('Find by what was changed').fill('ATLAS');
+  await page.getByRole('combobox', { name: 'Action' }).click();
+  await page.getByRole('option', { name: 'Team changed' }).click();
+  await page.getByRole('row').filter({ hasText: 'someone else' }).waitFor({ state: 'detached' });
+  await page.getByRole('row').filter({ hasText: 'atlas' }).getByRole('button').click();
+  const details = page.getByRole('dialog');
+  await details.getByText('budget.usd').waitFor();
+  expect(await details.getByRole('deletion').allTextContents()).toEqual(['5']);
+  expect(await details.getByRole('insertion').allTextContents()).toEqual(['12']);
+
+  // The address holds the view, so a colleague who gets it sees the same.
+  await page.goto(page.url());
+  await page.getByRole('dialog').getByText('budget.usd').waitFor();
+  expect(await page.getByRole('textbox', { name: 'Find by what was changed' }).inputValue()).toBe('ATLAS');
+});
+
+test('a pasted configuration is checked with the line of its mistake, which leads there', async () => {
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto('/console/configuration');
+  await page.getByText('took effect').waitFor();
+  await page.getByLabel('Configuration as loaded').getByText('gpt-5.2').first().waitFor();
+  expect(await page.getByLabel('Configuration as loaded').textContent()).not.toContain('three');
+
+  await page.getByRole('tab', { name: 'Check a change' }).click();
+  const editor = page.getByLabel('Configuration to check');
+  await editor.fill('models:\n  new-model: { kind: text, routes: [{ channel: nowhere }] }\nchannels: {}\n');
+  await page.getByText(/models\.new-model\.routes\[0\]\.channel: found/).waitFor();
+  await page.getByRole('button', { name: 'Line 2' }).click();
+  await page.keyboard.press('Home');
+  await page.keyboard.press('Shift+End');
+  await page.keyboard.press('Delete');
+  await page.getByText('new-model').waitFor({ state: 'detached' });
+
+  await page.getByRole('button', { name: 'Begin with what is loaded' }).click();
+  await page.getByText('It is valid').waitFor();
+  await page.getByText('3 channels, 5 models. To deploy it').waitFor();
+});
+
+const MadeKey = z.looseObject({ id: z.string(), key: z.string() });
+const MadeJob = z.looseObject({ id: z.string() });
+
+/** An image that its caller comes back for. */
+async function orderImage(secret: string, prompt: string): Promise<string> {
+  const response = await fetch(`${running.stack.edgeUrl}/v1/images/generations`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${secret}`,
+      'content-type': 'application/json',
+      prefer: 'respond-async',
+    },
+    body: JSON.stringify({ model: 'dall-e-3', prompt }),
+  });
+  expect(response.status).toBe(202);
+  return MadeJob.parse(await response.json()).id;
+}
+
+test('a running job is found and cancelled by the one who confirms it', async () => {
+  const { key } = MadeKey.parse(await running.call('POST', '/keys', { name: 'painter' }));
+  const id = await orderImage(key, 'a ship [[simulate slow-first-byte=600000]]');
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto('/console/jobs?status=in_progress');
+  await page.getByRole('row').filter({ hasText: id }).getByRole('button').click();
+  const details = page.getByRole('dialog').first();
+  await details.getByText('Begun').waitFor();
+  await details.getByRole('button', { name: 'Cancel the job' }).click();
+  await page
+    .getByRole('dialog', { name: 'Cancel this job?' })
+    .getByRole('button', { name: 'Cancel the job' })
+    .click();
+  await details.getByText('cancelled', { exact: true }).waitFor();
+  expect(await details.getByRole('button', { name: 'Cancel the job' }).count()).toBe(0);
+
+  // No list has it any more; its id still leads to it.
+  await page.goto('/console/jobs');
+  await page.getByLabel('Id of a job').fill(id);
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').getByText('cancelled', { exact: true }).waitFor();
+});
+
+test('a failed job that was not done is queued again, and what is done shows its image', async () => {
+  const { key } = MadeKey.parse(await running.call('POST', '/keys', { name: 'printer' }));
+  const done = await orderImage(key, 'a lighthouse');
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto(`/console/jobs?status=completed&job=${done}`);
+  await page.getByRole('dialog').getByText('done', { exact: true }).waitFor();
+  await page.getByRole('link', { name: 'Open the image' }).waitFor();
+
+  const failed = await orderImage(key, 'a harbour [[simulate status=429 retry-after=600]]');
+  await page.goto('/console/jobs');
+  await page.getByRole('row').filter({ hasText: failed }).getByRole('button').click();
+  const details = page.getByRole('dialog').first();
+  await details.getByRole('button', { name: 'Queue again' }).click();
+  await page
+    .getByRole('dialog', { name: 'Queue this job again?' })
+    .getByRole('button', { name: 'Queue again' })
+    .click();
+  await details.getByText('Queued again', { exact: true }).waitFor();
+});

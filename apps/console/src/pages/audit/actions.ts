@@ -1,0 +1,36 @@
+import type { AuditEntry } from '../../api/types.ts';
+
+type Action = AuditEntry['action'];
+
+interface ShownAction {
+  readonly label: string;
+  readonly color: 'teal' | 'indigo' | 'orange' | 'red' | 'gray';
+}
+
+/** Every action that the log knows, as people say it. */
+export const ACTIONS: Readonly<Record<Action, ShownAction>> = {
+  'key.created': { label: 'Key made', color: 'teal' },
+  'key.changed': { label: 'Key changed', color: 'indigo' },
+  'key.rotated': { label: 'Key rotated', color: 'orange' },
+  'key.webhook_secret_rotated': {
+    label: 'Webhook secret rotated',
+    color: 'orange',
+  },
+  'key.revoked': { label: 'Key revoked', color: 'red' },
+  'team.created': { label: 'Team made', color: 'teal' },
+  'team.changed': { label: 'Team changed', color: 'indigo' },
+  'team.deleted': { label: 'Team deleted', color: 'red' },
+  'channel.rested': { label: 'Channel put to rest', color: 'orange' },
+  'channel.woken': { label: 'Channel woken', color: 'teal' },
+  'session.opened': { label: 'Signed in', color: 'gray' },
+  'session.ended': { label: 'Session ended', color: 'gray' },
+};
+
+export const isAction = (text: unknown): text is Action =>
+  typeof text === 'string' && Object.hasOwn(ACTIONS, text);
+
+/** The subject's name, where it has one besides its id. */
+export function subjectName({ subject, before, after }: AuditEntry): string {
+  const name = after?.name ?? before?.name;
+  return typeof name === 'string' ? name : subject;
+}

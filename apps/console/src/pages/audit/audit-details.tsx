@@ -1,0 +1,130 @@
+import { Anchor, Badge, Drawer, Group, Loader, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Fragment, type ReactNode } from 'react';
+import type { AuditEntry } from '../../api/types.ts';
+import { CopyField } from '../../parts/copy-field.tsx';
+import { Moment } from '../../parts/moment.tsx';
+import { PageFailed } from '../../parts/page-failed.tsx';
+import { Facts } from '../facts.tsx';
+import { ACTIONS, subjectName } from './actions.ts';
+import classes from './audit-details.module.css';
+import { auditEntryQuery } from './audit-query.ts';
+import { type Change, changesOf } from './changes.ts';
+
+interface AuditDetailsProps {
+  readonly id: string;
+  /** The entry, where the list has it already. */
+  readonly known: AuditEntry | undefined;
+  readonly onClose: () => void;
+}
+
+/** One change: who made it and when, and each member before and after. */
+export function AuditDetails({ id, known, onClose }: AuditDetailsProps) {
+  const {
+    data: entry = known,
+    error,
+    refetch,
+  } = useQuery({ ...auditEntryQuery(id), enabled: known === undefined });
+  return (
+    <Drawer
+      opened
+      onClose={onClose}
+      position="right"
+      size="lg"
+      title={
+        entry ? (
+          <Group gap="xs" wrap="nowrap">
+            <Text fw={600} truncate>
+              {subjectName(entry)}
+            </Text>
+            <Badge variant="dot" size="sm" color={ACTIONS[entry.action].color}>
+              {ACTIONS[entry.action].label}
+            </Badge>
+          </Group>
+        ) : (
+          <Text fw={600}>Change</Text>
+        )
+      }
+    >
+      {error && <PageFailed error={error} reset={() => void refetch()} />}
+      {!error && entry === undefined && <Loader aria-label="Loading" />}
+      {entry && <Shown of={entry} />}
+    </Drawer>
+  );
+}
+
+function Shown({ of: entry }: { of: AuditEntry }) {
+  const changes = changesOf(entry);
+  return (
+    <Stack>
+      <Facts
+        of={[
+          ['Who', entry.who],
+          [
+            'When',
+            <Fragment key="when">
+              <Moment at={entry.at} />, <code>{entry.at}</code>
+            </Fragment>,
+          ],
+          ['Of', <Subject key="of" of={entry} />],
+        ]}
+      />
+      {entry.requestId !== null && (
+        <div>
+          <Text size="xs" c="dimmed" mb={4}>
+            Request to the admin service: its log has it under this id
+          </Text>
+          <CopyField label="Id of the request" value={entry.requestId} />
+        </div>
+      )}
+      <Title order={2} size="h5">
+        {entry.before === null
+          ? 'What was set'
+          : entry.after === null
+            ? 'What was there'
+            : 'Before and after'}
+      </Title>
+      {changes.length === 0 ? (
+        <Text size="sm" c="dimmed">
+          No setting is different. Secrets are never written to this log.
+        </Text>
+      ) : (
+        <ul className={classes.changes}>
+          {changes.map((change) => (
+            <ChangedMember key={change.path} of={change} />
+          ))}
+        </ul>
+      )}
+    </Stack>
+  );
+}
+
+const ChangedMember = ({ of: { path, before, after } }: { of: Change }) => (
+  <li className={classes.change}>
+    <Text size="xs" c="dimmed" ff="monospace" className={classes.path}>
+      {path}
+    </Text>
+    {before !== undefined && <del className={classes.before}>{before}</del>}
+    {after !== undefined && <ins className={classes.after}>{after}</ins>}
+  </li>
+);
+
+/** The pages of what has one, by the first word of the action. */
+const PLACES: Readonly<Record<string, (subject: string) => string>> = {
+  key: (id) => `/keys?key=${encodeURIComponent(id)}`,
+  team: (name) => `/teams?team=${encodeURIComponent(name)}`,
+  channel: () => '/channels',
+};
+
+/** The way to what was changed, where there is a page for it. */
+function Subject({ of: { action, subject } }: { of: AuditEntry }): ReactNode {
+  const [kind = ''] = action.split('.');
+  const place = PLACES[kind]?.(subject);
+  if (place === undefined) return <code>{subject}</code>;
+  return (
+    <Anchor component={Link} to={place} inherit ff="monospace">
+      {subject}
+    </Anchor>
+  );
+}

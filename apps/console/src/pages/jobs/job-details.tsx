@@ -1,0 +1,139 @@
+import { Anchor, Button, Drawer, Group, Loader, Stack, Text, Title } from '@mantine/core';
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { sessionQuery } from '../../api/queries.ts';
+import type { Job, JobDetail } from '../../api/types.ts';
+import { CopyField } from '../../parts/copy-field.tsx';
+import { Moment } from '../../parts/moment.tsx';
+import { PageFailed } from '../../parts/page-failed.tsx';
+import { Facts } from '../facts.tsx';
+import { CancelJob, RequeueJob } from './job-acts.tsx';
+import { JobHistory } from './job-history.tsx';
+import { JobStatusBadge, kindName } from './job-names.tsx';
+import { hasEnded, jobQuery } from './jobs-query.ts';
+
+interface JobDetailsProps {
+  readonly id: string;
+  /** The job as the list has it, which knows whether it can be queued again. */
+  readonly listed: Job | undefined;
+  readonly onClose: () => void;
+}
+
+/** One job: what happened to it, what is kept of its result, and what can be done with it. */
+export function JobDetails({ id, listed, onClose }: JobDetailsProps) {
+  const { data: job, error, refetch } = useQuery(jobQuery(id));
+  return (
+    <Drawer
+      opened
+      onClose={onClose}
+      position="right"
+      size="lg"
+      title={
+        <Group gap="xs" wrap="nowrap">
+          <Text fw={600} truncate>
+            {job ? kindName(job.kind) : 'Job'}
+          </Text>
+          {job && <JobStatusBadge of={job} />}
+        </Group>
+      }
+    >
+      {error && <PageFailed error={error} reset={() => void refetch()} />}
+      {!error && job === undefined && <Loader aria-label="Loading" />}
+      {job && <Shown of={job} canRequeue={listed?.canRequeue === true && job.status === 'failed'} />}
+    </Drawer>
+  );
+}
+
+function Shown({ of: job, canRequeue }: { of: JobDetail; canRequeue: boolean }) {
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  const [act, setAct] = useState<'cancel' | 'requeue'>();
+  const done = () => setAct(undefined);
+  const mayAct = session.role === 'admin';
+  return (
+    <Stack>
+      {mayAct && (canRequeue || !hasEnded(job)) && (
+        <Group gap="xs">
+          {canRequeue && (
+            <Button size="xs" onClick={() => setAct('requeue')}>
+              Queue again
+            </Button>
+          )}
+          {!hasEnded(job) && (
+            <Button size="xs" variant="light" color="red" onClick={() => setAct('cancel')}>
+              Cancel the job
+            </Button>
+          )}
+        </Group>
+      )}
+      <CopyField label="Id of the job" value={job.id} />
+      <Facts
+        of={[
+          ['Queue', job.queue],
+          ['Model', job.model],
+          [
+            'Key',
+            <Anchor key="key" component={Link} to={`/keys?key=${encodeURIComponent(job.keyId)}`} inherit>
+              {job.keyId}
+            </Anchor>,
+          ],
+          ...(job.errorCode === null ? [] : [['Error', <code key="error">{job.errorCode}</code>] as const]),
+          ...(job.run === null ? [] : runFacts(job.run)),
+        ]}
+      />
+      <Title order={2} size="h5">
+        What happened
+      </Title>
+      <JobHistory of={job.history} />
+      <Title order={2} size="h5">
+        Result
+      </Title>
+      <Result of={job} />
+      {act === 'cancel' && <CancelJob of={job} onDone={done} />}
+      {act === 'requeue' && <RequeueJob of={job} onDone={done} />}
+    </Stack>
+  );
+}
+
+const runFacts = (run: NonNullable<JobDetail['run']>) =>
+  [
+    ['Request', <code key="request">{run.requestId}</code>],
+    ['Attempts', String(run.attempts)],
+    ...(run.takeovers === 0 ? [] : [['Taken over by another worker', times(run.takeovers)] as const]),
+    ...(run.requeues === 0 ? [] : [['Queued again', times(run.requeues)] as const]),
+    ...(run.batchId === null ? [] : [['Batch', <code key="batch">{run.batchId}</code>] as const]),
+    ['Its caller', run.isDetached ? 'comes back for the result' : 'waits for the result'],
+  ] as const;
+
+const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
+
+/** Images open in a page of their own: they come from the edge, and this page loads nothing from other servers. */
+function Result({ of: { assets, expiresAt, status } }: { of: JobDetail }) {
+  if (assets.length === 0)
+    return (
+      <Text size="sm" c="dimmed">
+        {status === 'completed' ? 'Its files are no longer kept.' : 'There is none.'}
+      </Text>
+    );
+  return (
+    <Stack gap={6}>
+      {assets.map(({ id, contentType, url }, at) => (
+        <Group key={id} gap="sm">
+          <Text size="sm">
+            {contentType} {assets.length > 1 && `(${at + 1})`}
+          </Text>
+          {url !== null && (
+            <Anchor href={url} target="_blank" rel="noreferrer" size="sm">
+              Open the image
+            </Anchor>
+          )}
+        </Group>
+      ))}
+      {expiresAt !== null && (
+        <Text size="xs" c="dimmed">
+          Kept until <Moment at={expiresAt} size="xs" />
+        </Text>
+      )}
+    </Stack>
+  );
+}

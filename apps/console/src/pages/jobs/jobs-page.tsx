@@ -1,0 +1,174 @@
+import { Group, SegmentedControl, SimpleGrid, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { IconSearch, IconStack2 } from '@tabler/icons-react';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import * as z from 'zod/mini';
+import type { Job } from '../../api/types.ts';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { Moment } from '../../parts/moment.tsx';
+import { PageFailed } from '../../parts/page-failed.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { usePageSearch } from '../../parts/page-search.ts';
+import { type Column, VirtualTable } from '../../parts/virtual-table.tsx';
+import { JobDetails } from './job-details.tsx';
+import { JobStatusBadge, kindName, STATUSES } from './job-names.tsx';
+import { jobsQuery, LISTED, type ListedStatus, queuesQuery } from './jobs-query.ts';
+import { QueueCard } from './queue-card.tsx';
+
+const Search = z.object({
+  status: z.catch(z.optional(z.enum(LISTED)), undefined),
+  /** The job that is open. */
+  job: z.catch(z.optional(z.string()), undefined),
+});
+
+const EMPTY: Readonly<Record<ListedStatus, { title: string; text: string }>> = {
+  failed: { title: 'No job has failed', text: 'Failed jobs stand here for an hour after their end.' },
+  in_progress: {
+    title: 'No job runs',
+    text: 'Images, audio and background responses run here while they are made.',
+  },
+  queued: { title: 'No job waits', text: 'Jobs wait here while their workers have enough to do.' },
+  completed: {
+    title: 'No job was done in the last hour',
+    text: 'Jobs stand here for an hour after their end.',
+  },
+};
+
+const CHOICES = LISTED.map((value) => ({ value, label: STATUSES[value].label }));
+
+/** The queues, and the jobs in them: looked at, cancelled, queued again. */
+export default function JobsPage() {
+  const [search, change] = usePageSearch(Search);
+  const { status = 'failed' } = search;
+  const queues = useQuery(queuesQuery);
+  const jobs = useInfiniteQuery(jobsQuery(status));
+  const rows = (jobs.data?.pages ?? []).flatMap(({ data }) => data);
+
+  return (
+    <Stack gap={0}>
+      <PageHeader
+        title="Jobs"
+        about="Images, audio and background responses: what waits, what runs, what failed."
+      />
+      {queues.error && <PageFailed error={queues.error} reset={() => void queues.refetch()} />}
+      <SimpleGrid cols={{ base: 2, lg: 3 }} spacing={{ base: 'xs', sm: 'md' }} mb="lg">
+        {queues.data?.map((queue) => <QueueCard key={queue.queue} of={queue} />) ??
+          (!queues.error && <Skeleton height={118} />)}
+      </SimpleGrid>
+      <Group justify="space-between" mb="md" gap="sm">
+        <SegmentedControl
+          aria-label="State of the jobs"
+          data={CHOICES}
+          value={status}
+          onChange={(chosen) => change({ status: LISTED.find((one) => one === chosen) })}
+        />
+        <OpenById onOpen={(job) => change({ job })} />
+      </Group>
+      {jobs.error ? (
+        <PageFailed error={jobs.error} reset={() => void jobs.refetch()} />
+      ) : rows.length === 0 && !jobs.isPending && !jobs.hasNextPage ? (
+        <EmptyState icon={IconStack2} title={EMPTY[status].title}>
+          {EMPTY[status].text}
+        </EmptyState>
+      ) : (
+        <VirtualTable
+          label="Jobs"
+          columns={COLUMNS}
+          rows={rows}
+          idOf={({ id }) => id}
+          onOpen={({ id }) => change({ job: id })}
+          onEnd={jobs.hasNextPage ? () => void jobs.fetchNextPage() : undefined}
+          isLoading={jobs.isPending || jobs.isFetchingNextPage}
+        />
+      )}
+      {search.job !== undefined && (
+        <JobDetails
+          id={search.job}
+          listed={rows.find(({ id }) => id === search.job)}
+          onClose={() => change({ job: undefined })}
+        />
+      )}
+    </Stack>
+  );
+}
+
+/** Jobs are remembered for two days, and listed for an hour only. */
+function OpenById({ onOpen }: { onOpen: (id: string) => void }) {
+  const [id, setId] = useState('');
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (id.trim() !== '') onOpen(id.trim());
+      }}
+    >
+      <TextInput
+        aria-label="Id of a job"
+        placeholder="Id of a job, then Enter"
+        leftSection={<IconSearch size={16} aria-hidden />}
+        value={id}
+        onChange={(event) => setId(event.currentTarget.value)}
+      />
+    </form>
+  );
+}
+
+const COLUMNS: readonly Column<Job>[] = [
+  {
+    id: 'job',
+    header: 'Job',
+    width: 'minmax(0, 1.6fr)',
+    onNarrow: true,
+    cell: ({ id, kind }) => (
+      <>
+        <Text size="sm" fw={500} truncate>
+          {kindName(kind)}
+        </Text>
+        <Text size="xs" c="dimmed" ff="monospace" truncate>
+          {id}
+        </Text>
+      </>
+    ),
+  },
+  {
+    id: 'status',
+    header: 'State',
+    width: '110px',
+    onNarrow: true,
+    cell: (job) => <JobStatusBadge of={job} />,
+  },
+  {
+    id: 'model',
+    header: 'Model',
+    width: 'minmax(0, 1fr)',
+    cell: ({ model }) => (
+      <Text size="sm" truncate>
+        {model}
+      </Text>
+    ),
+  },
+  {
+    id: 'error',
+    header: 'Error',
+    width: 'minmax(0, 1.2fr)',
+    cell: ({ errorCode, canRequeue }) => (
+      <>
+        <Text size="sm" truncate>
+          {errorCode ?? '–'}
+        </Text>
+        {canRequeue && (
+          <Text size="xs" c="dimmed" truncate>
+            can be queued again
+          </Text>
+        )}
+      </>
+    ),
+  },
+  {
+    id: 'attempts',
+    header: 'Attempts',
+    width: '80px',
+    cell: ({ attempts }) => <Text size="sm">{attempts}</Text>,
+  },
+  { id: 'made', header: 'Made', width: '112px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+];

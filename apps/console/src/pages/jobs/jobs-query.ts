@@ -1,0 +1,48 @@
+import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query';
+import { api, bodyOf } from '../../api/client.ts';
+import type { Job, JobDetail } from '../../api/types.ts';
+
+export const LISTED = ['failed', 'in_progress', 'queued', 'completed'] as const;
+export type ListedStatus = (typeof LISTED)[number];
+
+const REFRESH_MS = 5_000;
+const JOBS_AT_ONCE = 100;
+
+/** How much waits and runs in each queue now. */
+export const queuesQuery = queryOptions({
+  queryKey: ['queues'],
+  queryFn: async () => (await bodyOf(api.GET('/admin/v1/queues'))).data,
+  refetchInterval: REFRESH_MS,
+});
+
+/** The jobs of a status, queue by queue, the newest first, a page at a time. */
+export const jobsQuery = (status: ListedStatus) =>
+  infiniteQueryOptions({
+    queryKey: ['jobs', status],
+    queryFn: ({ pageParam }) =>
+      bodyOf(
+        api.GET('/admin/v1/jobs', {
+          params: { query: { status, limit: JOBS_AT_ONCE, ...(pageParam !== '' && { cursor: pageParam }) } },
+        }),
+      ),
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
+    // Of a list that somebody scrolled through, all pages would be asked for again.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : REFRESH_MS),
+  });
+
+export const jobQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['job', id],
+    queryFn: () => bodyOf(api.GET('/admin/v1/jobs/{id}', { params: { path: { id } } })),
+    refetchInterval: ({ state }) => (state.data === undefined || hasEnded(state.data) ? false : REFRESH_MS),
+  });
+
+export const hasEnded = ({ status }: Pick<JobDetail | Job, 'status'>): boolean =>
+  status !== 'queued' && status !== 'in_progress';
+
+/** After a job was cancelled or queued again. */
+export async function jobChanged(queries: QueryClient, id: string): Promise<void> {
+  const changed = [['job', id], ['jobs'], ['queues']];
+  await Promise.all(changed.map((queryKey) => queries.invalidateQueries({ queryKey })));
+}

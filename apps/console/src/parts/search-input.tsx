@@ -1,0 +1,40 @@
+import { CloseButton, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { IconSearch } from '@tabler/icons-react';
+import { useState } from 'react';
+
+interface SearchInputProps {
+  /** What is searched, for those who cannot see it. */
+  readonly label: string;
+  readonly placeholder: string;
+  readonly value: string | undefined;
+  /** Called after a pause in typing; undefined: nothing is searched. */
+  readonly onSearch: (text: string | undefined) => void;
+}
+
+const PAUSE_MS = 250;
+
+/** A field for a search that the admin service does. */
+export function SearchInput({ label, placeholder, value, onSearch }: SearchInputProps) {
+  const [text, setText] = useState(value ?? '');
+  const search = useDebouncedCallback((typed: string) => onSearch(typed.trim() || undefined), PAUSE_MS);
+  const type = (typed: string): void => {
+    setText(typed);
+    search(typed);
+  };
+  return (
+    <TextInput
+      flex="1 1 180px"
+      aria-label={label}
+      placeholder={placeholder}
+      leftSection={<IconSearch size={16} aria-hidden />}
+      rightSection={
+        text !== '' && (
+          <CloseButton size="sm" aria-label={`Clear: ${label.toLowerCase()}`} onClick={() => type('')} />
+        )
+      }
+      value={text}
+      onChange={(event) => type(event.currentTarget.value)}
+    />
+  );
+}
