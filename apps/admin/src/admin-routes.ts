@@ -4,6 +4,7 @@ import type { ReportBroken } from '@gateway/metering/broken-records';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createTeamStore } from '@gateway/metering/keys/team-store';
 import { createLedger } from '@gateway/metering/ledger/ledger';
+import { createRecordTail } from '@gateway/metering/usage/record-tail';
 import type { Logger } from '@gateway/service-kit/logger';
 import type { Metrics } from '@gateway/service-kit/metrics';
 import { readHeldSlots } from '@gateway/upstream/choosing/lease-store';
@@ -14,6 +15,7 @@ import { createChannelRests } from './channel-rests.ts';
 import { type AdminConfig, publicUrlOf } from './config.ts';
 import { withOpenapi } from './openapi.ts';
 import { createConfigurationReader } from './read-configuration.ts';
+import { createRequestTail } from './requests/request-tail.ts';
 import { createReserveAgain } from './reserve-again.ts';
 import { auditRoutes } from './routes/audit-routes.ts';
 import { channelRoutes } from './routes/channel-routes.ts';
@@ -21,6 +23,7 @@ import { gatewayRoutes } from './routes/gateway-routes.ts';
 import { jobRoutes } from './routes/job-routes.ts';
 import { keyRoutes } from './routes/key-routes.ts';
 import { modelRoutes } from './routes/model-routes.ts';
+import { requestRoutes } from './routes/request-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
 import { teamRoutes } from './routes/team-routes.ts';
 import { usageRoutes } from './routes/usage-routes.ts';
@@ -39,11 +42,16 @@ export interface AdminRoutesOptions {
   readonly metrics: Pick<Metrics, 'signIn'>;
   readonly onBroken: ReportBroken;
   readonly jobs: JobList;
+  /** Aborted when the service begins to stop: streams end. */
+  readonly stopping: AbortSignal;
   readonly sessions: SessionStore;
   readonly cookies: SessionCookies;
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
 }
+
+/** The most requests of a second that are shown as they end. */
+const MAX_TAILED = 500;
 
 /** Every call of the admin API. */
 export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] {
@@ -79,6 +87,15 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     ...keyRoutes({ keys, warnings: createWarnings({ teams, readConfiguration }), readBalances, now }),
     ...teamRoutes({ teams, keys, readBalances }),
     ...usageRoutes({ redis, now, onBroken }),
+    ...requestRoutes({
+      redis,
+      now,
+      onBroken,
+      tail: createRequestTail({
+        openTail: () => createRecordTail({ redis, now, maxRecords: MAX_TAILED, onBroken }),
+        stopping: options.stopping,
+      }),
+    }),
     ...auditRoutes({ redis, onBroken }),
     ...channelRoutes({
       readConfiguration,

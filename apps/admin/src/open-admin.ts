@@ -56,6 +56,7 @@ export async function openAdmin({
       metrics,
       onBroken,
       jobs,
+      stopping: life.stopping,
       sessions,
       cookies,
       checkToken,

@@ -21,7 +21,12 @@ export async function sendStream(
   const first = await awaitRedis(pieces.next());
   response.writeHead(status, { 'content-type': contentType });
   const rest = async function* () {
-    for (let piece = first; !piece.done; piece = await pieces.next()) yield piece.value;
+    try {
+      for (let piece = first; !piece.done; piece = await pieces.next()) yield piece.value;
+    } finally {
+      // A stream has something to end when its reader leaves.
+      await pieces.return?.();
+    }
   };
   // A reader that leaves needs no answer; a failure of Redis is in the log.
   await pipeline(Readable.from(rest()), response);

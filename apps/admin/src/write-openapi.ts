@@ -29,6 +29,7 @@ const routes = adminRoutes({
   metrics: { signIn: () => undefined },
   onBroken: () => undefined,
   jobs: createJobList(redis, () => undefined),
+  stopping: new AbortController().signal,
   sessions: createSessionStore({ redis, now, maxSeconds: 1, idleSeconds: 1 }),
   cookies: createSessionCookies(NOTHING),
   checkToken: () => undefined,

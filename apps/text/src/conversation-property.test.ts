@@ -51,12 +51,13 @@ interface Made {
   readonly calls: readonly Item[];
 }
 
+/** A line of a stream may hold U+2028 and U+2029, which end no line of it. */
 const answer = async (body: object): Promise<Item> => {
   const reply = await stack.text.fetch('/v1/responses', { body });
   expect(reply.status, JSON.stringify(body)).toBe(200);
   const text = await reply.text();
   if (!text.startsWith('event:')) return Object(JSON.parse(text));
-  const data = /event: response\.(?:completed|incomplete)\ndata: (.*)\n/.exec(text)?.[1] ?? '';
+  const data = /event: response\.(?:completed|incomplete)\ndata: ([^\n]*)\n/.exec(text)?.[1] ?? '';
   return Object(JSON.parse(data)).response;
 };
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { UsageDetail } from './usage-detail.ts';
 
 const count = z.int().min(0);
 
@@ -43,6 +44,8 @@ export const UsageSubject = z.object({
   model: z.string().min(1),
   /** Unix milliseconds. */
   startedAtMs: z.number(),
+  /** As its caller knows it: a caller may choose it, so that several records may have the same. Absent in records from before December 2026. */
+  requestId: z.string().max(128).optional(),
 });
 export type UsageSubject = z.infer<typeof UsageSubject>;
 
@@ -59,6 +62,8 @@ export const UsageResult = z.object({
   estimated: z.boolean(),
   /** Null: the model has no price. */
   costMicroUsd: count.nullable(),
+  /** Absent in records from before December 2026, and where nothing is known. Never a reason to lose a record. */
+  detail: UsageDetail.optional().catch(undefined),
 });
 export type UsageResult = z.infer<typeof UsageResult>;
 

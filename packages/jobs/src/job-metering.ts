@@ -1,4 +1,5 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { failureDetail } from '@gateway/contracts/usage-detail';
 import { type UsageOutcome, UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
 import { type ConsumedUsage, usageWithoutReply } from '@gateway/contracts/usage-without-reply';
 import { z } from 'zod';
@@ -20,16 +21,25 @@ export interface JobEnding {
   readonly error: GatewayError | undefined;
   /** Unix milliseconds. */
   readonly nowMs: number;
+  /** How long it was queued until it was begun for the last time; absent where that is not known. */
+  readonly queuedMs?: number | undefined;
 }
 
 /** How a job is accounted that ends like this: by what it reported, else by an estimate if the provider may bill it. */
-export function settlementOf({ metering, hasRun, consumed, error, nowMs }: JobEnding): UsageResult {
+export function settlementOf({ metering, hasRun, consumed, error, nowMs, queuedMs }: JobEnding): UsageResult {
   const { subject, estimate } = metering;
+  const usage = consumed ?? usageWithoutReply(estimate, error?.code, hasRun);
   return {
-    ...(consumed ?? usageWithoutReply(estimate, error?.code, hasRun)),
+    ...usage,
     outcome: outcomeOf(error),
     durationMs: Math.max(0, nowMs - subject.startedAtMs),
     firstByteMs: null,
+    detail: {
+      ...usage.detail,
+      ...(queuedMs !== undefined && { queuedMs }),
+      // The errors of both dialects have the same statuses for jobs: their endpoints are OpenAI's.
+      ...(error && failureDetail(error, 'openai')),
+    },
   };
 }
 

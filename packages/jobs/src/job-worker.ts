@@ -120,7 +120,13 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const account = async (job: Job, run: JobRun, error: GatewayError | undefined) => {
     const { metering } = parseEnvelope(JobKind.parse(job.name), job.data);
     if (metering === undefined || accounted.has(job)) return;
-    const settlement = settlementOf({ ...run, metering, error, nowMs: Date.now() });
+    const settlement = settlementOf({
+      ...run,
+      metering,
+      error,
+      nowMs: Date.now(),
+      queuedMs: queuedMsOf(job),
+    });
     const { usage, wrong } = soundUsage(settlement, metering.estimate);
     if (wrong.length > 0)
       onError(new Error(`${job.id}: no amounts in ${wrong.join(', ')}; charged as estimated`));
@@ -269,3 +275,6 @@ function specOfQueue(processors: JobProcessors) {
     throw new Error(`a worker of the queue '${queue}' must do ${ofQueue.join(', ')} and nothing else`);
   return JOBS[first];
 }
+
+const queuedMsOf = ({ timestamp, processedOn }: Job): number | undefined =>
+  processedOn === undefined ? undefined : Math.max(0, processedOn - timestamp);

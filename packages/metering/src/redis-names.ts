@@ -20,4 +20,6 @@ export const redisNames = {
   records: (day: string) => `${METER}:records:${day}`,
   /** One hour's sums, in UTC: `2026-11-20T11`. */
   sums: (hour: string) => `${METER}:sums:${hour}`,
+  /** How many requests of one hour took how long. */
+  latencies: (hour: string) => `${METER}:latencies:${hour}`,
 };

@@ -47,7 +47,7 @@ const charges = [
 const reserve = ['rate', 'tokens', '1000', '50', 'budget', 'microUsd', '1000', '100'];
 const settle = (mode: string) => [
   ...[NOW, 'req_1', mode, '12', '0', '0', '30', JSON.stringify(record), '86400', '86400', 'key_1:'],
-  ...['requests', '1', 'inputTokens', '12'],
+  ...['2', 'f3', 't9', 'requests', '1', 'inputTokens', '12'],
 ];
 
 const SCRIPTS: Readonly<Record<string, Script>> = {
@@ -60,9 +60,16 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   },
   settle: {
     source: 'settle',
-    keys: { reservation: 'hash', open: 'sorted set', ids: 'set', records: 'stream', sums: 'hash' },
+    keys: {
+      reservation: 'hash',
+      open: 'sorted set',
+      ids: 'set',
+      records: 'stream',
+      sums: 'hash',
+      latencies: 'hash',
+    },
     args: settle('ended'),
-    numbers: [0, 3, 4, 5, 6, 8, 9, 12, 14],
+    numbers: [0, 3, 4, 5, 6, 8, 9, 11, 15, 17],
     before: async () => {
       await redis.hset('reservation', 'charges', JSON.stringify(charges));
       await redis.zadd('open', 5, 'req_1');
@@ -73,6 +80,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
       ['account', 'spent'],
       ['account', 'reserved'],
       ['sums', 'key_1:requests'],
+      ['latencies', 'key_1:f3'],
       ['reservation', 'charges'],
     ],
   },

@@ -75,7 +75,8 @@ async function reserve(
   leaseMs?: number,
 ): Promise<ReservedRequest> {
   const { keyId, team, accounts } = identityOf(request);
-  const subject = { id, keyId, team, endpoint, model, startedAtMs: now() };
+  const { line, dialect, requestId } = contextOf(request);
+  const subject = { id, keyId, team, endpoint, model, startedAtMs: now(), requestId };
   const metered = await meter.begin({
     subject,
     accounts,
@@ -83,7 +84,6 @@ async function reserve(
     isTentative,
     ...(leaseMs && { leaseMs }),
   });
-  const { line, dialect } = contextOf(request);
   line.usageId = id;
   if (metered.budgetNotice !== null) response.setHeader(BUDGET_HEADER, metered.budgetNotice);
   if (metered.tokenRate !== null)

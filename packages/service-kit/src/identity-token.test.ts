@@ -1,6 +1,7 @@
 import type { Identity } from '@gateway/contracts/identity';
 import { expect, test } from 'vitest';
 import { createIdentitySigner, createIdentityVerifier } from './identity-token.ts';
+import { createTolerantClock } from './tolerant-clock.ts';
 
 const SECRET = 'a secret of more than thirty-two characters';
 const identity: Identity = {
@@ -57,6 +58,14 @@ test('after a clock was set back an identity is signed anew, and expires within 
   const token = sign(identity);
   time.advance(60_000);
   expect(createIdentityVerifier({ secret: SECRET, now: time.now })(token)).toBeUndefined();
+});
+
+test('a token that is on its way while the clock is set forward is accepted', () => {
+  const time = clock(1000);
+  const tolerant = createTolerantClock({ now: time.now, uptime: () => 0 });
+  const token = createIdentitySigner({ secret: SECRET, now: time.now })(identity);
+  time.advance(3_600_000);
+  expect(createIdentityVerifier({ secret: SECRET, now: tolerant })(token)).toEqual(identity);
 });
 
 test.for([

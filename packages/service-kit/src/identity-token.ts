@@ -40,7 +40,10 @@ export function createIdentitySigner({ secret, now }: TokenOptions): (identity: 
   };
 }
 
-/** Makes a service's verifier: the identity of a token that we signed and that has not expired, else undefined. */
+/**
+ * Makes a service's verifier: the identity of a token that we signed and that has not expired, else undefined. `now` should tolerate
+ * that the clock is set while a token is on its way.
+ */
 export function createIdentityVerifier({
   secret,
   now,

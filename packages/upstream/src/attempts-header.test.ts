@@ -10,6 +10,7 @@ const attempt = (channel: string, more: Partial<Attempt> = {}): Attempt => ({
   durationMs: 41.6,
   detail: 'never shown',
   isHedge: false,
+  waitedMs: 0,
   ...more,
 });
 

@@ -30,3 +30,60 @@ export function attemptsHeader(attempts: readonly Attempt[]): string | null {
   const more = `more;count=${attempts.length - MAX_SHOWN}`;
   return [...first.map(memberOf), more, ...last.map(memberOf)].join(', ');
 }
+
+/** Whether the header tells more than the channel: there were several attempts, or one by an account among others, or none answered. */
+export function saysMore(attempts: readonly Attempt[]): boolean {
+  const [first] = attempts;
+  if (first === undefined) return false;
+  return attempts.length > 1 || first.outcome !== 'ok' || first.account !== ONLY_ACCOUNT;
+}
+
+/** An attempt as the header names it. */
+export interface ShownAttempt {
+  readonly channel: string;
+  readonly account: string;
+  readonly outcome: string;
+  /** Null: the provider did not answer. */
+  readonly status: number | null;
+  readonly ms: number | null;
+  readonly isHedge: boolean;
+}
+
+const MEMBER = /^"([^"]*)"(.*)$/;
+
+/** Reads what `attemptsHeader` wrote; what cannot be read is left out, and so is a count of what the header left out. */
+export const readAttempts = (header: string): ShownAttempt[] =>
+  header.split(', ').flatMap((member) => {
+    const [, channel, rest = ''] = MEMBER.exec(member) ?? [];
+    if (channel === undefined) return [];
+    const parameters = new Map(
+      rest.split(';').map((parameter) => {
+        const [name = '', value = ''] = parameter.split('=');
+        return [name, value.replaceAll('"', '')];
+      }),
+    );
+    const numberAt = (name: string): number | null => {
+      const value = parameters.get(name);
+      return value === undefined || value === '' || Number.isNaN(Number(value)) ? null : Number(value);
+    };
+    return [
+      {
+        channel,
+        account: parameters.get('account') ?? ONLY_ACCOUNT,
+        outcome: parameters.get('outcome') ?? '',
+        status: numberAt('status'),
+        ms: numberAt('ms'),
+        isHedge: parameters.has('hedge'),
+      },
+    ];
+  });
+
+/** An attempt that the header need not name: the channel's only account answered at once. */
+export const answeredAtOnce = (channel: string, ms: number | null): ShownAttempt => ({
+  channel,
+  account: ONLY_ACCOUNT,
+  outcome: 'ok',
+  status: null,
+  ms,
+  isHedge: false,
+});

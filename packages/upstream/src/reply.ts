@@ -16,6 +16,8 @@ export interface Attempt {
   readonly status: number | null;
   /** Until its first output, or its failure. */
   readonly durationMs: number;
+  /** For a free slot, before it. */
+  readonly waitedMs: number;
   /** Why it failed, for the log; free of secrets. */
   readonly detail: string | null;
 }

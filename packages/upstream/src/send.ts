@@ -72,13 +72,14 @@ const FITS: Fit = { refusal: null, dropped: [] };
 
 const left = (): GatewayError => new GatewayError('client_closed_request', failureRule('left').message);
 
-const busyAttempt = ({ channel, account }: Candidate): Attempt => ({
+const busyAttempt = ({ channel, account }: Candidate, waitedMs: number): Attempt => ({
   channel: channel.name,
   account: account.name,
   outcome: 'busy',
   isHedge: false,
   status: null,
   durationMs: 0,
+  waitedMs,
   detail: null,
 });
 
@@ -160,18 +161,26 @@ const attemptAll = async (
   };
 
   const taker = { slots, isHedge: leg?.isHedge ?? false };
+  let waitedMs = 0;
+  const waitFor = async <Value>(found: Promise<Value>): Promise<Value> => {
+    const since = performance.now();
+    const value = await found;
+    waitedMs += performance.now() - since;
+    return value;
+  };
 
   for (;;) {
+    waitedMs = 0;
     const found = progress.next(taker);
-    const candidate = found instanceof Promise ? await found : found;
+    const candidate = found instanceof Promise ? await waitFor(found) : found;
     if (candidate === null) break;
     onTaken(candidate);
     if (leg?.overtaken.aborted) return null;
     const { channel, account } = candidate;
     const client = clients.of(channel);
     const taken = slots.take(candidate);
-    if (!(taken instanceof Promise ? await taken : taken)) {
-      record(busyAttempt(candidate));
+    if (!(taken instanceof Promise ? await waitFor(taken) : taken)) {
+      record(busyAttempt(candidate, waitedMs));
       continue;
     }
     const made = options.request(candidate);
@@ -221,6 +230,7 @@ const attemptAll = async (
       isHedge: leg?.isHedge ?? false,
       status: exchange.status || null,
       durationMs,
+      waitedMs,
       detail: failure?.detail ?? null,
     });
     if (outcome === 'ok' || outcome === 'overtaken') leg?.onEnd(candidate, durationMs);

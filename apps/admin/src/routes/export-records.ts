@@ -1,5 +1,6 @@
 import { NOTHING_CONSUMED, type UsageRecord } from '@gateway/contracts/usage-record';
-import { GROUPS, type Group } from '@gateway/metering/usage/sums';
+import type { Group } from '@gateway/metering/usage/sums';
+import { hasValues } from './usage-filters.ts';
 
 type Format = 'csv' | 'ndjson';
 
@@ -74,13 +75,10 @@ export async function* exportRecords(
 ): AsyncGenerator<string> {
   let head = format === 'csv' ? line(COLUMNS) : '';
   for await (const record of records) {
-    if (!fits(record, only)) continue;
+    if (!hasValues(record, only)) continue;
     const row = rowOf(record);
     yield head + (format === 'csv' ? line(Object.values(row)) : `${JSON.stringify(row)}\n`);
     head = '';
   }
   if (head !== '') yield head;
 }
-
-const fits = (record: UsageRecord, only: Partial<Record<Group, string | undefined>>): boolean =>
-  GROUPS.every((name) => only[name] === undefined || only[name] === (record[name] ?? ''));

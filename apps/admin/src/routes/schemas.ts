@@ -11,8 +11,8 @@ import { z } from 'zod';
 import { Role } from '../sessions/roles.ts';
 
 /** What the admin API answers. Lists are pages: `next` is the `cursor` of the next one, null on the last. */
-const instant = z.iso.datetime({ offset: true });
-const page = <Item extends z.ZodType>(item: Item) =>
+export const instant = z.iso.datetime({ offset: true });
+export const page = <Item extends z.ZodType>(item: Item) =>
   z.strictObject({ data: z.array(item), next: z.string().nullable() });
 
 const { limits, budget } = TeamSettings.shape;
@@ -91,11 +91,16 @@ export const AuditPage = page(AuditEntry.extend({ id: z.string() }));
 
 const sum = z.number().min(0);
 const { audioMs: _, ...counted } = Object.fromEntries(MEASURES.map((name) => [name, sum]));
+/** Off by less than a factor of 1.585: they come from buckets. */
+const percentiles = { p50: sum.nullable(), p95: sum.nullable() };
 export const UsagePage = page(
   z.strictObject({
     ...Object.fromEntries(GROUP_BY.map((name) => [name, z.string().optional()])),
     ...counted,
     audioSeconds: sum,
+    /** Of the requests that ended well; null where none was measured. */
+    firstOutputMs: z.strictObject(percentiles),
+    totalMs: z.strictObject(percentiles),
   }),
 );
 

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ReportBroken } from '@gateway/metering/broken-records';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
-import type { GROUPS } from '@gateway/metering/usage/sums';
+import type { Histogram } from '@gateway/metering/usage/latency';
 import { GROUP_BY, type GroupBy, queryUsage, type UsageRow } from '@gateway/metering/usage/usage-query';
 import { usageRecords } from '@gateway/metering/usage/usage-records';
 import type { Redis } from 'ioredis';
@@ -9,28 +9,19 @@ import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, streamRoute } from '../admin-route.ts';
 import { EXPORT_FORMATS, exportRecords } from './export-records.ts';
 import { UsagePage } from './schemas.ts';
+import { usageFilters } from './usage-filters.ts';
 import { rangeOf, rangeQuery } from './usage-range.ts';
-
-const value = z.string().max(300).optional();
-const filters = {
-  keyId: value,
-  team: value,
-  model: value,
-  channel: value,
-  endpoint: value,
-  outcome: value,
-} satisfies Record<(typeof GROUPS)[number], z.ZodType>;
 
 const UsageQuery = z.strictObject({
   ...rangeQuery,
   /** Names of groups, separated by commas. */
   groupBy: z.string().max(200).default(''),
-  ...filters,
+  ...usageFilters,
 });
 const RecordsQuery = z.strictObject({
   ...rangeQuery,
   format: z.enum(['csv', 'ndjson']).default('ndjson'),
-  ...filters,
+  ...usageFilters,
 });
 
 interface UsageRoutesOptions {
@@ -87,9 +78,13 @@ function groupsOf(text: string): GroupBy[] {
     });
 }
 
-const shownRow = ({ group, sums: { audioMs, ...sums } }: UsageRow) => ({
+const shownRow = ({ group, sums: { audioMs, ...sums }, latencies }: UsageRow) => ({
   ...group,
   ...(group.hour === undefined ? {} : { hour: `${group.hour}:00:00Z` }),
   ...sums,
   audioSeconds: audioMs / 1000,
+  firstOutputMs: percentiles(latencies.firstOutputMs),
+  totalMs: percentiles(latencies.totalMs),
 });
+
+const percentiles = (times: Histogram) => ({ p50: times.quantile(0.5), p95: times.quantile(0.95) });

@@ -44,6 +44,10 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
 
   'GET /admin/v1/usage': SIGNED_IN,
   'GET /admin/v1/usage/records': SIGNED_IN,
+  'GET /admin/v1/requests': SIGNED_IN,
+  'GET /admin/v1/requests/tail': SIGNED_IN,
+  'GET /admin/v1/requests/{id}': SIGNED_IN,
+
   'GET /admin/v1/audit': SIGNED_IN,
 
   'GET /admin/v1/channels': SIGNED_IN,

@@ -1,10 +1,12 @@
 import type { SpeechRequest } from '@gateway/contracts/openai/speech';
 import type { Price } from '@gateway/contracts/price';
+import type { UsageDetail } from '@gateway/contracts/usage-detail';
 import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
 import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
 import { characterCount } from '@gateway/contracts/wire-types';
 import { estimateOf } from '@gateway/metering/meter/estimate';
 import { costMicroUsd } from '@gateway/metering/price/cost';
+import { unitPricesOf } from '@gateway/metering/price/unit-prices';
 import { z } from 'zod';
 import { paysTokens } from './pays-tokens.ts';
 
@@ -36,6 +38,17 @@ export function estimateSpeech(price: Price | null, { input, speed }: Spoken): U
   };
 }
 
+/** The estimate as the usage of speech that a channel has begun to speak. */
+export const usageOfSpeech = (
+  price: Price | null,
+  estimate: UsageResult,
+  begun: Pick<UsageResult, 'channel' | 'attempts'> & { readonly detail: UsageDetail },
+): UsageResult => ({
+  ...estimate,
+  ...begun,
+  detail: { ...begun.detail, ...(price && { unitPrices: unitPricesOf(price, estimate.consumption) }) },
+});
+
 /** The same with the tokens of the stream's last event, if it has them. */
 export function withTokensTold<Usage extends ConsumedUsage>(
   usage: Usage,
@@ -46,7 +59,13 @@ export function withTokensTold<Usage extends ConsumedUsage>(
   if (reported === undefined) return usage;
   const { input_tokens: inputTokens, output_tokens: outputTokens } = reported;
   const consumption = { ...usage.consumption, inputTokens, outputTokens };
-  return { ...usage, consumption, estimated: false, costMicroUsd: price && costMicroUsd(price, consumption) };
+  return {
+    ...usage,
+    consumption,
+    estimated: false,
+    costMicroUsd: price && costMicroUsd(price, consumption),
+    detail: { ...usage.detail, ...(price && { unitPrices: unitPricesOf(price, consumption) }) },
+  };
 }
 
 function jsonIn(text: string): unknown {

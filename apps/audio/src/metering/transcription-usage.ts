@@ -1,9 +1,11 @@
 import type { TranscriptionInput, TranscriptionOutput } from '@gateway/contracts/jobs';
 import type { Price } from '@gateway/contracts/price';
+import type { UsageDetail } from '@gateway/contracts/usage-detail';
 import { type Consumption, NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
 import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
 import { estimateOf } from '@gateway/metering/meter/estimate';
 import { costMicroUsd } from '@gateway/metering/price/cost';
+import { unitPricesOf } from '@gateway/metering/price/unit-prices';
 import { z } from 'zod';
 import { paysTokens } from './pays-tokens.ts';
 
@@ -46,11 +48,13 @@ interface Transcribed {
   readonly durationSeconds: number | null;
   readonly channel: string;
   readonly attempts: number;
+  /** How the request went; the unit prices are added to it. */
+  readonly detail: UsageDetail;
 }
 
 /** What a transcription consumed that is done. */
 export function usageOfTranscription(options: Transcribed): ConsumedUsage {
-  const { price, recording, reported, channel, attempts } = options;
+  const { price, recording, reported, channel, attempts, detail } = options;
   const seconds = ReportedSeconds.safeParse(reported).data?.seconds ?? options.durationSeconds;
   const tokens = ReportedTokens.safeParse(reported).data;
   const estimate = estimateTranscription(price, recording).consumption;
@@ -66,5 +70,6 @@ export function usageOfTranscription(options: Transcribed): ConsumedUsage {
     consumption,
     estimated,
     costMicroUsd: price && costMicroUsd(price, consumption),
+    detail: { ...detail, ...(price && { unitPrices: unitPricesOf(price, consumption) }) },
   };
 }

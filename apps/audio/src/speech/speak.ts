@@ -6,8 +6,9 @@ import { SpeechRequest } from '@gateway/contracts/openai/speech';
 import { readOutput } from '@gateway/jobs/job-files';
 import type { JobProcessor } from '@gateway/jobs/job-processor';
 import { readStream } from '@gateway/model-service/stream/read-stream';
+import { usageDetail } from '@gateway/model-service/usage-detail';
 import type { Upstream } from '@gateway/upstream/upstream';
-import { estimateSpeech, withTokensTold } from '../metering/speech-usage.ts';
+import { estimateSpeech, usageOfSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { modelGone } from '../model-gone.ts';
 import { checkAudio } from './check-audio.ts';
 import { speechCandidates, streamFormatOf } from './speech-candidates.ts';
@@ -47,7 +48,8 @@ export const speak = ({ upstream, assets }: SpeakOptions): JobProcessor<'audio.s
     });
     const channel = reply.candidate.channel.name;
     const upstreamAttempts = reply.attempts.length;
-    let usage = { ...estimate, channel, attempts: upstreamAttempts };
+    const detail = usageDetail({ attempts: reply.attempts, dropped: reply.dropped.join(', ') });
+    let usage = usageOfSpeech(model.price, estimate, { channel, attempts: upstreamAttempts, detail });
     consumed(usage);
     const onDone = (event: string) => {
       usage = withTokensTold(usage, model.price, event);

@@ -1,6 +1,8 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
+import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { SpeechOutput } from '@gateway/contracts/jobs';
 import { DEFAULT_SPEECH_FORMAT, SpeechRequest } from '@gateway/contracts/openai/speech';
+import { failureDetail } from '@gateway/contracts/usage-detail';
 import type { UsageOutcome, UsageResult } from '@gateway/contracts/usage-record';
 import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage-without-reply';
 import { isStrict } from '@gateway/model-service/is-strict';
@@ -11,6 +13,7 @@ import { type JobService, reserveSlot, submitJob } from '@gateway/model-service/
 import { reserveRequest } from '@gateway/model-service/metered-request';
 import { showAttempts } from '@gateway/model-service/show-attempts';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
+import { usageDetail } from '@gateway/model-service/usage-detail';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { type JsonBody, readJsonBody } from '@gateway/service-kit/json-body';
@@ -23,7 +26,7 @@ import type { Upstream } from '@gateway/upstream/upstream';
 import type { Request, RequestHandler, Response } from 'express';
 import { writeSpeech } from '../audio-job-handlers.ts';
 import type { AudioJobKind } from '../audio-processors.ts';
-import { estimateSpeech, withTokensTold } from '../metering/speech-usage.ts';
+import { estimateSpeech, usageOfSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { checkAudio } from './check-audio.ts';
 import { type StreamFormat, speechCandidates, streamFormatOf } from './speech-candidates.ts';
 import { inStreamFormat, speechStreamFor } from './speech-request.ts';
@@ -66,9 +69,10 @@ export const speechHandler =
     const costly = { endpoint: 'speech', model: model.name, estimate, request, response };
     const metered = await reserveRequest(service, costly);
     let firstByteMs: number | null = null;
-    const settle = (outcome: UsageOutcome, consumed: ConsumedUsage) => {
+    const settle = (outcome: UsageOutcome, consumed: ConsumedUsage, failure?: GatewayError) => {
       const durationMs = Math.round(performance.now() - startedAt);
-      void metered.settle({ ...consumed, outcome, durationMs, firstByteMs });
+      const detail = { ...consumed.detail, ...(failure && failureDetail(failure, context.dialect)) };
+      void metered.settle({ ...consumed, outcome, durationMs, firstByteMs, detail });
     };
     const hasLeft = () => context.signal.reason instanceof CallerLeft;
 
@@ -94,13 +98,22 @@ export const speechHandler =
       .catch((thrown: unknown) => {
         const error = endedRequest(context) ?? toGatewayError(thrown);
         showAttempts(made, context, response);
-        settle(hasLeft() ? 'left' : 'failed', usageOfFailure(estimate, error.code, made));
+        const usage = {
+          ...usageOfFailure(estimate, error.code, made),
+          detail: usageDetail({ attempts: made }),
+        };
+        settle(hasLeft() ? 'left' : 'failed', usage, error);
         throw error;
       });
     const channel = reply.candidate.channel.name;
     firstByteMs = Math.round(performance.now() - startedAt);
     showAttempts(made, context, response);
-    let usage = { ...estimate, channel, attempts: reply.attempts.length };
+    const dropped = reply.dropped.join(', ');
+    let usage = usageOfSpeech(model.price, estimate, {
+      channel,
+      attempts: reply.attempts.length,
+      detail: usageDetail({ attempts: made, dropped, isStreamed: true }),
+    });
     const account = reply.candidate.account.name;
     Object.assign(context.line, { channel, account, firstByteMs, costMicroUsd: usage.costMicroUsd });
 
@@ -119,9 +132,9 @@ export const speechHandler =
         'x-request-id': context.requestId,
         'request-id': context.requestId,
         'x-gateway-channel': channel,
-        ...(reply.dropped.length > 0 && { 'x-gateway-dropped': reply.dropped.join(', ') }),
+        ...(dropped !== '' && { 'x-gateway-dropped': dropped }),
       },
-      onEnd: (failure) => settle(failure ? 'cut' : hasLeft() ? 'left' : 'ok', usage),
+      onEnd: (failure) => settle(failure ? 'cut' : hasLeft() ? 'left' : 'ok', usage, failure),
     });
   };
 

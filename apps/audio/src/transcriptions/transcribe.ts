@@ -4,9 +4,11 @@ import {
   type Transcript,
   TranscriptFormat,
 } from '@gateway/contracts/openai/transcriptions';
+import type { UsageDetail } from '@gateway/contracts/usage-detail';
 import type { JobContext, JobProcessor } from '@gateway/jobs/job-processor';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { usageDetail } from '@gateway/model-service/usage-detail';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateTranscription, usageOfTranscription } from '../metering/transcription-usage.ts';
@@ -33,6 +35,7 @@ export interface Transcription {
   readonly requested: TranscriptFormat;
   readonly channel: string;
   readonly attempts: number;
+  readonly detail: UsageDetail;
   readonly dropped: readonly string[];
   /** Files that the recording was cut into; null: it was sent whole. */
   readonly parts: number | null;
@@ -73,6 +76,7 @@ export const transcribe = (options: TranscribeOptions): JobProcessor<'audio.tran
       durationSeconds: done.billedSeconds ?? durationSeconds,
       channel,
       attempts,
+      detail: done.detail,
     });
     context.consumed(usage);
     const { costMicroUsd } = usage;
@@ -112,20 +116,22 @@ async function transcribeWhole(
   const reply = await requestTranscript({ upstream, candidates, planOf, input, path, signal });
   const channel = reply.candidate.channel.name;
   const attempts = reply.attempts.length;
+  const { dropped } = reply;
+  const detail = usageDetail({ attempts: reply.attempts, dropped: dropped.join(', ') });
   // From the first output on it may be billed, whatever becomes of it.
-  consumed({ ...estimateTranscription(model.price, input), channel, attempts });
+  consumed({ ...estimateTranscription(model.price, input), channel, attempts, detail });
   const requested = planOf(reply.candidate).requestedFormat;
   const received = await receiveTranscript(reply, {
     requestedFormat: requested,
     ...(input.stream && { emit }),
   });
   const isEmitted = isEventStream(reply.headers);
-  const { dropped } = reply;
   return {
     received,
     requested,
     channel,
     attempts,
+    detail,
     dropped,
     parts: null,
     isEmitted,

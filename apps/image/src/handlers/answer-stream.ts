@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageOutput } from '@gateway/contracts/jobs';
+import { failureDetail } from '@gateway/contracts/usage-detail';
 import type { UsageOutcome, UsageResult } from '@gateway/contracts/usage-record';
 import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage-without-reply';
 import type { DirectJob } from '@gateway/jobs/direct-job';
@@ -9,6 +10,7 @@ import { reserveRequest, turnTakerOf } from '@gateway/model-service/metered-requ
 import { showAttempts } from '@gateway/model-service/show-attempts';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
+import { usageDetail } from '@gateway/model-service/usage-detail';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { CallerLeft, contextOf } from '@gateway/service-kit/request-context';
@@ -51,16 +53,17 @@ export async function answerStream(options: StreamOptions): Promise<void> {
   const costly = { endpoint: 'images', model: model.name, estimate, request, response };
   const metered = await reserveRequest(service, costly);
   let firstByteMs: number | null = null;
-  const settle = (outcome: UsageOutcome, consumed: ConsumedUsage) => {
+  const settle = (outcome: UsageOutcome, consumed: ConsumedUsage, failure?: GatewayError) => {
     const durationMs = Math.round(performance.now() - startedAt);
-    const result: UsageResult = { ...consumed, outcome, durationMs, firstByteMs };
+    const detail = { ...consumed.detail, ...(failure && failureDetail(failure, context.dialect)) };
+    const result: UsageResult = { ...consumed, outcome, durationMs, firstByteMs, detail };
     void metered.settle(result);
   };
   const failedAs = (): UsageOutcome => (context.signal.reason instanceof CallerLeft ? 'left' : 'failed');
 
   const job = await beginJob(options).catch((thrown: unknown) => {
     const error = toGatewayError(thrown);
-    settle('failed', usageOfFailure(estimate, error.code, []));
+    settle('failed', usageOfFailure(estimate, error.code, []), error);
     throw error;
   });
   context.mayBePaid = true;
@@ -75,7 +78,8 @@ export async function answerStream(options: StreamOptions): Promise<void> {
   }).catch((thrown: unknown) => {
     const error = endedRequest(context) ?? toGatewayError(thrown);
     showAttempts(requested, context, response);
-    settle(failedAs(), usageOfFailure(estimate, error.code, requested));
+    const detail = usageDetail({ attempts: requested });
+    settle(failedAs(), { ...usageOfFailure(estimate, error.code, requested), detail }, error);
     job.fail(error);
     throw error;
   });
@@ -83,18 +87,19 @@ export async function answerStream(options: StreamOptions): Promise<void> {
   const attempts = reply.attempts.length;
   firstByteMs = Math.round(performance.now() - startedAt);
   showAttempts(requested, context, response);
+  const detail = usageDetail({ attempts: requested, dropped: dropped.join(', '), isStreamed: true });
   const account = reply.candidate.account.name;
   Object.assign(context.line, { channel, account, attempts, firstByteMs });
   const headers = {
     'content-type': 'text/event-stream; charset=utf-8',
     ...commonHeaders(context, { channel, dropped }),
   };
-  const charge = (outcome: UsageOutcome, completed: readonly string[]) => {
+  const charge = (outcome: UsageOutcome, completed: readonly string[], failure?: GatewayError) => {
     const images = completed.length;
     const reported = completed.map(toJson);
-    const usage = usageOfImages({ price: model.price, order, images, reported, channel, attempts });
+    const usage = usageOfImages({ price: model.price, order, images, reported, channel, attempts, detail });
     Object.assign(context.line, { images, costMicroUsd: usage.costMicroUsd });
-    settle(outcome, usage);
+    settle(outcome, usage, failure);
     return usage.costMicroUsd;
   };
   const keep = (costMicroUsd: number | null) =>
@@ -110,7 +115,7 @@ export async function answerStream(options: StreamOptions): Promise<void> {
   if (!isEventStream(reply.headers)) {
     const whole = await readStreamable(reply).catch((thrown: unknown) => {
       const error = endedRequest(context) ?? toGatewayError(thrown);
-      settle(failedAs(), { ...estimate, channel, attempts });
+      settle(failedAs(), { ...estimate, channel, attempts, detail }, error);
       job.fail(error);
       throw error;
     });
@@ -135,7 +140,7 @@ export async function answerStream(options: StreamOptions): Promise<void> {
     onEnd: (failure) => {
       const broken = response.headersSent ? 'cut' : 'failed';
       const outcome = failure === undefined ? 'ok' : broken;
-      const costMicroUsd = charge(failedAs() === 'left' ? 'left' : outcome, events.completed);
+      const costMicroUsd = charge(failedAs() === 'left' ? 'left' : outcome, events.completed, failure);
       if (failure === undefined && events.completed.length >= (order.n ?? 1)) keep(costMicroUsd);
       else job.fail(failure ?? callerLeft());
     },

@@ -3,6 +3,7 @@ import { readOutput } from '@gateway/jobs/job-files';
 import type { JobContext, JobProcessors } from '@gateway/jobs/job-processor';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { readStream } from '@gateway/model-service/stream/read-stream';
+import { usageDetail } from '@gateway/model-service/usage-detail';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
 import { estimateImages, usageOfImages } from '../metering/image-order.ts';
@@ -73,7 +74,7 @@ async function make({ maker, input, model, prepare, job }: MakeOptions): Promise
     streamed: input.stream ?? false,
     signal: job.signal,
   });
-  const requested = { channel: reply.candidate.channel.name, attempts: reply.attempts.length };
+  const requested = requestedOf(reply, dropped);
   job.consumed({ ...estimateImages(model, order), ...requested });
   if (input.stream) return collectImages({ maker, model, input, reply, dropped, job });
   const { jobId } = job;
@@ -94,6 +95,13 @@ async function make({ maker, input, model, prepare, job }: MakeOptions): Promise
   return storeImages({ maker, jobId, reply, received, dropped, costMicroUsd, responseFormat });
 }
 
+/** Who answered, and how it went until then. */
+const requestedOf = ({ candidate, attempts }: Reply, dropped: readonly string[]) => ({
+  channel: candidate.channel.name,
+  attempts: attempts.length,
+  detail: usageDetail({ attempts, dropped: dropped.join(', ') }),
+});
+
 interface CollectOptions extends Pick<MakeOptions, 'maker' | 'model' | 'input' | 'job'> {
   readonly reply: Reply;
   readonly dropped: readonly string[];
@@ -110,13 +118,13 @@ async function collectImages({
 }: CollectOptions): Promise<ImageOutput> {
   const { jobId, emit } = job;
   const order = orderOfJob(input);
-  const channel = reply.candidate.channel.name;
-  const attempts = reply.attempts.length;
+  const requested = requestedOf(reply, dropped);
+  const { channel, attempts } = requested;
   const collector = createImageCollector({ assets: maker.assets, jobId, emit });
   const charge = (completed: readonly string[]) => {
     const reported = completed.map((text): unknown => JSON.parse(text));
     const images = completed.length;
-    const usage = usageOfImages({ price: model.price, order, images, reported, channel, attempts });
+    const usage = usageOfImages({ price: model.price, order, images, reported, ...requested });
     job.consumed(usage);
     return usage.costMicroUsd;
   };

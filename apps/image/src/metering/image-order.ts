@@ -1,8 +1,10 @@
 import type { Price } from '@gateway/contracts/price';
+import type { UsageDetail } from '@gateway/contracts/usage-detail';
 import { type Consumption, NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
 import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
 import { estimateOf } from '@gateway/metering/meter/estimate';
 import { costMicroUsd } from '@gateway/metering/price/cost';
+import { unitPricesOf } from '@gateway/metering/price/unit-prices';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { z } from 'zod';
 import { inputTokens, outputTokensPerImage } from './image-tokens.ts';
@@ -65,6 +67,8 @@ interface MadeImages {
   readonly reported: readonly unknown[];
   readonly channel: string;
   readonly attempts: number;
+  /** How the request went; the unit prices are added to it. */
+  readonly detail?: UsageDetail;
 }
 
 /** What images consumed that have been made. Tokens that are paid and not reported are estimated. */
@@ -75,6 +79,7 @@ export function usageOfImages({
   reported,
   channel,
   attempts,
+  detail,
 }: MadeImages): ConsumedUsage {
   const made = reported.map((one) => Made.parse(one));
   const sum = (name: 'input_tokens' | 'output_tokens') =>
@@ -93,5 +98,13 @@ export function usageOfImages({
     imageQuality: last?.quality ?? order.quality ?? undefined,
   };
   const cost = price && costMicroUsd(price, consumption, tariff);
-  return { channel, attempts, consumption, estimated, costMicroUsd: cost };
+  const unitPrices = price && unitPricesOf(price, consumption, tariff);
+  return {
+    channel,
+    attempts,
+    consumption,
+    estimated,
+    costMicroUsd: cost,
+    detail: { ...detail, ...(unitPrices && { unitPrices }) },
+  };
 }

@@ -116,7 +116,7 @@ function countsOf(attempts: readonly Attempt[]): Pick<CallOutcome, 'attempts' | 
   const overtaken = attempts.filter(({ outcome }) => outcome === 'overtaken').length;
   // Of two that were running when the caller left, one counts as the request's own.
   const left = attempts.filter(({ outcome }) => outcome === 'left').length;
-  return { attempts: attempts.length, overtaken: overtaken + Math.max(0, left - 1) };
+  return { attempts, overtaken: overtaken + Math.max(0, left - 1) };
 }
 
 /** The reply turned out to be none when it was read for the caller, who has got nothing of it: another channel may do better. */

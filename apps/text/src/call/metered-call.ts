@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { failureDetail } from '@gateway/contracts/usage-detail';
 import {
   type Consumption,
   NOTHING_CONSUMED,
@@ -15,9 +16,16 @@ import {
   reserveJob,
   reserveRequest,
 } from '@gateway/model-service/metered-request';
+import { usageDetail } from '@gateway/model-service/usage-detail';
 import { CallerLeft } from '@gateway/service-kit/request-context';
 import type { Reply } from '@gateway/upstream/reply';
-import { consumptionOf, costOf, estimatedUsage, usageOfConsumption } from '../metering/consumption.ts';
+import {
+  consumptionOf,
+  costOf,
+  estimatedUsage,
+  pricesOf,
+  usageOfConsumption,
+} from '../metering/consumption.ts';
 import { originAt } from '../stored/maker.ts';
 import { addUsage, NO_USAGE, type Usage } from '../wire/usage.ts';
 import { type CallOutcome, type Consumed, guessedUsage, NOTHING_KNOWN } from './outcome.ts';
@@ -126,7 +134,7 @@ export function resultOf(
 ): UsageResult {
   const { model, startedAt, context } = call;
   const unanswered =
-    candidate === null && attempts > 0 && thrown instanceof GatewayError && mayBeBilled(thrown.code);
+    candidate === null && attempts.length > 0 && thrown instanceof GatewayError && mayBeBilled(thrown.code);
   const spent = call.compacted?.spent;
   const estimated = consumed.estimated || unanswered || overtaken > 0 || (spent?.estimated ?? false);
   const answer = unanswered ? inputOf(call) : (consumed.usage ?? NO_USAGE);
@@ -144,15 +152,25 @@ export function resultOf(
   const cost = isPriced ? answerCost + overtaken * lostCost + summaryCost : null;
   context.line.costMicroUsd = cost;
   if (overtaken > 0) context.line.usageEstimated = true;
+  const outcome = outcomeOf(call, thrown);
+  const { dropped } = context.line;
+  const failure = outcome === 'ok' ? undefined : thrown instanceof GatewayError ? thrown : context.failure;
+  const detail = usageDetail({
+    attempts,
+    dropped: typeof dropped === 'string' ? dropped : null,
+    isStreamed: call.request.streamed,
+    unitPrices: hasBegun ? pricesOf(model.price, answer) : null,
+  });
   return {
-    outcome: outcomeOf(call, thrown),
+    outcome,
     channel: candidate?.channel.name ?? spent?.channel ?? null,
-    attempts: attempts + (spent?.attempts ?? 0),
+    attempts: attempts.length + (spent?.attempts ?? 0),
     durationMs: Math.round(performance.now() - startedAt),
     firstByteMs,
     consumption: consumptionOf(addUsage(spent?.usage ?? NO_USAGE, used)),
     estimated,
     costMicroUsd: cost,
+    detail: failure === undefined ? detail : { ...detail, ...failureDetail(failure, context.dialect) },
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Candidate } from '@gateway/upstream/catalog';
+import type { Attempt } from '@gateway/upstream/reply';
 import type { Usage } from '../wire/usage.ts';
 
 /** What a reply consumed, as far as it is known. */
@@ -29,7 +30,7 @@ export interface ReplyOutcome extends Consumed {
 export interface CallOutcome extends ReplyOutcome {
   /** Where the answer came from; null where none has begun to answer. */
   readonly candidate: Candidate | null;
-  readonly attempts: number;
+  readonly attempts: readonly Attempt[];
   /** Attempts whose input a provider may bill beside the one that counts: they were at work when another one answered. */
   readonly overtaken: number;
 }

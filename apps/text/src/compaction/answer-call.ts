@@ -53,7 +53,7 @@ export async function answerCall(call: TextCall, answering: Answering): Promise<
     if (order.isAlone) return await attempt(call);
     return await compactFirst(call, { opened, order, candidates, attempt });
   } catch (thrown) {
-    return { call, outcome: { ...failedWith(thrown), candidate: null, attempts: 0, overtaken: 0 } };
+    return { call, outcome: { ...failedWith(thrown), candidate: null, attempts: [], overtaken: 0 } };
   }
 }
 
@@ -168,7 +168,7 @@ function compactedCall(call: TextCall, { opened, order, summary, outcome }: Comp
         usage: outcome.usage ?? NO_USAGE,
         estimated: outcome.estimated,
         channel: summary.reply.candidate.channel.name,
-        attempts: outcome.attempts,
+        attempts: outcome.attempts.length,
       },
     },
   };

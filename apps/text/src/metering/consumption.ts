@@ -1,6 +1,8 @@
 import type { Price } from '@gateway/contracts/price';
+import type { UnitPrices } from '@gateway/contracts/usage-detail';
 import { type Consumption, NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
 import { costMicroUsd } from '@gateway/metering/price/cost';
+import { unitPricesOf } from '@gateway/metering/price/unit-prices';
 import { NO_USAGE, type Usage } from '../wire/usage.ts';
 
 /** A call's usage as its record has it. */
@@ -26,6 +28,10 @@ export const usageOfConsumption = (consumption: Consumption): Usage => ({
 /** In micro-dollars, at the tier that the upstream named; null where the model has no price. */
 export const costOf = (price: Price | null, usage: Usage): number | null =>
   price && costMicroUsd(price, consumptionOf(usage), { serviceTier: usage.serviceTier });
+
+/** The unit prices of `costOf`; null where the model has no price. */
+export const pricesOf = (price: Price | null, usage: Usage): UnitPrices | null =>
+  price && unitPricesOf(price, consumptionOf(usage), { serviceTier: usage.serviceTier });
 
 /** English text has about so many characters per token. */
 const CHARACTERS_PER_TOKEN = 4;

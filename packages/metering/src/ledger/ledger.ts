@@ -5,6 +5,7 @@ import { createOperationBatch } from '../batch/operation-batch.ts';
 import { type ReportBroken, readStored } from '../broken-records.ts';
 import { type LimitClock, redisClock } from '../load-script.ts';
 import { redisNames } from '../redis-names.ts';
+import { latencyBuckets } from '../usage/latency.ts';
 import { groupsOf, sumPrefix, sumsOf } from '../usage/sums.ts';
 import { type Amounts, type Charge, chargeKey } from './charge.ts';
 
@@ -111,6 +112,7 @@ export function createLedger(options: LedgerOptions): Ledger {
         redisNames.settledIds(begun.slice(0, 'YYYY-MM-DD'.length)),
         redisNames.records(moment.slice(0, 'YYYY-MM-DD'.length)),
         redisNames.sums(moment.slice(0, 'YYYY-MM-DDTHH'.length)),
+        redisNames.latencies(moment.slice(0, 'YYYY-MM-DDTHH'.length)),
       ],
       args: [id, mode, ...args],
     });
@@ -120,6 +122,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   const append = async (subject: UsageSubject, result: UsageResult, mode: 'ended' | 'abandoned') => {
     checkAmounts(result);
     const record: UsageRecord = { ...subject, ...result };
+    const buckets = latencyBuckets(record);
     const { tokens = 0, images = 0, audioMs = 0, microUsd = 0 } = amountsOf(result);
     return runSettle(subject, mode, [
       ...[tokens, images, audioMs, microUsd],
@@ -127,6 +130,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       keepRecordsDays * SECONDS_PER_DAY,
       keepSumsDays * SECONDS_PER_DAY,
       sumPrefix(groupsOf(record)),
+      ...[buckets.length, ...buckets],
       ...sumsOf(record),
     ]);
   };

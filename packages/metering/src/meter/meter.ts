@@ -120,8 +120,8 @@ export function createMeter(options: MeterOptions): Meter {
   };
 
   const settle = ({ record }: SpooledUsage): Promise<boolean> => {
-    const { id, keyId, team, endpoint, model, startedAtMs, ...result } = record;
-    return ledger.settle({ id, keyId, team, endpoint, model, startedAtMs }, result);
+    const { id, keyId, team, endpoint, model, startedAtMs, requestId, ...result } = record;
+    return ledger.settle({ id, keyId, team, endpoint, model, startedAtMs, requestId }, result);
   };
 
   const settleOrSpool = async (usage: SpooledUsage): Promise<boolean> => {

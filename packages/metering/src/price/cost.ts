@@ -33,11 +33,21 @@ export function costMicroUsd(price: Price, consumption: Consumption, tariff: Tar
   return Math.round(total / PICO_PER_MICRO);
 }
 
-function tokensPico(price: Price, consumption: Consumption, { serviceTier }: Tariff): number {
+/** The token prices for a request with this input, at this tier. */
+export function tokenPrices(
+  price: Price,
+  { inputTokens }: Pick<Consumption, 'inputTokens'>,
+  { serviceTier }: Tariff,
+): Price {
   const { longContext } = price;
-  const isLong = longContext !== undefined && consumption.inputTokens > longContext.aboveInputTokens;
-  const tier = lookUp(price.serviceTiers ?? {}, serviceTier);
-  const rates = { ...price, ...(isLong ? longContext : {}), ...tier };
+  const isLong = longContext !== undefined && inputTokens > longContext.aboveInputTokens;
+  const tier = price.serviceTiers && lookUp(price.serviceTiers, serviceTier);
+  if (!isLong && tier === undefined) return price;
+  return { ...price, ...(isLong ? longContext : {}), ...tier };
+}
+
+function tokensPico(price: Price, consumption: Consumption, tariff: Tariff): number {
+  const rates = tokenPrices(price, consumption, tariff);
   const { cachedInputTokens, cacheWriteTokens, reasoningTokens } = consumption;
   const plainInput = Math.max(0, consumption.inputTokens - cachedInputTokens - cacheWriteTokens);
   const plainOutput = Math.max(0, consumption.outputTokens - reasoningTokens);
@@ -54,7 +64,10 @@ function tokensPico(price: Price, consumption: Consumption, { serviceTier }: Tar
 const UNNAMED = 'default';
 
 /** One image's price; for a size or quality that the table does not have, its highest price. */
-function imagePrice(prices: Price['perImage'], { imageSize, imageQuality }: Tariff): number | undefined {
+export function imagePrice(
+  prices: Price['perImage'],
+  { imageSize, imageQuality }: Tariff,
+): number | undefined {
   if (prices === undefined || typeof prices === 'number') return prices;
   const entry =
     lookUp(prices, imageSize ?? UNNAMED) ??

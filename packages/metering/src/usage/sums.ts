@@ -34,13 +34,19 @@ export const sumField = (groups: Groups, measure: Measure): string => sumPrefix(
 
 /** The parts of a field that `sumField` made; undefined for anything else. */
 export function parseSumField(field: string): { groups: Groups; measure: Measure } | undefined {
+  const parsed = parseField(field);
+  const measure = MEASURES.find((name) => name === parsed?.rest);
+  return parsed === undefined || measure === undefined ? undefined : { groups: parsed.groups, measure };
+}
+
+/** The groups of a field, and what follows its prefix; undefined for a field without such a prefix. */
+export function parseField(field: string): { groups: Groups; rest: string } | undefined {
   const parts = field.split(SEPARATOR);
-  const measure = MEASURES.find((name) => name === parts.at(-1));
-  const [keyId, team, model, channel, endpoint, outcome] = parts;
-  if (measure === undefined || parts.length !== GROUPS.length + 1) return undefined;
+  const [keyId, team, model, channel, endpoint, outcome, rest] = parts;
+  if (rest === undefined || parts.length !== GROUPS.length + 1) return undefined;
   if (keyId === undefined || team === undefined || model === undefined) return undefined;
   if (channel === undefined || endpoint === undefined || outcome === undefined) return undefined;
-  return { groups: { keyId, team, model, channel, endpoint, outcome }, measure };
+  return { groups: { keyId, team, model, channel, endpoint, outcome }, rest };
 }
 
 const SUCCEEDED = 'ok';

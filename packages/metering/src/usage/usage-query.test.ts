@@ -74,6 +74,22 @@ test('usage is grouped as the query demands, from the first hour to the last, an
   expect(total).toMatchObject({ group: {}, sums: { requests: 2, costMicroUsd: 15 } });
 });
 
+test('percentiles are those of all that a row holds, whatever hours and groups it sums up', async () => {
+  for (const [hour, durationMs] of [10, 100, 1000].entries())
+    for (let count = 0; count < 10; count += 1)
+      await record(`2026-11-20T1${hour}:00:00Z`, { durationMs, firstByteMs: null, model: `m${hour}` });
+  await record('2026-11-20T13:00:00Z', { outcome: 'failed', durationMs: 60_000 });
+  const range = { fromMs: at('2026-11-20T00:00:00Z'), toMs: at('2026-11-21T00:00:00Z') };
+  const [all] = await queryUsage(redis, { ...range, groupBy: [], only: {} });
+  expect(all?.latencies.totalMs.quantile(0.95)).toBeGreaterThan(630);
+  expect(all?.latencies.totalMs.quantile(0.95)).toBeLessThanOrEqual(1000);
+  expect(all?.latencies.totalMs.quantile(0.5)).toBeGreaterThan(63);
+  expect(all?.latencies.totalMs.quantile(0.5)).toBeLessThanOrEqual(100);
+  expect(all?.latencies.firstOutputMs.quantile(0.5)).toBeNull();
+  const [one] = await queryUsage(redis, { ...range, groupBy: ['model'], only: { model: 'm0' } });
+  expect(one?.latencies.totalMs.quantile(0.95)).toBeLessThanOrEqual(10);
+});
+
 test('a year of hours is read, and hours without usage have no rows', async () => {
   await record('2026-01-05T00:00:00Z', {});
   await record('2026-12-31T23:00:00Z', {});

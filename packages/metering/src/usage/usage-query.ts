@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { ReportBroken } from '../broken-records.ts';
 import { redisNames } from '../redis-names.ts';
-import { GROUPS, type Group, type Groups, type Measure, parseSumField } from './sums.ts';
+import { Histogram, type Latency, parseBucket } from './latency.ts';
+import { GROUPS, type Group, type Groups, type Measure, parseField, parseSumField } from './sums.ts';
 
 /** What rows can be grouped by: a sum's groups, and its hour or day (UTC). */
 export const GROUP_BY = ['hour', 'day', ...GROUPS] as const;
@@ -22,6 +23,8 @@ export interface UsageQuery {
 export interface UsageRow {
   readonly group: Partial<Record<GroupBy, string>>;
   readonly sums: Record<Measure, number>;
+  /** Of requests that ended well. */
+  readonly latencies: Readonly<Record<Latency, Histogram>>;
 }
 
 const HOUR_MS = 3_600_000;
@@ -53,17 +56,24 @@ export async function queryUsage(redis: Redis, query: UsageQuery): Promise<reado
   for (let hour = Math.floor(query.fromMs / HOUR_MS); hour < lastHour; hour += HOURS_AT_ONCE) {
     const count = Math.min(HOURS_AT_ONCE, lastHour - hour);
     const names = Array.from({ length: count }, (_, offset) => hourName(hour + offset));
-    const hours = await Promise.all(names.map((name) => redis.hgetall(redisNames.sums(name))));
-    hours.forEach((sums, index) => {
-      addHour(rows, query, names[index] ?? '', sums);
-    });
+    const hours = await Promise.all(
+      names.map(async (name) => ({
+        name,
+        sums: await redis.hgetall(redisNames.sums(name)),
+        latencies: await redis.hgetall(redisNames.latencies(name)),
+      })),
+    );
+    for (const { name, sums, latencies } of hours) {
+      addHour(rows, query, name, sums);
+      addLatencies(rows, query, name, latencies);
+    }
   }
   return [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }
 
 function addHour(
   rows: Map<string, UsageRow>,
-  { groupBy, only, onBroken }: UsageQuery,
+  query: UsageQuery,
   hour: string,
   sums: Readonly<Record<string, string>>,
 ): void {
@@ -71,20 +81,46 @@ function addHour(
     const parsed = parseSumField(field);
     const amount = Number(value);
     if (parsed === undefined || !Number.isSafeInteger(amount)) {
-      onBroken?.({ kind: 'usage_sum', id: `${redisNames.sums(hour)} ${field}` });
+      query.onBroken?.({ kind: 'usage_sum', id: `${redisNames.sums(hour)} ${field}` });
       continue;
     }
-    if (!fits(parsed.groups, only)) continue;
-    const values = { ...parsed.groups, hour, day: hour.slice(0, 10) };
-    const group = Object.fromEntries(groupBy.map((name) => [name, values[name]]));
-    const key = JSON.stringify(groupBy.map((name) => values[name]));
-    let row = rows.get(key);
-    if (row === undefined) {
-      row = { group, sums: { ...NO_SUMS } };
-      rows.set(key, row);
-    }
-    row.sums[parsed.measure] += amount;
+    if (fits(parsed.groups, query.only))
+      rowOf(rows, query, hour, parsed.groups).sums[parsed.measure] += amount;
   }
+}
+
+function addLatencies(
+  rows: Map<string, UsageRow>,
+  query: UsageQuery,
+  hour: string,
+  counts: Readonly<Record<string, string>>,
+): void {
+  for (const [field, value] of Object.entries(counts)) {
+    const parsed = parseField(field);
+    const measured = parsed && parseBucket(parsed.rest);
+    const count = Number(value);
+    if (parsed === undefined || measured === undefined || !Number.isSafeInteger(count)) {
+      query.onBroken?.({ kind: 'usage_sum', id: `${redisNames.latencies(hour)} ${field}` });
+      continue;
+    }
+    if (!fits(parsed.groups, query.only)) continue;
+    const { latencies } = rowOf(rows, query, hour, parsed.groups);
+    latencies[measured.latency].add(measured.bucket, count);
+  }
+}
+
+function rowOf(rows: Map<string, UsageRow>, { groupBy }: UsageQuery, hour: string, groups: Groups): UsageRow {
+  const values = { ...groups, hour, day: hour.slice(0, 10) };
+  const key = JSON.stringify(groupBy.map((name) => values[name]));
+  const known = rows.get(key);
+  if (known !== undefined) return known;
+  const row = {
+    group: Object.fromEntries(groupBy.map((name) => [name, values[name]])),
+    sums: { ...NO_SUMS },
+    latencies: { firstOutputMs: new Histogram(), totalMs: new Histogram() },
+  };
+  rows.set(key, row);
+  return row;
 }
 
 const fits = (groups: Groups, only: UsageQuery['only']): boolean =>

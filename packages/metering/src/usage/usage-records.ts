@@ -1,7 +1,8 @@
-import { UsageRecord } from '@gateway/contracts/usage-record';
+import type { UsageRecord } from '@gateway/contracts/usage-record';
 import type { Redis } from 'ioredis';
 import { type ReportBroken, readStored } from '../broken-records.ts';
 import { redisNames } from '../redis-names.ts';
+import { parseRecord } from './newest-records.ts';
 
 /** Records that one round trip reads. */
 const PAGE = 500;
@@ -12,8 +13,6 @@ interface RecordsQuery {
   readonly toMs: number;
   readonly onBroken?: ReportBroken;
 }
-
-const parseRecord = (text: string): UsageRecord => UsageRecord.parse(JSON.parse(text));
 
 /**
  * Every record of the days (UTC) from one moment to another, exclusive, as they were appended; a page in memory at a time.

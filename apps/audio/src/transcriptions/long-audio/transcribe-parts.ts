@@ -7,6 +7,7 @@ import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions'
 import { JOBS } from '@gateway/jobs/catalog';
 import type { JobContext } from '@gateway/jobs/job-processor';
 import { retryDelayMs } from '@gateway/jobs/retry-policy';
+import { usageDetail } from '@gateway/model-service/usage-detail';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
@@ -235,6 +236,7 @@ class PartsRun {
     if (needsTimes && !hasTimes) throw incompatibleFormat(model, wanted);
     const [candidate] = plans.candidates;
     if (candidate === undefined) throw new Error('no candidate');
+    const dropped = [...new Set(this.#done.flatMap((part) => part.dropped))];
     return {
       // A requested full format is as it was joined; everything else is rendered from that.
       received: {
@@ -244,7 +246,9 @@ class PartsRun {
       },
       requested: needsTimes ? wanted : plans.of(candidate).requestedFormat,
       channel: first.channel,
-      dropped: [...new Set(this.#done.flatMap(({ dropped }) => dropped))],
+      dropped,
+      // Its parts have attempts of their own, side by side.
+      detail: usageDetail({ attempts: [], dropped: dropped.join(', ') }),
       attempts: this.#attempts,
       parts: parts.length,
       isEmitted: streams,

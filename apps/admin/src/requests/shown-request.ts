@@ -1,0 +1,129 @@
+import type { UsageRecord } from '@gateway/contracts/usage-record';
+import { costParts } from '@gateway/metering/price/unit-prices';
+import { answeredAtOnce, readAttempts, type ShownAttempt } from '@gateway/upstream/attempts-header';
+import { z } from 'zod';
+import { instant, page } from '../routes/schemas.ts';
+
+const milliseconds = z.number().min(0);
+const count = z.int().min(0);
+
+/** A request that has ended: everything that its usage record says. */
+export const RequestReply = z.strictObject({
+  /** The record's own id; that of a job or of a background response's request. */
+  id: z.string(),
+  /** As its caller knows it; null in records from before December 2026. */
+  requestId: z.string().nullable(),
+  keyId: z.string(),
+  team: z.string().nullable(),
+  endpoint: z.string(),
+  model: z.string(),
+  channel: z.string().nullable(),
+  outcome: z.string(),
+  startedAt: instant,
+  isStreamed: z.boolean(),
+  /** Of the error that it ended with. */
+  status: z.int().nullable(),
+  errorCode: z.string().nullable(),
+  /** Null: not measured, or it did not happen. */
+  timing: z.strictObject({
+    totalMs: milliseconds,
+    /** From the request's begin to the first output for its caller. */
+    firstOutputMs: milliseconds.nullable(),
+    /** In a queue. */
+    queuedMs: milliseconds.nullable(),
+    /** For a free slot of a channel. */
+    waitedMs: milliseconds.nullable(),
+    /** Of the attempt that answered: until its first output. */
+    upstreamMs: milliseconds.nullable(),
+  }),
+  attempts: count,
+  /** In the order in which they ended; of very many, the first and the last. */
+  attemptList: z.array(
+    z.strictObject({
+      channel: z.string(),
+      account: z.string(),
+      outcome: z.string(),
+      status: z.int().nullable(),
+      ms: milliseconds.nullable(),
+      isHedge: z.boolean(),
+    }),
+  ),
+  /** What the translation left out. */
+  dropped: z.array(z.string()),
+  consumption: z.strictObject({
+    inputTokens: count,
+    cachedInputTokens: count,
+    cacheWriteTokens: count,
+    outputTokens: count,
+    reasoningTokens: count,
+    images: count,
+    characters: count,
+    audioSeconds: z.number().min(0),
+  }),
+  /** The gateway's own numbers: the provider reported none. */
+  estimated: z.boolean(),
+  /** Null: the model has no price. */
+  costMicroUsd: count.nullable(),
+  /** How the cost came about: `amount / unit * unitUsd` for each kind; of audio the amount is in milliseconds. */
+  cost: z.array(
+    z.strictObject({
+      kind: z.string(),
+      amount: z.number(),
+      unitUsd: z.number(),
+      unit: z.number(),
+      microUsd: z.number(),
+    }),
+  ),
+  /** What else it cost: a summary of its conversation, attempts that were overtaken. */
+  otherMicroUsd: z.number().nullable(),
+});
+export type RequestReply = z.infer<typeof RequestReply>;
+export const RequestPage = page(RequestReply);
+
+const COMMA = /,\s*/;
+
+/** A usage record as the admin API shows it. */
+export function shownRequest(record: UsageRecord): RequestReply {
+  const { detail = {}, consumption, costMicroUsd } = record;
+  const { audioMs, ...counts } = consumption;
+  const cost = detail.unitPrices === undefined ? [] : costParts(consumption, detail.unitPrices);
+  const explained = cost.reduce((sum, { microUsd }) => sum + microUsd, 0);
+  const other = costMicroUsd === null ? null : costMicroUsd - explained;
+  return {
+    id: record.id,
+    requestId: record.requestId ?? null,
+    keyId: record.keyId,
+    team: record.team,
+    endpoint: record.endpoint,
+    model: record.model,
+    channel: record.channel,
+    outcome: record.outcome,
+    startedAt: new Date(record.startedAtMs).toISOString(),
+    isStreamed: detail.isStreamed ?? false,
+    status: detail.status ?? null,
+    errorCode: detail.errorCode ?? null,
+    timing: {
+      totalMs: record.durationMs,
+      firstOutputMs: record.firstByteMs,
+      queuedMs: detail.queuedMs ?? null,
+      waitedMs: detail.waitedMs ?? null,
+      upstreamMs: detail.upstreamMs ?? null,
+    },
+    attempts: record.attempts,
+    attemptList: attemptsOf(record),
+    dropped: detail.dropped === undefined ? [] : detail.dropped.split(COMMA),
+    consumption: { ...counts, audioSeconds: audioMs / 1000 },
+    estimated: record.estimated,
+    costMicroUsd,
+    cost,
+    // Half a micro-dollar is the rounding of the cost.
+    otherMicroUsd: other === null ? null : Math.abs(other) < 1 ? 0 : Math.round(other),
+  };
+}
+
+function attemptsOf({ detail, channel, attempts }: UsageRecord): ShownAttempt[] {
+  if (detail?.attempts !== undefined) return readAttempts(detail.attempts);
+  return attempts === 1 && channel !== null && detail?.upstreamMs !== undefined
+    ? [answeredAtOnce(channel, detail.upstreamMs)]
+    : [];
+}
