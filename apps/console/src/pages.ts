@@ -1,4 +1,11 @@
-import { IconActivity, IconBox, IconKey, IconUserCheck, IconUsersGroup } from '@tabler/icons-react';
+import {
+  IconActivity,
+  IconBox,
+  IconHistory,
+  IconKey,
+  IconUserCheck,
+  IconUsersGroup,
+} from '@tabler/icons-react';
 import type { ComponentType } from 'react';
 
 /** One page of the console, in the order of the navigation. */
@@ -7,7 +14,7 @@ export interface Page {
   readonly path: string;
   readonly label: string;
   readonly icon: ComponentType<{ size?: number; stroke?: number; 'aria-hidden'?: boolean }>;
-  readonly group: 'Access' | 'Models' | 'Administration';
+  readonly group: 'Traffic' | 'Access' | 'Models' | 'Administration';
   /** What it is for, in the command palette. */
   readonly about: string;
   /** Loaded when it is opened for the first time. */
@@ -16,6 +23,14 @@ export interface Page {
 
 /** Every page behind the sign-in. A new one is a row here and a folder below `pages/` with a default export. */
 export const PAGES: readonly Page[] = [
+  {
+    path: '/requests',
+    label: 'Requests',
+    icon: IconHistory,
+    group: 'Traffic',
+    about: 'What became of each request, as it ends and by its id',
+    load: () => import('./pages/requests/requests-page.tsx'),
+  },
   {
     path: '/keys',
     label: 'Keys',
