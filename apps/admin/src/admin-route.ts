@@ -59,6 +59,8 @@ interface RouteShape<Query extends z.ZodType, Body extends z.ZodType> {
   readonly body: Body;
   /** The description of the body, if `handle` checks it itself. */
   readonly describedAs?: z.ZodType;
+  /** The body's texts may have several lines: they are read by the gateway only, and shown to nobody. */
+  readonly takesLines?: true;
   readonly status?: number;
   readonly reply: RouteDescription['reply'];
 }
@@ -128,13 +130,13 @@ const isAbsent = ({ headers }: Request, body: z.ZodType): boolean => {
 async function readCall<Query extends z.ZodType, Body extends z.ZodType>(
   request: Request,
   principal: Principal,
-  { query, body }: RouteShape<Query, Body>,
+  { query, body, takesLines }: RouteShape<Query, Body>,
   { maxJsonDepth }: BodyBounds,
 ): Promise<Call<z.infer<Query>, z.infer<Body>>> {
   const bounds = { maxBytes: MAX_BODY_BYTES, maxDepth: maxJsonDepth };
   const sent = isAbsent(request, body) ? undefined : (await readJsonBody(request, bounds)).value;
   checkPlain(request.query);
-  checkPlain(sent);
+  if (!takesLines) checkPlain(sent);
   const [parameter] = Object.values(request.params);
   return {
     parameter: typeof parameter === 'string' ? parameter : '',

@@ -10,15 +10,19 @@ import type { Metrics } from '@gateway/service-kit/metrics';
 import { readHeldSlots } from '@gateway/upstream/choosing/lease-store';
 import type { Redis } from 'ioredis';
 import type { AdminRoute } from './admin-route.ts';
+import { createAttention } from './attention.ts';
 import { createBalanceReader } from './balances.ts';
 import { createChannelRests } from './channel-rests.ts';
 import { type AdminConfig, publicUrlOf } from './config.ts';
+import { createConfigurationState } from './configuration-state.ts';
 import { withOpenapi } from './openapi.ts';
 import { createConfigurationReader } from './read-configuration.ts';
 import { createRequestTail } from './requests/request-tail.ts';
 import { createReserveAgain } from './reserve-again.ts';
+import { attentionRoutes } from './routes/attention-routes.ts';
 import { auditRoutes } from './routes/audit-routes.ts';
 import { channelRoutes } from './routes/channel-routes.ts';
+import { configurationRoutes } from './routes/configuration-routes.ts';
 import { gatewayRoutes } from './routes/gateway-routes.ts';
 import { jobRoutes } from './routes/job-routes.ts';
 import { keyRoutes } from './routes/key-routes.ts';
@@ -66,6 +70,8 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
   });
   const teams = createTeamStore({ redis, now, onBroken });
   const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env });
+  const configurationState = createConfigurationState({ path: config.GATEWAY_CONFIG, env });
+  const rests = createChannelRests({ redis, now });
   const readBalances = createBalanceReader({ redis, now, timeZone });
   const ledger = createLedger({
     redis,
@@ -99,10 +105,24 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     ...auditRoutes({ redis, onBroken }),
     ...channelRoutes({
       readConfiguration,
-      rests: createChannelRests({ redis, now }),
+      rests,
       heldSlots: (accounts) => readHeldSlots(redis, accounts, now()),
     }),
     ...modelRoutes({ readConfiguration }),
+    ...configurationRoutes({ state: configurationState }),
+    ...attentionRoutes({
+      readAttention: createAttention({
+        redis,
+        now,
+        keys,
+        teams,
+        readBalances,
+        rests,
+        jobs,
+        configurationState,
+        onBroken,
+      }),
+    }),
     ...gatewayRoutes({ publicUrl: publicUrlOf(config), timeZone }),
     ...webhookRoutes({ webhooks }),
     ...jobRoutes({ jobs, reserveAgain: createReserveAgain({ keys, teams, ledger, timeZone, now }) }),

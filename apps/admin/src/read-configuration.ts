@@ -47,7 +47,8 @@ export function createConfigurationReader({
   };
 }
 
-function withPlaceholders(env: Readonly<Record<string, string | undefined>>, text: string) {
+/** The variables that a text names, with values for those that this process does not have. */
+export function withPlaceholders(env: Readonly<Record<string, string | undefined>>, text: string) {
   const named = [...text.matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g)].map(([, name = '']) => name);
   return Object.fromEntries(named.map((name) => [name, lookUp(env, name) || PLACEHOLDER]));
 }

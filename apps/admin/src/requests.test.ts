@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { NOTHING_CONSUMED, type UsageResult, type UsageSubject } from '@gateway/contracts/usage-record';
 import { createLedger, type Ledger } from '@gateway/metering/ledger/ledger';
 import { redisNames } from '@gateway/metering/redis-names';
@@ -211,4 +213,24 @@ test('a tail ends when the service stops', async () => {
   const reading = response.text();
   await other.stop();
   expect(await reading).toMatch(/^: open\n/);
+});
+
+test('a request is read in a terminal', async () => {
+  const id = await settle(
+    { requestId: 'req_of_a_caller' },
+    {
+      consumption: { ...NOTHING_CONSUMED, inputTokens: 1200 },
+      costMicroUsd: 1500,
+      detail: { upstreamMs: 380, unitPrices: { input: 1.25 } },
+    },
+  );
+  const env = { ADMIN_URL: admin.url, GATEWAY_ADMIN_TOKEN: TOKEN, PATH: process.env.PATH ?? '' };
+  const cli = new URL('./cli.ts', import.meta.url).pathname;
+  const run = async (...args: string[]) =>
+    (await promisify(execFile)(process.execPath, [cli, ...args], { env })).stdout;
+  expect(await run('requests', 'list', '--id', 'of_a_caller')).toMatch(/req_of_a_caller\s+key_a\s+gpt-5/);
+  const shown = await run('requests', 'show', id);
+  expect(shown).toMatch(/openai\s+default\s+ok/);
+  expect(shown).toMatch(/input\s+1200\s+\$1.25 for 1000000\s+\$0.001500/);
+  expect(await run('attention')).toContain('Nothing needs a person now.');
 });

@@ -20,6 +20,8 @@ export interface QueueCounts {
   readonly delayed: number;
   readonly failed: number;
   readonly completed: number;
+  /** When the one that has waited longest was queued, in Unix milliseconds; null where none waits. */
+  readonly oldestQueuedAtMs: number | null;
 }
 
 /** A job as the people see it who run the gateway. Times are Unix milliseconds. */
@@ -107,6 +109,7 @@ export function createJobList(redis: Redis, onError: (error: unknown) => void): 
             delayed,
             failed,
             completed,
+            oldestQueuedAtMs: wait + prioritized === 0 ? null : await oldestQueued(redis, queue),
           };
         }),
       ),
@@ -138,6 +141,24 @@ export function createJobList(redis: Redis, onError: (error: unknown) => void): 
       throw new GatewayError('object_not_found', `There is no job '${jobId}', or it has been forgotten.`);
     },
   };
+}
+
+/** More jobs than wait in a queue by default. */
+const MAX_LOOKED_AT = 1000;
+
+/** Jobs take turns, so that the next one need not be the oldest. Of more than a thousand, one of the first thousand. */
+async function oldestQueued(redis: Redis, queue: Queue): Promise<number | null> {
+  const [next, prioritized] = await Promise.all([
+    redis.lrange(queue.toKey('wait'), -MAX_LOOKED_AT, -1),
+    redis.zrange(queue.toKey('prioritized'), '0', String(MAX_LOOKED_AT - 1)),
+  ]);
+  const pipeline = redis.pipeline();
+  for (const id of [...next, ...prioritized].slice(0, MAX_LOOKED_AT))
+    pipeline.hget(queue.toKey(id), 'timestamp');
+  const times = ((await pipeline.exec()) ?? []).flatMap(([, time]) =>
+    typeof time === 'string' && Number(time) > 0 ? [Number(time)] : [],
+  );
+  return times.length === 0 ? null : Math.min(...times);
 }
 
 async function requeueJob(redis: Redis, job: Job, reserve: ReserveAgain): Promise<ListedJob> {

@@ -1,5 +1,6 @@
 import { channelsText, restedText, wokenText } from './channel-texts.ts';
 import { list, numberOrText, type OptionName, type Values } from './options.ts';
+import { attentionText, requestsText, requestText } from './request-texts.ts';
 import { settingsBody } from './settings-body.ts';
 import * as texts from './texts.ts';
 
@@ -22,6 +23,7 @@ export interface CommandRow {
 
 const KEYS = '/admin/v1/keys';
 const TEAMS = '/admin/v1/teams';
+const REQUESTS = '/admin/v1/requests';
 const WEBHOOKS = '/admin/v1/webhooks';
 const JOBS = '/admin/v1/jobs';
 const CHANNELS = '/admin/v1/channels';
@@ -179,6 +181,31 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     query: (values) => ({ ...filters(values), format: values.format }),
     answer: 'stream',
     text: String,
+  },
+  'requests list': {
+    argument: null,
+    options: [...FILTERS, 'id', 'count'],
+    method: 'GET',
+    path: () => REQUESTS,
+    query: (values) => ({ ...filters(values), id: values.id, limit: values.count }),
+    answer: 'page',
+    text: requestsText,
+  },
+  'requests show': {
+    argument: 'ID',
+    options: [],
+    method: 'GET',
+    path: at(REQUESTS),
+    answer: 'value',
+    text: requestText,
+  },
+  attention: {
+    argument: null,
+    options: [],
+    method: 'GET',
+    path: () => '/admin/v1/attention',
+    answer: 'page',
+    text: attentionText,
   },
   'webhooks list': {
     argument: null,

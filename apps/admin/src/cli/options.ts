@@ -33,6 +33,7 @@ const options = {
   endpoint: text,
   outcome: text,
   format: text,
+  id: text,
   count: text,
   account: text,
   seconds: text,

@@ -178,10 +178,11 @@ export function requeuedText(answer: unknown): string {
 }
 
 export function queuesText(answer: unknown): string {
-  const cells = Rows.parse(answer).map(({ queue, queued, inProgress, delayed, failed, completed }) =>
-    [queue, queued, inProgress, delayed, failed, completed].map(cellText),
+  const cells = Rows.parse(answer).map(
+    ({ queue, queued, inProgress, delayed, failed, completed, oldestQueuedAt }) =>
+      [queue, queued, inProgress, delayed, failed, completed, oldestQueuedAt].map(cellText),
   );
-  return table(['QUEUE', 'QUEUED', 'IN PROGRESS', 'DELAYED', 'FAILED', 'COMPLETED'], cells);
+  return table(['QUEUE', 'QUEUED', 'IN PROGRESS', 'DELAYED', 'FAILED', 'COMPLETED', 'OLDEST SINCE'], cells);
 }
 
 export function auditText(answer: unknown): string {

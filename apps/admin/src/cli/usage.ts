@@ -48,6 +48,11 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
       --key ID, --team TEAM, --model MODEL, --channel CHANNEL, --endpoint ENDPOINT, --outcome OUTCOME
   usage records          every single record, as NDJSON
       --format csv       as CSV; --from, --to and the filters as above
+  requests list          requests that have ended, the newest first; --from, --to and the filters as above
+      --id TEXT          a part of a request's id
+      --count NUMBER     how many, at most 200 (default: 50)
+  requests show ID       one: where its time went, its attempts, what it cost and why
+  attention              what needs a person now
   webhooks list          the latest webhooks, and how sending them went
       --key ID
       --status STATUS    pending, delivered or failed

@@ -22,7 +22,13 @@ export const jobRoutes = ({ jobs, reserveAgain }: JobRoutesOptions): AdminRoute[
     query: NO_QUERY,
     body: NO_BODY,
     reply: QueuePage,
-    handle: async () => ({ data: await jobs.counts(), next: null }),
+    handle: async () => ({
+      data: (await jobs.counts()).map(({ oldestQueuedAtMs, ...counts }) => ({
+        ...counts,
+        oldestQueuedAt: instantOf(oldestQueuedAtMs),
+      })),
+      next: null,
+    }),
   }),
   adminRoute({
     method: 'GET',

@@ -193,6 +193,8 @@ export const QueuePage = page(
     delayed: z.int(),
     failed: z.int(),
     completed: z.int(),
+    /** Since when the job waits that has waited longest. */
+    oldestQueuedAt: instant.nullable(),
   }),
 );
 

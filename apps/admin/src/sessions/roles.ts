@@ -55,6 +55,10 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
   'POST /admin/v1/channels/{name}/wake': ADMIN,
   'GET /admin/v1/models': SIGNED_IN,
 
+  'GET /admin/v1/configuration': SIGNED_IN,
+  'POST /admin/v1/configuration/check': SIGNED_IN,
+  'GET /admin/v1/attention': SIGNED_IN,
+
   'GET /admin/v1/queues': SIGNED_IN,
   'GET /admin/v1/jobs': SIGNED_IN,
   'POST /admin/v1/jobs/{id}/requeue': ADMIN,

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { maskedConfiguration } from './masked-configuration.ts';
+
+const SECRET = 'sk-very-secret-0123456789';
+
+test('no secret of a configuration is shown, wherever it stands', () => {
+  const shown = maskedConfiguration(`
+# the old key was ${SECRET}
+channels:
+  one: { provider: openai, apiKey: ${SECRET}, headers: { x-key: ${SECRET} }, baseUrl: "https://me:${SECRET}@a.example/v1?key=${SECRET}" }
+  two:
+    provider: openai
+    apiKeys: { first: ${SECRET}, second: { apiKey: ${SECRET}, weight: 3 } }
+`);
+  expect(shown).not.toContain(SECRET);
+  expect(shown).toContain('weight: 3');
+  expect(shown).toContain('a.example/v1');
+});
+
+test('a secret by an anchor is masked, and a variable shows its name', () => {
+  const shown = maskedConfiguration(
+    `channels:\n  one: &one { provider: openai, apiKey: ${SECRET} }\n  two: { <<: *one, apiKey: "\${OPENAI_API_KEY}" }\n  three: *one\n`,
+  );
+  expect(shown).not.toContain(SECRET);
+  expect(shown).toMatch(/\$\{OPENAI_API_KEY\}/);
+});
