@@ -65,7 +65,10 @@ const storeAt = (nowMs: number) =>
 /** The cookie of a session that nobody has signed in for. */
 async function cookieFor(person: Pick<Session, 'name' | 'role' | 'address' | 'userAgent'>): Promise<string> {
   const session = await storeAt(Date.now()).open(person, BY);
-  const cookie = createSessionCookies(GATEWAY_SECRET).create(session.id, { isSecure: false, maxAgeSeconds: 60 });
+  const cookie = createSessionCookies(GATEWAY_SECRET).create(session.id, {
+    isSecure: false,
+    maxAgeSeconds: 60,
+  });
   return cookie.split(';')[0] ?? '';
 }
 

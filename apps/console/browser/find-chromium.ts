@@ -35,7 +35,15 @@ export async function findChromium(given: string | undefined): Promise<string> {
   try {
     // A package list that cannot be refreshed may still be good enough.
     await run('apt-get', ['update', '-qq'], options).catch(() => undefined);
-    const install = ['install', '-y', '-qq', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120', 'chromium'];
+    const install = [
+      'install',
+      '-y',
+      '-qq',
+      '--no-install-recommends',
+      '-o',
+      'DPkg::Lock::Timeout=120',
+      'chromium',
+    ];
     await run('env', ['DEBIAN_FRONTEND=noninteractive', 'apt-get', ...install], options);
   } catch (cause) {
     throw new Error(`Installing Chromium with apt-get failed. ${ADVICE}`, { cause });

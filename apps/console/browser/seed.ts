@@ -3,7 +3,15 @@ import type { RunningConsole } from './run-console.ts';
 
 const Made = z.looseObject({ id: z.string(), key: z.string() });
 
-const NAMES = ['search', 'support-bot', 'translations', 'nightly-reports', 'code-review', 'image-studio', 'call-notes'];
+const NAMES = [
+  'search',
+  'support-bot',
+  'translations',
+  'nightly-reports',
+  'code-review',
+  'image-studio',
+  'call-notes',
+];
 
 /** Teams, keys, some spending and a rest, so that pages have something to show. */
 export async function seed(running: Pick<RunningConsole, 'call' | 'stack'>): Promise<{ keyId: string }> {
@@ -38,7 +46,13 @@ export async function seed(running: Pick<RunningConsole, 'call' | 'stack'>): Pro
     }).then((response) => response.text());
   await call('PATCH', `/keys/${third?.id}`, { disabled: true });
   await call('DELETE', `/keys/${fourth?.id}`);
-  await call('POST', '/channels/local/rest', { seconds: 3600, reason: 'new graphics cards are being fitted' });
-  await call('POST', '/channels/openai/rest', { model: 'dall-e-3', reason: 'wrong colours since this morning' });
+  await call('POST', '/channels/local/rest', {
+    seconds: 3600,
+    reason: 'new graphics cards are being fitted',
+  });
+  await call('POST', '/channels/openai/rest', {
+    model: 'dall-e-3',
+    reason: 'wrong colours since this morning',
+  });
   return { keyId: first?.id ?? '' };
 }

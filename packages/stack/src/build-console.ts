@@ -34,7 +34,9 @@ export function buildConsole({ root, env, signal, report }: BuildOptions): void 
   child.stderr.on('data', keep);
   const failed = (reason: string): void => {
     if (!signal.aborted)
-      report(`The console could not be built (${reason}); all else works. npm run console:build shows why.\n${output}`);
+      report(
+        `The console could not be built (${reason}); all else works. npm run console:build shows why.\n${output}`,
+      );
   };
   child.on('error', (error) => failed(error.message));
   child.on('close', (code) => {

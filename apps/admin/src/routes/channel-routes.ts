@@ -13,7 +13,9 @@ interface ChannelRoutesOptions {
   readonly readConfiguration: ReadConfiguration;
   readonly rests: ChannelRests;
   /** How many slots of these accounts are held, in their order. */
-  readonly heldSlots: (accounts: readonly { channel: string; account: string }[]) => Promise<readonly number[]>;
+  readonly heldSlots: (
+    accounts: readonly { channel: string; account: string }[],
+  ) => Promise<readonly number[]>;
 }
 
 const MAX_REST_SECONDS = 30 * 86_400;
@@ -32,7 +34,11 @@ const RestBody = TargetBody.extend({
 }).default({});
 
 /** The channels as they are configured, without their secrets; what of them rests, and a person's orders about that. */
-export const channelRoutes = ({ readConfiguration, rests, heldSlots }: ChannelRoutesOptions): AdminRoute[] => {
+export const channelRoutes = ({
+  readConfiguration,
+  rests,
+  heldSlots,
+}: ChannelRoutesOptions): AdminRoute[] => {
   const reply = async (channel: string, warnings: readonly string[]) => ({
     name: channel,
     rests: (await rests.list()).get(channel) ?? [],

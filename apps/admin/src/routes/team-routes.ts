@@ -14,9 +14,12 @@ import { teamSettingsOf } from '../settings-of.ts';
 import { BalanceReply, pageQuery, TeamPage, TeamReply } from './schemas.ts';
 
 const KEYS_AT_ONCE = 200;
-const { budget, limits } = TeamSettings.shape;
+const { budget } = TeamSettings.shape;
 /** Every member may be left out, or be null, which removes it. */
-const TeamPatch = z.strictObject({ budget: budget.nullable(), limits: nullableLimits(Limits.shape).nullish() });
+const TeamPatch = z.strictObject({
+  budget: budget.nullable(),
+  limits: nullableLimits(Limits.shape).nullish(),
+});
 
 interface TeamRoutesOptions {
   readonly teams: TeamStore;

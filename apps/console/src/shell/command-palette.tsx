@@ -2,13 +2,16 @@ import { useMantineColorScheme } from '@mantine/core';
 import { Spotlight, spotlight } from '@mantine/spotlight';
 import { IconLogout, IconMoon, IconPlus, IconSearch, IconSun } from '@tabler/icons-react';
 import { useRouter } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import '@mantine/spotlight/styles.css';
 import { PAGES } from '../pages.ts';
 import { useSignOut } from './use-sign-out.ts';
 
-export const openPalette = (): void => spotlight.open();
-
-/** Every page and every common act, by a few letters: Ctrl K. */
-export function CommandPalette() {
+/** Every page and every common act, by a few letters. It opens with each of its `calls`. */
+export default function CommandPalette({ calls }: { calls: number }) {
+  useEffect(() => {
+    if (calls > 0) spotlight.open();
+  }, [calls]);
   const router = useRouter();
   const { setColorScheme } = useMantineColorScheme();
   const signOut = useSignOut();
@@ -17,7 +20,7 @@ export function CommandPalette() {
 
   return (
     <Spotlight
-      shortcut={['mod + K', '/']}
+      shortcut={null}
       highlightQuery
       scrollable
       maxHeight={420}

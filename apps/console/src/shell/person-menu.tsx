@@ -1,5 +1,5 @@
 import { Avatar, Menu, SegmentedControl, Text, UnstyledButton, useMantineColorScheme } from '@mantine/core';
-import { IconLogout } from '@tabler/icons-react';
+import { IconLogout, IconUser } from '@tabler/icons-react';
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { sessionQuery } from '../api/queries.ts';
 import { useSignOut } from './use-sign-out.ts';
@@ -19,7 +19,9 @@ export function PersonMenu() {
     <Menu width={260} position="bottom-end" withinPortal>
       <Menu.Target>
         <UnstyledButton aria-label={`${session.name}: colours and sign out`}>
-          <Avatar size={32} radius="xl" color="indigo" variant="filled" name={session.name} alt="" />
+          <Avatar size={32} radius="xl" color="indigo" variant="filled" alt="">
+            <IconUser size={18} aria-hidden />
+          </Avatar>
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>

@@ -9,19 +9,26 @@ import {
   Text,
   UnstyledButton,
 } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { PAGES } from '../pages.ts';
-import { CommandPalette, openPalette } from './command-palette.tsx';
 import { Logo } from './logo.tsx';
 import { PersonMenu } from './person-menu.tsx';
 import classes from './shell.module.css';
 
+const CommandPalette = lazy(() => import('./command-palette.tsx'));
+
 /** What is around every page: navigation, the command palette, who is signed in. */
 export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure();
+  const [paletteCalls, setPaletteCalls] = useState(0);
+  const openPalette = () => setPaletteCalls((calls) => calls + 1);
+  useHotkeys([
+    ['mod+K', openPalette],
+    ['/', openPalette],
+  ]);
   const { pathname } = useLocation();
   const current = PAGES.find(({ path }) => pathname.startsWith(path));
   useEffect(close, [pathname]);
@@ -102,7 +109,11 @@ export function Shell() {
       <AppShell.Main id="page" tabIndex={-1} className={classes.main}>
         <Outlet />
       </AppShell.Main>
-      <CommandPalette />
+      {paletteCalls > 0 && (
+        <Suspense>
+          <CommandPalette calls={paletteCalls} />
+        </Suspense>
+      )}
     </AppShell>
   );
 }

@@ -31,7 +31,7 @@ export function ChannelCard({ of: channel }: { of: Channel }) {
             <Title order={2} size="h4" id={`channel-${channel.name}`}>
               {channel.name}
             </Title>
-            <Badge color={health.color} variant="light">
+            <Badge color={health.color} variant="dot">
               {health.label}
             </Badge>
           </Group>
@@ -40,14 +40,25 @@ export function ChannelCard({ of: channel }: { of: Channel }) {
           </Button>
         </Group>
         {channel.rests.map((rest) => (
-          <RestLine key={`${rest.scope} ${rest.account} ${rest.model} ${rest.since}`} of={rest} channel={channel.name} />
+          <RestLine
+            key={`${rest.scope} ${rest.account} ${rest.model} ${rest.since}`}
+            of={rest}
+            channel={channel.name}
+          />
         ))}
         <Facts
           of={[
             ['Provider', `${channel.provider} at ${channel.origin}`],
             ['Protocols', <Names key="protocols" of={channel.speaks} />],
             ['Accounts', <Accounts key="accounts" of={channel} />],
-            ['Models', channel.models.length === 0 ? 'no route leads here' : <Names key="models" of={channel.models} />],
+            [
+              'Models',
+              channel.models.length === 0 ? (
+                'no route leads here'
+              ) : (
+                <Names key="models" of={channel.models} />
+              ),
+            ],
           ]}
         />
       </Stack>

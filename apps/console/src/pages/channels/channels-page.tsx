@@ -12,7 +12,8 @@ export default function ChannelsPage() {
   const { data: channels, error, refetch } = useQuery(channelsQuery);
   const sorted = channels?.toSorted((a, b) => b.rests.length - a.rests.length) ?? [];
   const restingCount = sorted.filter(({ rests }) => rests.length > 0).length;
-  const summary = restingCount === 0 ? 'Nothing rests.' : `${restingCount} of ${sorted.length} have something at rest.`;
+  const summary =
+    restingCount === 0 ? 'Nothing rests.' : `${restingCount} of ${sorted.length} have something at rest.`;
   return (
     <Stack gap={0}>
       <PageHeader title="Channels" about="The providers that serve, and what of them rests." />

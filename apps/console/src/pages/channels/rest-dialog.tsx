@@ -51,8 +51,8 @@ export function RestDialog({ of: channel, onClose }: { of: Channel; onClose: () 
     >
       <Stack gap="sm">
         <Text size="sm">
-          Within a second requests go elsewhere. Where nothing else can serve them, they still go here: to forbid that,
-          remove the route.
+          Within a second requests go elsewhere. Where nothing else can serve them, they still go here: to
+          forbid that, remove the route.
         </Text>
         <Select
           label="Account"

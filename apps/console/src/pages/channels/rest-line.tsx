@@ -2,14 +2,15 @@ import { Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
 import type { Rest } from '../../api/types.ts';
-import { Moment } from '../../parts/moment.tsx';
 import { duration } from '../../parts/duration.ts';
+import { Moment } from '../../parts/moment.tsx';
 import { channelsQuery } from './channels-query.ts';
 import classes from './rest-line.module.css';
 
 const targetOf = ({ account, model }: Rest): string =>
-  [account === null ? '' : `account ${account}`, model === null ? '' : `model ${model}`].filter(Boolean).join(', ') ||
-  'the whole channel';
+  [account === null ? '' : `account ${account}`, model === null ? '' : `model ${model}`]
+    .filter(Boolean)
+    .join(', ') || 'the whole channel';
 
 function timeLeft({ state, secondsLeft, cause }: Rest): string {
   if (state === 'unproven') return 'Its time is over: the next request shows how it does.';

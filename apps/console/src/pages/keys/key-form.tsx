@@ -7,6 +7,7 @@ import {
   MultiSelect,
   Paper,
   Select,
+  SimpleGrid,
   Stack,
   TagsInput,
   Text,
@@ -77,7 +78,7 @@ export function KeyForm({ of, action, isPending, error, onSubmit, onCancel }: Ke
             data-autofocus
             {...inputProps('name')}
           />
-          <Group grow align="flex-start">
+          <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
             <Select
               label="Team"
               placeholder="No team"
@@ -95,7 +96,7 @@ export function KeyForm({ of, action, isPending, error, onSubmit, onCancel }: Ke
               maxLength={200}
               {...inputProps('owner')}
             />
-          </Group>
+          </SimpleGrid>
         </Stack>
 
         <Section title="What it may use">

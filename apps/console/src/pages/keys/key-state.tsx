@@ -20,7 +20,7 @@ export function keyState({ revokedAt, expiresAt, disabled }: Key): KeyState {
 export function KeyStateBadge({ of }: { of: Key }) {
   const state = keyState(of);
   return (
-    <Badge variant="light" color={COLORS[state]} size="sm">
+    <Badge variant="dot" color={COLORS[state]} size="sm">
       {state}
     </Badge>
   );

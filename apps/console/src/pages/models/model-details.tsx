@@ -35,12 +35,8 @@ export function ModelDetails({ of: model, onClose }: { of: Model; onClose: () =>
               <Text fw={600} size="sm">
                 {route.channel}
               </Text>
-              <Badge variant="light" color="gray">
-                priority {route.priority}
-              </Badge>
-              <Badge variant="light" color="gray">
-                weight {route.weight}
-              </Badge>
+              <Badge variant="default">priority {route.priority}</Badge>
+              <Badge variant="default">weight {route.weight}</Badge>
             </Group>
             <Facts
               of={[
@@ -57,8 +53,8 @@ export function ModelDetails({ of: model, onClose }: { of: Model; onClose: () =>
         {model.price === null || model.priceFrom === null ? (
           <Alert color="orange" variant="light">
             <Text size="sm" c="var(--mantine-color-text)">
-              It is not known what it costs. Keys with a budget cannot use it, unless their budget allows models without a
-              price. Give it a price in gateway.yaml.
+              It is not known what it costs. Keys with a budget cannot use it, unless their budget allows
+              models without a price. Give it a price in gateway.yaml.
             </Text>
           </Alert>
         ) : (
@@ -74,6 +70,8 @@ export function ModelDetails({ of: model, onClose }: { of: Model; onClose: () =>
   );
 }
 
-const BuiltInTools = ({ of }: { of: readonly string[] | null }) => (of?.length === 0 ? 'none' : <Names of={of} />);
+const BuiltInTools = ({ of }: { of: readonly string[] | null }) =>
+  of?.length === 0 ? 'none' : <Names of={of} />;
 
-const tokens = (count: number | null): string => (count === null ? 'not known' : `${wholeNumber(count)} tokens`);
+const tokens = (count: number | null): string =>
+  count === null ? 'not known' : `${wholeNumber(count)} tokens`;

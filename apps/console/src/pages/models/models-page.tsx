@@ -49,7 +49,11 @@ export default function ModelsPage() {
           leftSection={<IconSearch size={16} aria-hidden />}
           rightSection={
             text !== '' && (
-              <CloseButton size="sm" aria-label="Clear the search" onClick={() => change({ search: undefined })} />
+              <CloseButton
+                size="sm"
+                aria-label="Clear the search"
+                onClick={() => change({ search: undefined })}
+              />
             )
           }
           value={search.search ?? ''}
@@ -127,17 +131,23 @@ const COLUMNS: readonly Column<Model>[] = [
     id: 'window',
     header: 'Context',
     width: '100px',
-    cell: ({ contextWindow }) => <Text size="sm">{contextWindow === null ? '–' : wholeNumber(contextWindow)}</Text>,
+    cell: ({ contextWindow }) => (
+      <Text size="sm">{contextWindow === null ? '–' : wholeNumber(contextWindow)}</Text>
+    ),
   },
   {
     id: 'price',
     header: 'Price',
-    width: 'minmax(120px, 1fr)',
+    width: 'minmax(150px, 1fr)',
     onNarrow: true,
     cell: ({ price }) =>
       price === null ? (
-        <Tooltip label="Keys with a budget cannot use it, unless their budget allows models without a price." multiline w={260}>
-          <Badge color="orange" variant="light">
+        <Tooltip
+          label="Keys with a budget cannot use it, unless their budget allows models without a price."
+          multiline
+          w={260}
+        >
+          <Badge color="orange" variant="dot">
             no price
           </Badge>
         </Tooltip>

@@ -29,14 +29,21 @@ function imageLines(perImage: Price['perImage']): (readonly [string, string])[] 
   return Object.entries(perImage).flatMap(([size, inner]) =>
     typeof inner === 'number'
       ? [[`Image, ${size}`, money(inner)] as const]
-      : Object.entries(inner).map(([quality, value]) => [`Image, ${size}, ${quality}`, money(value)] as const),
+      : Object.entries(inner).map(
+          ([quality, value]) => [`Image, ${size}, ${quality}`, money(value)] as const,
+        ),
   );
 }
 
 const furtherLines = ({ longContext, serviceTiers }: Price): (readonly [string, string])[] => [
   ...(longContext === undefined
     ? []
-    : [['Long input', `other prices above ${longContext.aboveInputTokens.toLocaleString('en')} tokens`] as const]),
+    : [
+        [
+          'Long input',
+          `other prices above ${longContext.aboveInputTokens.toLocaleString('en')} tokens`,
+        ] as const,
+      ]),
   ...Object.keys(serviceTiers ?? {}).map((tier) => [`Service tier ${tier}`, 'prices of its own'] as const),
 ];
 

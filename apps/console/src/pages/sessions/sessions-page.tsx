@@ -30,7 +30,7 @@ export default function SessionsPage() {
           <Text size="sm" fw={500} truncate>
             {name}
           </Text>
-          <Badge variant="light" size="sm">
+          <Badge variant="default" size="sm">
             {id === own.id ? 'you' : role}
           </Badge>
         </Group>

@@ -122,8 +122,8 @@ function DeleteTeam({ of: team, onClose, onDeleted }: DeleteTeamProps) {
       onClose={onClose}
     >
       <Text size="sm">
-        Only a team that no working key names can be deleted, since its limits would end for them. Its usage stays in the
-        books.
+        Only a team that no working key names can be deleted, since its limits would end for them. Its usage
+        stays in the books.
       </Text>
     </ConfirmDialog>
   );

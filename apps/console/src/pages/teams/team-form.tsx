@@ -3,7 +3,14 @@ import { useForm } from '@mantine/form';
 import { ApiError } from '../../api/client.ts';
 import type { Team } from '../../api/types.ts';
 import { AmountFields, BudgetFields } from '../amount-fields.tsx';
-import { type Amounts, amountsOf, type BudgetValues, budgetOf, budgetValuesOf, numberOrNull } from '../amounts.ts';
+import {
+  type Amounts,
+  amountsOf,
+  type BudgetValues,
+  budgetOf,
+  budgetValuesOf,
+  numberOrNull,
+} from '../amounts.ts';
 import { LIMITS } from '../limits.ts';
 
 /** What the form of a team holds. Limits for some models only are left as they are. */

@@ -64,7 +64,9 @@ export default function TeamsPage() {
 const limitsOf = ({ limits: { models = {}, ...limits } }: Team): string => {
   const own = Object.entries(limits).map(([name, value]) => `${limitLabel(name)}: ${value}`);
   const patterns = Object.keys(models);
-  return [...own, ...(patterns.length === 0 ? [] : [`limits for ${patterns.join(', ')}`])].join('; ') || 'none';
+  return (
+    [...own, ...(patterns.length === 0 ? [] : [`limits for ${patterns.join(', ')}`])].join('; ') || 'none'
+  );
 };
 
 const columnsWith = (
