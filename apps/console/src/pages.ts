@@ -1,8 +1,10 @@
 import {
   IconActivity,
   IconBox,
+  IconChartBar,
   IconHistory,
   IconKey,
+  IconLayoutDashboard,
   IconUserCheck,
   IconUsersGroup,
 } from '@tabler/icons-react';
@@ -24,12 +26,28 @@ export interface Page {
 /** Every page behind the sign-in. A new one is a row here and a folder below `pages/` with a default export. */
 export const PAGES: readonly Page[] = [
   {
+    path: '/overview',
+    label: 'Overview',
+    icon: IconLayoutDashboard,
+    group: 'Traffic',
+    about: 'Requests, errors, spend and latency, and what needs a person now',
+    load: () => import('./pages/overview/overview-page.tsx'),
+  },
+  {
     path: '/requests',
     label: 'Requests',
     icon: IconHistory,
     group: 'Traffic',
     about: 'What became of each request, as it ends and by its id',
     load: () => import('./pages/requests/requests-page.tsx'),
+  },
+  {
+    path: '/usage',
+    label: 'Usage',
+    icon: IconChartBar,
+    group: 'Traffic',
+    about: 'What was used, by whom and of what; CSV and NDJSON',
+    load: () => import('./pages/usage/usage-page.tsx'),
   },
   {
     path: '/keys',
