@@ -27,6 +27,8 @@ afterEach(async () => {
 
 test("the error that a client got leads from the command palette to its request's attempts, times and cost", async () => {
   const { page } = person;
+  await page.goto('/console/overview');
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
   await page.keyboard.press('Control+k');
   await page
     .getByPlaceholder('Search pages and actions, or paste a request id')
