@@ -98,7 +98,7 @@ function Item({ of: item }: { of: AttentionItem }) {
       <div style={{ flex: 1, minWidth: 0 }}>
         <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
           {item.isUrgent && (
-            <Badge color="red" variant="light" size="sm" mr={6}>
+            <Badge color="red" variant="dot" size="sm" mr={6}>
               urgent
             </Badge>
           )}

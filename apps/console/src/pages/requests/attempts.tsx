@@ -52,7 +52,7 @@ export function Attempts({ of: { attempts, attemptList } }: { of: ShownRequest }
             </div>
             <Stack gap={2} align="flex-end" flex="none">
               <Badge
-                variant="light"
+                variant="dot"
                 color={outcome === 'ok' ? 'teal' : outcome === 'overtaken' ? 'gray' : 'red'}
               >
                 {outcome}

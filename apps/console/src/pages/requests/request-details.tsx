@@ -107,7 +107,7 @@ function Shown({ of: request }: { of: ShownRequest }) {
         title="Used"
         beside={
           request.estimated && (
-            <Badge variant="light" color="orange">
+            <Badge variant="dot" color="orange">
               estimated: the provider reported nothing
             </Badge>
           )

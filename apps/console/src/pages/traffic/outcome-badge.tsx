@@ -6,7 +6,7 @@ interface Shown {
 }
 
 const OUTCOMES: Readonly<Record<string, Shown>> = {
-  ok: { color: 'green.9', about: 'It was answered whole.' },
+  ok: { color: 'teal', about: 'It was answered whole.' },
   failed: { color: 'red', about: 'It ended with an error.' },
   cut: { color: 'red', about: 'The stream broke after it had begun.' },
   left: { color: 'orange', about: 'The caller closed the connection before the end.' },
@@ -18,7 +18,7 @@ const OUTCOMES: Readonly<Record<string, Shown>> = {
 };
 
 export const OutcomeBadge = ({ of }: { of: string }) => (
-  <Badge variant="light" color={OUTCOMES[of]?.color ?? 'gray'}>
+  <Badge variant="dot" color={OUTCOMES[of]?.color ?? 'gray'}>
     {of}
   </Badge>
 );
