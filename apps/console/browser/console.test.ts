@@ -178,6 +178,10 @@ const TOUR_MS = 300_000;
 const PAGES = [
   '/console/keys',
   '/console/keys?new=true',
+  '/console/overview',
+  '/console/overview?by=all&range=7d',
+  '/console/requests',
+  '/console/usage?groupBy=keyId,model&show=requests',
   '/console/teams',
   '/console/channels',
   '/console/models',

@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runConsole } from './run-console.ts';
 import { seed } from './seed.ts';
+import { seedPast } from './seed-past.ts';
 
 const [folder = 'console-pictures'] = process.argv.slice(2);
 
@@ -10,6 +11,13 @@ const SCREENS = { phone: { width: 360, height: 780 }, wide: { width: 1440, heigh
 const SCHEMES = ['light', 'dark'] as const;
 
 const PICTURES: Readonly<Record<string, string>> = {
+  overview: '/console/overview?range=7d',
+  'overview-everything': '/console/overview?by=all',
+  requests: '/console/requests',
+  live: '/console/requests?live=true',
+  usage: '/console/usage?range=7d&show=requests',
+  'usage-by-key': '/console/usage?range=7d&groupBy=keyId,model&show=totalP95',
+  'usage-empty': '/console/usage?from=2020-01-01&to=2020-01-05',
   keys: '/console/keys',
   'new-key': '/console/keys?new=true',
   teams: '/console/teams',
@@ -26,8 +34,13 @@ const PICTURES: Readonly<Record<string, string>> = {
 await mkdir(folder, { recursive: true });
 const running = await runConsole(process.env.CHROMIUM_PATH);
 try {
-  const { keyId } = await seed(running);
-  const pictures = { ...PICTURES, key: `/console/keys?key=${keyId}` };
+  const { keyId, requestId } = await seed(running);
+  await seedPast(running.stack.redisUrl, keyId);
+  const pictures = {
+    ...PICTURES,
+    key: `/console/keys?key=${keyId}`,
+    request: `/console/requests?request=${requestId}`,
+  };
   for (const [screen, viewport] of Object.entries(SCREENS))
     for (const colorScheme of SCHEMES) {
       const { page, problems, signIn } = await running.open({ viewport, colorScheme });
@@ -39,6 +52,8 @@ try {
         await page.goto(path);
         await page.getByRole('heading', { level: 1 }).waitFor();
         await page.waitForLoadState('networkidle');
+        // Charts come with a library of their own.
+        await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' });
         await page.screenshot({ path: join(folder, `${name}-${screen}-${colorScheme}.png`) });
       }
       for (const problem of problems) console.error(`${screen}, ${colorScheme}: ${problem}`);

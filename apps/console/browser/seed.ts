@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RunningConsole } from './run-console.ts';
+import { seedTraffic } from './seed-traffic.ts';
 
 const Made = z.looseObject({ id: z.string(), key: z.string() });
 
@@ -21,7 +22,9 @@ const PROMPTS = [
 ];
 
 /** Teams, keys, some spending, jobs and a rest, so that pages have something to show. */
-export async function seed(running: Pick<RunningConsole, 'call' | 'stack'>): Promise<{ keyId: string }> {
+export async function seed(
+  running: Pick<RunningConsole, 'call' | 'stack' | 'simulator'>,
+): Promise<{ keyId: string; requestId: string }> {
   const { call, stack } = running;
   await call('POST', '/teams', { name: 'platform', budget: { usd: 500, period: 'month' } });
   await call('POST', '/teams', {
@@ -45,12 +48,7 @@ export async function seed(running: Pick<RunningConsole, 'call' | 'stack'>): Pro
       ),
     );
   const [first, second, third, fourth, fifth] = made;
-  for (const one of [first, second])
-    await fetch(`${stack.edgeUrl}/v1/responses`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${one?.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'gpt-5.2', input: 'Say hello.' }),
-    }).then((response) => response.text());
+  const { requestId } = await seedTraffic(running, [first?.key ?? '', second?.key ?? '']);
   for (const prompt of PROMPTS)
     await fetch(`${stack.edgeUrl}/v1/images/generations`, {
       method: 'POST',
@@ -71,5 +69,5 @@ export async function seed(running: Pick<RunningConsole, 'call' | 'stack'>): Pro
     model: 'dall-e-3',
     reason: 'wrong colours since this morning',
   });
-  return { keyId: first?.id ?? '' };
+  return { keyId: first?.id ?? '', requestId };
 }

@@ -1,9 +1,11 @@
 import {
   IconActivity,
   IconBox,
+  IconChartBar,
   IconFileSettings,
   IconHistory,
   IconKey,
+  IconLayoutDashboard,
   IconStack2,
   IconUserCheck,
   IconUsersGroup,
@@ -16,7 +18,7 @@ export interface Page {
   readonly path: string;
   readonly label: string;
   readonly icon: ComponentType<{ size?: number; stroke?: number; 'aria-hidden'?: boolean }>;
-  readonly group: 'Access' | 'Models' | 'Administration';
+  readonly group: 'Traffic' | 'Access' | 'Models' | 'Administration';
   /** What it is for, in the command palette. */
   readonly about: string;
   /** Loaded when it is opened for the first time. */
@@ -25,6 +27,30 @@ export interface Page {
 
 /** Every page behind the sign-in. A new one is a row here and a folder below `pages/` with a default export. */
 export const PAGES: readonly Page[] = [
+  {
+    path: '/overview',
+    label: 'Overview',
+    icon: IconLayoutDashboard,
+    group: 'Traffic',
+    about: 'Requests, errors, spend and latency, and what needs a person now',
+    load: () => import('./pages/overview/overview-page.tsx'),
+  },
+  {
+    path: '/requests',
+    label: 'Requests',
+    icon: IconHistory,
+    group: 'Traffic',
+    about: 'What became of each request, as it ends and by its id',
+    load: () => import('./pages/requests/requests-page.tsx'),
+  },
+  {
+    path: '/usage',
+    label: 'Usage',
+    icon: IconChartBar,
+    group: 'Traffic',
+    about: 'What was used, by whom and of what; CSV and NDJSON',
+    load: () => import('./pages/usage/usage-page.tsx'),
+  },
   {
     path: '/keys',
     label: 'Keys',

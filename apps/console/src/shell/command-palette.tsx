@@ -1,9 +1,10 @@
 import { useMantineColorScheme } from '@mantine/core';
 import { Spotlight, spotlight } from '@mantine/spotlight';
-import { IconLogout, IconMoon, IconPlus, IconSearch, IconSun } from '@tabler/icons-react';
+import { IconHistory, IconLogout, IconMoon, IconPlus, IconSearch, IconSun } from '@tabler/icons-react';
 import { useRouter } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { useEffect, useState } from 'react';
 import '@mantine/spotlight/styles.css';
+import { requestIdIn } from '../pages/requests/request-id.ts';
 import { PAGES } from '../pages.ts';
 import { useSignOut } from './use-sign-out.ts';
 
@@ -12,6 +13,8 @@ export default function CommandPalette({ calls }: { calls: number }) {
   useEffect(() => {
     if (calls > 0) spotlight.open();
   }, [calls]);
+  const [typed, setTyped] = useState('');
+  const requestId = requestIdIn(typed);
   const router = useRouter();
   const { setColorScheme } = useMantineColorScheme();
   const signOut = useSignOut();
@@ -24,13 +27,27 @@ export default function CommandPalette({ calls }: { calls: number }) {
       highlightQuery
       scrollable
       maxHeight={420}
-      nothingFound="Nothing found. Try the name of a page."
+      nothingFound="Nothing found. Try the name of a page, or paste a request id."
+      onQueryChange={setTyped}
       searchProps={{
         leftSection: <IconSearch size={18} aria-hidden />,
-        placeholder: 'Search pages and actions',
+        placeholder: 'Search pages and actions, or paste a request id',
         'aria-label': 'Search pages and actions',
       }}
       actions={[
+        ...(requestId === undefined
+          ? []
+          : [
+              {
+                id: 'request',
+                label: `Request ${requestId}`,
+                description: 'What became of it',
+                // It is found by whatever text the id stands in.
+                keywords: typed,
+                onClick: go(`/requests?request=${encodeURIComponent(JSON.stringify(requestId))}`),
+                leftSection: <IconHistory {...icon} />,
+              },
+            ]),
         {
           group: 'Pages',
           actions: PAGES.map(({ path, label, about, icon: Icon }) => ({

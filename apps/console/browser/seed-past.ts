@@ -1,0 +1,47 @@
+import { NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
+import { createLedger } from '@gateway/metering/ledger/ledger';
+import { createRequestRedis } from '@gateway/metering/request-redis';
+
+const HOUR_MS = 3_600_000;
+const HOURS = 14 * 24;
+
+/** What is sent in an hour, by whom, and how it goes. */
+const TRAFFIC = [
+  { model: 'gpt-5.2', endpoint: 'responses', channel: 'openai', team: 'platform', ms: 2400 },
+  { model: 'claude-sonnet-5', endpoint: 'messages', channel: 'claude', team: 'research', ms: 3900 },
+  { model: 'gpt-5.2-mini', endpoint: 'chat', channel: 'openai', team: null, ms: 900 },
+] as const;
+
+/** Two weeks of requests with quiet nights and an outage, so that pictures have something to draw. */
+export async function seedPast(redisUrl: string, keyId: string): Promise<void> {
+  const redis = createRequestRedis(redisUrl);
+  await redis.connect();
+  const beganMs = Date.now();
+  for (let hour = HOURS; hour > 0; hour -= 1) {
+    const atMs = beganMs - hour * HOUR_MS;
+    const ledger = createLedger({ redis, now: () => atMs, keepRecordsDays: 30, keepSumsDays: 400 });
+    const busy = Math.sin(((new Date(atMs).getUTCHours() - 8) / 24) * 2 * Math.PI) + 1.3;
+    await Promise.all(
+      TRAFFIC.flatMap(({ ms, channel, ...subject }, kind) =>
+        Array.from({ length: Math.round(busy * (2 - kind * 0.5)) }, (_, at) => {
+          const isOutage = channel === 'claude' && hour > 40 && hour < 46;
+          const durationMs = Math.round(ms * (1 + 0.4 * Math.sin(hour / 5 + at)));
+          return ledger.settle(
+            { ...subject, id: `past-${hour}-${kind}-${at}`, keyId, startedAtMs: atMs - durationMs },
+            {
+              outcome: isOutage ? 'failed' : 'ok',
+              channel,
+              attempts: 1,
+              durationMs,
+              firstByteMs: isOutage ? null : Math.round(durationMs / 4),
+              consumption: { ...NOTHING_CONSUMED, inputTokens: 1800 + 90 * at, outputTokens: 420 },
+              estimated: false,
+              costMicroUsd: kind === 2 ? 800 : 6450 + 400 * at,
+            },
+          );
+        }),
+      ),
+    );
+  }
+  await redis.quit();
+}

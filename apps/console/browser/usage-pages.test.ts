@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { type OpenPage, type RunningConsole, runConsole } from './run-console.ts';
+import { seed } from './seed.ts';
+
+/** The machine may be busy: what is waited for comes much sooner. */
+const PATIENCE_MS = 30_000;
+
+let running: RunningConsole;
+let requestId: string;
+let person: OpenPage;
+
+beforeAll(async () => {
+  running = await runConsole(inject('chromiumPath'));
+  ({ requestId } = await seed(running));
+}, 300_000);
+afterAll(() => running?.close());
+beforeEach(async () => {
+  person = await running.open();
+  person.page.setDefaultTimeout(PATIENCE_MS);
+  await person.signIn();
+});
+afterEach(async () => {
+  expect(person.problems).toEqual([]);
+  await person.page.context().close();
+});
+
+test("the error that a client got leads from the command palette to its request's attempts, times and cost", async () => {
+  const { page } = person;
+  await page.goto('/console/overview');
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page
+    .getByPlaceholder('Search pages and actions, or paste a request id')
+    .fill(`Error: 429 Too many requests (request id: ${requestId})`);
+  await page.getByText(`Request ${requestId}`).waitFor();
+  await page.keyboard.press('Enter');
+  const request = page.getByRole('dialog');
+  await request.getByText("The provider's rate limit for this model was reached.").waitFor();
+  await request.getByText('rate-limited 429').waitFor();
+  await request.getByRole('list', { name: 'Parts of the time' }).getByText('Provider').waitFor();
+  await request
+    .getByRole('table', { name: 'Cost' })
+    .getByText(/× \$1.25 \/ 1M/)
+    .waitFor();
+  await request.getByRole('region', { name: 'Left out in translation' }).getByText('top_k').waitFor();
+});
+
+test('requests are filtered by outcome, and the address shows the same to a colleague', async () => {
+  const { page } = person;
+  await page.goto('/console/requests?outcome=failed');
+  const rows = page.getByRole('table', { name: 'Requests' }).getByRole('row');
+  await rows.filter({ hasText: 'failed' }).first().waitFor();
+  expect(await rows.filter({ hasText: /\bok\b/ }).count()).toBe(0);
+  await rows.filter({ hasText: 'failed' }).first().getByRole('button').click();
+  await page.getByRole('dialog').getByText('It ended with an error.').waitFor();
+});
+
+test('a request is shown as it ends while the list is live', async () => {
+  const { page } = person;
+  await page.goto('/console/requests');
+  await page.getByRole('switch', { name: 'Live' }).click();
+  await page.getByText('Requests are shown as they end.').waitFor();
+  await fetch(`${running.stack.edgeUrl}/v1/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${running.stack.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'claude-of-this-test',
+      max_tokens: 16,
+      messages: [{ role: 'user', content: 'Hello.' }],
+    }),
+  }).then((response) => response.arrayBuffer());
+  await page.getByRole('row').filter({ hasText: 'claude-of-this-test' }).waitFor();
+});
+
+test('usage is grouped as chart and table, a row narrows it, and the view is exported', async () => {
+  const { page } = person;
+  await page.goto('/console/usage?groupBy=endpoint&show=requests');
+  await page.getByRole('figure', { name: /^Requests\. By day: / }).waitFor();
+  await page.getByRole('row').filter({ hasText: 'messages' }).getByRole('button').click();
+  await page.waitForURL(/endpoint=messages/);
+  await page.getByRole('button', { name: 'Export' }).click();
+  const download = page.waitForEvent('download');
+  await page.getByRole('menuitem', { name: 'NDJSON' }).click();
+  const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n');
+  expect(lines.length).toBeGreaterThan(0);
+  for (const line of lines) expect(JSON.parse(line)).toMatchObject({ endpoint: 'messages' });
+});
+
+test('the overview says what needs a person, and leads to the page where it is put right', async () => {
+  const { page } = person;
+  await page.goto('/console/overview');
+  await page.getByRole('figure', { name: /^Requests\. By hour: / }).waitFor();
+  const item = page.getByRole('listitem').filter({ hasText: 'new graphics cards are being fitted' });
+  await item.getByRole('link', { name: 'Channels' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Channels' }).waitFor();
+});

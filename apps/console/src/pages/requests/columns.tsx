@@ -1,0 +1,96 @@
+import { Stack, Text } from '@mantine/core';
+import type { ShownRequest } from '../../api/types.ts';
+import type { Column } from '../../parts/virtual-table.tsx';
+import { cost, milliseconds, shortNumber } from '../traffic/figures.ts';
+import { KeyName } from '../traffic/key-name.tsx';
+import { OutcomeBadge } from '../traffic/outcome-badge.tsx';
+
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
+const Two = ({ first, second }: { first: React.ReactNode; second: React.ReactNode }) => (
+  <>
+    <Text size="sm" truncate>
+      {first}
+    </Text>
+    <Text size="xs" c="dimmed" truncate>
+      {second}
+    </Text>
+  </>
+);
+
+/** What a request used, by the most important of its counts. */
+function used({ consumption }: ShownRequest): { first: string; second: string } {
+  const { inputTokens, outputTokens, images, characters, audioSeconds } = consumption;
+  if (inputTokens + outputTokens > 0)
+    return { first: `${shortNumber(inputTokens)} in`, second: `${shortNumber(outputTokens)} out` };
+  if (images > 0) return { first: `${images} ${images === 1 ? 'image' : 'images'}`, second: '' };
+  if (characters > 0) return { first: shortNumber(characters), second: 'characters' };
+  return audioSeconds > 0
+    ? { first: milliseconds(audioSeconds * 1000), second: 'of audio' }
+    : { first: '–', second: '' };
+}
+
+export const COLUMNS: readonly Column<ShownRequest>[] = [
+  {
+    id: 'time',
+    header: 'Began',
+    width: '76px',
+    onNarrow: true,
+    cell: ({ startedAt }) => {
+      const at = new Date(startedAt);
+      return <Two first={clock.format(at)} second={date.format(at)} />;
+    },
+  },
+  {
+    id: 'model',
+    header: 'Model → channel',
+    width: 'minmax(0, 2fr)',
+    onNarrow: true,
+    cell: ({ model, endpoint, channel }) => (
+      <Two first={model} second={`${endpoint} → ${channel ?? 'no channel'}`} />
+    ),
+  },
+  {
+    id: 'key',
+    header: 'Key',
+    width: 'minmax(0, 1.4fr)',
+    cell: ({ keyId, team }) => <Two first={<KeyName id={keyId} />} second={team ?? 'no team'} />,
+  },
+  {
+    id: 'outcome',
+    header: 'Outcome',
+    width: '104px',
+    onNarrow: true,
+    cell: ({ outcome, errorCode, attempts }) => (
+      <Stack gap={2} align="flex-start">
+        <OutcomeBadge of={outcome} />
+        {(errorCode !== null || attempts > 1) && (
+          <Text size="xs" c="dimmed" truncate w="100%" title={errorCode ?? undefined}>
+            {errorCode ?? `${attempts} attempts`}
+          </Text>
+        )}
+      </Stack>
+    ),
+  },
+  {
+    id: 'total',
+    header: 'Time',
+    width: '108px',
+    cell: ({ timing: { totalMs, firstOutputMs } }) => (
+      <Two
+        first={milliseconds(totalMs)}
+        second={firstOutputMs === null ? '' : `first ${milliseconds(firstOutputMs)}`}
+      />
+    ),
+  },
+  { id: 'used', header: 'Used', width: '92px', cell: (request) => <Two {...used(request)} /> },
+  {
+    id: 'cost',
+    header: 'Cost',
+    width: '92px',
+    cell: ({ costMicroUsd, estimated }) => (
+      <Two first={cost(costMicroUsd)} second={estimated ? 'estimated' : ''} />
+    ),
+  },
+];

@@ -1,0 +1,79 @@
+import { Table, Text } from '@mantine/core';
+import type { ShownRequest } from '../../api/types.ts';
+import { price, wholeNumber } from '../../parts/numbers.ts';
+import { cost } from '../traffic/figures.ts';
+
+type Line = ShownRequest['cost'][number];
+
+const MICRO = 1e6;
+const MS_PER_MINUTE = 60_000;
+
+const LABELS: Readonly<Record<string, string>> = {
+  input: 'Input',
+  cachedInput: 'Input from the cache',
+  cacheWrite: 'Input written to the cache',
+  output: 'Output',
+  reasoning: 'Reasoning',
+  image: 'Images',
+  characters: 'Text to speak',
+  minute: 'Audio',
+  request: 'The request',
+};
+
+/** `1,200 × $1.25 / 1M` */
+function arithmetic({ amount, unit, unitUsd }: Line): string {
+  if (unit === MICRO) return `${wholeNumber(amount)} × ${price(unitUsd)} / 1M`;
+  if (unit === MS_PER_MINUTE) return `${wholeNumber(amount / 1000)} s × ${price(unitUsd)} / min`;
+  return `${wholeNumber(amount)} × ${price(unitUsd)}`;
+}
+
+/** What a request cost, and how that came about. */
+export function CostTable({ of: { cost: lines, costMicroUsd, otherMicroUsd } }: { of: ShownRequest }) {
+  if (costMicroUsd === null)
+    return (
+      <Text size="sm">
+        The model has no price, so it is not known what the request cost. Give it one in gateway.yaml.
+      </Text>
+    );
+  return (
+    <Table layout="fixed" verticalSpacing={4} horizontalSpacing={0} aria-label="Cost">
+      <Table.Tbody>
+        {lines.map((line) => (
+          <Row
+            key={line.kind}
+            name={LABELS[line.kind] ?? line.kind}
+            of={arithmetic(line)}
+            microUsd={line.microUsd}
+          />
+        ))}
+        {otherMicroUsd !== null && otherMicroUsd !== 0 && (
+          <Row
+            name="Beside it"
+            of={
+              lines.length === 0
+                ? 'by prices that were not recorded'
+                : 'attempts that were overtaken, summaries'
+            }
+            microUsd={otherMicroUsd}
+          />
+        )}
+      </Table.Tbody>
+      <Table.Tfoot>
+        <Table.Tr>
+          <Table.Th colSpan={2}>In all</Table.Th>
+          <Table.Th ta="end">{cost(costMicroUsd)}</Table.Th>
+        </Table.Tr>
+      </Table.Tfoot>
+    </Table>
+  );
+}
+
+const Row = ({ name, of, microUsd }: { name: string; of: string; microUsd: number }) => (
+  <Table.Tr>
+    <Table.Td>{name}</Table.Td>
+    <Table.Td c="dimmed">{of}</Table.Td>
+    <Table.Td ta="end" w={90}>
+      {price(microUsd / MICRO)}
+    </Table.Td>
+  </Table.Tr>
+);

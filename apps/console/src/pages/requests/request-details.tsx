@@ -1,0 +1,160 @@
+import { Alert, Badge, Drawer, Group, Loader, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import type { ShownRequest } from '../../api/types.ts';
+import { CopyField } from '../../parts/copy-field.tsx';
+import { wholeNumber } from '../../parts/numbers.ts';
+import { PageFailed } from '../../parts/page-failed.tsx';
+import { Facts } from '../facts.tsx';
+import { Names } from '../names.tsx';
+import { milliseconds } from '../traffic/figures.ts';
+import { KeyName } from '../traffic/key-name.tsx';
+import { aboutOutcome, OutcomeBadge } from '../traffic/outcome-badge.tsx';
+import { PageLink } from '../traffic/page-link.tsx';
+import { Attempts } from './attempts.tsx';
+import { CostTable } from './cost-table.tsx';
+import { requestQuery } from './requests-query.ts';
+import { TimeBar } from './time-bar.tsx';
+
+interface RequestDetailsProps {
+  readonly id: string;
+  /** The request, if a list has it already. */
+  readonly known: ShownRequest | undefined;
+  readonly onClose: () => void;
+}
+
+const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** One request: who sent it, what became of it, where its time and its cost came from. */
+export function RequestDetails({ id, known, onClose }: RequestDetailsProps) {
+  const found = useQuery({ ...requestQuery(id), enabled: known === undefined });
+  const request = known ?? found.data;
+  return (
+    <Drawer
+      opened
+      onClose={onClose}
+      position="right"
+      size="lg"
+      title={
+        <Group gap="xs" wrap="nowrap">
+          <Text fw={600} truncate>
+            {request?.model ?? 'Request'}
+          </Text>
+          {request && <OutcomeBadge of={request.outcome} />}
+        </Group>
+      }
+    >
+      {request === undefined && found.error && (
+        <PageFailed error={found.error} reset={() => void found.refetch()} />
+      )}
+      {request === undefined && !found.error && <Loader aria-label="Loading" />}
+      {request && <Shown of={request} />}
+    </Drawer>
+  );
+}
+
+function Shown({ of: request }: { of: ShownRequest }) {
+  const { keyId, team, channel, requestId, outcome, status, errorCode } = request;
+  return (
+    <Stack>
+      {outcome !== 'ok' && (
+        <Alert variant="light" color={outcome === 'failed' || outcome === 'cut' ? 'red' : 'orange'}>
+          <Text size="sm" c="var(--mantine-color-text)">
+            {aboutOutcome(outcome)}
+            {errorCode !== null && (
+              <>
+                {' '}
+                Its caller got <code>{[status, errorCode].filter((part) => part !== null).join(' ')}</code>.
+              </>
+            )}
+          </Text>
+        </Alert>
+      )}
+      <CopyField label="Id of the request" value={requestId ?? request.id} />
+      <Facts
+        of={[
+          [
+            'Key',
+            <PageLink key="key" to="/keys" search={{ key: keyId }}>
+              <KeyName id={keyId} />
+            </PageLink>,
+          ],
+          [
+            'Team',
+            team === null ? (
+              'none'
+            ) : (
+              <PageLink key="team" to="/teams" search={{ team }}>
+                {team}
+              </PageLink>
+            ),
+          ],
+          ['Model', `${request.model} → ${channel ?? 'no channel'}`],
+          ['Endpoint', `${request.endpoint}${request.isStreamed ? ', streamed' : ''}`],
+          ['Began', exact.format(new Date(request.startedAt))],
+          ...(requestId === null || requestId === request.id
+            ? []
+            : ([['Id of its record', <code key="id">{request.id}</code>]] as const)),
+        ]}
+      />
+      <Section title="Where the time went">
+        <TimeBar of={request} />
+      </Section>
+      <Section title="Attempts">
+        <Attempts of={request} />
+      </Section>
+      <Section
+        title="Used"
+        beside={
+          request.estimated && (
+            <Badge variant="dot" color="orange">
+              estimated: the provider reported nothing
+            </Badge>
+          )
+        }
+      >
+        <Facts of={usedOf(request)} />
+      </Section>
+      <Section title="Cost">
+        <CostTable of={request} />
+      </Section>
+      <Section title="Left out in translation">
+        {request.dropped.length === 0 ? <Text size="sm">Nothing.</Text> : <Names of={request.dropped} />}
+      </Section>
+    </Stack>
+  );
+}
+
+function Section({ title, beside, children }: { title: string; beside?: ReactNode; children: ReactNode }) {
+  return (
+    <section aria-label={title}>
+      <Group justify="space-between" mb={6}>
+        <Title order={2} size="h5">
+          {title}
+        </Title>
+        {beside}
+      </Group>
+      {children}
+    </section>
+  );
+}
+
+/** What a request used, by kind; input and output always, since a zero says something there. */
+function usedOf({ consumption }: ShownRequest): (readonly [string, string])[] {
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = consumption;
+  const { images, characters, audioSeconds } = consumption;
+  const counts: (readonly [string, number])[] = [
+    ['Input tokens', inputTokens],
+    ['of them from the cache', cachedInputTokens],
+    ['of them written to the cache', cacheWriteTokens],
+    ['Output tokens', outputTokens],
+    ['of them reasoning', reasoningTokens],
+    ['Images', images],
+    ['Characters', characters],
+  ];
+  const shown = counts
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => [name, wholeNumber(count)] as const);
+  const all = audioSeconds > 0 ? [...shown, ['Audio', milliseconds(audioSeconds * 1000)] as const] : shown;
+  return all.length === 0 ? [['Tokens', 'none']] : all;
+}

@@ -1,0 +1,190 @@
+import { Alert, Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { IconHistory, IconSearch } from '@tabler/icons-react';
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useCallback, useState } from 'react';
+import * as z from 'zod/mini';
+import type { ShownRequest } from '../../api/types.ts';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { PageFailed } from '../../parts/page-failed.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { usePageSearch } from '../../parts/page-search.ts';
+import { VirtualTable } from '../../parts/virtual-table.tsx';
+import { FILTER_MEMBERS, Filters, isFiltered } from '../traffic/filters.tsx';
+import { RangePicker } from '../traffic/range-picker.tsx';
+import { isCustom, RANGE_MEMBERS } from '../traffic/time-range.ts';
+import { COLUMNS } from './columns.tsx';
+import { RequestDetails } from './request-details.tsx';
+import { requestIdIn } from './request-id.ts';
+import { requestFilterOf, requestsQuery } from './requests-query.ts';
+import { type RequestTail, useRequestTail } from './use-request-tail.ts';
+
+const Search = z.object({
+  ...RANGE_MEMBERS,
+  ...FILTER_MEMBERS,
+  /** A part of a request id. */
+  id: z.catch(z.optional(z.string()), undefined),
+  /** Whether requests are shown as they end. */
+  live: z.catch(z.optional(z.boolean()), undefined),
+  /** The request that is open, by any of its ids. */
+  request: z.catch(z.optional(z.string()), undefined),
+});
+
+/** Every request that has ended: by filter, as it ends, and by the id that its caller got. */
+export default function RequestsPage() {
+  const [search, change] = usePageSearch(Search);
+  const { live: isLive = false, request } = search;
+  const queries = useQueryClient();
+  const query = new URLSearchParams(requestFilterOf(search)).toString();
+  const readAgain = useCallback(() => void queries.invalidateQueries({ queryKey: ['requests'] }), [queries]);
+  const tail = useRequestTail({ isOn: isLive, query, onOpen: readAgain });
+  const list = useInfiniteQuery(requestsQuery(search));
+  const pages = list.data?.pages ?? [];
+  const listed = pages.flatMap(({ data }) => data);
+  const rows = withoutRepeats([...tail.rows, ...listed], tail.held);
+  // A filter that selects few would otherwise search through everything by itself.
+  const isSparse = list.hasNextPage && pages.at(-1)?.data.length === 0;
+
+  return (
+    <Stack gap={0}>
+      <PageHeader title="Requests" about="What became of each of them. Never what was in them.">
+        <Switch
+          label="Live"
+          checked={isLive}
+          onChange={(event) =>
+            change(
+              event.currentTarget.checked
+                ? { live: true, range: undefined, from: undefined, to: undefined }
+                : { live: undefined },
+            )
+          }
+        />
+      </PageHeader>
+      <Stack gap="xs" mb="md">
+        <Group gap="xs">
+          <IdSearch
+            id={search.id}
+            onChange={(id) => change({ id })}
+            onOpen={(id) => change({ request: id })}
+          />
+          {!isLive && <RangePicker of={search} fallback="30d" change={change} />}
+        </Group>
+        <Filters of={search} change={change} />
+      </Stack>
+      {isLive && <TailState of={tail} />}
+      {list.error ? (
+        <PageFailed error={list.error} reset={() => void list.refetch()} />
+      ) : rows.length === 0 && !list.isPending && (!list.hasNextPage || isSparse) ? (
+        <EmptyState
+          icon={IconHistory}
+          title={isFiltered(search) || search.id !== undefined ? 'No request like this' : 'No requests yet'}
+        >
+          {isFiltered(search) || search.id !== undefined || isCustom(search)
+            ? 'Remove a filter or take a longer time. A request that still runs is shown when it has ended; one that was refused at once is in no list.'
+            : 'Send one to the gateway with any key: it is shown here when it has ended.'}
+        </EmptyState>
+      ) : (
+        <VirtualTable
+          label="Requests"
+          columns={COLUMNS}
+          rows={rows}
+          idOf={({ id }) => id}
+          onOpen={({ id }) => change({ request: id })}
+          onEnd={list.hasNextPage && !isSparse ? () => void list.fetchNextPage() : undefined}
+          isLoading={list.isFetching && !list.isRefetching}
+        />
+      )}
+      {isSparse && (
+        <Group justify="center" mt="md">
+          <Button
+            variant="default"
+            size="xs"
+            loading={list.isFetching}
+            onClick={() => void list.fetchNextPage()}
+          >
+            Search further back
+          </Button>
+        </Group>
+      )}
+      {request !== undefined && (
+        <RequestDetails
+          id={request}
+          known={rows.find(({ id }) => id === request)}
+          onClose={() => change({ request: undefined })}
+        />
+      )}
+    </Stack>
+  );
+}
+
+/** Each row once; without those that are held back. */
+function withoutRepeats(rows: readonly ShownRequest[], held: readonly ShownRequest[]): ShownRequest[] {
+  const isHeld = new Set(held.map(({ id }) => id));
+  const byId = new Map(rows.filter(({ id }) => !isHeld.has(id)).map((row) => [row.id, row]));
+  return [...byId.values()];
+}
+
+interface IdSearchProps {
+  readonly id: string | undefined;
+  readonly onChange: (id: string | undefined) => void;
+  readonly onOpen: (id: string) => void;
+}
+
+/** A part of an id filters; a whole one, or a client's error that names one, opens the request. */
+function IdSearch({ id, onChange, onOpen }: IdSearchProps) {
+  const [typed, setTyped] = useState(id ?? '');
+  return (
+    <form
+      style={{ flex: '1 1 260px' }}
+      onSubmit={(event) => {
+        event.preventDefault();
+        const found = requestIdIn(typed);
+        if (found !== undefined) onOpen(found);
+      }}
+    >
+      <TextInput
+        size="xs"
+        aria-label="Request id"
+        placeholder="Request id, or a client's error with one"
+        leftSection={<IconSearch size={14} aria-hidden />}
+        value={typed}
+        onChange={({ currentTarget: { value } }) => {
+          setTyped(value);
+          onChange(requestIdIn(value) ?? (value.trim() || undefined));
+        }}
+      />
+    </form>
+  );
+}
+
+const STATES: Readonly<Record<RequestTail['state'], string>> = {
+  connecting: 'Connecting …',
+  open: 'Requests are shown as they end.',
+  failed:
+    'The live list could not be opened. There may be too many readers: close another one, then switch it on again.',
+};
+
+function TailState({ of: { state, held, skipped, showHeld } }: { of: RequestTail }) {
+  return (
+    <Alert
+      variant="light"
+      color={state === 'failed' ? 'red' : 'teal'}
+      mb="md"
+      py="xs"
+      role="status"
+      aria-label="Live list"
+    >
+      <Group justify="space-between" gap="xs">
+        <Text size="sm" c="var(--mantine-color-text)">
+          {STATES[state]}
+          {skipped > 0 &&
+            ` At least ${skipped} were too many to show; they are in the list when it is read again.`}
+        </Text>
+        {held.length > 0 && (
+          <Button size="compact-sm" variant="default" onClick={showHeld} pos="sticky">
+            Show {held.length} new
+          </Button>
+        )}
+      </Group>
+    </Alert>
+  );
+}

@@ -1,0 +1,53 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { api, bodyOf } from '../../api/client.ts';
+import { isCustom, type Range, spanOf } from '../traffic/time-range.ts';
+import { type Filter, filterOf, instant } from '../traffic/usage-query.ts';
+
+export interface RequestFilter extends Filter, Range {
+  /** A part of a request id or of a record's id. */
+  readonly id?: string | undefined;
+}
+
+const REQUESTS_AT_ONCE = 100;
+
+/** Shorter parts of ids are not searched for. */
+const MIN_ID_LENGTH = 4;
+const ID = /^[A-Za-z0-9._:-]+$/;
+
+/** The filter as the admin API takes it, without its range; an id that it would refuse is left out. */
+export const requestFilterOf = ({ id, ...only }: RequestFilter): Record<string, string> => ({
+  ...filterOf(only),
+  ...(id !== undefined && id.length >= MIN_ID_LENGTH && ID.test(id) && { id }),
+});
+
+/** The requests that a filter selects, the newest first, a page at a time. */
+export function requestsQuery(filter: RequestFilter) {
+  const { range, from, to } = filter;
+  const only = requestFilterOf(filter);
+  return infiniteQueryOptions({
+    queryKey: ['requests', { range, from, to, only }],
+    queryFn: ({ pageParam }) => {
+      const span = spanOf({ range, from, to }, '30d', Date.now());
+      const query = {
+        limit: REQUESTS_AT_ONCE,
+        from: instant(span.fromMs),
+        ...(isCustom(filter) && { to: instant(span.toMs) }),
+        ...(pageParam !== '' && { cursor: pageParam }),
+        ...only,
+      };
+      return bodyOf(api.GET('/admin/v1/requests', { params: { query } }));
+    },
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
+    // All pages that were scrolled through would be read again.
+    refetchOnWindowFocus: false,
+  });
+}
+
+export const requestQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['request', id],
+    queryFn: () => bodyOf(api.GET('/admin/v1/requests/{id}', { params: { path: { id } } })),
+    // A record does not change.
+    staleTime: Number.POSITIVE_INFINITY,
+  });

@@ -1,0 +1,28 @@
+import { Anchor } from '@mantine/core';
+import { defaultStringifySearch, useRouter } from '@tanstack/react-router';
+import type { MouseEvent, ReactNode } from 'react';
+
+interface PageLinkProps {
+  /** The page's path, below `/console`. */
+  readonly to: string;
+  /** The view of it. */
+  readonly search?: object;
+  readonly size?: 'xs' | 'sm';
+  readonly children: ReactNode;
+}
+
+/** A link to a view of a page. */
+export function PageLink({ to, search = {}, size = 'sm', children }: PageLinkProps) {
+  const router = useRouter();
+  const href = `${to}${defaultStringifySearch(search)}`;
+  const open = (event: MouseEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    void router.navigate({ href });
+  };
+  return (
+    <Anchor href={`${router.basepath}${href}`} onClick={open} size={size}>
+      {children}
+    </Anchor>
+  );
+}

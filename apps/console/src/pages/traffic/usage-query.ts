@@ -1,0 +1,86 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { api, bodyOf } from '../../api/client.ts';
+import type { UsageRow } from '../../api/types.ts';
+import { type Preset, type Range, type Span, spanBefore, spanOf } from './time-range.ts';
+
+/** What usage is grouped and filtered by. */
+export const GROUPS = ['model', 'team', 'keyId', 'channel', 'endpoint', 'outcome'] as const;
+export type Group = (typeof GROUPS)[number];
+export type Filter = { readonly [Name in Group]?: string | undefined };
+
+export const GROUP_LABELS: Readonly<Record<Group, string>> = {
+  model: 'Model',
+  team: 'Team',
+  keyId: 'Key',
+  channel: 'Channel',
+  endpoint: 'Endpoint',
+  outcome: 'Outcome',
+};
+
+interface UsageQuery {
+  readonly range: Range;
+  readonly fallback: Preset;
+  readonly groupBy: readonly Group[];
+  /** Also by the hours or days of the span. */
+  readonly overTime?: boolean;
+  readonly only?: Filter;
+  /** Of the span before instead. */
+  readonly isBefore?: boolean;
+}
+
+export interface Usage {
+  readonly span: Span;
+  readonly groupBy: readonly Group[];
+  readonly rows: readonly UsageRow[];
+}
+
+const REFRESH_MS = 60_000;
+
+export const instant = (atMs: number): string => new Date(atMs).toISOString();
+
+/** The members that are set. */
+export const filterOf = (only: Filter): Partial<Record<Group, string>> =>
+  Object.fromEntries(
+    GROUPS.flatMap((name) => {
+      const value = only[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+
+/** Sums of a span that ends now, or did when they were asked for. */
+export const usageQuery = ({
+  range: { range, from, to },
+  fallback,
+  groupBy,
+  overTime = false,
+  only = {},
+  isBefore = false,
+}: UsageQuery) =>
+  queryOptions({
+    queryKey: [
+      'usage',
+      { range: range ?? fallback, from, to, groupBy, overTime, isBefore, ...filterOf(only) },
+    ],
+    queryFn: async (): Promise<Usage> => {
+      const current = spanOf({ range, from, to }, fallback, Date.now());
+      const span = isBefore ? spanBefore(current) : current;
+      const names = overTime ? [span.bucket, ...groupBy] : groupBy;
+      const query = {
+        from: instant(span.fromMs),
+        to: instant(span.toMs),
+        groupBy: names.join(','),
+        ...filterOf(only),
+      };
+      const { data } = await bodyOf(api.GET('/admin/v1/usage', { params: { query } }));
+      return { span, groupBy, rows: data };
+    },
+    refetchInterval: REFRESH_MS,
+    placeholderData: keepPreviousData,
+  });
+
+/** The values that requests of the last 30 days had. */
+export const valuesQuery = usageQuery({
+  range: {},
+  fallback: '30d',
+  groupBy: ['model', 'team', 'channel', 'endpoint', 'outcome'],
+});

@@ -1,0 +1,99 @@
+import { Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { UsageRow } from '../../api/types.ts';
+import { wholeNumber } from '../../parts/numbers.ts';
+import type { Column } from '../../parts/virtual-table.tsx';
+import { cost, milliseconds, percent, shortNumber } from '../traffic/figures.ts';
+import { valueLabel } from '../traffic/filters.tsx';
+import { KeyName } from '../traffic/key-name.tsx';
+import { GROUP_LABELS, type Group } from '../traffic/usage-query.ts';
+
+const Two = ({ first, second }: { first: ReactNode; second: ReactNode }) => (
+  <>
+    <Text size="sm" truncate>
+      {first}
+    </Text>
+    <Text size="xs" c="dimmed" truncate>
+      {second}
+    </Text>
+  </>
+);
+
+const otherUnits = ({ images, characters, audioSeconds }: UsageRow): string =>
+  [
+    images > 0 && `${shortNumber(images)} images`,
+    characters > 0 && `${shortNumber(characters)} characters`,
+    audioSeconds > 0 && `${milliseconds(audioSeconds * 1000)} of audio`,
+  ]
+    .filter(Boolean)
+    .join(', ');
+
+const FIGURES: readonly Column<UsageRow>[] = [
+  {
+    id: 'requests',
+    header: 'Requests',
+    width: '84px',
+    onNarrow: true,
+    cell: ({ requests, refused }) => (
+      <Two first={wholeNumber(requests)} second={refused > 0 && `${shortNumber(refused)} refused`} />
+    ),
+  },
+  {
+    id: 'errors',
+    header: 'Errors',
+    width: '62px',
+    cell: ({ requests, failed }) => (
+      <Two first={wholeNumber(failed)} second={failed > 0 && percent(failed / requests)} />
+    ),
+  },
+  {
+    id: 'used',
+    header: 'Tokens',
+    width: '92px',
+    cell: (row) =>
+      row.inputTokens + row.outputTokens > 0 ? (
+        <Two first={`${shortNumber(row.inputTokens)} in`} second={`${shortNumber(row.outputTokens)} out`} />
+      ) : (
+        <Two first={otherUnits(row) || '–'} second="" />
+      ),
+  },
+  {
+    id: 'cost',
+    header: 'Spend',
+    width: '84px',
+    onNarrow: true,
+    cell: ({ costMicroUsd, unpricedRequests }) => (
+      <Two
+        first={cost(costMicroUsd)}
+        second={unpricedRequests > 0 && `${shortNumber(unpricedRequests)} no price`}
+      />
+    ),
+  },
+  {
+    id: 'total',
+    header: 'Time',
+    width: '92px',
+    cell: ({ totalMs: { p50, p95 } }) =>
+      p50 === null || p95 === null ? (
+        '–'
+      ) : (
+        <Two first={`p50 ${milliseconds(p50)}`} second={`p95 ${milliseconds(p95)}`} />
+      ),
+  },
+];
+
+/** A column for each group, then the figures. */
+export const usageColumns = (groupBy: readonly Group[]): readonly Column<UsageRow>[] => [
+  ...groupBy.map((group, at) => ({
+    id: group,
+    header: GROUP_LABELS[group],
+    width: 'minmax(0, 1fr)',
+    onNarrow: at < 2,
+    cell: (row: UsageRow) => (
+      <Text size="sm" fw={at === 0 ? 500 : 400} truncate>
+        {group === 'keyId' ? <KeyName id={row.keyId ?? ''} /> : valueLabel(group, row[group] ?? '')}
+      </Text>
+    ),
+  })),
+  ...FIGURES,
+];

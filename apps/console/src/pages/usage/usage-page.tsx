@@ -1,0 +1,194 @@
+import { Button, Group, Menu, MultiSelect, Paper, Select, Stack, Text, Title } from '@mantine/core';
+import { IconChartBar, IconDownload } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import * as z from 'zod/mini';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { wholeNumber } from '../../parts/numbers.ts';
+import { PageFailed } from '../../parts/page-failed.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { usePageSearch } from '../../parts/page-search.ts';
+import { VirtualTable } from '../../parts/virtual-table.tsx';
+import { Chart } from '../traffic/chart.tsx';
+import { cost } from '../traffic/figures.ts';
+import { FILTER_MEMBERS, Filters, valueLabel } from '../traffic/filters.tsx';
+import { useKeyNames } from '../traffic/key-name.tsx';
+import { MEASURES, type MeasureName } from '../traffic/measures.ts';
+import { PageLink } from '../traffic/page-link.tsx';
+import { RangePicker } from '../traffic/range-picker.tsx';
+import { draw } from '../traffic/series.ts';
+import { RANGE_MEMBERS } from '../traffic/time-range.ts';
+import {
+  type Filter,
+  GROUP_LABELS,
+  GROUPS,
+  type Group as GroupName,
+  type Usage,
+  usageQuery,
+} from '../traffic/usage-query.ts';
+import { exportLinks } from './export-links.ts';
+import { usageColumns } from './usage-columns.tsx';
+import classes from './usage-page.module.css';
+
+const MEASURE_NAMES = Object.keys(MEASURES).filter((name): name is MeasureName => name in MEASURES);
+const NO_GROUP = 'none';
+
+const Search = z.object({
+  ...RANGE_MEMBERS,
+  ...FILTER_MEMBERS,
+  /** Names of groups, separated by commas; `none`: everything in one row. */
+  groupBy: z.catch(z.optional(z.string()), undefined),
+  /** What the chart draws and the table is sorted by. */
+  show: z.catch(z.optional(z.enum(MEASURE_NAMES)), undefined),
+});
+
+const isGroup = (name: string): name is GroupName => GROUPS.some((group) => group === name);
+
+/** What was used, by whom and of what: a chart and a table of the same view, which the address holds whole. */
+export default function UsagePage() {
+  const [search, change] = usePageSearch(Search);
+  const { groupBy: groupText = 'model', show = 'spend' } = search;
+  const groupBy = groupText.split(',').filter(isGroup);
+  const [first] = groupBy;
+  const view = { range: search, fallback: '30d', only: search } as const;
+  const table = useQuery(usageQuery({ ...view, groupBy }));
+  const overTime = useQuery(
+    usageQuery({ ...view, groupBy: first === undefined ? [] : [first], overTime: true }),
+  );
+  const measure = MEASURES[show];
+  const rows = (table.data?.rows ?? []).toSorted((a, b) => (measure.of(b) ?? -1) - (measure.of(a) ?? -1));
+  const narrow = (row: Filter): void =>
+    change(
+      Object.fromEntries(
+        (table.data?.groupBy ?? []).flatMap((name) => (row[name] === undefined ? [] : [[name, row[name]]])),
+      ),
+    );
+
+  return (
+    <Stack gap="sm">
+      <PageHeader title="Usage" about="What was used, by whom and of what. Hours and days are in UTC.">
+        <Group gap="xs">
+          <PageLink
+            to="/requests"
+            search={{ ...pick(search, GROUPS), ...pick(search, ['range', 'from', 'to']) }}
+          >
+            Its requests
+          </PageLink>
+          <ExportMenu of={exportLinks(search)} />
+        </Group>
+      </PageHeader>
+      <Group gap="xs" align="flex-end">
+        <RangePicker of={search} fallback="30d" change={change} />
+        <MultiSelect
+          size="xs"
+          flex="1 1 240px"
+          aria-label="Group by"
+          placeholder={groupBy.length === 0 ? 'Not grouped' : 'Then by'}
+          data={GROUPS.map((value) => ({ value, label: GROUP_LABELS[value] }))}
+          value={groupBy}
+          onChange={(chosen) => change({ groupBy: chosen.join(',') || NO_GROUP })}
+          clearable
+        />
+        <Select
+          size="xs"
+          w={180}
+          aria-label="Show and sort by"
+          data={MEASURE_NAMES.map((value) => ({ value, label: MEASURES[value].label }))}
+          value={show}
+          allowDeselect={false}
+          onChange={(value) => change({ show: MEASURE_NAMES.find((name) => name === value) })}
+        />
+      </Group>
+      <Filters of={search} change={change} />
+      {table.error ? (
+        <PageFailed error={table.error} reset={() => void table.refetch()} />
+      ) : table.data !== undefined && rows.length === 0 ? (
+        <EmptyState icon={IconChartBar} title="Nothing was used">
+          Take a longer time, or remove a filter.
+        </EmptyState>
+      ) : (
+        <div className={classes.sides}>
+          <Paper withBorder p="md" className={classes.chart} component="section" aria-labelledby="chart">
+            <Title order={2} size="h5" id="chart" mb="xs">
+              {measure.label}
+              {first !== undefined && ` by ${GROUP_LABELS[first].toLowerCase()}`}
+            </Title>
+            <UsageChart of={overTime.data} measure={show} />
+          </Paper>
+          <div className={classes.table}>
+            <Totals of={view} />
+            <VirtualTable
+              label="Usage"
+              columns={usageColumns(table.data?.groupBy ?? groupBy)}
+              rows={rows}
+              idOf={(row) => GROUPS.map((name) => row[name] ?? '').join(' ')}
+              {...(groupBy.length > 0 && { onOpen: narrow })}
+              isLoading={table.isPending}
+            />
+          </div>
+        </div>
+      )}
+    </Stack>
+  );
+}
+
+const pick = <Name extends string>(
+  from: { readonly [Key in Name]?: unknown },
+  names: readonly Name[],
+): Record<string, unknown> => Object.fromEntries(names.map((name) => [name, from[name]]));
+
+function UsageChart({ of: usage, measure }: { of: Usage | undefined; measure: MeasureName }) {
+  const [group] = usage?.groupBy ?? [];
+  const keys = useKeyNames(
+    group === 'keyId' ? [...new Set(usage?.rows.map(({ keyId }) => keyId ?? ''))].slice(0, MAX_NAMED) : [],
+  );
+  const drawn =
+    usage &&
+    draw({
+      ...usage,
+      measure: MEASURES[measure],
+      rankOf: (row) => (MEASURES[measure].isSum ? (MEASURES[measure].of(row) ?? 0) : row.requests),
+      group: group === undefined ? null : (row) => row[group] ?? '',
+      labelOf: (value) => keys.get(value) ?? (group === undefined ? value : valueLabel(group, value)),
+    });
+  return <Chart of={drawn} title={MEASURES[measure].label} height={320} group="usage" />;
+}
+
+/** Names that are read for a chart, which shows six. */
+const MAX_NAMED = 50;
+
+/** The sums of the whole view, whatever it is grouped by. */
+function Totals({ of: view }: { of: Omit<Parameters<typeof usageQuery>[0], 'groupBy'> }) {
+  const { data } = useQuery(usageQuery({ ...view, groupBy: [] }));
+  const [sums] = data?.rows ?? [];
+  return (
+    <Text size="sm" mb="xs" mih={22}>
+      {sums && (
+        <>
+          In all <b>{wholeNumber(sums.requests)}</b> requests, <b>{wholeNumber(sums.failed)}</b> with errors,{' '}
+          <b>{cost(sums.costMicroUsd)}</b>
+          {sums.unpricedRequests > 0 && ` and ${wholeNumber(sums.unpricedRequests)} requests without a price`}
+          .
+        </>
+      )}
+    </Text>
+  );
+}
+
+const ExportMenu = ({ of: { csv, ndjson } }: { of: ReturnType<typeof exportLinks> }) => (
+  <Menu position="bottom-end" withinPortal>
+    <Menu.Target>
+      <Button variant="default" size="xs" leftSection={<IconDownload size={14} aria-hidden />}>
+        Export
+      </Button>
+    </Menu.Target>
+    <Menu.Dropdown>
+      <Menu.Label>Every request of this view, a line each</Menu.Label>
+      <Menu.Item component="a" href={csv} download="usage.csv">
+        CSV
+      </Menu.Item>
+      <Menu.Item component="a" href={ndjson} download="usage.ndjson">
+        NDJSON
+      </Menu.Item>
+    </Menu.Dropdown>
+  </Menu>
+);
