@@ -37,14 +37,21 @@ const pids = () => ['text', 'text-2'].map((name) => gateway.stack.process(name).
 let pidsBefore: readonly number[] = [];
 beforeEach(async () => {
   gateway.simulator.reset();
-  // Both replicas are in again after the test before.
+  // The edge sends requests to both replicas again after the test before.
+  const before = gateway.lines.length;
+  const names = ['text', 'text-2'];
+  const haveAnswered = () =>
+    names.every((name) =>
+      gateway.lines
+        .slice(before)
+        .some(({ process, text }) => process === name && text.includes('"requestId"')),
+    );
   await waitFor(
     async () => {
-      const urls = ['text', 'text-2'].map((name) => `${gateway.stack.process(name).url}/readyz`);
-      const replies = await Promise.all(urls.map((url) => fetch(url).catch(() => null)));
-      return replies.every((reply) => reply?.status === 200);
+      await gateway.fetch('/v1/models').then((reply) => reply.text());
+      return haveAnswered();
     },
-    { timeoutMs: 30_000 },
+    { timeoutMs: 30_000, what: 'that both replicas answer' },
   );
   pidsBefore = pids();
 });
