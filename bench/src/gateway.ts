@@ -50,6 +50,7 @@ export async function startGateway(processes: Processes, upstreamUrl: string): P
     GATEWAY_ADMIN_TOKEN: ADMIN_TOKEN,
     SIMULATOR_URL: upstreamUrl,
     EDGE_MAX_WEBSOCKETS_PER_KEY: '2000',
+    CONSOLE_BUILD: 'false',
   });
   const baseUrl = `http://127.0.0.1:${ports.PORT}`;
   const headers = { authorization: `Bearer ${KEY}` };

@@ -80,7 +80,8 @@ export async function runStarter(starter: NodeJS.Process): Promise<void> {
       }),
     );
     printer.open();
-    buildConsole({ root, env, signal: calledOff.signal, report: printer.report });
+    if (env.CONSOLE_BUILD !== 'false')
+      buildConsole({ root, env, signal: calledOff.signal, report: printer.report });
     releaseMemory();
   } catch (error) {
     await stack?.stop();
