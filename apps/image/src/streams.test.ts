@@ -14,8 +14,6 @@ beforeEach(() => {
 });
 afterAll(() => image.close());
 
-const _dallE2 = { model: 'dall-e-2', prompt: 'a cat', size: '256x256' } as const;
-
 test('partial images are streamed as they come, then the whole one', async () => {
   const stream = await image.client.images.generate({
     model: 'gpt-image-1.5',

@@ -1,4 +1,4 @@
-import { access, writeFile } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -11,6 +11,7 @@ import {
   owner,
   staying,
 } from './fixtures/job-stage.ts';
+import { imageProcessors } from './fixtures/processors.ts';
 import type { JobContext } from './job-processor.ts';
 
 let stage: JobStage;
@@ -20,23 +21,12 @@ beforeAll(async () => {
 afterEach(() => stage.clear());
 afterAll(() => stage.close());
 
-const imageProcessors = (run: (context: JobContext) => Promise<typeof images>) => ({
-  'image.generation': { run: (_input: unknown, context: JobContext) => run(context) },
-  'image.edit': { run: (_input: unknown, context: JobContext) => run(context) },
-});
-
 /** A processor that begins, reports so, and ends when it is stopped. */
 const endless = (began: (context: JobContext) => void) => (context: JobContext) =>
   new Promise<never>((_resolve, reject) => {
     context.signal.addEventListener('abort', () => reject(context.signal.reason));
     began(context);
   });
-
-async function upload({ uploads }: Pick<JobStage, 'uploads'> = stage): Promise<string> {
-  const uploadId = uploads.newId();
-  await writeFile(uploads.pathOf(uploadId), 'abc');
-  return uploadId;
-}
 
 async function exists(uploadId: string): Promise<boolean> {
   return access(stage.uploads.pathOf(uploadId)).then(
@@ -47,7 +37,7 @@ async function exists(uploadId: string): Promise<boolean> {
 
 test('a caller who leaves takes its queued job out of the line, with its uploads', async () => {
   const queue = await stage.openQueue();
-  const uploadId = await upload();
+  const uploadId = await stage.upload();
   const handle = await queue.enqueue('image.edit', edit(uploadId), owner);
   const caller = new AbortController();
   const result = handle.result(caller.signal);
@@ -71,7 +61,7 @@ test('a caller who leaves stops its running job, and its uploads are deleted', a
   const queue = await stage.openQueue();
   const began = Promise.withResolvers<JobContext>();
   await stage.openWorker(imageProcessors(endless(began.resolve)));
-  const uploadId = await upload();
+  const uploadId = await stage.upload();
   const handle = await queue.enqueue('image.edit', edit(uploadId), owner);
   const caller = new AbortController();
   const result = handle.result(caller.signal);

@@ -1,4 +1,4 @@
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { waitFor } from '@gateway/testkit/wait-for';
@@ -47,12 +47,6 @@ const files = async () => ({
   assets: await readdir(join(stage.dataDir, 'assets')),
 });
 
-async function upload(): Promise<string> {
-  const uploadId = stage.uploads.newId();
-  await writeFile(stage.uploads.pathOf(uploadId), 'abc');
-  return uploadId;
-}
-
 test('an image job keeps less than 4 KB, however much the caller and the provider send along', async () => {
   const queue = await stage.openQueue();
   const output = { ...images, members: { usage: { of: LONG } } };
@@ -63,7 +57,7 @@ test('an image job keeps less than 4 KB, however much the caller and the provide
   for (let count = 0; count < 5; count += 1) {
     const handle = await queue.enqueue('image.generation', long, owner);
     expect(await handle.result(staying)).toEqual(output);
-    const uploadIds = await Promise.all(Array.from({ length: 16 }, upload));
+    const uploadIds = await Promise.all(Array.from({ length: 16 }, stage.upload));
     const edited = await queue.enqueue('image.edit', { ...edit(...uploadIds), fields: [['a', LONG]] }, owner);
     expect(await edited.result(staying)).toEqual(output);
   }
@@ -86,7 +80,7 @@ test('a transcript and its deltas keep less than 4 KB', async () => {
   const before = await kept();
   const handles = await Promise.all(
     Array.from({ length: 5 }, async () =>
-      queue.enqueue('audio.transcription', transcription(await upload()), owner),
+      queue.enqueue('audio.transcription', transcription(await stage.upload()), owner),
     ),
   );
   for (const handle of handles) {
@@ -131,7 +125,7 @@ test('what a caller who left was to be sent is not kept', async () => {
     },
   });
   const before = await kept();
-  const handle = await queue.enqueue('audio.transcription', transcription(await upload()), owner);
+  const handle = await queue.enqueue('audio.transcription', transcription(await stage.upload()), owner);
   await left.promise;
   await handle.cancel();
   await expect(handle.result(staying)).rejects.toMatchObject({ code: 'job_cancelled' });
@@ -142,7 +136,7 @@ test('what a caller who left was to be sent is not kept', async () => {
 
 test('a job from before inputs lay in files is done, with its output where its service looks for it', async () => {
   const queue = new Queue('image', { connection: { url: stage.redis.url }, prefix: QUEUE_PREFIX });
-  const uploadId = await upload();
+  const uploadId = await stage.upload();
   const input = edit(uploadId);
   const jobId = newJobId();
   await queue.add('image.edit', { ...owner, input }, { jobId });
@@ -185,7 +179,7 @@ test('free work whose output Redis does not take is unavailable, and may be repe
     return transcript;
   };
   await stage.openWorker({ 'audio.transcription': { run } });
-  const handle = await queue.enqueue('audio.transcription', transcription(await upload()), owner);
+  const handle = await queue.enqueue('audio.transcription', transcription(await stage.upload()), owner);
   await expect(handle.result(staying)).rejects.toMatchObject({ code: 'service_unavailable', retry: true });
 });
 

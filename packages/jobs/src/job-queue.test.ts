@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { assetId } from '@gateway/assets/asset-id';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { startRedis } from '@gateway/testkit/start-redis';
@@ -16,6 +15,7 @@ import {
   transcript,
   transcription,
 } from './fixtures/job-stage.ts';
+import { imageProcessors } from './fixtures/processors.ts';
 import type { JobContext } from './job-processor.ts';
 import { openJobStores } from './job-stores.ts';
 
@@ -25,24 +25,6 @@ beforeAll(async () => {
 });
 afterEach(() => stage.clear());
 afterAll(() => stage.close());
-
-const imageProcessors = (run: (context: JobContext) => Promise<typeof images>) => ({
-  'image.generation': { run: (_input: unknown, context: JobContext) => run(context) },
-  'image.edit': { run: (_input: unknown, context: JobContext) => run(context) },
-});
-
-/** A processor that begins, reports so, and ends when it is stopped. */
-const _endless = (began: (context: JobContext) => void) => (context: JobContext) =>
-  new Promise<never>((_resolve, reject) => {
-    context.signal.addEventListener('abort', () => reject(context.signal.reason));
-    began(context);
-  });
-
-async function upload({ uploads }: Pick<JobStage, 'uploads'> = stage): Promise<string> {
-  const uploadId = uploads.newId();
-  await writeFile(uploads.pathOf(uploadId), 'abc');
-  return uploadId;
-}
 
 test('a job is done by a worker and its output reaches the caller who waits', async () => {
   const queue = await stage.openQueue();
@@ -93,7 +75,7 @@ test('what a job emits arrives in order, all of it before the end', async () => 
       },
     },
   });
-  const handle = await queue.enqueue('audio.transcription', transcription(await upload()), owner);
+  const handle = await queue.enqueue('audio.transcription', transcription(await stage.upload()), owner);
   const texts: string[] = [];
   for await (const text of handle.events) texts.push(text);
   expect(texts).toEqual(Array.from({ length: 200 }, (_, index) => `delta ${index}`));
@@ -184,7 +166,7 @@ test('a full queue refuses before anything is stored, and names the time to come
   const queue = await fresh.openQueue({ maxWaiting: 2 });
   const handles = [
     await queue.enqueue('image.generation', generation, owner),
-    await queue.enqueue('image.edit', edit(await upload(fresh)), owner),
+    await queue.enqueue('image.edit', edit(await fresh.upload()), owner),
   ];
   const error = await queue.enqueue('image.generation', generation, owner).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: 'queue_full', options: { retryAfterSeconds: 5 } });

@@ -1,5 +1,4 @@
 import type { ChildProcess } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
@@ -14,6 +13,7 @@ import {
   transcript,
   transcription,
 } from './fixtures/job-stage.ts';
+import { audioProcessors, imageProcessors } from './fixtures/processors.ts';
 import type { JobContext } from './job-processor.ts';
 
 let stage: JobStage;
@@ -26,24 +26,6 @@ afterEach(async () => {
   await stage.clear();
 });
 afterAll(() => stage.close());
-
-type ImageRun = (context: JobContext) => Promise<typeof images>;
-const imageProcessors = (
-  run: ImageRun,
-  recover = async (): Promise<typeof images | undefined> => undefined,
-) => ({
-  'image.generation': { run: (_input: unknown, context: JobContext) => run(context), recover },
-  'image.edit': { run: (_input: unknown, context: JobContext) => run(context), recover },
-});
-const audioProcessors = (run: (context: JobContext) => Promise<typeof transcript>) => ({
-  'audio.transcription': { run: (_input: unknown, context: JobContext) => run(context) },
-});
-
-async function upload(): Promise<string> {
-  const uploadId = stage.uploads.newId();
-  await writeFile(stage.uploads.pathOf(uploadId), 'abc');
-  return uploadId;
-}
 
 test('a job that was cancelled in the moment in which a worker took it is not begun', async () => {
   const queue = await stage.openQueue();
@@ -124,7 +106,7 @@ test('free work that is not done when a worker must stop goes back into the line
       return untilStopped(context);
     }),
   );
-  const handle = await queue.enqueue('audio.transcription', transcription(await upload()), owner);
+  const handle = await queue.enqueue('audio.transcription', transcription(await stage.upload()), owner);
   await began.promise;
   await worker.close({ drainTimeoutMs: 0 });
   await stage.openWorker(audioProcessors(async () => transcript));

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { access, writeFile } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
@@ -16,7 +16,7 @@ import {
   transcript,
   transcription,
 } from '../fixtures/job-stage.ts';
-import type { JobContext } from '../job-processor.ts';
+import { audioProcessors, imageProcessors } from '../fixtures/processors.ts';
 
 let stage: JobStage;
 const children: ChildProcess[] = [];
@@ -28,24 +28,6 @@ afterEach(async () => {
   await stage.clear();
 });
 afterAll(() => stage.close());
-
-type ImageRun = (context: JobContext) => Promise<typeof images>;
-const imageProcessors = (
-  run: ImageRun,
-  recover = async (): Promise<typeof images | undefined> => undefined,
-) => ({
-  'image.generation': { run: (_input: unknown, context: JobContext) => run(context), recover },
-  'image.edit': { run: (_input: unknown, context: JobContext) => run(context), recover },
-});
-const audioProcessors = (run: (context: JobContext) => Promise<typeof transcript>) => ({
-  'audio.transcription': { run: (_input: unknown, context: JobContext) => run(context) },
-});
-
-async function upload(): Promise<string> {
-  const uploadId = stage.uploads.newId();
-  await writeFile(stage.uploads.pathOf(uploadId), 'abc');
-  return uploadId;
-}
 
 /** A worker in a process of its own that has begun the one job there is; killed without a chance to report anything. */
 async function killWorkerInTheMiddle(queue: 'image' | 'transcription', first: 'begin' | 'emit' = 'begin') {
@@ -104,7 +86,7 @@ test('paid work of a worker that was killed before it called a provider is done 
 
 test('free work of a worker that was killed is taken over by another, with its upload', async () => {
   const queue = await stage.openQueue();
-  const uploadId = await upload();
+  const uploadId = await stage.upload();
   const handle = await queue.enqueue('audio.transcription', transcription(uploadId), owner);
   await killWorkerInTheMiddle('transcription');
   const seen: number[] = [];
@@ -127,7 +109,7 @@ test('free work of a worker that was killed is taken over by another, with its u
 
 test('free work whose output had begun to reach the caller is not begun again', async () => {
   const queue = await stage.openQueue();
-  const handle = await queue.enqueue('audio.transcription', transcription(await upload()), owner);
+  const handle = await queue.enqueue('audio.transcription', transcription(await stage.upload()), owner);
   await killWorkerInTheMiddle('transcription', 'emit');
   await stage.openWorker(audioProcessors(() => Promise.reject(new Error('repeated'))));
   await expect(handle.result(staying)).rejects.toMatchObject({ code: 'outcome_unknown' });
@@ -157,7 +139,7 @@ test('a job that is given again to the worker that is doing it is done once', as
       return transcript;
     }),
   );
-  const handle = await queue.enqueue('audio.transcription', transcription(await upload()), owner);
+  const handle = await queue.enqueue('audio.transcription', transcription(await stage.upload()), owner);
   await loseClaim('transcription', await began.promise);
   finish.resolve();
   expect(await handle.result(staying)).toEqual(transcript);
