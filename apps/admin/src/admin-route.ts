@@ -49,7 +49,7 @@ interface Call<Query, Body> {
   readonly setHeader: (name: string, value: string) => void;
 }
 
-const NOBODY: Principal = { role: 'viewer', session: null };
+const NOBODY: Principal = { role: 'viewer', scope: { kind: 'teams', teams: [] }, session: null };
 
 interface RouteShape<Query extends z.ZodType, Body extends z.ZodType> {
   readonly method: AdminRoute['method'];

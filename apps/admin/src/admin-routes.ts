@@ -110,7 +110,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       rests,
       heldSlots: (accounts) => readHeldSlots(redis, accounts, now()),
     }),
-    ...modelRoutes({ readConfiguration }),
+    ...modelRoutes({ readConfiguration, keys }),
     ...configurationRoutes({ state: configurationState }),
     ...attentionRoutes({
       readAttention: createAttention({
@@ -129,6 +129,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     ...webhookRoutes({ webhooks }),
     ...jobRoutes({
       jobs,
+      keys,
       operated: createOperatedJobs({ redis, queues: jobs.queues, now }),
       webhooks,
       assetUrl: (id) =>

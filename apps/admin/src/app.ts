@@ -14,7 +14,7 @@ import { mountInstanceProof } from './instance-proof.ts';
 import { bearerOf, JOB_BOARD_PATH } from './job-board.ts';
 import { sendStream } from './send-stream.ts';
 import type { Authenticate, Principal } from './sessions/authenticate.ts';
-import { type Access, accessOf } from './sessions/roles.ts';
+import { type Access, accessOf, isOverseer, type Role } from './sessions/roles.ts';
 import { writeAdminError } from './write-admin-error.ts';
 
 interface AdminAppOptions extends BodyBounds {
@@ -113,8 +113,16 @@ function openRequest(
 /** @throws {GatewayError} `endpoint_not_allowed` */
 function checkRole({ role }: Principal, access: Access): void {
   if (access === 'anyone' || access.includes(role)) return;
-  throw new GatewayError('endpoint_not_allowed', `The role '${role}' may not do this.`);
+  throw notAllowed(role);
 }
+
+/** The board shows the jobs of all keys. */
+function checkOverseer({ role }: Principal): void {
+  if (!isOverseer(role)) throw notAllowed(role);
+}
+
+const notAllowed = (role: Role): GatewayError =>
+  new GatewayError('endpoint_not_allowed', `The role '${role}' may not do this.`);
 
 /** Opens the request, and refuses it of somebody unknown. */
 const begin =
@@ -132,7 +140,7 @@ const beginBoard =
     openRequest(options, request, response, JOB_BOARD_PATH);
     const { authorization } = request.headers;
     try {
-      if (authorization === undefined) await options.authenticate(request);
+      if (authorization === undefined) checkOverseer(await options.authenticate(request));
       else options.checkToken(bearerOf(authorization));
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;

@@ -3,13 +3,17 @@ import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { createSessionCookies } from './sessions/session-cookie.ts';
-import { createSessionStore, type Session } from './sessions/session-store.ts';
-import { GATEWAY_SECRET, type RunningAdmin, runAdmin, TOKEN } from './testing/run-admin.ts';
+import { ALL } from './sessions/scope.ts';
+import { createSessionStore, type NewSession } from './sessions/session-store.ts';
+import { cookieOf } from './testing/cookie-of.ts';
+import { type RunningAdmin, runAdmin, TOKEN } from './testing/run-admin.ts';
 
 const HOUR_MS = 3_600_000;
 const BY = { who: 'ann', requestId: null };
-const ANN = { name: 'ann', role: 'admin', address: '127.0.0.1', userAgent: null } as const;
+const ANN: NewSession = {
+  ...{ name: 'ann', method: 'token', role: 'admin', scope: ALL, keyHash: null },
+  ...{ address: '127.0.0.1', userAgent: null },
+};
 
 let redisServer: TestRedis;
 let redis: Redis;
@@ -61,16 +65,6 @@ async function signIn(name = 'ann'): Promise<{ cookie: string; id: string }> {
 
 const storeAt = (nowMs: number) =>
   createSessionStore({ redis, now: () => nowMs, maxSeconds: 12 * 3600, idleSeconds: 2 * 3600 });
-
-/** The cookie of a session that nobody has signed in for. */
-async function cookieFor(person: Pick<Session, 'name' | 'role' | 'address' | 'userAgent'>): Promise<string> {
-  const session = await storeAt(Date.now()).open(person, BY);
-  const cookie = createSessionCookies(GATEWAY_SECRET).create(session.id, {
-    isSecure: false,
-    maxAgeSeconds: 60,
-  });
-  return cookie.split(';')[0] ?? '';
-}
 
 test('the admin token is exchanged for a cookie that scripts, other sites and plain connections do not get', async () => {
   const { status, headers } = await call('POST', '/session', { body: { token: TOKEN, name: 'ann' } });
@@ -161,7 +155,7 @@ test('a session ends when it has not been used for its idle time, and at its end
 });
 
 test('a viewer looks at everything and changes nothing, whatever the page would show', async () => {
-  const cookie = await cookieFor({ ...ANN, name: 'vera', role: 'viewer' });
+  const cookie = await cookieOf(redis, { role: 'viewer', scope: ALL });
   expect((await call('GET', '/keys', { cookie })).status).toBe(200);
   for (const [method, path, body] of [
     ['POST', '/keys', { name: 'mine' }],

@@ -5,10 +5,12 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
 import { checkOrigin, isOverTls } from '../sessions/authenticate.ts';
+import { callsOf } from '../sessions/roles.ts';
+import { ALL } from '../sessions/scope.ts';
 import type { SessionCookies } from '../sessions/session-cookie.ts';
 import { SESSION_ID, type Session, type SessionStore } from '../sessions/session-store.ts';
 import type { SignInAttempts } from '../sessions/sign-in-attempts.ts';
-import { SessionList, SessionReply } from './schemas.ts';
+import { OwnSessionReply, SessionList, SessionReply } from './schemas.ts';
 
 interface SessionRoutesOptions {
   readonly sessions: SessionStore;
@@ -33,12 +35,16 @@ const SignIn = z.strictObject({
 
 const MAX_USER_AGENT_CHARS = 300;
 
-const shown = ({ createdAtMs, expiresAtMs, lastUsedAtMs, ...session }: Session) => ({
+const shown = ({ createdAtMs, expiresAtMs, lastUsedAtMs, scope, keyHash: _, ...session }: Session) => ({
   ...session,
+  teams: scope.kind === 'teams' ? scope.teams : null,
+  keyId: scope.kind === 'key' ? scope.keyId : null,
   createdAt: new Date(createdAtMs).toISOString(),
   expiresAt: new Date(expiresAtMs).toISOString(),
   lastUsedAt: new Date(lastUsedAtMs).toISOString(),
 });
+
+const shownOwn = (session: Session) => ({ ...shown(session), permissions: callsOf(session.role) });
 
 const addressOf = ({ socket }: Request): string => socket.remoteAddress ?? 'unknown';
 
@@ -56,7 +62,8 @@ export function sessionRoutes(options: SessionRoutesOptions): AdminRoute[] {
     checkToken(`Bearer ${token}`);
     await attempts.succeed(address);
     const userAgent = request.headers['user-agent']?.slice(0, MAX_USER_AGENT_CHARS) ?? null;
-    return sessions.open({ name, role: 'admin', address, userAgent }, { who: name, requestId });
+    const person = { name, method: 'token', role: 'admin', scope: ALL, keyHash: null } as const;
+    return sessions.open({ ...person, address, userAgent }, { who: name, requestId });
   };
 
   return [
@@ -67,7 +74,7 @@ export function sessionRoutes(options: SessionRoutesOptions): AdminRoute[] {
       query: NO_QUERY,
       body: SignIn,
       status: 201,
-      reply: SessionReply,
+      reply: OwnSessionReply,
       handle: async ({ body, request, by, setHeader }) => {
         checkOrigin(request);
         try {
@@ -76,7 +83,7 @@ export function sessionRoutes(options: SessionRoutesOptions): AdminRoute[] {
           setHeader('set-cookie', cookies.create(session.id, { isSecure, maxAgeSeconds: maxSeconds }));
           metrics.signIn({ method: 'token', outcome: 'ok' });
           logger.info({ sessionId: session.id, who: session.name, role: session.role }, 'signed in');
-          return shown(session);
+          return shownOwn(session);
         } catch (error) {
           if (!(error instanceof GatewayError)) throw error;
           const outcome = OUTCOMES[error.code] ?? 'failed';
@@ -89,11 +96,11 @@ export function sessionRoutes(options: SessionRoutesOptions): AdminRoute[] {
     adminRoute({
       method: 'GET',
       path: '/admin/v1/session',
-      summary: 'Who is signed in',
+      summary: 'Who is signed in, and which calls that person may make',
       query: NO_QUERY,
       body: NO_BODY,
-      reply: SessionReply,
-      handle: async ({ principal }) => shown(ownSession(principal.session)),
+      reply: OwnSessionReply,
+      handle: async ({ principal }) => shownOwn(ownSession(principal.session)),
     }),
     adminRoute({
       method: 'DELETE',

@@ -1,12 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Role } from './roles.ts';
+import { ALL, type Scope } from './scope.ts';
 import type { SessionCookies } from './session-cookie.ts';
 import type { Session, SessionStore } from './session-store.ts';
 
 /** Who makes a call: the holder of the admin token, or a person who has signed in to the console. */
 export interface Principal {
   readonly role: Role;
+  readonly scope: Scope;
   /** Null: the admin token came with the request. */
   readonly session: Session | null;
 }
@@ -36,10 +38,10 @@ export const createAuthenticate =
     const session = id === undefined ? undefined : await sessions.use(id);
     if (session === undefined) {
       checkToken(authorization);
-      return { role: 'admin', session: null };
+      return { role: 'admin', scope: ALL, session: null };
     }
     if (!READING.includes(request.method ?? '')) checkOrigin(request);
-    return { role: session.role, session };
+    return { role: session.role, scope: session.scope, session };
   };
 
 /**
