@@ -3,7 +3,8 @@ import type { JobList } from '@gateway/jobs/job-list';
 import { createOperatedJobs } from '@gateway/jobs/operated-jobs';
 import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import type { ReportBroken } from '@gateway/metering/broken-records';
-import { createKeyStore } from '@gateway/metering/keys/key-store';
+import { hashOf } from '@gateway/metering/keys/key-secret';
+import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { createTeamStore } from '@gateway/metering/keys/team-store';
 import { createLedger } from '@gateway/metering/ledger/ledger';
 import { createRecordTail } from '@gateway/metering/usage/record-tail';
@@ -36,6 +37,7 @@ import { usageRoutes } from './routes/usage-routes.ts';
 import { webhookRoutes } from './routes/webhook-routes.ts';
 import type { SessionCookies } from './sessions/session-cookie.ts';
 import type { SessionStore } from './sessions/session-store.ts';
+import { createSignIn } from './sessions/sign-in.ts';
 import { createSignInAttempts } from './sessions/sign-in-attempts.ts';
 import { createWarnings } from './warnings.ts';
 
@@ -54,6 +56,7 @@ export interface AdminRoutesOptions {
   readonly cookies: SessionCookies;
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
+  readonly keys: KeyStore;
 }
 
 /** The most requests of a second that are shown as they end. */
@@ -61,15 +64,11 @@ const MAX_TAILED = 500;
 
 /** Every call of the admin API. */
 export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] {
-  const { config, env, redis, now, logger, metrics, onBroken, jobs, sessions, cookies, checkToken } = options;
+  const { config, env, redis, now, logger, metrics, onBroken, jobs, sessions, cookies, checkToken, keys } =
+    options;
   const timeZone = config.GATEWAY_TIME_ZONE;
-  const keys = createKeyStore({
-    redis,
-    gatewaySecret: config.GATEWAY_SECRET,
-    webhookSecret: config.WEBHOOK_SECRET,
-    now,
-    onBroken,
-  });
+  const attempts = createSignInAttempts(redis, 'sign-in');
+  const signIn = createSignIn({ sessions, attempts, logger, metrics });
   const teams = createTeamStore({ redis, now, onBroken });
   const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env });
   const configurationState = createConfigurationState({ path: config.GATEWAY_CONFIG, env });
@@ -86,11 +85,11 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     ...sessionRoutes({
       sessions,
       cookies,
+      signIn,
       checkToken,
-      attempts: createSignInAttempts(redis),
+      keys,
+      hashSecret: (secret) => hashOf(secret, config.GATEWAY_SECRET),
       maxSeconds: config.CONSOLE_SESSION_HOURS * 3600,
-      logger,
-      metrics,
     }),
     ...keyRoutes({ keys, warnings: createWarnings({ teams, readConfiguration }), readBalances, now }),
     ...teamRoutes({ teams, keys, readBalances }),

@@ -21,8 +21,6 @@ interface AdminAppOptions extends BodyBounds {
   readonly routes: readonly AdminRoute[];
   /** The page that shows the queues; for browsers, which log in by name and password. */
   readonly board: RequestHandler;
-  /** Throws for anything but the admin token. */
-  readonly checkToken: (authorization: string | undefined) => void;
   readonly authenticate: Authenticate;
   /** The console's pages. */
   readonly console: RequestHandler;
@@ -138,10 +136,8 @@ const beginBoard =
   (options: AdminAppOptions): RequestHandler =>
   async (request, response, next) => {
     openRequest(options, request, response, JOB_BOARD_PATH);
-    const { authorization } = request.headers;
     try {
-      if (authorization === undefined) checkOverseer(await options.authenticate(request));
-      else options.checkToken(bearerOf(authorization));
+      checkOverseer(await options.authenticate(request, bearerOf(request.headers.authorization)));
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       const headers = {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { createJobList } from '@gateway/jobs/job-list';
 import { reportOnce } from '@gateway/metering/broken-records';
+import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { connectRedis } from '@gateway/service-kit/connect-redis';
 import { createRequestLog } from '@gateway/service-kit/request-log';
@@ -14,6 +15,7 @@ import { createJobBoard } from './job-board.ts';
 import { createAuthenticate } from './sessions/authenticate.ts';
 import { createSessionCookies } from './sessions/session-cookie.ts';
 import { createSessionStore } from './sessions/session-store.ts';
+import { createSignInAttempts } from './sessions/sign-in-attempts.ts';
 
 /** Where the build of apps/console writes. */
 const CONSOLE_FOLDER = join(import.meta.dirname, '../../console/dist');
@@ -46,6 +48,13 @@ export async function openAdmin({
     maxSeconds: config.CONSOLE_SESSION_HOURS * 3600,
     idleSeconds: config.CONSOLE_SESSION_IDLE_HOURS * 3600,
   });
+  const keys = createKeyStore({
+    redis,
+    gatewaySecret: config.GATEWAY_SECRET,
+    webhookSecret: config.WEBHOOK_SECRET,
+    now,
+    onBroken,
+  });
   const app = createAdminApp({
     routes: adminRoutes({
       config,
@@ -60,11 +69,17 @@ export async function openAdmin({
       sessions,
       cookies,
       checkToken,
+      keys,
     }),
     board: createJobBoard(jobs.queues),
     console: serveConsole(CONSOLE_FOLDER),
-    checkToken,
-    authenticate: createAuthenticate({ checkToken, cookies, sessions }),
+    authenticate: createAuthenticate({
+      checkToken,
+      guesses: createSignInAttempts(redis, 'call'),
+      cookies,
+      sessions,
+      keys,
+    }),
     readiness,
     page,
     requestLog: createRequestLog({ logger, metrics }),
