@@ -30,11 +30,15 @@ import { gatewayRoutes } from './routes/gateway-routes.ts';
 import { jobRoutes } from './routes/job-routes.ts';
 import { keyRoutes } from './routes/key-routes.ts';
 import { modelRoutes } from './routes/model-routes.ts';
+import { oidcRoutes } from './routes/oidc-routes.ts';
 import { requestRoutes } from './routes/request-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
 import { teamRoutes } from './routes/team-routes.ts';
 import { usageRoutes } from './routes/usage-routes.ts';
 import { webhookRoutes } from './routes/webhook-routes.ts';
+import { createFlowCookies } from './sessions/oidc/flow-cookie.ts';
+import { createIdentityProvider } from './sessions/oidc/identity-provider.ts';
+import type { OidcSettings } from './sessions/oidc/oidc-settings.ts';
 import type { SessionCookies } from './sessions/session-cookie.ts';
 import type { SessionStore } from './sessions/session-store.ts';
 import { createSignIn } from './sessions/sign-in.ts';
@@ -57,6 +61,8 @@ export interface AdminRoutesOptions {
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
   readonly keys: KeyStore;
+  /** Null: no identity provider is set. */
+  readonly oidc: OidcSettings | null;
 }
 
 /** The most requests of a second that are shown as they end. */
@@ -64,8 +70,21 @@ const MAX_TAILED = 500;
 
 /** Every call of the admin API. */
 export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] {
-  const { config, env, redis, now, logger, metrics, onBroken, jobs, sessions, cookies, checkToken, keys } =
-    options;
+  const {
+    config,
+    env,
+    redis,
+    now,
+    logger,
+    metrics,
+    onBroken,
+    jobs,
+    sessions,
+    cookies,
+    checkToken,
+    keys,
+    oidc,
+  } = options;
   const timeZone = config.GATEWAY_TIME_ZONE;
   const attempts = createSignInAttempts(redis, 'sign-in');
   const signIn = createSignIn({ sessions, attempts, logger, metrics });
@@ -90,6 +109,20 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       keys,
       hashSecret: (secret) => hashOf(secret, config.GATEWAY_SECRET),
       maxSeconds: config.CONSOLE_SESSION_HOURS * 3600,
+    }),
+    ...oidcRoutes({
+      oidc: oidc && {
+        name: oidc.name,
+        provider: createIdentityProvider(oidc, now),
+        mapping: oidc.mapping,
+        flows: createFlowCookies({ gatewaySecret: config.GATEWAY_SECRET, now, isSecure: oidc.isSecure }),
+        isSecure: oidc.isSecure,
+      },
+      cookies,
+      signIn,
+      maxSeconds: config.CONSOLE_SESSION_HOURS * 3600,
+      logger,
+      metrics,
     }),
     ...keyRoutes({ keys, warnings: createWarnings({ teams, readConfiguration }), readBalances, now }),
     ...teamRoutes({ teams, keys, readBalances }),

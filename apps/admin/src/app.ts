@@ -89,6 +89,7 @@ function mountRoute(app: Express, route: AdminRoute, options: AdminAppOptions): 
     response.setHeader('cache-control', 'no-store');
     const reply = await handle(request, principal, options);
     if ('body' in reply) response.status(reply.status).json(reply.body);
+    else if ('location' in reply) response.writeHead(reply.status, { location: reply.location }).end();
     else await sendStream(response, reply);
   });
 }

@@ -13,6 +13,7 @@ import type { AdminConfig } from './config.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { createJobBoard } from './job-board.ts';
 import { createAuthenticate } from './sessions/authenticate.ts';
+import { oidcSettings } from './sessions/oidc/oidc-settings.ts';
 import { createSessionCookies } from './sessions/session-cookie.ts';
 import { createSessionStore } from './sessions/session-store.ts';
 import { createSignInAttempts } from './sessions/sign-in-attempts.ts';
@@ -42,6 +43,7 @@ export async function openAdmin({
   const jobs = createJobList(redis, (error) => logger.warn({ err: error }, 'the queues'));
   const checkToken = createTokenCheck(config.GATEWAY_ADMIN_TOKEN);
   const cookies = createSessionCookies(config.GATEWAY_SECRET);
+  const oidc = oidcSettings(config);
   const sessions = createSessionStore({
     redis,
     now,
@@ -70,6 +72,7 @@ export async function openAdmin({
       cookies,
       checkToken,
       keys,
+      oidc,
     }),
     board: createJobBoard(jobs.queues),
     console: serveConsole(CONSOLE_FOLDER),

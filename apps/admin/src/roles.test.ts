@@ -157,6 +157,9 @@ const jobPath = (after: string) => (of: Property) => `/admin/v1/jobs/${of.jobId}
 /** Every call of the admin API, made by somebody else for the things of the team `blue`. */
 const ROWS: Readonly<Record<string, Row>> = {
   'GET /admin/v1/openapi.json': ANY,
+  'GET /admin/v1/sign-in': ANY,
+  'GET /admin/v1/session/oidc': { viewer: 404, lead: 404, holder: 404 },
+  'GET /admin/v1/session/oidc/callback': { viewer: 404, lead: 404, holder: 404 },
   'POST /admin/v1/session': { body: () => ({ token: 'a wrong one' }), viewer: 401, lead: 401, holder: 401 },
   'GET /admin/v1/session': ANY,
   'DELETE /admin/v1/session': ANY,

@@ -34,6 +34,7 @@ const routes = adminRoutes({
   sessions: createSessionStore({ redis, now, maxSeconds: 1, idleSeconds: 1 }),
   cookies: createSessionCookies(NOTHING),
   checkToken: () => undefined,
+  oidc: null,
   keys: createKeyStore({ redis, gatewaySecret: NOTHING, now }),
 });
 await mkdir(dirname(file), { recursive: true });

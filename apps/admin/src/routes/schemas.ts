@@ -91,6 +91,11 @@ export const SessionReply = z.strictObject({
 });
 /** `permissions` are the calls that the person may make, such as `GET /admin/v1/keys`. */
 export const OwnSessionReply = SessionReply.extend({ permissions: z.array(z.string()) });
+/** Beside the admin token and a key, which are always there. */
+export const SignInReply = z.strictObject({
+  /** The identity provider, as the button names it; null: none is set. */
+  oidc: z.strictObject({ name: z.string() }).nullable(),
+});
 export const SessionList = page(SessionReply);
 
 export const WebhookReply = ShownWebhook;

@@ -24,6 +24,9 @@ const SIGNED_IN: Access = Role.options;
 const PERMISSIONS: Readonly<Record<string, Access>> = {
   'GET /admin/v1/openapi.json': SIGNED_IN,
 
+  'GET /admin/v1/sign-in': 'anyone',
+  'GET /admin/v1/session/oidc': 'anyone',
+  'GET /admin/v1/session/oidc/callback': 'anyone',
   'POST /admin/v1/session': 'anyone',
   'GET /admin/v1/session': SIGNED_IN,
   'DELETE /admin/v1/session': SIGNED_IN,

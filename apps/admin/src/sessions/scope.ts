@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Role } from './roles.ts';
 
-const MAX_TEAMS = 100;
+export const MAX_TEAMS = 100;
 
 /** The part of the gateway that a person sees: all of it, some teams with their keys, or one key. */
 export const Scope = z.discriminatedUnion('kind', [

@@ -41,6 +41,17 @@ const OUTCOMES: Readonly<Partial<Record<GatewayError['code'], SignInOutcome>>> =
 
 export const addressOf = ({ socket }: Pick<Request, 'socket'>): string => socket.remoteAddress ?? 'unknown';
 
+/**
+ * The messages and codes of an error and of what caused it. Nothing else of them is logged: errors of an identity provider may hold
+ * whole answers.
+ */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const code = Object.entries(error).find(([name, value]) => name === 'code' && typeof value === 'string');
+  const own = code === undefined ? error.message : `${error.message} (${code[1]})`;
+  return error.cause instanceof Error ? `${own} ${reasonOf(error.cause)}` : own;
+}
+
 export const createSignIn =
   ({ sessions, attempts, logger, metrics }: SignInOptions): SignIn =>
   async ({ method, request, requestId, identify }) => {
@@ -59,11 +70,7 @@ export const createSignIn =
     } catch (error) {
       const outcome = (error instanceof GatewayError && OUTCOMES[error.code]) || 'failed';
       metrics.signIn({ method, outcome });
-      const cause = error instanceof Error ? error.cause : undefined;
-      logger.warn(
-        { address, method, outcome, requestId, ...(cause !== undefined && { err: cause }) },
-        'sign-in refused',
-      );
+      logger.warn({ address, method, outcome, requestId, reason: reasonOf(error) }, 'sign-in refused');
       if (outcome === 'failed') await attempts.takeBack(address);
       throw error;
     }
