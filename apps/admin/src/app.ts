@@ -14,15 +14,13 @@ import { mountInstanceProof } from './instance-proof.ts';
 import { bearerOf, JOB_BOARD_PATH } from './job-board.ts';
 import { sendStream } from './send-stream.ts';
 import type { Authenticate, Principal } from './sessions/authenticate.ts';
-import { type Access, accessOf } from './sessions/roles.ts';
+import { type Access, accessOf, isOverseer, type Role } from './sessions/roles.ts';
 import { writeAdminError } from './write-admin-error.ts';
 
 interface AdminAppOptions extends BodyBounds {
   readonly routes: readonly AdminRoute[];
   /** The page that shows the queues; for browsers, which log in by name and password. */
   readonly board: RequestHandler;
-  /** Throws for anything but the admin token. */
-  readonly checkToken: (authorization: string | undefined) => void;
   readonly authenticate: Authenticate;
   /** The console's pages. */
   readonly console: RequestHandler;
@@ -91,6 +89,7 @@ function mountRoute(app: Express, route: AdminRoute, options: AdminAppOptions): 
     response.setHeader('cache-control', 'no-store');
     const reply = await handle(request, principal, options);
     if ('body' in reply) response.status(reply.status).json(reply.body);
+    else if ('location' in reply) response.writeHead(reply.status, { location: reply.location }).end();
     else await sendStream(response, reply);
   });
 }
@@ -113,8 +112,16 @@ function openRequest(
 /** @throws {GatewayError} `endpoint_not_allowed` */
 function checkRole({ role }: Principal, access: Access): void {
   if (access === 'anyone' || access.includes(role)) return;
-  throw new GatewayError('endpoint_not_allowed', `The role '${role}' may not do this.`);
+  throw notAllowed(role);
 }
+
+/** The board shows the jobs of all keys. */
+function checkOverseer({ role }: Principal): void {
+  if (!isOverseer(role)) throw notAllowed(role);
+}
+
+const notAllowed = (role: Role): GatewayError =>
+  new GatewayError('endpoint_not_allowed', `The role '${role}' may not do this.`);
 
 /** Opens the request, and refuses it of somebody unknown. */
 const begin =
@@ -130,10 +137,8 @@ const beginBoard =
   (options: AdminAppOptions): RequestHandler =>
   async (request, response, next) => {
     openRequest(options, request, response, JOB_BOARD_PATH);
-    const { authorization } = request.headers;
     try {
-      if (authorization === undefined) await options.authenticate(request);
-      else options.checkToken(bearerOf(authorization));
+      checkOverseer(await options.authenticate(request, bearerOf(request.headers.authorization)));
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       const headers = {

@@ -35,6 +35,7 @@ export const SECRET_VARIABLES = [
   'GATEWAY_ADMIN_TOKEN',
   'ADMIN_INSTANCE_KEY',
   'WEBHOOK_SECRET',
+  'OIDC_CLIENT_SECRET',
 ] as const;
 type SecretVariable = (typeof SECRET_VARIABLES)[number];
 
@@ -112,7 +113,13 @@ const EACH = [
     stage: 'service',
     port: ADMIN_PORT,
     urlVariable: 'ADMIN_URL',
-    secrets: ['GATEWAY_ADMIN_TOKEN', 'GATEWAY_BOOTSTRAP_KEY', 'ADMIN_INSTANCE_KEY', 'WEBHOOK_SECRET'],
+    secrets: [
+      'GATEWAY_ADMIN_TOKEN',
+      'GATEWAY_BOOTSTRAP_KEY',
+      'ADMIN_INSTANCE_KEY',
+      'WEBHOOK_SECRET',
+      'OIDC_CLIENT_SECRET',
+    ],
   },
   {
     name: 'edge',
