@@ -12,6 +12,7 @@ import type { AdminRoute, BodyBounds } from './admin-route.ts';
 import { CONSOLE_PATH } from './console/serve-console.ts';
 import { mountInstanceProof } from './instance-proof.ts';
 import { bearerOf, JOB_BOARD_PATH } from './job-board.ts';
+import { PLAYGROUND_PATH, type Relay } from './playground/relay.ts';
 import { sendStream } from './send-stream.ts';
 import type { Authenticate, Principal } from './sessions/authenticate.ts';
 import { type Access, accessOf, isOverseer, type Role } from './sessions/roles.ts';
@@ -22,6 +23,8 @@ interface AdminAppOptions extends BodyBounds {
   /** The page that shows the queues; for browsers, which log in by name and password. */
   readonly board: RequestHandler;
   readonly authenticate: Authenticate;
+  /** What is below the path of the playground. */
+  readonly relay: Relay;
   /** The console's pages. */
   readonly console: RequestHandler;
   readonly readiness: Readiness;
@@ -49,6 +52,12 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   app.use(CONSOLE_PATH, options.console);
   for (const route of options.routes) mountRoute(app, route, options);
   app.use(JOB_BOARD_PATH, beginBoard(options), options.board);
+  app.use(PLAYGROUND_PATH, async (request, response) => {
+    const context = openRequest(options, request, response, PLAYGROUND_PATH);
+    const principal = await options.authenticate(request);
+    checkRole(principal, accessOf({ method: 'POST', path: PLAYGROUND_PATH }));
+    await options.relay(request, response, { principal, context });
+  });
   for (const [path, routes] of Map.groupBy(options.routes, (route) => route.path)) {
     const allow = routes.map(({ method }) => method).join(', ');
     app.all(expressPath(path), begin(options, path), ({ method }) => {

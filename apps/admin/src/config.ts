@@ -36,6 +36,8 @@ export const AdminConfig = ProcessSettings.extend({
   /** The claim that names a team lead's teams, after a prefix. Default: that of the roles. */
   OIDC_TEAM_CLAIM: z.string().optional(),
   OIDC_TEAM_PREFIX: z.string().optional(),
+  /** Where this service reaches the edge, for the playground. Default: this machine at `PORT`. */
+  EDGE_URL: setting.url().optional(),
   /** When a session of the console ends, in hours: since it was opened, and without use. */
   CONSOLE_SESSION_HOURS: setting.integer(12, { min: 1, max: 24 * 30 }),
   CONSOLE_SESSION_IDLE_HOURS: setting.integer(2, { min: 1, max: 24 * 30 }),
@@ -46,3 +48,5 @@ export type AdminConfig = z.infer<typeof AdminConfig>;
 
 export const publicUrlOf = ({ PUBLIC_URL, PORT }: AdminConfig): string =>
   PUBLIC_URL ?? `http://127.0.0.1:${PORT}`;
+
+export const edgeUrlOf = ({ EDGE_URL, PORT }: AdminConfig): string => EDGE_URL ?? `http://127.0.0.1:${PORT}`;

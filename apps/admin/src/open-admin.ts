@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createJobList } from '@gateway/jobs/job-list';
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
+import { createPasses } from '@gateway/metering/keys/pass';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { connectRedis } from '@gateway/service-kit/connect-redis';
 import { createRequestLog } from '@gateway/service-kit/request-log';
@@ -9,9 +10,10 @@ import type { Started } from '@gateway/service-kit/start-service';
 import { adminRoutes } from './admin-routes.ts';
 import { createTokenCheck } from './admin-token.ts';
 import { createAdminApp } from './app.ts';
-import type { AdminConfig } from './config.ts';
+import { type AdminConfig, edgeUrlOf } from './config.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { createJobBoard } from './job-board.ts';
+import { createRelay } from './playground/relay.ts';
 import { createAuthenticate } from './sessions/authenticate.ts';
 import { oidcSettings } from './sessions/oidc/oidc-settings.ts';
 import { createSessionCookies } from './sessions/session-cookie.ts';
@@ -75,6 +77,11 @@ export async function openAdmin({
       oidc,
     }),
     board: createJobBoard(jobs.queues),
+    relay: createRelay({
+      edgeUrl: edgeUrlOf(config),
+      keys,
+      passes: createPasses({ gatewaySecret: config.GATEWAY_SECRET, now }),
+    }),
     console: serveConsole(CONSOLE_FOLDER),
     authenticate: createAuthenticate({
       checkToken,

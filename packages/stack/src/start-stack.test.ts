@@ -68,7 +68,11 @@ async function get(url: string | null): Promise<Answer> {
 test('a process gets the shared settings, and no secret of another', async () => {
   const stack = await start({ processes: [TEXT], env: { FIXTURE_PORT_VARIABLE: 'TEXT_PORT' } });
   const { env } = await get(stack.process('text').url);
-  expect(env).toMatchObject({ REDIS_URL: stack.redisUrl, PUBLIC_URL: stack.edgeUrl });
+  expect(env).toMatchObject({
+    REDIS_URL: stack.redisUrl,
+    PUBLIC_URL: stack.edgeUrl,
+    EDGE_URL: stack.edgeUrl,
+  });
   expect(env.GATEWAY_SECRET).toMatch(/^.{43}$/);
   expect(env).not.toHaveProperty('GATEWAY_BOOTSTRAP_KEY');
   expect(env).not.toHaveProperty('GATEWAY_ADMIN_TOKEN');
