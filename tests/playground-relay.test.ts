@@ -70,7 +70,7 @@ test('a stream arrives as the edge sends it, and counts on the key', async () =>
   expect(await logLine(gateway, 'edge', requestId)).toMatchObject({ keyId: key.id });
 });
 
-test('bytes pass as they come: an error of the API, speech, and a model that the page has no words for', async () => {
+test('errors of either protocol, sound and lists pass as they come', async () => {
   const refused = await relayed('/v1/responses', { json: { ...TEXT, model: 'none' } });
   expect([refused.status, await codeOf(refused)]).toEqual([404, 'model_not_found']);
   const anthropic = await relayed('/v1/messages', { json: {} });
@@ -82,7 +82,7 @@ test('bytes pass as they come: an error of the API, speech, and a model that the
   expect(JSON.parse(await models.text())).toMatchObject({ object: 'list' });
 });
 
-test('an upload of 20 MB reaches the service, and the admin service holds little of it', async () => {
+test('an upload of 20 MB reaches the provider whole', async () => {
   const form = new FormData();
   form.set('model', 'whisper-1');
   const sound = await wavFile(1).arrayBuffer();
