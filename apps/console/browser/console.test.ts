@@ -145,6 +145,21 @@ test('a channel is put to rest with a reason and woken again', async () => {
   await channel.getByText('serves').waitFor();
 });
 
+test('a channel shows its failures by kind, and how long its requests took', async () => {
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto('/console/channels');
+  const channel = page.getByRole('region', { name: 'openai' });
+  await channel
+    .getByText(/^rate-limited \d+$/)
+    .first()
+    .waitFor();
+  await channel
+    .getByText(/^p50 .+, p95 /)
+    .first()
+    .waitFor();
+});
+
 test('models are searched, and those without a price are shown by themselves', async () => {
   const { page, signIn } = person;
   await signIn();
