@@ -29,6 +29,8 @@ export default defineConfig({
     // Everything is a file: the page's policy allows no data URLs for scripts and styles.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // For browser/build.test.ts. The admin service serves `assets/` alone.
+    manifest: true,
     // `light-dark()` stays as it is.
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     chunkSizeWarningLimit: 1_000,

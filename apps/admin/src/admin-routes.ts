@@ -11,6 +11,7 @@ import { createRecordTail } from '@gateway/metering/usage/record-tail';
 import type { Logger } from '@gateway/service-kit/logger';
 import type { Metrics } from '@gateway/service-kit/metrics';
 import { readHeldSlots } from '@gateway/upstream/choosing/lease-store';
+import { readAttemptCounts } from '@gateway/upstream/health/attempt-counts';
 import type { Redis } from 'ioredis';
 import type { AdminRoute } from './admin-route.ts';
 import { createAttention } from './attention.ts';
@@ -141,6 +142,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       readConfiguration,
       rests,
       heldSlots: (accounts) => readHeldSlots(redis, accounts, now()),
+      attemptCounts: (lastMs) => readAttemptCounts(redis, { nowMs: now(), lastMs }),
     }),
     ...modelRoutes({ readConfiguration, keys }),
     ...configurationRoutes({ state: configurationState }),

@@ -90,6 +90,7 @@ async function failedReload({ configurationState }: AttentionOptions): Promise<I
       subject: path,
       sentence: `The configuration file is not valid, and the services go on with the one before: found ${first.found}${where}, expected ${first.expected}.${others}`,
       since: changedAtMs === null ? null : instantOf(changedAtMs),
+      until: null,
       isUrgent: true,
     },
   ];
@@ -105,12 +106,13 @@ async function restingChannels({ rests }: AttentionOptions): Promise<Item[]> {
           .filter(Boolean)
           .join(', ');
         const what = whole ? `The channel '${channel}'` : `Of the channel '${channel}', ${part}`;
-        const end = until === null ? 'until it is woken' : `until ${until}`;
+        const end = until === null ? ' until it is woken' : '';
         return {
           kind: 'channel_resting' as const,
           subject: channel,
-          sentence: `${what} rests ${end}: ${reason}${by === null ? '' : ` (${by})`}.`,
+          sentence: `${what} rests${end}: ${reason}${by === null ? '' : ` (${by})`}.`,
           since,
+          until,
           isUrgent: whole && by === null,
         };
       }),
@@ -137,14 +139,14 @@ async function budgets(options: AttentionOptions): Promise<Found[]> {
       if (used < BUDGET_NEAR) continue;
       const isSpent = used >= 1;
       const whose = kind === 'key' ? `the key '${name}'` : `the team '${name}'`;
-      const again = budget.resetsAt === null ? '' : ` It begins anew at ${budget.resetsAt}.`;
       const item: Item = {
         kind: isSpent ? 'budget_spent' : 'budget_near',
         subject: id,
         sentence: isSpent
-          ? `The budget of ${whose} is spent: its requests are refused.${again}`
-          : `${percent(used)} of the budget of ${whose} are spent or reserved.${again}`,
+          ? `The budget of ${whose} is spent: its requests are refused.`
+          : `${percent(used)} of the budget of ${whose} are spent or reserved.`,
         since: null,
+        until: budget.resetsAt,
         isUrgent: isSpent,
       };
       items.push({ item, whose: { keyId: kind === 'key' ? id : '', team } });
@@ -195,6 +197,7 @@ async function waitingQueues({ jobs, now }: AttentionOptions): Promise<Item[]> {
             subject: queue,
             sentence: `${queued} jobs wait in the queue '${queue}', one of them for ${Math.round((now() - oldestQueuedAtMs) / 1000)} s. More workers would take them sooner.`,
             since: instantOf(oldestQueuedAtMs),
+            until: null,
             isUrgent: false,
           },
         ],
@@ -213,6 +216,7 @@ async function unpricedModels({ redis, now, onBroken }: AttentionOptions): Promi
             subject: model,
             sentence: `The model '${model}' has no price: ${unpricedRequests} requests of the last day have no cost. Give it a price in the configuration.`,
             since: null,
+            until: null,
             isUrgent: false,
           },
         ],

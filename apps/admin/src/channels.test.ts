@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { createAttemptCounts } from '@gateway/upstream/health/attempt-counts';
 import { createRestStore } from '@gateway/upstream/health/rest-store';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -93,6 +94,22 @@ const gatewayRests = async (cause: 'failing' | 'credentials' = 'failing') => {
   ];
   await store.write({ put, remove: [] });
 };
+
+test('a channel shows how attempts of the last hour and day ended, also those of other processes', async () => {
+  let nowMs = Date.now() - 3 * 3_600_000;
+  const counts = createAttemptCounts({ redis, now: () => nowMs });
+  counts.add({ channel: 'one', outcome: 'ok' });
+  counts.add({ channel: 'one', outcome: 'timeout' });
+  nowMs = Date.now();
+  counts.add({ channel: 'one', outcome: 'rate-limited' });
+  await counts.close();
+  const { data } = ChannelPage.parse((await call('GET', '/channels')).body);
+  expect(Object.fromEntries(data.map(({ name, attempts }) => [name, attempts]))).toEqual({
+    one: { lastHour: { 'rate-limited': 1 }, lastDay: { ok: 1, timeout: 1, 'rate-limited': 1 } },
+    two: { lastHour: {}, lastDay: {} },
+    keys: { lastHour: {}, lastDay: {} },
+  });
+});
 
 test('what the gateway put to rest is shown with the reason and the time left', async () => {
   expect(await restsOf('one')).toEqual([]);

@@ -16,12 +16,16 @@ const PATIENCE_MS = 30_000;
 const SessionsReply = z.looseObject({ data: z.array(z.looseObject({ id: z.string(), name: z.string() })) });
 
 let running: RunningConsole;
-let keyId: string;
+/** The pages with something open beside their list. */
+let opened: string[];
 let person: OpenPage;
 
 beforeAll(async () => {
   running = await runConsole(inject('chromiumPath'));
-  ({ keyId } = await seed(running));
+  const { keyId, requestId, jobId } = await seed(running);
+  opened = [`keys?key=${keyId}`, `requests?request=${requestId}`, `jobs?job=${jobId}`].map(
+    (path) => `/console/${path}`,
+  );
 }, 300_000);
 afterAll(() => running?.close());
 beforeEach(async () => {
@@ -141,6 +145,21 @@ test('a channel is put to rest with a reason and woken again', async () => {
   await channel.getByText('serves').waitFor();
 });
 
+test('a channel shows its failures by kind, and how long its requests took', async () => {
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto('/console/channels');
+  const channel = page.getByRole('region', { name: 'openai' });
+  await channel
+    .getByText(/^rate-limited \d+$/)
+    .first()
+    .waitFor();
+  await channel
+    .getByText(/^p50 .+, p95 /)
+    .first()
+    .waitFor();
+});
+
 test('models are searched, and those without a price are shown by themselves', async () => {
   const { page, signIn } = person;
   await signIn();
@@ -208,9 +227,14 @@ test.for(SCHEMES)(
     page.setDefaultTimeout(PATIENCE_MS);
     await signIn();
     const found: unknown[] = [];
-    for (const path of [...PAGES, `/console/keys?key=${keyId}`]) {
+    for (const path of [...PAGES, ...opened]) {
       await page.goto(path);
       await page.getByRole('heading', { level: 1 }).waitFor();
+      if (opened.includes(path))
+        await page
+          .getByRole('dialog')
+          .getByLabel(/^Id of the/)
+          .waitFor();
       await page.waitForLoadState('networkidle');
       const axe = new AxeBuilder({ page });
       const { violations } = await (rules === undefined ? axe : axe.withRules([...rules])).analyze();
@@ -228,7 +252,7 @@ test('no page is wider than a screen of 360 pixels', { timeout: TOUR_MS }, async
   const { page, signIn } = await running.open({ viewport: { width: 360, height: 740 } });
   page.setDefaultTimeout(PATIENCE_MS);
   await signIn();
-  for (const path of [...PAGES, `/console/keys?key=${keyId}`]) {
+  for (const path of [...PAGES, ...opened]) {
     await page.goto(path);
     await page.getByRole('heading', { level: 1 }).waitFor();
     const width = await page.evaluate('document.documentElement.scrollWidth');

@@ -1,11 +1,12 @@
-/** `npm run console:pictures -- [FOLDER]`: a picture of each page, light and dark, on a phone and on a wide screen. */
+/** `npm run console:pictures -- [FOLDER [PAGE…]]`: a picture of each page, light and dark, on a phone and on a wide screen. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runConsole } from './run-console.ts';
 import { seed } from './seed.ts';
 import { seedPast } from './seed-past.ts';
 
-const [folder = 'console-pictures'] = process.argv.slice(2);
+const [folder = 'console-pictures', ...only] = process.argv.slice(2);
+const isWanted = (name: string): boolean => only.length === 0 || only.includes(name);
 
 const SCREENS = { phone: { width: 360, height: 780 }, wide: { width: 1440, height: 900 } } as const;
 const SCHEMES = ['light', 'dark'] as const;
@@ -34,21 +35,23 @@ const PICTURES: Readonly<Record<string, string>> = {
 await mkdir(folder, { recursive: true });
 const running = await runConsole(process.env.CHROMIUM_PATH);
 try {
-  const { keyId, requestId } = await seed(running);
+  const { keyId, requestId, jobId } = await seed(running);
   await seedPast(running.stack.redisUrl, keyId);
   const pictures = {
     ...PICTURES,
     key: `/console/keys?key=${keyId}`,
     request: `/console/requests?request=${requestId}`,
+    job: `/console/jobs?job=${jobId}`,
   };
   for (const [screen, viewport] of Object.entries(SCREENS))
     for (const colorScheme of SCHEMES) {
       const { page, problems, signIn } = await running.open({ viewport, colorScheme });
       await page.goto('/console/sign-in');
       await page.getByRole('button', { name: 'Sign in' }).waitFor();
-      await page.screenshot({ path: join(folder, `sign-in-${screen}-${colorScheme}.png`) });
+      if (isWanted('sign-in'))
+        await page.screenshot({ path: join(folder, `sign-in-${screen}-${colorScheme}.png`) });
       await signIn();
-      for (const [name, path] of Object.entries(pictures)) {
+      for (const [name, path] of Object.entries(pictures).filter(([name]) => isWanted(name))) {
         await page.goto(path);
         await page.getByRole('heading', { level: 1 }).waitFor();
         await page.waitForLoadState('networkidle');

@@ -1,14 +1,11 @@
-import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { type Stack, startStack } from '@gateway/stack/start-stack';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { buildConsole } from './build-console.ts';
 import { findChromium } from './find-chromium.ts';
-
-const ROOT = join(import.meta.dirname, '../../..');
 
 /** Two channels of the simulator, and one that nobody answers on. */
 const configurationOf = (origin: string): string => `
@@ -55,13 +52,7 @@ const EXPECTED = /Failed to load resource: the server responded with a status of
 /** Starts the whole gateway with the console's current build, and a browser. */
 export async function runConsole(chromiumPath: string | undefined): Promise<RunningConsole> {
   await using resources = new AsyncDisposableStack();
-  await promisify(execFile)(
-    join(ROOT, 'node_modules/.bin/turbo'),
-    ['run', 'build', '--filter=@gateway/console'],
-    {
-      cwd: ROOT,
-    },
-  );
+  await buildConsole();
   const folder = resources.adopt(await temporaryFolder(), (owned) => owned.close());
   const simulator = resources.adopt(await startSimulator(), (owned) => owned.close());
   const configurationPath = join(folder.path, 'gateway.yaml');

@@ -4,12 +4,55 @@ import { createRequestRedis } from '@gateway/metering/request-redis';
 
 const HOUR_MS = 3_600_000;
 const HOURS = 14 * 24;
+const MAX_BUSY = 2.5;
 
 /** What is sent in an hour, by whom, and how it goes. */
 const TRAFFIC = [
-  { model: 'gpt-5.2', endpoint: 'responses', channel: 'openai', team: 'platform', ms: 2400 },
-  { model: 'claude-sonnet-5', endpoint: 'messages', channel: 'claude', team: 'research', ms: 3900 },
-  { model: 'gpt-5.2-mini', endpoint: 'chat', channel: 'openai', team: null, ms: 900 },
+  {
+    model: 'gpt-5.2',
+    endpoint: 'responses',
+    channel: 'openai',
+    team: 'platform',
+    ms: 2400,
+    most: 9,
+    microUsd: 64_500,
+  },
+  {
+    model: 'claude-sonnet-5-5',
+    endpoint: 'messages',
+    channel: 'claude',
+    team: 'research',
+    ms: 3900,
+    most: 7,
+    microUsd: 117_000,
+  },
+  {
+    model: 'gpt-5.2-mini',
+    endpoint: 'chat',
+    channel: 'openai',
+    team: 'support',
+    ms: 900,
+    most: 12,
+    microUsd: 8_000,
+  },
+  {
+    model: 'llama-4-70b',
+    endpoint: 'chat',
+    channel: 'local',
+    team: 'search',
+    ms: 1300,
+    most: 5,
+    microUsd: 3_000,
+  },
+  {
+    model: 'dall-e-3',
+    endpoint: 'images',
+    channel: 'openai',
+    team: 'marketing',
+    ms: 14_000,
+    most: 2,
+    microUsd: 40_000,
+  },
 ] as const;
 
 /** Two weeks of requests with quiet nights and an outage, so that pictures have something to draw. */
@@ -20,10 +63,11 @@ export async function seedPast(redisUrl: string, keyId: string): Promise<void> {
   for (let hour = HOURS; hour > 0; hour -= 1) {
     const atMs = beganMs - hour * HOUR_MS;
     const ledger = createLedger({ redis, now: () => atMs, keepRecordsDays: 30, keepSumsDays: 400 });
-    const busy = Math.sin(((new Date(atMs).getUTCHours() - 8) / 24) * 2 * Math.PI) + 1.3;
+    const busy =
+      Math.sin(((new Date(atMs).getUTCHours() - 8) / 24) * 2 * Math.PI) + 1.3 + 0.2 * Math.sin(hour);
     await Promise.all(
-      TRAFFIC.flatMap(({ ms, channel, ...subject }, kind) =>
-        Array.from({ length: Math.round(busy * (2 - kind * 0.5)) }, (_, at) => {
+      TRAFFIC.flatMap(({ ms, most, microUsd, channel, ...subject }, kind) =>
+        Array.from({ length: Math.round((busy / MAX_BUSY) * most) }, (_, at) => {
           const isOutage = channel === 'claude' && hour > 40 && hour < 46;
           const durationMs = Math.round(ms * (1 + 0.4 * Math.sin(hour / 5 + at)));
           return ledger.settle(
@@ -34,9 +78,9 @@ export async function seedPast(redisUrl: string, keyId: string): Promise<void> {
               attempts: 1,
               durationMs,
               firstByteMs: isOutage ? null : Math.round(durationMs / 4),
-              consumption: { ...NOTHING_CONSUMED, inputTokens: 1800 + 90 * at, outputTokens: 420 },
+              consumption: { ...NOTHING_CONSUMED, inputTokens: 18_000 + 900 * at, outputTokens: 1_420 },
               estimated: false,
-              costMicroUsd: kind === 2 ? 800 : 6450 + 400 * at,
+              costMicroUsd: microUsd + 400 * at,
             },
           );
         }),

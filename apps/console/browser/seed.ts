@@ -4,6 +4,8 @@ import { seedTraffic } from './seed-traffic.ts';
 
 const Made = z.looseObject({ id: z.string(), key: z.string() });
 
+const JobReply = z.looseObject({ id: z.string() });
+
 const NAMES = [
   'search',
   'support-bot',
@@ -21,10 +23,16 @@ const PROMPTS = [
   'A ship [[simulate slow-first-byte=600000]]',
 ];
 
+interface Seeded {
+  readonly keyId: string;
+  /** Of a request with several attempts. */
+  readonly requestId: string;
+  /** Of a job that makes an image. */
+  readonly jobId: string;
+}
+
 /** Teams, keys, some spending, jobs and a rest, so that pages have something to show. */
-export async function seed(
-  running: Pick<RunningConsole, 'call' | 'stack' | 'simulator'>,
-): Promise<{ keyId: string; requestId: string }> {
+export async function seed(running: Pick<RunningConsole, 'call' | 'stack' | 'simulator'>): Promise<Seeded> {
   const { call, stack } = running;
   await call('POST', '/teams', { name: 'platform', budget: { usd: 500, period: 'month' } });
   await call('POST', '/teams', {
@@ -49,8 +57,9 @@ export async function seed(
     );
   const [first, second, third, fourth, fifth] = made;
   const { requestId } = await seedTraffic(running, [first?.key ?? '', second?.key ?? '']);
-  for (const prompt of PROMPTS)
-    await fetch(`${stack.edgeUrl}/v1/images/generations`, {
+  const jobIds: string[] = [];
+  for (const prompt of PROMPTS) {
+    const response = await fetch(`${stack.edgeUrl}/v1/images/generations`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${fifth?.key}`,
@@ -58,7 +67,9 @@ export async function seed(
         prefer: 'respond-async',
       },
       body: JSON.stringify({ model: 'dall-e-3', prompt }),
-    }).then((response) => response.text());
+    });
+    jobIds.push(JobReply.parse(await response.json()).id);
+  }
   await call('PATCH', `/keys/${third?.id}`, { disabled: true });
   await call('DELETE', `/keys/${fourth?.id}`);
   await call('POST', '/channels/local/rest', {
@@ -69,5 +80,5 @@ export async function seed(
     model: 'dall-e-3',
     reason: 'wrong colours since this morning',
   });
-  return { keyId: first?.id ?? '', requestId };
+  return { keyId: first?.id ?? '', requestId, jobId: jobIds[0] ?? '' };
 }

@@ -48,7 +48,7 @@ export interface OperatedJobs {
   /** Undefined for a job that nobody remembers. */
   get(jobId: string): Promise<OperatedJob | undefined>;
   /**
-   * Cancels a job whoever it belongs to. A running one is stopped at once; for one that waits the worker that would take it does
+   * Cancels a job of any key. A running one is stopped at once; for one that waits the worker that would take it does
    * what the end of a job needs: it settles, reports and deletes.
    *
    * @throws {GatewayError} `object_not_found`; `conflict` for one that has ended, or that no queue has

@@ -9,8 +9,8 @@ const pool = Buffer.alloc(ID_BYTES * 256);
 let used = pool.length;
 
 /**
- * A new request id: `req_`, the Unix milliseconds, 80 random bits. The time is for whoever looks for what became of the
- * request among many. Randomness is drawn for 256 ids at a time.
+ * A new request id: `req_`, the Unix milliseconds, 80 random bits. By its time a request's record is found among many.
+ * Randomness is drawn for 256 ids at a time.
  */
 function newRequestId(): string {
   if (used === pool.length) {

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import { createLeaseStore } from './choosing/lease-store.ts';
 import { loadConfiguration } from './configuration/load-configuration.ts';
 import { watchConfiguration } from './configuration/watch-configuration.ts';
+import { createAttemptCounts } from './health/attempt-counts.ts';
 import { type HealthLogger, healthLog } from './health/health-log.ts';
 import { createRestStore } from './health/rest-store.ts';
 import { shareRests } from './health/share-rests.ts';
@@ -13,7 +14,7 @@ interface OpenUpstreamOptions
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly logger: HealthLogger;
-  /** The process's connection, through which replicas share slots of accounts and, from `follow` on, what rests. */
+  /** The process's connection, through which replicas share slots of accounts, counts of attempts and, from `follow` on, what rests. */
   readonly redis: Redis;
 }
 
@@ -44,12 +45,17 @@ export async function openUpstream({
     onProblem: (error) =>
       logger.warn({ err: error }, 'which channels rest is not shared with other replicas'),
   });
+  const counts = createAttemptCounts({ redis, now: Date.now });
   const upstream = createUpstream({
     configuration,
     sharing,
     ...healthLog(logger),
     leases: createLeaseStore(redis),
     ...observers,
+    onAttempt: (attempt) => {
+      counts.add(attempt);
+      observers.onAttempt?.(attempt);
+    },
   });
   const watch = watchConfiguration({
     path,
@@ -71,6 +77,7 @@ export async function openUpstream({
       watch.close();
       await upstream.destroy();
       await sharing.close();
+      await counts.close();
     },
   };
 }

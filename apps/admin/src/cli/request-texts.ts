@@ -49,16 +49,27 @@ export function jobText(answer: unknown): string {
   return [memberTable(members), table(['WHEN', 'WHAT', 'HOW'], events)].join('\n\n');
 }
 
+const Attention = z.array(
+  z.looseObject({
+    isUrgent: z.boolean(),
+    sentence: z.string(),
+    since: z.string().nullable(),
+    until: z.string().nullable(),
+  }),
+);
+
+/** In the zone of the person's machine. */
+const local = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' });
+const at = (word: string, instant: string | null): string =>
+  instant === null ? '' : ` ${word} ${local.format(new Date(instant))}.`;
+
 export function attentionText(answer: unknown): string {
-  const rows = Rows.parse(answer);
-  if (rows.length === 0) return 'Nothing needs a person now.';
-  return rows
-    .map(({ isUrgent, sentence, since }) =>
-      [
-        isUrgent === true ? '! ' : '  ',
-        cellText(sentence),
-        since === null ? '' : ` Since ${cellText(since)}.`,
-      ].join(''),
+  const items = Attention.parse(answer);
+  if (items.length === 0) return 'Nothing needs a person now.';
+  return items
+    .map(
+      ({ isUrgent, sentence, since, until }) =>
+        `${isUrgent ? '! ' : '  '}${cellText(sentence)}${at('Since', since)}${at('Until', until)}`,
     )
     .join('\n');
 }

@@ -1,5 +1,5 @@
 import { type AdminClient, CommandError, createAdminClient } from './admin-client.ts';
-import type { CommandRow } from './commands.ts';
+import type { CommandRow } from './commands/command-row.ts';
 import { findAdmin } from './find-admin.ts';
 import { type Command, parseCommand } from './parse-command.ts';
 import { USAGE } from './usage.ts';

@@ -15,9 +15,12 @@ export const AttentionItem = z.strictObject({
   ]),
   /** The channel's, team's, queue's or model's name, the key's id, or the file's path. */
   subject: z.string(),
+  /** Without times: each reader has a zone. */
   sentence: z.string(),
   /** Null where that is not known. */
   since: instant.nullable(),
+  /** When it ends by itself: a rest is over, a budget begins anew. Null where that is not known. */
+  until: instant.nullable(),
   /** Callers are refused, or the gateway does not do what its configuration says. */
   isUrgent: z.boolean(),
 });

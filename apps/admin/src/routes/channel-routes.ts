@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { Channel, Configuration, Model } from '@gateway/upstream/configuration/configuration';
 import { SafeName } from '@gateway/upstream/configuration/file-schema';
+import type { CountsByChannel } from '@gateway/upstream/health/attempt-counts';
 import type { Target } from '@gateway/upstream/health/target';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
@@ -16,7 +17,12 @@ interface ChannelRoutesOptions {
   readonly heldSlots: (
     accounts: readonly { channel: string; account: string }[],
   ) => Promise<readonly number[]>;
+  /** How attempts of the last so many milliseconds ended. */
+  readonly attemptCounts: (lastMs: number) => Promise<CountsByChannel>;
 }
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 const MAX_REST_SECONDS = 30 * 86_400;
 const name = z.string().min(1).max(256);
@@ -38,6 +44,7 @@ export const channelRoutes = ({
   readConfiguration,
   rests,
   heldSlots,
+  attemptCounts,
 }: ChannelRoutesOptions): AdminRoute[] => {
   const reply = async (channel: string, warnings: readonly string[]) => ({
     name: channel,
@@ -62,7 +69,9 @@ export const channelRoutes = ({
             maxConcurrent === null ? [] : [{ channel, account: name }],
           ),
         );
-        const counts = await awaitRedis(heldSlots(bounded));
+        const [counts, lastHour, lastDay] = await awaitRedis(
+          Promise.all([heldSlots(bounded), attemptCounts(HOUR_MS), attemptCounts(DAY_MS)]),
+        );
         const inFlight = (channel: string, account: string): number | null => {
           const at = bounded.findIndex((one) => one.channel === channel && one.account === account);
           return counts[at] ?? null;
@@ -82,6 +91,10 @@ export const channelRoutes = ({
           onDisconnect: channel.onDisconnect,
           models: modelsOf(configuration, channel.name).map(({ pattern }) => pattern),
           rests: byChannel.get(channel.name) ?? [],
+          attempts: {
+            lastHour: lastHour.get(channel.name) ?? {},
+            lastDay: lastDay.get(channel.name) ?? {},
+          },
         }));
         return { data, next: null };
       },

@@ -140,6 +140,9 @@ export const RestReply = z.strictObject({
   restsBefore: z.int(),
 });
 
+/** How often attempts ended how: `ok`, or a kind of failure. */
+const attemptCounts = z.record(z.string(), z.int().min(0));
+
 const shownChannel = {
   name: z.string(),
   provider: z.string(),
@@ -160,6 +163,8 @@ const shownChannel = {
   /** The models, by the callers' names and patterns, that have a route over it. */
   models: z.array(z.string()),
   rests: z.array(RestReply),
+  /** Attempts of all processes, up to ten minutes more than the time says. */
+  attempts: z.strictObject({ lastHour: attemptCounts, lastDay: attemptCounts }),
 };
 
 export const ChannelPage = page(z.strictObject(shownChannel));

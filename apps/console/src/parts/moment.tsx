@@ -9,6 +9,9 @@ const UNITS = [
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const absolute = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 
+/** In the zone of the person's machine. */
+export const exactTime = (at: string): string => absolute.format(new Date(at));
+
 /** `3 hours ago`, `in 2 days`; `now` within a minute. */
 export function relativeTime(at: string, nowMs: number): string {
   const seconds = (Date.parse(at) - nowMs) / 1000;
@@ -19,7 +22,7 @@ export function relativeTime(at: string, nowMs: number): string {
 /** An instant, relative to now; the exact time on demand. */
 export function Moment({ at, size = 'sm' }: { at: string; size?: 'xs' | 'sm' }) {
   return (
-    <Tooltip label={absolute.format(new Date(at))}>
+    <Tooltip label={exactTime(at)}>
       <Text component="time" size={size} dateTime={at} span>
         {relativeTime(at, Date.now())}
       </Text>

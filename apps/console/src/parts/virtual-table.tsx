@@ -1,6 +1,6 @@
 import { Loader } from '@mantine/core';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type CSSProperties, type ReactNode, useEffect, useRef } from 'react';
+import { type CSSProperties, memo, type ReactNode, useEffect, useRef } from 'react';
 import classes from './virtual-table.module.css';
 
 export interface Column<Row> {
@@ -28,6 +28,8 @@ interface VirtualTableProps<Row> {
 
 const ROW_HEIGHT = 57;
 const ROWS_AHEAD = 12;
+// One function for all renders: with a new one, the virtualizer would measure every row again.
+const rowHeight = (): number => ROW_HEIGHT;
 
 /** Rows of which only those in view are in the document, so tens of thousands scroll as a few do. The page itself scrolls. */
 export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
@@ -35,13 +37,9 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   const body = useRef<HTMLDivElement>(null);
   const virtual = useWindowVirtualizer({
     count: rows.length,
-    estimateSize: () => ROW_HEIGHT,
+    estimateSize: rowHeight,
     overscan: ROWS_AHEAD,
     scrollMargin: body.current?.offsetTop ?? 0,
-    getItemKey: (index) => {
-      const row = rows[index];
-      return row === undefined ? index : idOf(row);
-    },
   });
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? -1;
@@ -72,33 +70,12 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
         </div>
       </div>
       <div role="rowgroup" ref={body} className={classes.body} style={{ height: virtual.getTotalSize() }}>
-        {items.map(({ index, key, start }) => {
+        {items.map(({ index, start }) => {
           const row = rows[index];
           if (row === undefined) return null;
+          const top = start - virtual.options.scrollMargin;
           return (
-            <div
-              key={key}
-              role="row"
-              aria-rowindex={index + 2}
-              className={classes.row}
-              data-opens={onOpen !== undefined || undefined}
-              style={{
-                height: ROW_HEIGHT,
-                transform: `translateY(${start - virtual.options.scrollMargin}px)`,
-              }}
-            >
-              {columns.map(({ id, cell, onNarrow }, at) => (
-                <div key={id} role="cell" className={classes.cell} data-narrow={onNarrow || undefined}>
-                  {at === 0 && onOpen !== undefined ? (
-                    <button type="button" className={classes.open} onClick={() => onOpen(row)}>
-                      {cell(row)}
-                    </button>
-                  ) : (
-                    cell(row)
-                  )}
-                </div>
-              ))}
-            </div>
+            <TableRow key={idOf(row)} of={row} columns={columns} index={index} top={top} onOpen={onOpen} />
           );
         })}
       </div>
@@ -107,6 +84,43 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
           <Loader size="sm" aria-label="Loading more" />
         </div>
       )}
+    </div>
+  );
+}
+
+interface TableRowProps<Row> {
+  readonly of: Row;
+  readonly columns: readonly Column<Row>[];
+  /** Among all rows. */
+  readonly index: number;
+  /** In pixels, from the first row. */
+  readonly top: number;
+  readonly onOpen: ((row: Row) => void) | undefined;
+}
+
+/** Drawn once: while the page scrolls, only rows that come into view are. `memo` forgets that it was generic. */
+const TableRow = memo(DrawnRow) as typeof DrawnRow;
+
+function DrawnRow<Row>({ of: row, columns, index, top, onOpen }: TableRowProps<Row>) {
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      className={classes.row}
+      data-opens={onOpen !== undefined || undefined}
+      style={{ height: ROW_HEIGHT, transform: `translateY(${top}px)` }}
+    >
+      {columns.map(({ id, cell, onNarrow }, at) => (
+        <div key={id} role="cell" className={classes.cell} data-narrow={onNarrow || undefined}>
+          {at === 0 && onOpen !== undefined ? (
+            <button type="button" className={classes.open} onClick={() => onOpen(row)}>
+              {cell(row)}
+            </button>
+          ) : (
+            cell(row)
+          )}
+        </div>
+      ))}
     </div>
   );
 }

@@ -1,11 +1,11 @@
-import { Anchor, Badge, Drawer, Group, Loader, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Badge, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
 import type { AuditEntry } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
+import { DetailsDrawer } from '../../parts/details-drawer.tsx';
 import { Moment } from '../../parts/moment.tsx';
-import { PageFailed } from '../../parts/page-failed.tsx';
 import { Facts } from '../facts.tsx';
 import { ACTIONS, subjectName } from './actions.ts';
 import classes from './audit-details.module.css';
@@ -27,30 +27,21 @@ export function AuditDetails({ id, known, onClose }: AuditDetailsProps) {
     refetch,
   } = useQuery({ ...auditEntryQuery(id), enabled: known === undefined });
   return (
-    <Drawer
-      opened
+    <DetailsDrawer
+      of={entry}
+      kind="Change"
+      titleOf={subjectName}
+      badge={({ action }) => (
+        <Badge variant="dot" size="sm" color={ACTIONS[action].color}>
+          {ACTIONS[action].label}
+        </Badge>
+      )}
+      error={error}
+      onRetry={() => void refetch()}
       onClose={onClose}
-      position="right"
-      size="lg"
-      title={
-        entry ? (
-          <Group gap="xs" wrap="nowrap">
-            <Text fw={600} truncate>
-              {subjectName(entry)}
-            </Text>
-            <Badge variant="dot" size="sm" color={ACTIONS[entry.action].color}>
-              {ACTIONS[entry.action].label}
-            </Badge>
-          </Group>
-        ) : (
-          <Text fw={600}>Change</Text>
-        )
-      }
     >
-      {error && <PageFailed error={error} reset={() => void refetch()} />}
-      {!error && entry === undefined && <Loader aria-label="Loading" />}
-      {entry && <Shown of={entry} />}
-    </Drawer>
+      {(one) => <Shown of={one} />}
+    </DetailsDrawer>
   );
 }
 

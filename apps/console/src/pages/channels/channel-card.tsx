@@ -1,8 +1,9 @@
 import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
-import type { Channel, Rest } from '../../api/types.ts';
+import type { Channel, Rest, UsageRow } from '../../api/types.ts';
 import { Facts } from '../facts.tsx';
 import { Names } from '../names.tsx';
+import { trafficFacts } from './channel-traffic.tsx';
 import { RestDialog } from './rest-dialog.tsx';
 import { RestLine } from './rest-line.tsx';
 
@@ -20,7 +21,7 @@ function healthOf({ rests }: Channel): Health {
 }
 
 /** One channel with its accounts, its models and what of it rests. */
-export function ChannelCard({ of: channel }: { of: Channel }) {
+export function ChannelCard({ of: channel, usage }: { of: Channel; usage: UsageRow | undefined }) {
   const [isResting, setResting] = useState(false);
   const health = healthOf(channel);
   return (
@@ -59,6 +60,7 @@ export function ChannelCard({ of: channel }: { of: Channel }) {
                 <Names key="models" of={channel.models} />
               ),
             ],
+            ...trafficFacts(channel, usage),
           ]}
         />
       </Stack>

@@ -4,12 +4,14 @@ import { useQuery } from '@tanstack/react-query';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { PageFailed } from '../../parts/page-failed.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
+import { usageQuery } from '../traffic/usage-query.ts';
 import { ChannelCard } from './channel-card.tsx';
 import { channelsQuery } from './channels-query.ts';
 
-/** Every channel: what serves, what rests and why. Those that rest come first. */
+/** Every channel: what serves, what rests and why, how it did in the last day. Those that rest come first. */
 export default function ChannelsPage() {
   const { data: channels, error, refetch } = useQuery(channelsQuery);
+  const usage = useQuery(usageQuery({ range: {}, fallback: '24h', groupBy: ['channel'] }));
   const sorted = channels?.toSorted((a, b) => b.rests.length - a.rests.length) ?? [];
   const restingCount = sorted.filter(({ rests }) => rests.length > 0).length;
   const summary =
@@ -30,7 +32,11 @@ export default function ChannelsPage() {
           </Text>
           <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
             {sorted.map((channel) => (
-              <ChannelCard key={channel.name} of={channel} />
+              <ChannelCard
+                key={channel.name}
+                of={channel}
+                usage={usage.data?.rows.find((row) => row.channel === channel.name)}
+              />
             ))}
           </SimpleGrid>
         </>

@@ -1,12 +1,12 @@
-import { Anchor, Button, Drawer, Group, Loader, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { sessionQuery } from '../../api/queries.ts';
 import type { Job, JobDetail } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
+import { DetailsDrawer } from '../../parts/details-drawer.tsx';
 import { Moment } from '../../parts/moment.tsx';
-import { PageFailed } from '../../parts/page-failed.tsx';
 import { Facts } from '../facts.tsx';
 import { CancelJob, RequeueJob } from './job-acts.tsx';
 import { JobHistory } from './job-history.tsx';
@@ -24,24 +24,17 @@ interface JobDetailsProps {
 export function JobDetails({ id, listed, onClose }: JobDetailsProps) {
   const { data: job, error, refetch } = useQuery(jobQuery(id));
   return (
-    <Drawer
-      opened
+    <DetailsDrawer
+      of={job}
+      kind="Job"
+      titleOf={({ kind }) => kindName(kind)}
+      badge={(one) => <JobStatusBadge of={one} />}
+      error={error}
+      onRetry={() => void refetch()}
       onClose={onClose}
-      position="right"
-      size="lg"
-      title={
-        <Group gap="xs" wrap="nowrap">
-          <Text fw={600} truncate>
-            {job ? kindName(job.kind) : 'Job'}
-          </Text>
-          {job && <JobStatusBadge of={job} />}
-        </Group>
-      }
     >
-      {error && <PageFailed error={error} reset={() => void refetch()} />}
-      {!error && job === undefined && <Loader aria-label="Loading" />}
-      {job && <Shown of={job} canRequeue={listed?.canRequeue === true && job.status === 'failed'} />}
-    </Drawer>
+      {(one) => <Shown of={one} canRequeue={listed?.canRequeue === true && one.status === 'failed'} />}
+    </DetailsDrawer>
   );
 }
 

@@ -1,9 +1,10 @@
-import { Group, SegmentedControl, SimpleGrid, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { Group, SegmentedControl, SimpleGrid, Skeleton, Stack, TextInput } from '@mantine/core';
 import { IconSearch, IconStack2 } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import * as z from 'zod/mini';
 import type { Job } from '../../api/types.ts';
+import { Line, NameAndId, TwoLines } from '../../parts/cell-text.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { PageFailed } from '../../parts/page-failed.tsx';
@@ -119,16 +120,7 @@ const COLUMNS: readonly Column<Job>[] = [
     header: 'Job',
     width: 'minmax(0, 1.6fr)',
     onNarrow: true,
-    cell: ({ id, kind }) => (
-      <>
-        <Text size="sm" fw={500} truncate>
-          {kindName(kind)}
-        </Text>
-        <Text size="xs" c="dimmed" ff="monospace" truncate>
-          {id}
-        </Text>
-      </>
-    ),
+    cell: ({ id, kind }) => <NameAndId name={kindName(kind)} id={id} />,
   },
   {
     id: 'status',
@@ -141,34 +133,21 @@ const COLUMNS: readonly Column<Job>[] = [
     id: 'model',
     header: 'Model',
     width: 'minmax(0, 1fr)',
-    cell: ({ model }) => (
-      <Text size="sm" truncate>
-        {model}
-      </Text>
-    ),
+    cell: ({ model }) => <Line>{model}</Line>,
   },
   {
     id: 'error',
     header: 'Error',
     width: 'minmax(0, 1.2fr)',
     cell: ({ errorCode, canRequeue }) => (
-      <>
-        <Text size="sm" truncate>
-          {errorCode ?? '–'}
-        </Text>
-        {canRequeue && (
-          <Text size="xs" c="dimmed" truncate>
-            can be queued again
-          </Text>
-        )}
-      </>
+      <TwoLines first={errorCode ?? '–'} second={canRequeue && 'can be queued again'} />
     ),
   },
   {
     id: 'attempts',
     header: 'Attempts',
     width: '80px',
-    cell: ({ attempts }) => <Text size="sm">{attempts}</Text>,
+    cell: ({ attempts }) => <Line>{attempts}</Line>,
   },
   { id: 'made', header: 'Made', width: '112px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
 ];

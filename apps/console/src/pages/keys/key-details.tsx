@@ -1,11 +1,11 @@
-import { Alert, Button, Drawer, Group, Loader, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, Stack } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
 import type { Key } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
+import { DetailsDrawer } from '../../parts/details-drawer.tsx';
 import { Moment } from '../../parts/moment.tsx';
-import { PageFailed } from '../../parts/page-failed.tsx';
 import { BalanceMeters } from '../balance-meters.tsx';
 import { Facts } from '../facts.tsx';
 import { Names } from '../names.tsx';
@@ -30,27 +30,23 @@ export function KeyDetails({ id, onSecret, onClose }: KeyDetailsProps) {
   const [act, setAct] = useState<Act>();
   const done = () => setAct(undefined);
   return (
-    <Drawer
-      opened
+    <DetailsDrawer
+      of={key}
+      kind="Key"
+      titleOf={({ name }) => name}
+      badge={(one) => <KeyStateBadge of={one} />}
+      error={error}
+      onRetry={() => void refetch()}
       onClose={onClose}
-      position="right"
-      size="lg"
-      title={
-        <Group gap="xs" wrap="nowrap">
-          <Text fw={600} truncate>
-            {key?.name ?? 'Key'}
-          </Text>
-          {key && <KeyStateBadge of={key} />}
-        </Group>
-      }
     >
-      {error && <PageFailed error={error} reset={() => void refetch()} />}
-      {!error && key === undefined && <Loader aria-label="Loading" />}
-      {key && act === 'edit' && <EditKey of={key} onDone={done} />}
-      {key && act !== 'edit' && <Shown of={key} onAct={setAct} />}
-      {key && act === 'rotate' && <RotateKey of={key} onSecret={onSecret} onDone={done} />}
-      {key && act === 'revoke' && <RevokeKey of={key} onDone={done} />}
-    </Drawer>
+      {(one) => (
+        <>
+          {act === 'edit' ? <EditKey of={one} onDone={done} /> : <Shown of={one} onAct={setAct} />}
+          {act === 'rotate' && <RotateKey of={one} onSecret={onSecret} onDone={done} />}
+          {act === 'revoke' && <RevokeKey of={one} onDone={done} />}
+        </>
+      )}
+    </DetailsDrawer>
   );
 }
 

@@ -1,6 +1,5 @@
 import {
   ActionIcon,
-  Alert,
   Button,
   Divider,
   Group,
@@ -18,6 +17,7 @@ import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { ApiError } from '../../api/client.ts';
 import type { Key } from '../../api/types.ts';
+import { FormEnd } from '../../parts/form-end.tsx';
 import { AmountFields, BudgetFields } from '../amount-fields.tsx';
 import { amountsOf } from '../amounts.ts';
 import { JOB_LIMITS, LIMITS } from '../limits.ts';
@@ -195,19 +195,7 @@ export function KeyForm({ of, action, isPending, error, onSubmit, onCancel }: Ke
           />
         </Section>
 
-        {error && (
-          <Alert color="red" variant="light" role="alert">
-            {error.message}
-          </Alert>
-        )}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={isPending}>
-            {action}
-          </Button>
-        </Group>
+        <FormEnd action={action} isPending={isPending} error={error} onCancel={onCancel} />
       </Stack>
     </form>
   );

@@ -1,15 +1,16 @@
-import { Button, CloseButton, Group, Select, Stack, Text, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
-import { IconKey, IconPlus, IconSearch } from '@tabler/icons-react';
+import { Button, Group, Select, Stack } from '@mantine/core';
+import { IconKey, IconPlus } from '@tabler/icons-react';
 import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useCallback, useMemo, useState } from 'react';
 import * as z from 'zod/mini';
 import type { Key } from '../../api/types.ts';
+import { Line, NameAndId } from '../../parts/cell-text.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { PageFailed } from '../../parts/page-failed.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { usePageSearch } from '../../parts/page-search.ts';
+import { SearchInput } from '../../parts/search-input.tsx';
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx';
 import { BudgetMeter } from '../budget-meter.tsx';
 import { teamsQuery } from '../teams/teams-query.ts';
@@ -34,12 +35,14 @@ export default function KeysPage() {
   const [search, change] = usePageSearch(Search);
   const [secret, setSecret] = useState<ShownSecret>();
   const keys = useInfiniteQuery(keysQuery(search));
-  const pages = keys.data?.pages ?? [];
-  const rows = pages.flatMap(({ data }) => data);
+  const pages = keys.data?.pages ?? NO_PAGES;
+  const rows = useMemo(() => pages.flatMap(({ data }) => data), [pages]);
   const budgets = useQueries({
-    queries: pages.map(({ data }) => budgetsQuery(data)),
-    combine: (results) => Object.assign({}, ...results.map(({ data }) => data ?? {})),
+    queries: useMemo(() => pages.map(({ data }) => budgetsQuery(data)), [pages]),
+    combine: together,
   });
+  const open = useCallback(({ id }: Key) => change({ key: id }), [change]);
+  const columns = useMemo(() => columnsWith(budgets), [budgets]);
   const isFiltered = [search.search, search.team, search.state].some(Boolean);
 
   return (
@@ -61,10 +64,10 @@ export default function KeysPage() {
       ) : (
         <VirtualTable
           label="Keys"
-          columns={columnsWith(budgets)}
+          columns={columns}
           rows={rows}
           idOf={({ id }) => id}
-          onOpen={({ id }) => change({ key: id })}
+          onOpen={open}
           onEnd={keys.hasNextPage ? () => void keys.fetchNextPage() : undefined}
           isLoading={keys.isFetching && !keys.isRefetching}
         />
@@ -86,43 +89,33 @@ export default function KeysPage() {
   );
 }
 
-const columnsWith = (budgets: Readonly<Record<string, BudgetBalance | null>>): readonly Column<Key>[] => [
+const NO_PAGES: { data: Key[] }[] = [];
+
+type Budgets = Readonly<Record<string, BudgetBalance | null>>;
+
+const together = (results: readonly { readonly data: Budgets | undefined }[]): Budgets =>
+  Object.assign({}, ...results.map(({ data }) => data ?? {}));
+
+const columnsWith = (budgets: Budgets): readonly Column<Key>[] => [
   {
     id: 'name',
     header: 'Name',
     width: 'minmax(0, 2fr)',
     onNarrow: true,
-    cell: ({ name, id }) => (
-      <>
-        <Text size="sm" fw={500} truncate>
-          {name}
-        </Text>
-        <Text size="xs" c="dimmed" ff="monospace" truncate>
-          {id}
-        </Text>
-      </>
-    ),
+    cell: ({ name, id }) => <NameAndId name={name} id={id} />,
   },
   { id: 'state', header: 'State', width: '92px', onNarrow: true, cell: (key) => <KeyStateBadge of={key} /> },
   {
     id: 'team',
     header: 'Team',
     width: 'minmax(0, 1fr)',
-    cell: ({ team }) => (
-      <Text size="sm" truncate>
-        {team ?? '–'}
-      </Text>
-    ),
+    cell: ({ team }) => <Line>{team ?? '–'}</Line>,
   },
   {
     id: 'models',
     header: 'Models',
     width: 'minmax(0, 1.2fr)',
-    cell: ({ models }) => (
-      <Text size="sm" truncate>
-        {models?.join(', ') ?? 'all'}
-      </Text>
-    ),
+    cell: ({ models }) => <Line>{models?.join(', ') ?? 'all'}</Line>,
   },
   {
     id: 'budget',
@@ -142,31 +135,15 @@ interface FiltersProps {
   }) => void;
 }
 
-const SEARCH_DELAY_MS = 250;
-
 function Filters({ search, change }: FiltersProps) {
-  const [text, setText] = useState(search.search ?? '');
   const { data: teams = [] } = useQuery(teamsQuery);
-  const searchFor = useDebouncedCallback(
-    (value: string) => change({ search: value || undefined }),
-    SEARCH_DELAY_MS,
-  );
-  const type = (value: string): void => {
-    setText(value);
-    searchFor(value.trim());
-  };
   return (
     <Group mb="md" gap="sm" wrap="wrap">
-      <TextInput
-        flex="3 1 240px"
-        aria-label="Search keys"
+      <SearchInput
+        label="Search keys"
         placeholder="Name, owner, label or id"
-        leftSection={<IconSearch size={16} aria-hidden />}
-        rightSection={
-          text !== '' && <CloseButton size="sm" aria-label="Clear the search" onClick={() => type('')} />
-        }
-        value={text}
-        onChange={(event) => type(event.currentTarget.value)}
+        value={search.search}
+        onSearch={(text) => change({ search: text })}
       />
       <Select
         flex="1 1 130px"

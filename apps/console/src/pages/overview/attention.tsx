@@ -11,7 +11,7 @@ import {
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api/client.ts';
 import type { AttentionItem } from '../../api/types.ts';
-import { Moment } from '../../parts/moment.tsx';
+import { exactTime, Moment } from '../../parts/moment.tsx';
 import { PageFailed } from '../../parts/page-failed.tsx';
 import { PageLink } from '../traffic/page-link.tsx';
 
@@ -104,10 +104,19 @@ function Item({ of: item }: { of: AttentionItem }) {
           )}
           {item.sentence}
         </Text>
-        {item.since !== null && (
-          <Text size="xs" c="dimmed">
-            Since <Moment at={item.since} size="xs" />
-          </Text>
+        {(item.since ?? item.until) !== null && (
+          <Group gap="sm" c="dimmed" fz="xs">
+            {item.since !== null && (
+              <span>
+                Since <Moment at={item.since} size="xs" />
+              </span>
+            )}
+            {item.until !== null && (
+              <span>
+                Until <time dateTime={item.until}>{exactTime(item.until)}</time>
+              </span>
+            )}
+          </Group>
         )}
       </div>
       {leadsTo && (

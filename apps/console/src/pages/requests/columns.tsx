@@ -1,5 +1,6 @@
 import { Stack, Text } from '@mantine/core';
 import type { ShownRequest } from '../../api/types.ts';
+import { TwoLines } from '../../parts/cell-text.tsx';
 import type { Column } from '../../parts/virtual-table.tsx';
 import { cost, milliseconds, shortNumber } from '../traffic/figures.ts';
 import { KeyName } from '../traffic/key-name.tsx';
@@ -7,17 +8,6 @@ import { OutcomeBadge } from '../traffic/outcome-badge.tsx';
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
-
-const Two = ({ first, second }: { first: React.ReactNode; second: React.ReactNode }) => (
-  <>
-    <Text size="sm" truncate>
-      {first}
-    </Text>
-    <Text size="xs" c="dimmed" truncate>
-      {second}
-    </Text>
-  </>
-);
 
 /** What a request used, by the most important of its counts. */
 function used({ consumption }: ShownRequest): { first: string; second: string } {
@@ -39,7 +29,7 @@ export const COLUMNS: readonly Column<ShownRequest>[] = [
     onNarrow: true,
     cell: ({ startedAt }) => {
       const at = new Date(startedAt);
-      return <Two first={clock.format(at)} second={date.format(at)} />;
+      return <TwoLines first={clock.format(at)} second={date.format(at)} />;
     },
   },
   {
@@ -48,14 +38,14 @@ export const COLUMNS: readonly Column<ShownRequest>[] = [
     width: 'minmax(0, 2fr)',
     onNarrow: true,
     cell: ({ model, endpoint, channel }) => (
-      <Two first={model} second={`${endpoint} → ${channel ?? 'no channel'}`} />
+      <TwoLines first={model} second={`${endpoint} → ${channel ?? 'no channel'}`} />
     ),
   },
   {
     id: 'key',
     header: 'Key',
     width: 'minmax(0, 1.4fr)',
-    cell: ({ keyId, team }) => <Two first={<KeyName id={keyId} />} second={team ?? 'no team'} />,
+    cell: ({ keyId, team }) => <TwoLines first={<KeyName id={keyId} />} second={team ?? 'no team'} />,
   },
   {
     id: 'outcome',
@@ -78,19 +68,19 @@ export const COLUMNS: readonly Column<ShownRequest>[] = [
     header: 'Time',
     width: '108px',
     cell: ({ timing: { totalMs, firstOutputMs } }) => (
-      <Two
+      <TwoLines
         first={milliseconds(totalMs)}
         second={firstOutputMs === null ? '' : `first ${milliseconds(firstOutputMs)}`}
       />
     ),
   },
-  { id: 'used', header: 'Used', width: '92px', cell: (request) => <Two {...used(request)} /> },
+  { id: 'used', header: 'Used', width: '92px', cell: (request) => <TwoLines {...used(request)} /> },
   {
     id: 'cost',
     header: 'Cost',
     width: '92px',
     cell: ({ costMicroUsd, estimated }) => (
-      <Two first={cost(costMicroUsd)} second={estimated ? 'estimated' : ''} />
+      <TwoLines first={cost(costMicroUsd)} second={estimated ? 'estimated' : ''} />
     ),
   },
 ];

@@ -1,10 +1,10 @@
-import { Alert, Badge, Drawer, Group, Loader, Stack, Text, Title } from '@mantine/core';
+import { Alert, Badge, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { ShownRequest } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
+import { DetailsDrawer } from '../../parts/details-drawer.tsx';
 import { wholeNumber } from '../../parts/numbers.ts';
-import { PageFailed } from '../../parts/page-failed.tsx';
 import { Facts } from '../facts.tsx';
 import { Names } from '../names.tsx';
 import { milliseconds } from '../traffic/figures.ts';
@@ -28,28 +28,18 @@ const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle:
 /** One request: who sent it, what became of it, where its time and its cost came from. */
 export function RequestDetails({ id, known, onClose }: RequestDetailsProps) {
   const found = useQuery({ ...requestQuery(id), enabled: known === undefined });
-  const request = known ?? found.data;
   return (
-    <Drawer
-      opened
+    <DetailsDrawer
+      of={known ?? found.data}
+      kind="Request"
+      titleOf={({ model }) => model}
+      badge={({ outcome }) => <OutcomeBadge of={outcome} />}
+      error={found.error}
+      onRetry={() => void found.refetch()}
       onClose={onClose}
-      position="right"
-      size="lg"
-      title={
-        <Group gap="xs" wrap="nowrap">
-          <Text fw={600} truncate>
-            {request?.model ?? 'Request'}
-          </Text>
-          {request && <OutcomeBadge of={request.outcome} />}
-        </Group>
-      }
     >
-      {request === undefined && found.error && (
-        <PageFailed error={found.error} reset={() => void found.refetch()} />
-      )}
-      {request === undefined && !found.error && <Loader aria-label="Loading" />}
-      {request && <Shown of={request} />}
-    </Drawer>
+      {(request) => <Shown of={request} />}
+    </DetailsDrawer>
   );
 }
 

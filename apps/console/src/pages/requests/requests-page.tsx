@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { IconHistory, IconSearch } from '@tabler/icons-react';
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
-import { useCallback, useState } from 'react';
+import { useCallback, useMemo, useState } from 'react';
 import * as z from 'zod/mini';
 import type { ShownRequest } from '../../api/types.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
@@ -38,9 +38,12 @@ export default function RequestsPage() {
   const readAgain = useCallback(() => void queries.invalidateQueries({ queryKey: ['requests'] }), [queries]);
   const tail = useRequestTail({ isOn: isLive, query, onOpen: readAgain });
   const list = useInfiniteQuery(requestsQuery(search));
-  const pages = list.data?.pages ?? [];
-  const listed = pages.flatMap(({ data }) => data);
-  const rows = withoutRepeats([...tail.rows, ...listed], tail.held);
+  const pages = list.data?.pages ?? NO_PAGES;
+  const rows = useMemo(() => {
+    const listed = pages.flatMap(({ data }) => data);
+    return withoutRepeats([...tail.rows, ...listed], tail.held);
+  }, [pages, tail.rows, tail.held]);
+  const open = useCallback(({ id }: ShownRequest) => change({ request: id }), [change]);
   // A filter that selects few would otherwise search through everything by itself.
   const isSparse = list.hasNextPage && pages.at(-1)?.data.length === 0;
 
@@ -88,7 +91,7 @@ export default function RequestsPage() {
           columns={COLUMNS}
           rows={rows}
           idOf={({ id }) => id}
-          onOpen={({ id }) => change({ request: id })}
+          onOpen={open}
           onEnd={list.hasNextPage && !isSparse ? () => void list.fetchNextPage() : undefined}
           isLoading={list.isFetching && !list.isRefetching}
         />
@@ -115,6 +118,8 @@ export default function RequestsPage() {
     </Stack>
   );
 }
+
+const NO_PAGES: { data: ShownRequest[] }[] = [];
 
 /** Each row once; without those that are held back. */
 function withoutRepeats(rows: readonly ShownRequest[], held: readonly ShownRequest[]): ShownRequest[] {

@@ -104,7 +104,7 @@ function EndSession({ session, onClose }: { session: Session; onClose: () => voi
       onClose={onClose}
     >
       <Text size="sm">
-        {session.name} has to sign in again. Whoever knows the admin token still can: change{' '}
+        {session.name} has to sign in again. A person who knows the admin token still can: change{' '}
         <code>GATEWAY_ADMIN_TOKEN</code> if it is known to somebody who should not know it.
       </Text>
     </ConfirmDialog>

@@ -1,7 +1,8 @@
-import { Alert, Button, Group, Stack, TextInput, Title } from '@mantine/core';
+import { Stack, TextInput, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { ApiError } from '../../api/client.ts';
 import type { Team } from '../../api/types.ts';
+import { FormEnd } from '../../parts/form-end.tsx';
 import { AmountFields, BudgetFields } from '../amount-fields.tsx';
 import {
   type Amounts,
@@ -73,19 +74,7 @@ export function TeamForm({ of, action, isPending, error, onSubmit, onCancel }: T
           Limits
         </Title>
         <AmountFields fields={LIMITS} path="limits" getInputProps={inputProps} />
-        {error && (
-          <Alert color="red" variant="light" role="alert">
-            {error.message}
-          </Alert>
-        )}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={isPending}>
-            {action}
-          </Button>
-        </Group>
+        <FormEnd action={action} isPending={isPending} error={error} onCancel={onCancel} />
       </Stack>
     </form>
   );

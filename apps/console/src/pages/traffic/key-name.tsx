@@ -3,7 +3,13 @@ import { keyQuery } from '../keys/keys-query.ts';
 
 const NAMES_STALE_MS = 5 * 60_000;
 
-const nameQuery = (id: string) => ({ ...keyQuery(id), staleTime: NAMES_STALE_MS, retry: false });
+/** A key that is gone is not asked for again by each row that comes into view. */
+const nameQuery = (id: string) => ({
+  ...keyQuery(id),
+  staleTime: NAMES_STALE_MS,
+  retry: false,
+  retryOnMount: false,
+});
 
 /** A key by its name; by its id until that is known, and where there is no such key any more. */
 export function KeyName({ id }: { id: string }) {

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { type RunningConsole, runConsole } from './run-console.ts';
+import { seedMany } from './seed-many.ts';
+
+/** Twenty pages of the lists. */
+const COUNT = 2_000;
+/** A screen's rows, and those that are kept ready above and below it. */
+const MAX_DRAWN = 60;
+const PATIENCE_MS = 60_000;
+
+let running: RunningConsole;
+beforeAll(async () => {
+  running = await runConsole(inject('chromiumPath'));
+  await seedMany(running, COUNT);
+}, 300_000);
+afterAll(() => running?.close());
+
+test.for([
+  ['/console/keys', 'Keys', 'program'],
+  ['/console/requests', 'Requests', 'gpt-5.2'],
+] as const)(
+  '%s lists thousands, and draws those in view',
+  { timeout: 300_000 },
+  async ([path, label, text]) => {
+    const { page, problems, signIn } = await running.open({ viewport: { width: 1280, height: 800 } });
+    page.setDefaultTimeout(PATIENCE_MS);
+    await signIn();
+    await page.goto(path);
+    const table = page.getByRole('table', { name: label });
+    const listed = async () => Number(await table.getAttribute('aria-rowcount')) - 1;
+    await table.getByRole('row').nth(1).waitFor();
+    for (let before = 0; before < COUNT; before = await listed()) {
+      await page.keyboard.press('End');
+      await expect.poll(listed, { timeout: PATIENCE_MS }).toBeGreaterThan(before);
+      expect(await table.getByRole('row').count()).toBeLessThanOrEqual(MAX_DRAWN);
+    }
+    await page.keyboard.press('End');
+    await table
+      .locator(`[aria-rowindex="${COUNT + 1}"]`)
+      .filter({ hasText: text })
+      .waitFor();
+    expect(problems).toEqual([]);
+    await page.context().close();
+  },
+);

@@ -1,0 +1,48 @@
+import { Badge, Group, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { Channel, UsageRow } from '../../api/types.ts';
+import { wholeNumber } from '../../parts/numbers.ts';
+import { milliseconds, percent } from '../traffic/figures.ts';
+
+type Counts = Channel['attempts']['lastHour'];
+
+/** Ends of attempts that say nothing against the channel: it was full, or slower than another one, or the caller left. */
+const NO_FAILURES: readonly string[] = ['ok', 'busy', 'overtaken', 'left'];
+
+/** How a channel did: failures by kind, and how long its requests took. */
+export const trafficFacts = (
+  { attempts }: Channel,
+  usage: UsageRow | undefined,
+): (readonly [string, ReactNode])[] => [
+  ['Last hour', <Ends key="hour" of={attempts.lastHour} />],
+  ['Last day', <Ends key="day" of={attempts.lastDay} />],
+  ['First output', percentiles(usage?.firstOutputMs)],
+  ['Total time', percentiles(usage?.totalMs)],
+];
+
+function Ends({ of: counts }: { of: Counts }) {
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const failures = Object.entries(counts)
+    .filter(([kind]) => !NO_FAILURES.includes(kind))
+    .toSorted(([, a], [, b]) => b - a);
+  const failed = failures.reduce((sum, [, count]) => sum + count, 0);
+  if (all === 0) return 'no attempts';
+  return (
+    <Group gap={6}>
+      <Text size="sm" span>
+        {wholeNumber(all)} {all === 1 ? 'attempt' : 'attempts'},{' '}
+        {failed === 0 ? 'none failed' : `${percent(failed / all)} failed`}
+      </Text>
+      {failures.map(([kind, count]) => (
+        <Badge key={kind} variant="dot" color="red" size="sm">
+          {kind} {wholeNumber(count)}
+        </Badge>
+      ))}
+    </Group>
+  );
+}
+
+const percentiles = (times: UsageRow['totalMs'] | undefined): string =>
+  times === undefined || times.p50 === null || times.p95 === null
+    ? 'no request of the last day was answered'
+    : `p50 ${milliseconds(times.p50)}, p95 ${milliseconds(times.p95)}`;
