@@ -26,6 +26,8 @@ models:
   "claude-*": { kind: text, routes: [{ channel: claude }] }
   in-house: { kind: text, routes: [{ channel: local }] }
   dall-e-3: { kind: image, family: dall-e-3, routes: [{ channel: openai }], price: { perImage: 0.04 } }
+  gpt-image-1.5: { kind: image, routes: [{ channel: openai }] }
+  gpt-4o-mini-tts: { kind: speech, routes: [{ channel: openai }], price: { perMillionChars: 15 } }
   whisper-1: { kind: transcription, routes: [{ channel: openai }], price: { perMinute: 0.006 } }
 `;
 
