@@ -2,6 +2,7 @@ import { Alert, Button, Code, FileInput, Group, Select, Stack, Switch, Text, Tex
 import { useHotkeys } from '@mantine/hooks';
 import { IconFileMusic, IconMicrophone, IconPlayerStop } from '@tabler/icons-react';
 import { useState } from 'react';
+import { duration } from '../../../parts/duration.ts';
 import { EmptyState } from '../../../parts/empty-state.tsx';
 import { useDesk } from '../desk.ts';
 import { useLive } from '../exchange/live.ts';
@@ -90,14 +91,14 @@ export function TranscriptionPanel({ keyId, search, change }: PanelProps) {
           value={file}
           onChange={setFile}
         />
-        {recorder.isRecording ? (
+        {recorder.seconds !== undefined ? (
           <Button
             color="red"
             variant="light"
             leftSection={<IconPlayerStop size={16} aria-hidden />}
             onClick={recorder.stop}
           >
-            End the recording
+            End the recording: {duration(recorder.seconds)}
           </Button>
         ) : (
           <Button

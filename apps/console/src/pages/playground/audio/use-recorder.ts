@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from 'react';
 
 interface Recorder {
-  readonly isRecording: boolean;
+  /** For how long it has recorded; undefined: it does not. */
+  readonly seconds: number | undefined;
   /** Why nothing can be recorded, and what to do; undefined: it was not tried, or it works. */
   readonly problem: string | undefined;
   /** Asks for the microphone and records. */
@@ -19,11 +20,20 @@ const PROBLEMS: Readonly<Record<string, string>> = {
 
 /** Records from the microphone; the browser asks the person when it is started. */
 export function useRecorder(onRecorded: (file: File) => void): Recorder {
-  const [isRecording, setIsRecording] = useState(false);
+  const [seconds, setSeconds] = useState<number>();
   const [problem, setProblem] = useState<string>();
   const recorder = useRef<MediaRecorder>(undefined);
   const stop = (): void => recorder.current?.stop();
   useEffect(() => () => recorder.current?.stop(), []);
+  const isRecording = seconds !== undefined;
+  useEffect(() => {
+    if (!isRecording) return;
+    const timer = setInterval(
+      () => setSeconds((before) => (before !== undefined ? before + 1 : before)),
+      1000,
+    );
+    return () => clearInterval(timer);
+  }, [isRecording]);
 
   const start = async (): Promise<void> => {
     setProblem(undefined);
@@ -37,17 +47,17 @@ export function useRecorder(onRecorded: (file: File) => void): Recorder {
       made.addEventListener('stop', () => {
         for (const track of stream.getTracks()) track.stop();
         recorder.current = undefined;
-        setIsRecording(false);
+        setSeconds(undefined);
         const [type = ''] = made.mimeType.split(';');
         onRecorded(new File(pieces, `recording.${type.split('/')[1] ?? 'webm'}`, { type }));
       });
       recorder.current = made;
       made.start();
-      setIsRecording(true);
+      setSeconds(0);
     } catch (error) {
       const name = error instanceof Error ? error.name : '';
       setProblem(PROBLEMS[name] ?? `The microphone could not be opened: ${String(error)}`);
     }
   };
-  return { isRecording, problem, start, stop };
+  return { seconds, problem, start, stop };
 }

@@ -1,6 +1,8 @@
 import { Alert, Button, Group, Loader, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconBraces, IconListDetails, IconPlayerStop } from '@tabler/icons-react';
-import { type ReactNode, useState } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useState } from 'react';
+import { sessionQuery } from '../../../api/queries.ts';
 import type { Exchange, RunningExchange } from './exchange.ts';
 import { type DetailsView, ExchangeDetails } from './exchange-details.tsx';
 import { useLive } from './live.ts';
@@ -73,7 +75,14 @@ export function ExchangeView<Answer>(props: ExchangeViewProps<Answer>) {
   );
 }
 
+const UNAUTHENTICATED = 401;
+
 function Failure({ of: { message, status, code } }: { of: NonNullable<Exchange<unknown>['error']> }) {
+  const queries = useQueryClient();
+  useEffect(() => {
+    // It may be the session that has ended: then this leads to the sign-in.
+    if (status === UNAUTHENTICATED) void queries.invalidateQueries(sessionQuery);
+  }, [queries, status]);
   const facts = [status > 0 ? String(status) : null, code].filter((fact) => fact !== null);
   return (
     <Alert color="red" variant="light" icon={<IconAlertTriangle aria-hidden />} role="alert" p="xs">
