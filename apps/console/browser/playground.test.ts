@@ -3,6 +3,7 @@ import { createGate } from '@gateway/simulator/gate';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { z } from 'zod';
+import { playgroundPath, say, WEATHER_TOOL } from './play.ts';
 import { type OpenPage, type RunningConsole, runConsole } from './run-console.ts';
 
 /** The machine may be busy: what is waited for comes much sooner. */
@@ -32,19 +33,8 @@ afterEach(async () => {
 });
 
 /** The page with this view, and with the key of this file. */
-const open = (view: Readonly<Record<string, unknown>>): Promise<unknown> => {
-  const search = Object.entries({ key: key.id, ...view }).map(
-    ([name, value]) =>
-      `${name}=${encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value))}`,
-  );
-  return person.page.goto(`/console/playground?${search.join('&')}`);
-};
-
-/** Writes a message and sends it by keyboard alone. */
-async function say(page: Page, text: string): Promise<void> {
-  await page.getByLabel('Message').fill(text);
-  await page.keyboard.press('Control+Enter');
-}
+const open = (view: Readonly<Record<string, unknown>>): Promise<unknown> =>
+  person.page.goto(playgroundPath({ key: key.id, ...view }));
 
 const conversation = (page: Page, model: string) =>
   page.getByRole('region', { name: `Conversation with ${model}` });
@@ -89,8 +79,9 @@ test('two models answer side by side, and each goes on with its own conversation
   await say(page, 'The second message.');
   for (const model of ['gpt-5.2', 'claude-sonnet-5'])
     await conversation(page, model).getByText('You said: The second message.').waitFor();
-  const { json } = { json: running.simulator.requests.map((request) => request.text()) };
-  const seconds = json.filter((body) => body.includes('The second message.'));
+  const seconds = running.simulator.requests
+    .map((request) => request.text())
+    .filter((body) => body.includes('The second message.'));
   expect(seconds).toHaveLength(2);
   for (const body of seconds) expect(body).toContain('You said: The first message.');
 });
@@ -121,12 +112,6 @@ test('an error is shown in the words of its protocol', async () => {
   await say(page, 'Hello again.');
   await conversation(page, 'gpt-5.2').getByText('You said: Hello again.').waitFor();
 });
-
-const WEATHER_TOOL = {
-  name: 'get_weather',
-  description: 'The weather of a city',
-  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-};
 
 test.for(PROTOCOLS)('a tool is called in %s, and its result is answered', async ([protocol, model]) => {
   const { page } = person;
@@ -317,10 +302,21 @@ test('a recording is written down as it comes', async () => {
     .waitFor();
 });
 
-test('without a microphone the page says what to do', async () => {
+test('what the microphone hears is written down', async () => {
+  const { page } = person;
+  await page.context().grantPermissions(['microphone']);
+  await open({ family: 'transcription' });
+  await page.getByRole('button', { name: 'Record', exact: true }).click();
+  await page.getByRole('button', { name: 'End the recording: 1 s' }).click();
+  await page.getByText(/^recording\.(?:webm|ogg|mp4)$/).waitFor();
+  await page.getByRole('button', { name: 'Transcribe' }).click();
+  await page.getByText(/^The beach/).waitFor();
+});
+
+test('where the microphone is not allowed the page says what to do', async () => {
   const { page } = person;
   await open({ family: 'transcription' });
-  await page.getByRole('button', { name: 'Record' }).click();
+  await page.getByRole('button', { name: 'Record', exact: true }).click();
   await page
     .getByRole('alert')
     .getByText(/take a file/i)
@@ -350,7 +346,7 @@ test.for(['light', 'dark'] as const)(
     });
     page.setDefaultTimeout(PATIENCE_MS);
     await signIn();
-    await page.goto(`/console/playground?key=${key.id}&models=["gpt-5.2","no-such-model"]&effort=low`);
+    await page.goto(playgroundPath({ key: key.id, models: ['gpt-5.2', 'no-such-model'], effort: 'low' }));
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByLabel('Tools').fill(JSON.stringify([WEATHER_TOOL]));
     await say(page, 'use tool get_weather');

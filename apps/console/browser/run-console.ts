@@ -81,7 +81,11 @@ export async function runConsole(chromiumPath: string | undefined): Promise<Runn
   if (adminUrl === null) throw new Error('the admin service does not run');
   const executablePath = await findChromium(chromiumPath);
   // Chromium's own sandbox does not work for root, as whom containers run tests.
-  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  const args = [
+    ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
+    // A microphone that hums, for those pages that a test allows it.
+    '--use-fake-device-for-media-stream',
+  ];
   const browser = resources.adopt(await chromium.launch({ executablePath, args }), (owned) => owned.close());
   const owned = resources.move();
   return {
