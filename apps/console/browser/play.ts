@@ -30,7 +30,7 @@ export const PLAYGROUND_SCENES: Readonly<
     view: { models: ['gpt-5.2', 'claude-sonnet-5'], effort: 'low' },
     play: async (page) => {
       await say(page, 'Say hello in three languages.');
-      await page.getByText('cost').nth(1).waitFor();
+      await page.getByText(/^cost /).nth(1).waitFor();
     },
   },
   'playground-tools': {
@@ -48,7 +48,7 @@ export const PLAYGROUND_SCENES: Readonly<
     view: { models: ['gpt-5.2'] },
     play: async (page) => {
       await say(page, 'Say hello.');
-      await page.getByText('cost').waitFor();
+      await page.getByText(/^cost /).waitFor();
       await page.getByRole('button', { name: 'Raw events' }).click();
       await page.getByRole('region', { name: 'Raw events' }).getByRole('button').nth(2).click();
     },
@@ -59,7 +59,7 @@ export const PLAYGROUND_SCENES: Readonly<
       await page.getByLabel('What the images show').fill('A lighthouse at dusk');
       await page.keyboard.press('Control+Enter');
       await page.getByRole('link', { name: /^Download/ }).waitFor();
-      await page.getByText('cost').waitFor();
+      await page.getByText(/^cost /).waitFor();
     },
   },
   'playground-speech': {
@@ -68,7 +68,7 @@ export const PLAYGROUND_SCENES: Readonly<
       await page.getByLabel('Text to speak').fill('Good morning to everyone.');
       await page.keyboard.press('Control+Enter');
       await page.getByRole('link', { name: /^Download/ }).waitFor();
-      await page.getByText('cost').waitFor();
+      await page.getByText(/^cost /).waitFor();
     },
   },
 };

@@ -1,5 +1,6 @@
 import AxeBuilder from '@axe-core/playwright';
 import { createGate } from '@gateway/simulator/gate';
+import { recordedStream } from '@gateway/simulator/recorded-stream';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { z } from 'zod';
@@ -56,7 +57,7 @@ test.for(PROTOCOLS)(
     const answers = conversation(page, model);
     await answers.getByText(/^You/).waitFor();
     await answers.getByRole('button', { name: 'Stop' }).waitFor();
-    expect(await answers.getByText('cost').count()).toBe(0);
+    expect(await answers.getByText(/^cost /).count()).toBe(0);
     gate.open();
     await answers.getByText('You said: Say hello to everyone who reads this sentence.').waitFor();
     const figures = answers.getByRole('group', { name: 'Figures' });
@@ -111,6 +112,18 @@ test('an error is shown in the words of its protocol', async () => {
   await page.getByLabel('Temperature').fill('1');
   await say(page, 'Hello again.');
   await conversation(page, 'gpt-5.2').getByText('You said: Hello again.').waitFor();
+});
+
+test('a refusal stands out, and an error in the middle of a stream is shown beside what has come', async () => {
+  const { page } = person;
+  running.simulator.script('/v1/messages', { sse: recordedStream('messages-refusal') });
+  await open({ protocol: 'messages', models: ['claude-sonnet-5'] });
+  await say(page, 'Do something wrong.');
+  const answers = conversation(page, 'claude-sonnet-5');
+  await answers.getByText('The model refuses.').waitFor();
+  running.simulator.script('/v1/messages', { sse: recordedStream('messages-error-mid-stream') });
+  await say(page, 'Do something that breaks.');
+  await answers.getByRole('alert').getByText('Overloaded').waitFor();
 });
 
 test.for(PROTOCOLS)('a tool is called in %s, and its result is answered', async ([protocol, model]) => {
@@ -352,7 +365,10 @@ test.for(['light', 'dark'] as const)(
     await say(page, 'use tool get_weather');
     await page.getByLabel('Result of get_weather').waitFor();
     await page.getByRole('alert').waitFor();
-    await page.getByText('cost').first().waitFor();
+    await page
+      .getByText(/^cost /)
+      .first()
+      .waitFor();
     const found: unknown[] = [];
     const analyze = async (): Promise<void> => {
       const { violations } = await new AxeBuilder({ page }).analyze();

@@ -55,6 +55,7 @@ export default function PlaygroundPage() {
         <Tabs.Panel value={family}>
           <KeySelect
             mb="md"
+            maw={560}
             label="Key"
             description="Its limits, its budget and its models hold here too"
             placeholder="Search by name"

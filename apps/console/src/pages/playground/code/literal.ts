@@ -3,11 +3,13 @@ interface Notation {
   readonly null: string;
   readonly true: string;
   readonly false: string;
+  readonly indent: string;
+  /** Between a brace and what stands in it. */
+  readonly space: string;
   member(name: string, value: string): string;
 }
 
 const NAME = /^[A-Za-z_$][\w$]*$/;
-const INDENT = '    ';
 /** A list or an object that is not longer stands in one line. */
 const MAX_LINE = 60;
 
@@ -15,6 +17,8 @@ const PYTHON: Notation = {
   null: 'None',
   true: 'True',
   false: 'False',
+  indent: '    ',
+  space: '',
   member: (name, value) => `${JSON.stringify(name)}: ${value}`,
 };
 
@@ -22,6 +26,8 @@ const TYPESCRIPT: Notation = {
   null: 'null',
   true: 'true',
   false: 'false',
+  indent: '  ',
+  space: ' ',
   member: (name, value) => `${NAME.test(name) ? name : JSON.stringify(name)}: ${value}`,
 };
 
@@ -29,12 +35,13 @@ function literal(value: unknown, notation: Notation, indent: string): string {
   if (value === null || value === undefined) return notation.null;
   if (typeof value === 'boolean') return value ? notation.true : notation.false;
   if (typeof value !== 'object') return JSON.stringify(value);
-  const inner = indent + INDENT;
-  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}'];
+  const inner = indent + notation.indent;
+  const [open, close, space] = Array.isArray(value) ? ['[', ']', ''] : ['{', '}', notation.space];
   const parts = Array.isArray(value)
     ? value.map((one) => literal(one, notation, inner))
     : Object.entries(value).map(([name, one]) => notation.member(name, literal(one, notation, inner)));
-  const line = `${open}${parts.join(', ')}${close}`;
+  if (parts.length === 0) return `${open}${close}`;
+  const line = `${open}${space}${parts.join(', ')}${space}${close}`;
   if (line.length <= MAX_LINE && !line.includes('\n')) return line;
   return `${open}\n${parts.map((part) => `${inner}${part},\n`).join('')}${indent}${close}`;
 }

@@ -105,6 +105,7 @@ function pythonOf(call: Call, { client, method, answer }: ClientCall, publicUrl:
     `    base_url=${python(isOpenai ? `${publicUrl}/v1` : publicUrl)},`,
     `    api_key=os.environ[${python(KEY_VARIABLE)}],`,
     ')',
+    '',
     `answer = client.${method}(`,
     ...members.map(([name, value]) => `    ${name}=${value},`),
     ')',
@@ -127,7 +128,7 @@ function typeScriptOf(call: Call, { client, method, answer }: ClientCall, public
   const members = membersOf(
     call,
     (file) => `createReadStream(${typeScript(file.name)})`,
-    (value) => typeScript(value, '    '),
+    (value) => typeScript(value, '  '),
   );
   const files = [
     ...(call.body.kind === 'form' && call.body.parts.some(([, value]) => value instanceof File)
@@ -143,8 +144,9 @@ function typeScriptOf(call: Call, { client, method, answer }: ClientCall, public
   return [
     ...files,
     made,
+    '',
     `const answer = await ${client}.${method}({`,
-    ...members.map(([name, value]) => `    ${name}: ${value},`),
+    ...members.map(([name, value]) => `  ${name}: ${value},`),
     `}${options});`,
     ...typeScriptEnd(call, answer),
   ].join('\n');
@@ -157,6 +159,6 @@ function typeScriptEnd(call: Call, answer: ClientCall['answer']): readonly strin
     return [`await writeFile('${soundFile(call)}', Buffer.from(await answer.arrayBuffer()));`];
   return [
     'for (const [at, { b64_json }] of (answer.data ?? []).entries())',
-    "    await writeFile('image-' + at + '.png', Buffer.from(b64_json ?? '', 'base64'));",
+    "  await writeFile('image-' + at + '.png', Buffer.from(b64_json ?? '', 'base64'));",
   ];
 }

@@ -22,6 +22,8 @@ interface LoggedEvents {
 export interface EventLog {
   readonly live: Live<LoggedEvents>;
   add(event: { atMs: number; name: string; data: string }): void;
+  /** Lets all of them go. */
+  forget(): void;
 }
 
 const MAX_EVENTS = 10_000;
@@ -34,8 +36,8 @@ export function createEventLog(): EventLog {
   let dropped = 0;
   let characters = 0;
   const live = createLive<LoggedEvents>({ events, dropped });
-  const dropOldest = (): void => {
-    const oldest = events.splice(0, Math.ceil(events.length / 10));
+  const drop = (count: number): void => {
+    const oldest = events.splice(0, count);
     dropped += oldest.length;
     for (const { data } of oldest) characters -= data.length;
   };
@@ -45,7 +47,11 @@ export function createEventLog(): EventLog {
       const kept = data.slice(0, MAX_EVENT_CHARACTERS);
       events.push({ ...event, data: kept, cut: data.length - kept.length });
       characters += kept.length;
-      while (events.length > MAX_EVENTS || characters > MAX_CHARACTERS) dropOldest();
+      while (events.length > MAX_EVENTS || characters > MAX_CHARACTERS) drop(Math.ceil(events.length / 10));
+      live.set({ events, dropped });
+    },
+    forget: () => {
+      drop(events.length);
       live.set({ events, dropped });
     },
   };

@@ -26,7 +26,9 @@ export function RawEvents({ of: log }: { of: EventLog }) {
   return (
     <Stack gap="xs">
       <Text size="xs" c="dimmed">
-        {events.length === 0 ? 'Nothing has come yet.' : `${wholeNumber(events.length)} events as they came.`}
+        {events.length + dropped === 0
+          ? 'Nothing has come yet.'
+          : `${wholeNumber(events.length)} events as they came.`}
         {dropped > 0 && ` ${wholeNumber(dropped)} earlier ones were too many to keep.`} Choose one to see all
         of it.
       </Text>

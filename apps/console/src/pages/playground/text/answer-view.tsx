@@ -3,6 +3,17 @@ import type { TextAnswer, ToolCall } from './protocol.ts';
 import { jsonOf } from './protocol.ts';
 import classes from './text-panel.module.css';
 
+const TOO_LONG = 'It had more to say than the maximum of output tokens allows.';
+
+/** Reasons for which an answer is not what was asked for, in the words of any protocol. */
+const ABOUT_STOP: Readonly<Record<string, string>> = {
+  refusal: 'The model refuses.',
+  content_filter: 'A filter stopped it.',
+  max_tokens: TOO_LONG,
+  max_output_tokens: TOO_LONG,
+  length: TOO_LONG,
+};
+
 /** What a model has answered so far: reasoning apart, text, tool calls. */
 export function AnswerView({ of: answer }: { of: TextAnswer }) {
   const { text, reasoning, refusal, toolCalls, stopReason } = answer;
@@ -25,6 +36,7 @@ export function AnswerView({ of: answer }: { of: TextAnswer }) {
           <Badge variant="default" size="sm" fw={400}>
             {stopReason}
           </Badge>
+          {ABOUT_STOP[stopReason] !== undefined && <Text size="xs">{ABOUT_STOP[stopReason]}</Text>}
         </Group>
       )}
     </Stack>

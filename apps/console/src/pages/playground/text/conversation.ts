@@ -46,6 +46,9 @@ export interface Conversations {
   clear(): void;
 }
 
+/** Of so many turns of a conversation the raw events are kept. */
+const MAX_LOGS = 10;
+
 export const conversationKey = ({ protocol, model }: ConversationOf): string => `${protocol} ${model}`;
 
 export function createConversations(): Conversations {
@@ -71,6 +74,7 @@ export function createConversations(): Conversations {
         first: NO_ANSWER,
         read: (response, reader) => readText(protocol, response, reader),
       });
+      before.at(-MAX_LOGS)?.exchange.log.forget();
       turns += 1;
       live.set(new Map([...live.get(), [conversationKey(of), [...before, { id: turns, sent, exchange }]]]));
       // Whether something runs is seen in the exchange; a turn that has ended changes what may be sent next.

@@ -157,5 +157,5 @@ function createReader(): TextReader {
 
 function toolCallOf({ block, json }: GrowingBlock): ToolCall[] {
   const { data: use } = ToolUse.safeParse(block);
-  return use === undefined ? [] : [{ id: use.id, name: use.name, arguments: json, isCustom: false }];
+  return use === undefined ? [] : [{ id: use.id, name: use.name, arguments: json || '{}', isCustom: false }];
 }

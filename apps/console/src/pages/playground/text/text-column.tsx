@@ -1,4 +1,5 @@
 import { Paper, Stack, Text, Title } from '@mantine/core';
+import { useEffect, useRef } from 'react';
 import { ExchangeView } from '../exchange/exchange-view.tsx';
 import { AnswerView } from './answer-view.tsx';
 import { isRunning, openCalls, type Turn } from './conversation.ts';
@@ -9,11 +10,17 @@ import { ToolResults } from './tool-results.tsx';
 interface TextColumnProps {
   readonly model: string;
   readonly turns: readonly Turn[];
+  /** Whether the page scrolls to what is sent. */
+  readonly isFollowed: boolean;
   readonly onResults: (results: readonly ToolResult[]) => void;
 }
 
 /** The conversation with one model. */
-export function TextColumn({ model, turns, onResults }: TextColumnProps) {
+export function TextColumn({ model, turns, isFollowed, onResults }: TextColumnProps) {
+  const latest = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isFollowed && turns.length > 0) latest.current?.scrollIntoView({ block: 'start' });
+  }, [isFollowed, turns.length]);
   const calls = turns.some(isRunning) ? [] : openCalls(turns);
   return (
     <Paper withBorder p="sm" component="section" aria-label={`Conversation with ${model}`} miw={0}>
@@ -27,7 +34,7 @@ export function TextColumn({ model, turns, onResults }: TextColumnProps) {
           </Text>
         )}
         {turns.map(({ id, sent, exchange }) => (
-          <Stack key={id} gap="xs">
+          <Stack key={id} gap="xs" className={classes.turn} ref={latest}>
             <Sent of={sent} />
             <ExchangeView
               of={exchange}

@@ -95,9 +95,10 @@ export function TextPanel({ keyId, search, change }: PanelProps) {
         </EmptyState>
       ) : (
         <div className={classes.columns}>
-          {columns.map(({ model, turns }) => (
+          {columns.map(({ model, turns }, at) => (
             <TextColumn
               key={model}
+              isFollowed={at === 0}
               model={model}
               turns={turns}
               onResults={(results) => send(model, { results })}
