@@ -11,9 +11,11 @@ import {
 } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
+import { useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { PAGES } from '../pages.ts';
+import { sessionQuery } from '../api/queries.ts';
+import { PAGES, pagesFor } from '../pages.ts';
 import { Logo } from './logo.tsx';
 import { PersonMenu } from './person-menu.tsx';
 import classes from './shell.module.css';
@@ -29,6 +31,7 @@ export function Shell() {
     ['mod+K', openPalette],
     ['/', openPalette],
   ]);
+  const { data: session } = useSuspenseQuery(sessionQuery);
   const { pathname } = useLocation();
   const current = PAGES.find(({ path }) => pathname.startsWith(path));
   useEffect(close, [pathname]);
@@ -85,7 +88,7 @@ export function Shell() {
       </AppShell.Header>
       <AppShell.Navbar aria-label="Pages">
         <ScrollArea p="xs" type="auto">
-          {[...Map.groupBy(PAGES, ({ group }) => group)].map(([group, pages]) => (
+          {[...Map.groupBy(pagesFor(session), ({ group }) => group)].map(([group, pages]) => (
             <div key={group} className={classes.group}>
               <Text size="xs" fw={600} c="dimmed" px="sm" pb={4}>
                 {group}

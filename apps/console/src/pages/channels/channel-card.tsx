@@ -1,5 +1,6 @@
 import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
+import { useMay } from '../../api/permissions.ts';
 import type { Channel, Rest } from '../../api/types.ts';
 import { Facts } from '../facts.tsx';
 import { Names } from '../names.tsx';
@@ -22,6 +23,7 @@ function healthOf({ rests }: Channel): Health {
 /** One channel with its accounts, its models and what of it rests. */
 export function ChannelCard({ of: channel }: { of: Channel }) {
   const [isResting, setResting] = useState(false);
+  const mayRest = useMay()('POST /admin/v1/channels/{name}/rest');
   const health = healthOf(channel);
   return (
     <Paper withBorder p="md" component="section" aria-labelledby={`channel-${channel.name}`}>
@@ -35,9 +37,11 @@ export function ChannelCard({ of: channel }: { of: Channel }) {
               {health.label}
             </Badge>
           </Group>
-          <Button size="compact-sm" variant="default" onClick={() => setResting(true)}>
-            Rest
-          </Button>
+          {mayRest && (
+            <Button size="compact-sm" variant="default" onClick={() => setResting(true)}>
+              Rest
+            </Button>
+          )}
         </Group>
         {channel.rests.map((rest) => (
           <RestLine
