@@ -75,6 +75,10 @@ export function SignInPage() {
                 href={`/admin/v1/session/oidc?to=${encodeURIComponent(target)}`}
                 leftSection={<IconLogin2 size={18} aria-hidden />}
                 fullWidth
+                h="auto"
+                mih={36}
+                py={6}
+                styles={{ label: { whiteSpace: 'normal' } }}
               >
                 Sign in with {ways.oidc.name}
               </Button>

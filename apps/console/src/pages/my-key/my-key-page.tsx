@@ -2,6 +2,7 @@ import { Paper, SimpleGrid, Stack, Title } from '@mantine/core';
 import { useInfiniteQuery, useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
 import { sessionQuery } from '../../api/queries.ts';
+import { Moment } from '../../parts/moment.tsx';
 import { PageFailed } from '../../parts/page-failed.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { usePageSearch } from '../../parts/page-search.ts';
@@ -51,7 +52,10 @@ export default function MyKeyPage() {
               of={[
                 ['Team', key.data.team ?? 'none'],
                 ['Endpoints', <Names key="endpoints" of={key.data.endpoints} />],
-                ['Expires', key.data.expiresAt ?? 'never'],
+                [
+                  'Expires',
+                  key.data.expiresAt === null ? 'never' : <Moment key="expires" at={key.data.expiresAt} />,
+                ],
               ]}
             />
           )}
@@ -86,7 +90,7 @@ function Models() {
           .slice(0, MAX_MODELS)
           .map(({ name, price }) => [name, price === null ? 'no price' : priceSummary(price)])}
       />
-      <PageLink to="/models">All {models.length} with their prices</PageLink>
+      <PageLink to="/models">All models</PageLink>
     </>
   );
 }
