@@ -57,6 +57,7 @@ async function start(options: Partial<StackOptions> = {}): Promise<Stack> {
 interface Answer {
   readonly pid: number;
   readonly env: Record<string, string | undefined>;
+  readonly nodeOptions: readonly string[];
 }
 
 async function get(url: string | null): Promise<Answer> {
@@ -99,6 +100,14 @@ test('the edge gets the addresses of the services, one for each replica', async 
   const urls = [stack.process('text').url, stack.process('text-2').url];
   expect(new Set(edge.env.TEXT_URL?.split(','))).toEqual(new Set(urls));
   expect(edge.env.GATEWAY_BOOTSTRAP_KEY).toBe(stack.key);
+});
+
+test('a process that most requests pass through keeps its compiled code while it is idle', async () => {
+  const text = row('text', { port: null, urlVariable: 'TEXT_URL' });
+  const stack = await start({ processes: [text, { ...EDGE, isBusy: true }] });
+  const [quiet, busy] = await Promise.all([get(stack.process('text').url), get(stack.edgeUrl)]);
+  expect(quiet.nodeOptions).toEqual([]);
+  expect(busy.nodeOptions).toEqual(['--no-memory-reducer']);
 });
 
 test('replicas of a process with several ports do not take them from each other', async () => {
