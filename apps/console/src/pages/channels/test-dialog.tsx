@@ -39,8 +39,8 @@ export function TestDialog({ of: channel, onClose }: TestDialogProps) {
       >
         <Stack gap="sm">
           <Text size="sm">
-            The smallest request for text goes to this channel alone, also if it rests. It counts on the key that
-            you choose.
+            The smallest request for text goes to this channel alone, also if it rests. It counts on the key
+            that you choose.
           </Text>
           <KeySelect
             label="Key"
@@ -78,7 +78,11 @@ export function TestDialog({ of: channel, onClose }: TestDialogProps) {
   );
 }
 
-function Result({ of: { isOk, model, status, error, firstOutputMs, totalMs, requestId } }: { of: ChannelTest }) {
+function Result({
+  of: { isOk, model, status, error, firstOutputMs, totalMs, requestId },
+}: {
+  of: ChannelTest;
+}) {
   const times = [
     firstOutputMs === null ? [] : [`first output after ${milliseconds(firstOutputMs)}`],
     [`${milliseconds(totalMs)} in all`],

@@ -1,8 +1,8 @@
 import { Anchor, Button, Group, Stack, Text, Title } from '@mantine/core';
-import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { sessionQuery } from '../../api/queries.ts';
+import { useMay } from '../../api/permissions.ts';
 import type { Job, JobDetail } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
 import { DetailsDrawer } from '../../parts/details-drawer.tsx';
@@ -39,20 +39,21 @@ export function JobDetails({ id, listed, onClose }: JobDetailsProps) {
 }
 
 function Shown({ of: job, canRequeue }: { of: JobDetail; canRequeue: boolean }) {
-  const { data: session } = useSuspenseQuery(sessionQuery);
+  const may = useMay();
   const [act, setAct] = useState<'cancel' | 'requeue'>();
   const done = () => setAct(undefined);
-  const mayAct = session.role === 'admin';
+  const offersRequeue = canRequeue && may('POST /admin/v1/jobs/{id}/requeue');
+  const offersCancel = !hasEnded(job) && may('POST /admin/v1/jobs/{id}/cancel');
   return (
     <Stack>
-      {mayAct && (canRequeue || !hasEnded(job)) && (
+      {(offersRequeue || offersCancel) && (
         <Group gap="xs">
-          {canRequeue && (
+          {offersRequeue && (
             <Button size="xs" onClick={() => setAct('requeue')}>
               Queue again
             </Button>
           )}
-          {!hasEnded(job) && (
+          {offersCancel && (
             <Button size="xs" variant="light" color="red" onClick={() => setAct('cancel')}>
               Cancel the job
             </Button>
