@@ -436,6 +436,7 @@ test('channels are shown as configured, without needing or revealing a provider 
         onDisconnect: 'cancel',
         models: ['gpt-5', 'claude-*'],
         rests: [],
+        attempts: { lastHour: {}, lastDay: {} },
       },
     ],
   });
@@ -451,7 +452,7 @@ test('the description names every call that there is, and no other', async () =>
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  expect(described).toHaveLength(43);
+  expect(described).toHaveLength(47);
   for (const name of described) {
     const [method = '', path = ''] = name.split(' ');
     const response = await send(method, path.replace('/admin/v1', '').replace(/\{\w+\}/, 'key_nobody'));
