@@ -12,6 +12,7 @@ import { AudioConfig, AudioWorkerConfig } from '../apps/audio/src/config.ts';
 import { EdgeConfig } from '../apps/edge/src/config.ts';
 import { ImageConfig, ImageWorkerConfig } from '../apps/image/src/config.ts';
 import { TextConfig, TextWorkerConfig } from '../apps/text/src/config.ts';
+import { BUSY_NODE_OPTIONS, PROCESSES } from '../packages/stack/src/process-table.ts';
 
 /** `docker-compose.yml` as Compose 2 and later read it: strictly, each key once. */
 
@@ -68,6 +69,15 @@ const REQUIRED = {
 test('each process of the gateway has its service', () => {
   expect(new Set(Object.keys(readCompose().services))).toEqual(new Set(['redis', ...Object.keys(SETTINGS)]));
 });
+
+test.for(PROCESSES.each.map(({ name }) => name))(
+  '%s is started with the options of Node that npm start gives it',
+  (name) => {
+    const { command = [] } = readCompose().services[name] ?? {};
+    const row = PROCESSES.each.find((one) => one.name === name);
+    expect(command).toEqual(['node', ...(row?.isBusy ? BUSY_NODE_OPTIONS : []), `/gateway/${row?.entry}`]);
+  },
+);
 
 test.for(Object.entries(SETTINGS))(
   '%s gets every setting that it requires, and none that it does not know',
@@ -127,7 +137,7 @@ function* importsOf(
 
 test('every container finds what it imports: its image has production dependencies only', () => {
   const entries = Object.entries(readCompose().services).flatMap(
-    ([, { command }]) => ENTRY.exec(String(command?.[1]))?.[1] ?? [],
+    ([, { command }]) => ENTRY.exec(String(command?.at(-1)))?.[1] ?? [],
   );
   expect(entries).toHaveLength(Object.keys(SETTINGS).length);
   const seen = new Set<string>();

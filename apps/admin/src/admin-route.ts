@@ -33,6 +33,8 @@ export interface RouteDescription {
 export type AdminReply =
   /** Sent as JSON. */
   | { readonly status: number; readonly body: unknown }
+  /** The browser goes there. */
+  | { readonly status: number; readonly location: string }
   | { readonly status: number; readonly contentType: string; readonly stream: AsyncIterable<string> };
 
 interface Call<Query, Body> {
@@ -46,10 +48,10 @@ interface Call<Query, Body> {
   /** For what only HTTP says, such as an address. */
   readonly request: Request;
   /** Adds a header to the answer. */
-  readonly setHeader: (name: string, value: string) => void;
+  readonly setHeader: (name: string, value: string | readonly string[]) => void;
 }
 
-const NOBODY: Principal = { role: 'viewer', session: null };
+const NOBODY: Principal = { role: 'viewer', scope: { kind: 'teams', teams: [] }, session: null };
 
 interface RouteShape<Query extends z.ZodType, Body extends z.ZodType> {
   readonly method: AdminRoute['method'];
@@ -74,6 +76,12 @@ interface StreamSpec<Query extends z.ZodType, Body extends z.ZodType> extends Ro
     contentType: string;
     stream: AsyncIterable<string>;
   };
+}
+
+interface RedirectSpec<Query extends z.ZodType>
+  extends Omit<RouteShape<Query, z.ZodUndefined>, 'method' | 'status' | 'reply' | 'body'> {
+  /** Resolves to where the browser goes. */
+  readonly handle: (call: Call<z.infer<Query>, undefined>) => Promise<string>;
 }
 
 export const NO_QUERY = z.strictObject({});
@@ -104,6 +112,18 @@ export function streamRoute<Query extends z.ZodType, Body extends z.ZodType>(
     ...spec.handle(await readCall(request, principal ?? NOBODY, spec, bounds)),
   });
   return { ...described, handle };
+}
+
+/** A call that a browser makes by going there, and that sends it on. */
+export function redirectRoute<Query extends z.ZodType>({ handle, ...spec }: RedirectSpec<Query>): AdminRoute {
+  const shape = { ...spec, method: 'GET', body: NO_BODY, status: 303, reply: [] } as const;
+  return {
+    ...describe(shape),
+    handle: async (request, principal, bounds) => ({
+      status: shape.status,
+      location: await handle(await readCall(request, principal ?? NOBODY, shape, bounds)),
+    }),
+  };
 }
 
 const describe = <Query extends z.ZodType, Body extends z.ZodType>(shape: RouteShape<Query, Body>) => ({

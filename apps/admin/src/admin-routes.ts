@@ -3,7 +3,8 @@ import type { JobList } from '@gateway/jobs/job-list';
 import { createOperatedJobs } from '@gateway/jobs/operated-jobs';
 import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import type { ReportBroken } from '@gateway/metering/broken-records';
-import { createKeyStore } from '@gateway/metering/keys/key-store';
+import { hashOf } from '@gateway/metering/keys/key-secret';
+import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { createTeamStore } from '@gateway/metering/keys/team-store';
 import { createLedger } from '@gateway/metering/ledger/ledger';
 import { createRecordTail } from '@gateway/metering/usage/record-tail';
@@ -30,13 +31,18 @@ import { gatewayRoutes } from './routes/gateway-routes.ts';
 import { jobRoutes } from './routes/job-routes.ts';
 import { keyRoutes } from './routes/key-routes.ts';
 import { modelRoutes } from './routes/model-routes.ts';
+import { oidcRoutes } from './routes/oidc-routes.ts';
 import { requestRoutes } from './routes/request-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
 import { teamRoutes } from './routes/team-routes.ts';
 import { usageRoutes } from './routes/usage-routes.ts';
 import { webhookRoutes } from './routes/webhook-routes.ts';
+import { createFlowCookies } from './sessions/oidc/flow-cookie.ts';
+import { createIdentityProvider } from './sessions/oidc/identity-provider.ts';
+import type { OidcSettings } from './sessions/oidc/oidc-settings.ts';
 import type { SessionCookies } from './sessions/session-cookie.ts';
 import type { SessionStore } from './sessions/session-store.ts';
+import { createSignIn } from './sessions/sign-in.ts';
 import { createSignInAttempts } from './sessions/sign-in-attempts.ts';
 import { createWarnings } from './warnings.ts';
 
@@ -55,6 +61,9 @@ export interface AdminRoutesOptions {
   readonly cookies: SessionCookies;
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
+  readonly keys: KeyStore;
+  /** Null: no identity provider is set. */
+  readonly oidc: OidcSettings | null;
 }
 
 /** The most requests of a second that are shown as they end. */
@@ -62,15 +71,24 @@ const MAX_TAILED = 500;
 
 /** Every call of the admin API. */
 export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] {
-  const { config, env, redis, now, logger, metrics, onBroken, jobs, sessions, cookies, checkToken } = options;
-  const timeZone = config.GATEWAY_TIME_ZONE;
-  const keys = createKeyStore({
+  const {
+    config,
+    env,
     redis,
-    gatewaySecret: config.GATEWAY_SECRET,
-    webhookSecret: config.WEBHOOK_SECRET,
     now,
+    logger,
+    metrics,
     onBroken,
-  });
+    jobs,
+    sessions,
+    cookies,
+    checkToken,
+    keys,
+    oidc,
+  } = options;
+  const timeZone = config.GATEWAY_TIME_ZONE;
+  const attempts = createSignInAttempts(redis, 'sign-in');
+  const signIn = createSignIn({ sessions, attempts, logger, metrics });
   const teams = createTeamStore({ redis, now, onBroken });
   const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env });
   const configurationState = createConfigurationState({ path: config.GATEWAY_CONFIG, env });
@@ -87,8 +105,22 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     ...sessionRoutes({
       sessions,
       cookies,
+      signIn,
       checkToken,
-      attempts: createSignInAttempts(redis),
+      keys,
+      hashSecret: (secret) => hashOf(secret, config.GATEWAY_SECRET),
+      maxSeconds: config.CONSOLE_SESSION_HOURS * 3600,
+    }),
+    ...oidcRoutes({
+      oidc: oidc && {
+        name: oidc.name,
+        provider: createIdentityProvider(oidc, now),
+        mapping: oidc.mapping,
+        flows: createFlowCookies({ gatewaySecret: config.GATEWAY_SECRET, now, isSecure: oidc.isSecure }),
+        isSecure: oidc.isSecure,
+      },
+      cookies,
+      signIn,
       maxSeconds: config.CONSOLE_SESSION_HOURS * 3600,
       logger,
       metrics,
@@ -112,7 +144,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       heldSlots: (accounts) => readHeldSlots(redis, accounts, now()),
       attemptCounts: (lastMs) => readAttemptCounts(redis, { nowMs: now(), lastMs }),
     }),
-    ...modelRoutes({ readConfiguration }),
+    ...modelRoutes({ readConfiguration, keys }),
     ...configurationRoutes({ state: configurationState }),
     ...attentionRoutes({
       readAttention: createAttention({
@@ -131,6 +163,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     ...webhookRoutes({ webhooks }),
     ...jobRoutes({
       jobs,
+      keys,
       operated: createOperatedJobs({ redis, queues: jobs.queues, now }),
       webhooks,
       assetUrl: (id) =>

@@ -12,18 +12,19 @@ import type { AdminRoute, BodyBounds } from './admin-route.ts';
 import { CONSOLE_PATH } from './console/serve-console.ts';
 import { mountInstanceProof } from './instance-proof.ts';
 import { bearerOf, JOB_BOARD_PATH } from './job-board.ts';
+import { PLAYGROUND_PATH, type Relay } from './playground/relay.ts';
 import { sendStream } from './send-stream.ts';
 import type { Authenticate, Principal } from './sessions/authenticate.ts';
-import { type Access, accessOf } from './sessions/roles.ts';
+import { type Access, accessOf, isOverseer, type Role } from './sessions/roles.ts';
 import { writeAdminError } from './write-admin-error.ts';
 
 interface AdminAppOptions extends BodyBounds {
   readonly routes: readonly AdminRoute[];
   /** The page that shows the queues; for browsers, which log in by name and password. */
   readonly board: RequestHandler;
-  /** Throws for anything but the admin token. */
-  readonly checkToken: (authorization: string | undefined) => void;
   readonly authenticate: Authenticate;
+  /** What is below the path of the playground. */
+  readonly relay: Relay;
   /** The console's pages. */
   readonly console: RequestHandler;
   readonly readiness: Readiness;
@@ -51,6 +52,12 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   app.use(CONSOLE_PATH, options.console);
   for (const route of options.routes) mountRoute(app, route, options);
   app.use(JOB_BOARD_PATH, beginBoard(options), options.board);
+  app.use(PLAYGROUND_PATH, async (request, response) => {
+    const context = openRequest(options, request, response, PLAYGROUND_PATH);
+    const principal = await options.authenticate(request);
+    checkRole(principal, accessOf({ method: 'POST', path: PLAYGROUND_PATH }));
+    await options.relay(request, response, { principal, context });
+  });
   for (const [path, routes] of Map.groupBy(options.routes, (route) => route.path)) {
     const allow = routes.map(({ method }) => method).join(', ');
     app.all(expressPath(path), begin(options, path), ({ method }) => {
@@ -91,6 +98,7 @@ function mountRoute(app: Express, route: AdminRoute, options: AdminAppOptions): 
     response.setHeader('cache-control', 'no-store');
     const reply = await handle(request, principal, options);
     if ('body' in reply) response.status(reply.status).json(reply.body);
+    else if ('location' in reply) response.writeHead(reply.status, { location: reply.location }).end();
     else await sendStream(response, reply);
   });
 }
@@ -113,8 +121,16 @@ function openRequest(
 /** @throws {GatewayError} `endpoint_not_allowed` */
 function checkRole({ role }: Principal, access: Access): void {
   if (access === 'anyone' || access.includes(role)) return;
-  throw new GatewayError('endpoint_not_allowed', `The role '${role}' may not do this.`);
+  throw notAllowed(role);
 }
+
+/** The board shows the jobs of all keys. */
+function checkOverseer({ role }: Principal): void {
+  if (!isOverseer(role)) throw notAllowed(role);
+}
+
+const notAllowed = (role: Role): GatewayError =>
+  new GatewayError('endpoint_not_allowed', `The role '${role}' may not do this.`);
 
 /** Opens the request, and refuses it of somebody unknown. */
 const begin =
@@ -130,10 +146,8 @@ const beginBoard =
   (options: AdminAppOptions): RequestHandler =>
   async (request, response, next) => {
     openRequest(options, request, response, JOB_BOARD_PATH);
-    const { authorization } = request.headers;
     try {
-      if (authorization === undefined) await options.authenticate(request);
-      else options.checkToken(bearerOf(authorization));
+      checkOverseer(await options.authenticate(request, bearerOf(request.headers.authorization)));
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       const headers = {

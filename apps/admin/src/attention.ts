@@ -12,8 +12,15 @@ import type { ReadShownBalances } from './balances.ts';
 import type { ChannelRests } from './channel-rests.ts';
 import type { ConfigurationReader } from './configuration-state.ts';
 import type { AttentionItem } from './routes/attention-routes.ts';
+import { type Scope, seesUsage } from './sessions/scope.ts';
 
 type Item = z.infer<typeof AttentionItem>;
+
+interface Found {
+  readonly item: Item;
+  /** The key or team that it is about; null: the gateway as a whole, which concerns those who see all of it. */
+  readonly whose: { readonly keyId: string; readonly team: string | null } | null;
+}
 
 interface AttentionOptions {
   readonly redis: Redis;
@@ -27,8 +34,8 @@ interface AttentionOptions {
   readonly onBroken: ReportBroken;
 }
 
-/** What needs a person now, the most urgent first. */
-export type ReadAttention = () => Promise<readonly Item[]>;
+/** What needs a person now, as far as the person sees it, the most urgent first. */
+export type ReadAttention = (scope: Scope) => Promise<readonly Item[]>;
 
 /** From this share of a budget on it is shown; from all of it on it is urgent. */
 const BUDGET_NEAR = 0.8;
@@ -43,9 +50,9 @@ const instantOf = (atMs: number): string => new Date(atMs).toISOString();
 const percent = (share: number): string => `${Math.floor(share * 100)} %`;
 
 export function createAttention(options: AttentionOptions): ReadAttention {
-  let found: Promise<readonly Item[]> | null = null;
+  let found: Promise<readonly Found[]> | null = null;
   let foundAtMs = 0;
-  return () => {
+  const read = (): Promise<readonly Found[]> => {
     if (found !== null && options.now() - foundAtMs < REMEMBER_MS) return found;
     foundAtMs = options.now();
     const finding = findAll(options);
@@ -56,12 +63,19 @@ export function createAttention(options: AttentionOptions): ReadAttention {
     });
     return finding;
   };
+  return async (scope) => {
+    const isSeen = seesUsage(scope);
+    return (await read())
+      .filter(({ whose }) => scope.kind === 'all' || (whose !== null && isSeen(whose)))
+      .map(({ item }) => item);
+  };
 }
 
-async function findAll(options: AttentionOptions): Promise<readonly Item[]> {
-  const sources = [failedReload, restingChannels, budgets, waitingQueues, unpricedModels];
+async function findAll(options: AttentionOptions): Promise<readonly Found[]> {
+  const sources = [failedReload, restingChannels, waitingQueues, unpricedModels];
   const items = (await Promise.all(sources.map((source) => source(options)))).flat();
-  return items.toSorted((a, b) => Number(b.isUrgent) - Number(a.isUrgent));
+  const found = [...items.map((item) => ({ item, whose: null })), ...(await budgets(options))];
+  return found.toSorted((a, b) => Number(b.item.isUrgent) - Number(a.item.isUrgent));
 }
 
 async function failedReload({ configurationState }: AttentionOptions): Promise<Item[]> {
@@ -109,31 +123,33 @@ interface Budgeted {
   readonly kind: 'key' | 'team';
   readonly id: string;
   readonly name: string;
+  readonly team: string | null;
   readonly account: Account;
 }
 
-async function budgets(options: AttentionOptions): Promise<Item[]> {
+async function budgets(options: AttentionOptions): Promise<Found[]> {
   const { readBalances } = options;
-  const items: Item[] = [];
+  const items: Found[] = [];
   for await (const page of budgeted(options)) {
     const balances = await readBalances(page.map(({ account }) => ({ ...account, limits: {} })));
-    for (const [at, { kind, id, name }] of page.entries()) {
+    for (const [at, { kind, id, name, team }] of page.entries()) {
       const budget = balances[at]?.budget ?? null;
       if (budget === null || budget.usd <= 0) continue;
       const used = (budget.spentUsd + budget.reservedUsd) / budget.usd;
       if (used < BUDGET_NEAR) continue;
       const isSpent = used >= 1;
       const whose = kind === 'key' ? `the key '${name}'` : `the team '${name}'`;
-      items.push({
+      const item: Item = {
         kind: isSpent ? 'budget_spent' : 'budget_near',
-        subject: kind === 'key' ? id : name,
+        subject: id,
         sentence: isSpent
           ? `The budget of ${whose} is spent: its requests are refused.`
           : `${percent(used)} of the budget of ${whose} are spent or reserved.`,
         since: null,
         until: budget.resetsAt,
         isUrgent: isSpent,
-      });
+      };
+      items.push({ item, whose: { keyId: kind === 'key' ? id : '', team } });
     }
   }
   return items;
@@ -145,7 +161,13 @@ async function* budgeted({ keys, teams, now }: AttentionOptions): AsyncGenerator
     const page = await keys.listKeys({ limit: AT_ONCE, after });
     yield page.keys
       .filter((key) => key.budget !== null && isUsed(key, now()))
-      .map((key) => ({ kind: 'key', id: key.id, name: key.name, account: accountOfKey(key) }));
+      .map((key) => ({
+        kind: 'key',
+        id: key.id,
+        name: key.name,
+        team: key.team,
+        account: accountOfKey(key),
+      }));
     after = page.next ?? undefined;
     more = page.next !== null;
   }
@@ -153,7 +175,10 @@ async function* budgeted({ keys, teams, now }: AttentionOptions): AsyncGenerator
     const page = await teams.listTeams({ limit: AT_ONCE, after });
     yield page.teams
       .filter(({ budget }) => budget !== null)
-      .map((team) => ({ kind: 'team', id: team.name, name: team.name, account: accountOfTeam(team) }));
+      .map((team) => {
+        const { name } = team;
+        return { kind: 'team', id: name, name, team: name, account: accountOfTeam(team) };
+      });
     after = page.next ?? undefined;
     more = page.next !== null;
   }

@@ -20,6 +20,24 @@ export const AdminConfig = ProcessSettings.extend({
   /** Where callers reach the gateway: shown with the settings of clients. Default: this machine at `PORT`. */
   PUBLIC_URL: setting.url().optional(),
   PORT: setting.port(8080),
+  /** Where browsers reach this service, to come back to after a sign-in at an identity provider. */
+  CONSOLE_URL: setting.url().optional(),
+  /** The identity provider of OpenID Connect; `sessions/oidc/oidc-settings.ts` checks how these fit together. */
+  OIDC_ISSUER: setting.url().optional(),
+  OIDC_CLIENT_ID: z.string().optional(),
+  OIDC_CLIENT_SECRET: z.string().optional(),
+  /** As the button says it: "Sign in with NAME". */
+  OIDC_NAME: z.string().max(60).default('OpenID Connect'),
+  OIDC_SCOPES: z.string().default('openid profile email'),
+  /** The claim whose values stand for roles; a path where it lies deeper. */
+  OIDC_ROLE_CLAIM: z.string().default('groups'),
+  OIDC_ADMIN_VALUES: setting.texts(),
+  OIDC_VIEWER_VALUES: setting.texts(),
+  /** The claim that names a team lead's teams, after a prefix. Default: that of the roles. */
+  OIDC_TEAM_CLAIM: z.string().optional(),
+  OIDC_TEAM_PREFIX: z.string().optional(),
+  /** Where this service reaches the edge, for the playground. Default: this machine at `PORT`. */
+  EDGE_URL: setting.url().optional(),
   /** When a session of the console ends, in hours: since it was opened, and without use. */
   CONSOLE_SESSION_HOURS: setting.integer(12, { min: 1, max: 24 * 30 }),
   CONSOLE_SESSION_IDLE_HOURS: setting.integer(2, { min: 1, max: 24 * 30 }),
@@ -30,3 +48,5 @@ export type AdminConfig = z.infer<typeof AdminConfig>;
 
 export const publicUrlOf = ({ PUBLIC_URL, PORT }: AdminConfig): string =>
   PUBLIC_URL ?? `http://127.0.0.1:${PORT}`;
+
+export const edgeUrlOf = ({ EDGE_URL, PORT }: AdminConfig): string => EDGE_URL ?? `http://127.0.0.1:${PORT}`;

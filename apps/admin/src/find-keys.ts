@@ -2,6 +2,7 @@ import type { KeyRecord } from '@gateway/metering/keys/key-record';
 import type { KeyPage, KeyStore } from '@gateway/metering/keys/key-store';
 import { TeamName } from '@gateway/metering/keys/settings';
 import { z } from 'zod';
+import { type Scope, seesKey } from './sessions/scope.ts';
 
 const KEY_STATES = ['active', 'disabled', 'expired', 'revoked'] as const;
 type KeyState = (typeof KEY_STATES)[number];
@@ -19,19 +20,20 @@ interface FindOptions {
   readonly limit: number;
   readonly after: string | undefined;
   readonly nowMs: number;
+  readonly scope: Scope;
 }
 
 const KEYS_AT_ONCE = 200;
 /** How many keys one request looks through. A page may be short, and have a `next` all the same. */
 const MAX_SCANNED = 2_000;
 
-/** One page of the keys that a filter selects, the newest first. */
+/** One page of the keys that a filter selects among those that a person sees, the newest first. */
 export async function findKeys(
   keys: Pick<KeyStore, 'listKeys'>,
   filter: KeyFilter,
-  { limit, after, nowMs }: FindOptions,
+  { limit, after, nowMs, scope }: FindOptions,
 ): Promise<KeyPage> {
-  const isWanted = wantedBy(filter, nowMs);
+  const isWanted = wantedBy(filter, { nowMs, scope });
   if (isWanted === null) return keys.listKeys({ limit, after });
   const found: KeyRecord[] = [];
   let cursor = after;
@@ -42,19 +44,22 @@ export async function findKeys(
     found.push(...wanted.slice(0, room));
     if (wanted.length > room) return { keys: found, next: found.at(-1)?.id ?? null };
     if (page.next === null) return { keys: found, next: null };
+    // Not the last that was scanned: it may be a key that the person does not see.
+    if (found.length === limit) return { keys: found, next: found.at(-1)?.id ?? null };
     cursor = page.next;
-    if (found.length === limit) break;
   }
   return { keys: found, next: cursor ?? null };
 }
 
 function wantedBy(
   { search, team, state }: KeyFilter,
-  nowMs: number,
+  { nowMs, scope }: Pick<FindOptions, 'nowMs' | 'scope'>,
 ): ((record: KeyRecord) => boolean) | null {
   const text = search?.trim().toLowerCase() ?? '';
-  if (text === '' && team === undefined && state === undefined) return null;
+  if (text === '' && team === undefined && state === undefined && scope.kind === 'all') return null;
+  const isSeen = seesKey(scope);
   return (record) =>
+    isSeen(record) &&
     (team === undefined || record.team === team) &&
     (state === undefined || stateOf(record, nowMs) === state) &&
     (text === '' || searchedTexts(record).some((one) => one.toLowerCase().includes(text)));

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { createJobList } from '@gateway/jobs/job-list';
 import { reportOnce } from '@gateway/metering/broken-records';
+import { createKeyStore } from '@gateway/metering/keys/key-store';
+import { createPasses } from '@gateway/metering/keys/pass';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { connectRedis } from '@gateway/service-kit/connect-redis';
 import { createRequestLog } from '@gateway/service-kit/request-log';
@@ -8,12 +10,15 @@ import type { Started } from '@gateway/service-kit/start-service';
 import { adminRoutes } from './admin-routes.ts';
 import { createTokenCheck } from './admin-token.ts';
 import { createAdminApp } from './app.ts';
-import type { AdminConfig } from './config.ts';
+import { type AdminConfig, edgeUrlOf } from './config.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { createJobBoard } from './job-board.ts';
+import { createRelay } from './playground/relay.ts';
 import { createAuthenticate } from './sessions/authenticate.ts';
+import { oidcSettings } from './sessions/oidc/oidc-settings.ts';
 import { createSessionCookies } from './sessions/session-cookie.ts';
 import { createSessionStore } from './sessions/session-store.ts';
+import { createSignInAttempts } from './sessions/sign-in-attempts.ts';
 
 /** Where the build of apps/console writes. */
 const CONSOLE_FOLDER = join(import.meta.dirname, '../../console/dist');
@@ -40,11 +45,19 @@ export async function openAdmin({
   const jobs = createJobList(redis, (error) => logger.warn({ err: error }, 'the queues'));
   const checkToken = createTokenCheck(config.GATEWAY_ADMIN_TOKEN);
   const cookies = createSessionCookies(config.GATEWAY_SECRET);
+  const oidc = oidcSettings(config);
   const sessions = createSessionStore({
     redis,
     now,
     maxSeconds: config.CONSOLE_SESSION_HOURS * 3600,
     idleSeconds: config.CONSOLE_SESSION_IDLE_HOURS * 3600,
+  });
+  const keys = createKeyStore({
+    redis,
+    gatewaySecret: config.GATEWAY_SECRET,
+    webhookSecret: config.WEBHOOK_SECRET,
+    now,
+    onBroken,
   });
   const app = createAdminApp({
     routes: adminRoutes({
@@ -60,11 +73,23 @@ export async function openAdmin({
       sessions,
       cookies,
       checkToken,
+      keys,
+      oidc,
     }),
     board: createJobBoard(jobs.queues),
+    relay: createRelay({
+      edgeUrl: edgeUrlOf(config),
+      keys,
+      passes: createPasses({ gatewaySecret: config.GATEWAY_SECRET, now }),
+    }),
     console: serveConsole(CONSOLE_FOLDER),
-    checkToken,
-    authenticate: createAuthenticate({ checkToken, cookies, sessions }),
+    authenticate: createAuthenticate({
+      checkToken,
+      guesses: createSignInAttempts(redis, 'call'),
+      cookies,
+      sessions,
+      keys,
+    }),
     readiness,
     page,
     requestLog: createRequestLog({ logger, metrics }),

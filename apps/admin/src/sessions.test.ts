@@ -1,15 +1,22 @@
+import { hashOf } from '@gateway/metering/keys/key-secret';
+import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { createSessionCookies } from './sessions/session-cookie.ts';
-import { createSessionStore, type Session } from './sessions/session-store.ts';
+import { ALL } from './sessions/scope.ts';
+import { createSessionStore, type NewSession } from './sessions/session-store.ts';
+import { cookieOf } from './testing/cookie-of.ts';
 import { GATEWAY_SECRET, type RunningAdmin, runAdmin, TOKEN } from './testing/run-admin.ts';
 
 const HOUR_MS = 3_600_000;
+const BEARER = { authorization: `Bearer ${TOKEN}` };
 const BY = { who: 'ann', requestId: null };
-const ANN = { name: 'ann', role: 'admin', address: '127.0.0.1', userAgent: null } as const;
+const ANN: NewSession = {
+  ...{ name: 'ann', method: 'token', role: 'admin', scope: ALL, keyHash: null },
+  ...{ address: '127.0.0.1', userAgent: null },
+};
 
 let redisServer: TestRedis;
 let redis: Redis;
@@ -30,6 +37,7 @@ beforeEach(() => redis.flushall());
 
 const Reply = z.looseObject({
   id: z.string().optional(),
+  permissions: z.array(z.string()).optional(),
   data: z.array(z.looseObject({ id: z.string() })).optional(),
   error: z.looseObject({ code: z.string() }).optional(),
 });
@@ -61,16 +69,6 @@ async function signIn(name = 'ann'): Promise<{ cookie: string; id: string }> {
 
 const storeAt = (nowMs: number) =>
   createSessionStore({ redis, now: () => nowMs, maxSeconds: 12 * 3600, idleSeconds: 2 * 3600 });
-
-/** The cookie of a session that nobody has signed in for. */
-async function cookieFor(person: Pick<Session, 'name' | 'role' | 'address' | 'userAgent'>): Promise<string> {
-  const session = await storeAt(Date.now()).open(person, BY);
-  const cookie = createSessionCookies(GATEWAY_SECRET).create(session.id, {
-    isSecure: false,
-    maxAgeSeconds: 60,
-  });
-  return cookie.split(';')[0] ?? '';
-}
 
 test('the admin token is exchanged for a cookie that scripts, other sites and plain connections do not get', async () => {
   const { status, headers } = await call('POST', '/session', { body: { token: TOKEN, name: 'ann' } });
@@ -160,8 +158,78 @@ test('a session ends when it has not been used for its idle time, and at its end
   expect(await storeAt(startMs + 12 * HOUR_MS).use(used.id)).toBeUndefined();
 });
 
+test('a count of failures always ends, also one that was taken back just after its window', async () => {
+  await redis.set('gateway:sign-in-failures', -1);
+  await call('POST', '/session', { body: { token: 'wrong' } });
+  expect(await redis.ttl('gateway:sign-in-failures')).toBeGreaterThan(0);
+});
+
+const keyStore = () => createKeyStore({ redis, gatewaySecret: GATEWAY_SECRET, now: Date.now });
+
+test('a key signs its holder in, sees its own part, and is stored nowhere', async () => {
+  const { record, secret } = await keyStore().createKey({ name: 'search' }, BY);
+  const { status, headers, body } = await call('POST', '/session', { body: { key: ` ${secret} ` } });
+  expect([status, body]).toMatchObject([
+    201,
+    { name: 'search', method: 'key', role: 'key-holder', keyId: record.id, teams: null },
+  ]);
+  expect(body.permissions).toContain('GET /admin/v1/usage');
+  expect(body.permissions).not.toContain('POST /admin/v1/keys');
+  const cookie = headers.get('set-cookie')?.split(';')[0] ?? '';
+  expect((await call('GET', `/keys/${record.id}`, { cookie })).status).toBe(200);
+  const listed = JSON.stringify((await call('GET', '/sessions', { cookie: (await signIn()).cookie })).body);
+  expect(listed).toContain('key-holder');
+  const stored = await Promise.all((await redis.keys('*')).map((name) => redis.dumpBuffer(name)));
+  for (const text of [listed, ...admin.output, ...stored.map((dump) => dump?.toString('latin1') ?? '')])
+    expect(text).not.toContain(secret);
+  expect(listed).not.toContain(hashOf(secret, GATEWAY_SECRET));
+});
+
+test.for<[string, (keys: KeyStore, id: string) => Promise<unknown>]>([
+  ['revoked', (keys, id) => keys.revokeKey(id, BY)],
+  ['disabled', (keys, id) => keys.updateKey(id, () => ({ name: 'x', disabled: true }), BY)],
+  ['expired', (keys, id) => keys.updateKey(id, () => ({ name: 'x', expiresAt: '2020-01-01T00:00:00Z' }), BY)],
+  ['given another secret', (keys, id) => keys.rotateKey(id, 0, BY)],
+])('the session of a key ends when the key is %s', async ([, change]) => {
+  const { record, secret } = await keyStore().createKey({ name: 'search' }, BY);
+  const { headers } = await call('POST', '/session', { body: { key: secret } });
+  const cookie = headers.get('set-cookie')?.split(';')[0] ?? '';
+  expect((await call('GET', '/session', { cookie })).status).toBe(200);
+  await change(keyStore(), record.id);
+  expect((await call('GET', '/session', { cookie })).status).toBe(401);
+  expect((await call('GET', '/sessions', { headers: BEARER })).body.data).toEqual([]);
+});
+
+test('wrong keys are bounded as wrong tokens are', async () => {
+  const guess = () => call('POST', '/session', { body: { key: `gwk_${'x'.repeat(49)}` } });
+  const attempts = await Promise.all(Array.from({ length: 10 }, guess));
+  expect(attempts.map(({ status }) => status)).toEqual(Array(10).fill(401));
+  expect((await guess()).status).toBe(429);
+});
+
+test.for([
+  ['neither', {}],
+  ['both', { token: TOKEN, key: 'gwk_x' }],
+] as const)('a sign-in with %s of token and key is refused', async ([, body]) => {
+  expect((await call('POST', '/session', { body })).status).toBe(400);
+});
+
+test('after ten wrong tokens on calls the next gets a time to wait, and the right one passes still', async () => {
+  const guess = (path = '/keys') => call('GET', path, { headers: { authorization: 'Bearer guessed' } });
+  for (let at = 0; at < 10; at += 1) expect((await guess()).status).toBe(401);
+  const slowed = await guess();
+  expect([slowed.status, slowed.body.error?.code]).toEqual([429, 'rate_limited']);
+  expect(Number(slowed.headers.get('retry-after'))).toBeGreaterThan(0);
+  const board = await fetch(`${admin.url}/admin/board`, {
+    headers: { authorization: `Basic ${btoa('a:b')}` },
+  });
+  expect(board.status).toBe(429);
+  expect((await call('GET', '/keys', { headers: BEARER })).status).toBe(200);
+  expect((await call('POST', '/session', { body: { token: TOKEN } })).status).toBe(201);
+});
+
 test('a viewer looks at everything and changes nothing, whatever the page would show', async () => {
-  const cookie = await cookieFor({ ...ANN, name: 'vera', role: 'viewer' });
+  const cookie = await cookieOf(redis, { role: 'viewer', scope: ALL });
   expect((await call('GET', '/keys', { cookie })).status).toBe(200);
   for (const [method, path, body] of [
     ['POST', '/keys', { name: 'mine' }],

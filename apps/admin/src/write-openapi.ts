@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createJobList } from '@gateway/jobs/job-list';
+import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { parseConfig } from '@gateway/service-kit/config';
 import { createLogger } from '@gateway/service-kit/logger';
@@ -33,6 +34,8 @@ const routes = adminRoutes({
   sessions: createSessionStore({ redis, now, maxSeconds: 1, idleSeconds: 1 }),
   cookies: createSessionCookies(NOTHING),
   checkToken: () => undefined,
+  oidc: null,
+  keys: createKeyStore({ redis, gatewaySecret: NOTHING, now }),
 });
 await mkdir(dirname(file), { recursive: true });
 await writeFile(file, `${JSON.stringify(adminOpenapi(routes), null, 2)}\n`);

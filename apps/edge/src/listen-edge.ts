@@ -1,7 +1,9 @@
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyCache } from '@gateway/metering/keys/key-cache';
+import { createKeyIdentityReader } from '@gateway/metering/keys/key-identity';
 import { hashOf } from '@gateway/metering/keys/key-secret';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
+import { createPasses } from '@gateway/metering/keys/pass';
 import { createAdmission } from '@gateway/metering/limits/admission';
 import { createRequestEntry } from '@gateway/metering/limits/request-entry';
 import { createRequestRedis } from '@gateway/metering/request-redis';
@@ -22,6 +24,7 @@ import { createEdgeContexts } from './edge-context.ts';
 import { configureEdgeServer, edgeServerOptions } from './edge-server.ts';
 import type { Forwarder } from './forwarder.ts';
 import { createGateway, type Seal } from './gateway.ts';
+import { createIdentifyCaller } from './identify-caller.ts';
 import { createOwnKey } from './own-key.ts';
 import { createRequestLimits } from './request-limits.ts';
 import { createSocketDoor, type OpenSocket } from './sockets/socket-door.ts';
@@ -74,7 +77,11 @@ export async function listenEdge(
   const crossOrigin = createCrossOrigin(config.EDGE_CORS_ORIGINS);
   const gateway = createGateway({
     contexts,
-    identify: createKeyCache({ findKey: keys.findKey, now, uptime: () => performance.now() }).identify,
+    identify: createIdentifyCaller({
+      identify: createKeyCache({ findKey: keys.findKey, now, uptime: () => performance.now() }).identify,
+      passes: createPasses({ gatewaySecret: config.GATEWAY_SECRET, now }),
+      readIdentity: createKeyIdentityReader({ redis, now, onBroken }),
+    }),
     seal,
     limits: createRequestLimits({ entry: createRequestEntry({ admission, now }), refusals }),
     refusals,

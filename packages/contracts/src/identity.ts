@@ -100,6 +100,8 @@ export const Identity = z.object({
   priority: KeyPriority.optional(),
   /** The priority of its queued jobs; absent: as those of every key. */
   jobShare: JobShare.optional(),
+  /** The only channel that its requests may go to; absent: any. */
+  channel: z.string().optional(),
   /** Only of a WebSocket: the keyed hash of the secret that it was opened with, by which its key is looked up again. */
   secretHash: z.string().optional(),
 });

@@ -61,6 +61,12 @@ export const setting = {
         (origins) => origins.every((one) => URL.canParse(one) && new URL(one).origin === one),
         'must be origins such as http://10.0.0.5:9000, separated by commas',
       ),
+  /** Texts, separated by commas. */
+  texts: () =>
+    z
+      .string()
+      .default('')
+      .transform((text) => text.split(',').flatMap((one) => one.trim() || [])),
   redisUrl: () => z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' }),
   /** The time zone of budget periods, which begin at its midnight; the same for all processes. */
   timeZone: () =>

@@ -10,6 +10,8 @@ export interface ChildOptions {
   /** Absolute path of the file to run. */
   readonly entry: string;
   readonly env: Environment;
+  /** Options of Node's command line. */
+  readonly nodeOptions: readonly string[];
   readonly workingFolder: string;
   /** Gets whole lines as they come, often several at once. */
   readonly onLines: (lines: readonly string[]) => void;
@@ -35,7 +37,7 @@ export async function startChild(options: ChildOptions, signal: AbortSignal): Pr
   const child = fork(options.entry, [], {
     cwd: options.workingFolder,
     env: { ...options.env },
-    execArgv: [],
+    execArgv: [...options.nodeOptions],
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });

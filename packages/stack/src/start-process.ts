@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { localUrl } from './addresses.ts';
 import type { Environment } from './environment.ts';
-import type { ProcessRow } from './process-table.ts';
+import { BUSY_NODE_OPTIONS, type ProcessRow } from './process-table.ts';
 import { type RunningChild, startChild } from './start-child.ts';
 import { type Restarts, type Supervised, supervise } from './supervise.ts';
 
@@ -52,6 +52,7 @@ export async function startProcess(
         name,
         entry: join(options.root, row.entry),
         env: row.port ? { ...options.env, [row.port.variable]: String(port) } : options.env,
+        nodeOptions: row.isBusy ? BUSY_NODE_OPTIONS : [],
         workingFolder: options.workingFolder,
         onLines: (lines) => options.onLines(name, lines),
       },

@@ -57,6 +57,7 @@ async function start(options: Partial<StackOptions> = {}): Promise<Stack> {
 interface Answer {
   readonly pid: number;
   readonly env: Record<string, string | undefined>;
+  readonly nodeOptions: readonly string[];
 }
 
 async function get(url: string | null): Promise<Answer> {
@@ -67,7 +68,11 @@ async function get(url: string | null): Promise<Answer> {
 test('a process gets the shared settings, and no secret of another', async () => {
   const stack = await start({ processes: [TEXT], env: { FIXTURE_PORT_VARIABLE: 'TEXT_PORT' } });
   const { env } = await get(stack.process('text').url);
-  expect(env).toMatchObject({ REDIS_URL: stack.redisUrl, PUBLIC_URL: stack.edgeUrl });
+  expect(env).toMatchObject({
+    REDIS_URL: stack.redisUrl,
+    PUBLIC_URL: stack.edgeUrl,
+    EDGE_URL: stack.edgeUrl,
+  });
   expect(env.GATEWAY_SECRET).toMatch(/^.{43}$/);
   expect(env).not.toHaveProperty('GATEWAY_BOOTSTRAP_KEY');
   expect(env).not.toHaveProperty('GATEWAY_ADMIN_TOKEN');
@@ -99,6 +104,14 @@ test('the edge gets the addresses of the services, one for each replica', async 
   const urls = [stack.process('text').url, stack.process('text-2').url];
   expect(new Set(edge.env.TEXT_URL?.split(','))).toEqual(new Set(urls));
   expect(edge.env.GATEWAY_BOOTSTRAP_KEY).toBe(stack.key);
+});
+
+test('a process that most requests pass through keeps its compiled code while it is idle', async () => {
+  const text = row('text', { port: null, urlVariable: 'TEXT_URL' });
+  const stack = await start({ processes: [text, { ...EDGE, isBusy: true }] });
+  const [quiet, busy] = await Promise.all([get(stack.process('text').url), get(stack.edgeUrl)]);
+  expect(quiet.nodeOptions).toEqual([]);
+  expect(busy.nodeOptions).toEqual(['--no-memory-reducer']);
 });
 
 test('replicas of a process with several ports do not take them from each other', async () => {

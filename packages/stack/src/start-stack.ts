@@ -143,6 +143,7 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
       NODE_COMPILE_CACHE: env.NODE_COMPILE_CACHE || COMPILE_CACHE,
       ...furtherPorts(rows, addresses.ports),
       PUBLIC_URL: env.PUBLIC_URL || addresses.edgeUrl,
+      EDGE_URL: addresses.edgeUrl,
       REDIS_URL: redisUrl,
       GATEWAY_DATA_DIR: dataFolder.path,
       GATEWAY_SECRET: secrets.secret,

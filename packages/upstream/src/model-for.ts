@@ -9,7 +9,7 @@ interface ModelQuery {
   readonly name: string;
   /** The protocols that can serve the endpoint: any one of them is enough. */
   readonly protocols: readonly Protocol[];
-  readonly identity: Pick<Identity, 'models'>;
+  readonly identity: Pick<Identity, 'models' | 'channel'>;
 }
 
 /** Longer than any provider's name. Usage records and sums contain callers' names, also those that only fit a pattern. */
@@ -52,7 +52,15 @@ export function modelFor(
     model.routes.some(({ channel }) => channel.speaks.includes(protocol)),
   );
   if (!isAvailable) throw unsupported(`The model '${name}' is not available through this endpoint.`);
-  return model;
+  return identity.channel === undefined ? model : onlyAt(model, identity.channel);
+}
+
+/** The model as if this channel alone had it. */
+function onlyAt(model: ResolvedModel, channel: string): ResolvedModel {
+  const routes = model.routes.filter((route) => route.channel.name === channel);
+  if (routes.length === 0)
+    throw unsupported(`The model '${model.name}' has no route to the channel '${channel}'.`);
+  return { ...model, routes };
 }
 
 const unsupported = (message: string) => new GatewayError('unsupported_model', { path: ['model'], message });

@@ -38,6 +38,6 @@ export const attentionRoutes = ({
     query: NO_QUERY,
     body: NO_BODY,
     reply: AttentionPage,
-    handle: async () => ({ data: await readAttention(), next: null }),
+    handle: async ({ principal }) => ({ data: await readAttention(principal.scope), next: null }),
   }),
 ];

@@ -1,6 +1,4 @@
 import { NOTHING_CONSUMED, type UsageRecord } from '@gateway/contracts/usage-record';
-import type { Group } from '@gateway/metering/usage/sums';
-import { hasValues } from './usage-filters.ts';
 
 type Format = 'csv' | 'ndjson';
 
@@ -67,15 +65,15 @@ const COLUMNS = Object.keys(
   }),
 );
 
-/** The records that have these values, as text, a record at a time; in CSV under a line of names. */
+/** The records that are wanted, as text, a record at a time; in CSV under a line of names. */
 export async function* exportRecords(
   records: AsyncIterable<UsageRecord>,
-  only: Partial<Record<Group, string | undefined>>,
+  isWanted: (record: UsageRecord) => boolean,
   format: Format,
 ): AsyncGenerator<string> {
   let head = format === 'csv' ? line(COLUMNS) : '';
   for await (const record of records) {
-    if (!hasValues(record, only)) continue;
+    if (!isWanted(record)) continue;
     const row = rowOf(record);
     yield head + (format === 'csv' ? line(Object.values(row)) : `${JSON.stringify(row)}\n`);
     head = '';

@@ -10,12 +10,15 @@ import {
 import type { OperatedJob, OperatedJobs } from '@gateway/jobs/operated-jobs';
 import type { WebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
+import type { KeyStore } from '@gateway/metering/keys/key-store';
 import type { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
+import { findJobs, jobsSeenBy } from '../find-jobs.ts';
 import { JobDetailReply, JobPage, JobReply, pageQuery, QueuePage } from './schemas.ts';
 
 interface JobRoutesOptions {
   readonly jobs: JobList;
+  readonly keys: Pick<KeyStore, 'getKey'>;
   readonly operated: OperatedJobs;
   readonly webhooks: Pick<WebhookLog, 'get'>;
   /** A URL under which anybody may fetch an image for a while. */
@@ -26,6 +29,7 @@ interface JobRoutesOptions {
 /** Queues and their jobs; a failed job that was certainly not done can be queued again. */
 export const jobRoutes = ({
   jobs,
+  keys,
   operated,
   webhooks,
   assetUrl,
@@ -53,8 +57,8 @@ export const jobRoutes = ({
     query: pageQuery(JOB_CURSOR).extend({ status: ListedStatus.default('failed') }),
     body: NO_BODY,
     reply: JobPage,
-    handle: async ({ query: { status, limit, cursor } }) => {
-      const page = await jobs.list({ status, limit, after: cursor });
+    handle: async ({ query: { status, limit, cursor }, principal: { scope } }) => {
+      const page = await findJobs({ jobs, keys }, scope, { status, limit, after: cursor });
       return { data: page.jobs.map(shown), next: page.next };
     },
   }),
@@ -67,7 +71,7 @@ export const jobRoutes = ({
     reply: JobDetailReply,
     handle: async ({ parameter: id, principal }) => {
       const job = await awaitRedis(operated.get(id));
-      if (job === undefined)
+      if (job === undefined || !(await jobsSeenBy(principal.scope, keys)(job)))
         throw new GatewayError('object_not_found', `There is no job '${id}', or it has been forgotten.`);
       const webhook = (await webhooks.get(job.webhookId)) ?? null;
       return shownDetail(job, webhook, principal.role === 'admin' ? assetUrl : () => null);

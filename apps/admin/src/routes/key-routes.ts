@@ -9,8 +9,11 @@ import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.t
 import type { ReadShownBalances } from '../balances.ts';
 import { checkExpiry, checkKeySettings } from '../check-settings.ts';
 import { findKeys, KeyFilter } from '../find-keys.ts';
+import { checkLeadsChange, checkLeadsKey } from '../leads-key.ts';
 import { nullableLimits, removable } from '../limits-patch.ts';
 import { mergePatch } from '../merge-patch.ts';
+import type { Principal } from '../sessions/authenticate.ts';
+import { seesKey } from '../sessions/scope.ts';
 import { keySettingsOf } from '../settings-of.ts';
 import type { Warnings } from '../warnings.ts';
 import {
@@ -59,6 +62,11 @@ interface KeyRoutesOptions {
 
 /** Make, list, read, change, rotate and revoke callers' keys. */
 export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOptions): AdminRoute[] {
+  const getKey = async (id: string, { scope }: Principal): Promise<KeyRecord> => {
+    const record = await keys.getKey(id);
+    return found(record !== undefined && seesKey(scope)(record) ? record : undefined, id);
+  };
+
   return [
     adminRoute({
       method: 'POST',
@@ -69,8 +77,9 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
       describedAs: KeySettings,
       status: 201,
       reply: NewKeyReply,
-      handle: async ({ body, by }) => {
+      handle: async ({ body, by, principal }) => {
         const settings = checkKeySettings(body);
+        checkLeadsKey(settings, principal);
         checkExpiry(settings, now());
         const warned = await warnings.of(settings);
         const { record, secret } = await keys.createKey(settings, by);
@@ -84,8 +93,8 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
       body: NO_BODY,
       query: pageQuery(KEY_ID).extend(KeyFilter.shape),
       reply: KeyPage,
-      handle: async ({ query: { limit, cursor, ...filter } }) => {
-        const page = await findKeys(keys, filter, { limit, after: cursor, nowMs: now() });
+      handle: async ({ query: { limit, cursor, ...filter }, principal: { scope } }) => {
+        const page = await findKeys(keys, filter, { limit, after: cursor, nowMs: now(), scope });
         return { data: page.keys.map(shownKey), next: page.next };
       },
     }),
@@ -96,8 +105,9 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
       body: NO_BODY,
       query: BalancesQuery,
       reply: KeyBalanceList,
-      handle: async ({ query: { ids } }) => {
-        const records = (await Promise.all(ids.map(keys.getKey))).filter((record) => record !== undefined);
+      handle: async ({ query: { ids }, principal }) => {
+        const known = (await Promise.all(ids.map(keys.getKey))).filter((record) => record !== undefined);
+        const records = known.filter(seesKey(principal.scope));
         const balances = await readBalances(records.map(accountOfKey));
         return { data: balances.map((balance, at) => ({ id: records[at]?.id, ...balance })), next: null };
       },
@@ -109,7 +119,7 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
       query: NO_QUERY,
       body: NO_BODY,
       reply: KeyReply,
-      handle: async ({ parameter: id }) => shownKey(found(await keys.getKey(id), id)),
+      handle: async ({ parameter: id, principal }) => shownKey(await getKey(id, principal)),
     }),
     adminRoute({
       method: 'PATCH',
@@ -119,16 +129,19 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
       body: z.unknown(),
       describedAs: KeyPatch,
       reply: ChangedKeyReply,
-      handle: async ({ parameter: id, body, by }) => {
+      handle: async ({ parameter: id, body, by, principal }) => {
         let settings: KeySettings = { name: '' };
         const changed = await keys.updateKey(
           id,
           (record) => {
-            settings = checkKeySettings(mergePatch(keySettingsOf(shownKey(record)), body));
+            const before = keySettingsOf(shownKey(record));
+            settings = checkKeySettings(mergePatch(before, body));
+            checkLeadsChange(record, settings, principal);
             if (settings.expiresAt !== record.expiresAt) checkExpiry(settings, now());
             return settings;
           },
           by,
+          seesKey(principal.scope),
         );
         const record = found(changed, id);
         const warned = await warnings.of(settings);
@@ -142,7 +155,8 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
       query: NO_QUERY,
       body: NO_BODY,
       reply: KeyReply,
-      handle: async ({ parameter: id, by }) => shownKey(found(await keys.revokeKey(id, by), id)),
+      handle: async ({ parameter: id, by, principal: { scope } }) =>
+        shownKey(found(await keys.revokeKey(id, by, seesKey(scope)), id)),
     }),
     adminRoute({
       method: 'POST',
@@ -151,8 +165,9 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
       query: NO_QUERY,
       body: Rotation,
       reply: RotatedKeyReply,
-      handle: async ({ parameter: id, body, by }) => {
-        const { record, secret } = found(await keys.rotateKey(id, body.graceSeconds, by), id);
+      handle: async ({ parameter: id, body, by, principal: { scope } }) => {
+        const rotated = await keys.rotateKey(id, body.graceSeconds, by, seesKey(scope));
+        const { record, secret } = found(rotated, id);
         return { ...shownKey(record), key: secret };
       },
     }),
@@ -164,8 +179,9 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
       query: NO_QUERY,
       body: Rotation,
       reply: WebhookSecretReply,
-      handle: async ({ parameter: id, body, by }) => {
-        const { record, secret } = found(await keys.rotateWebhookSecret(id, body.graceSeconds, by), id);
+      handle: async ({ parameter: id, body, by, principal: { scope } }) => {
+        const rotated = await keys.rotateWebhookSecret(id, body.graceSeconds, by, seesKey(scope));
+        const { record, secret } = found(rotated, id);
         return { ...shownKey(record), webhookSecret: secret };
       },
     }),
@@ -176,8 +192,8 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
       query: NO_QUERY,
       body: NO_BODY,
       reply: BalanceReply,
-      handle: async ({ parameter: id }) => {
-        const [balance] = await readBalances([accountOfKey(found(await keys.getKey(id), id))]);
+      handle: async ({ parameter: id, principal }) => {
+        const [balance] = await readBalances([accountOfKey(await getKey(id, principal))]);
         return balance;
       },
     }),

@@ -1,8 +1,10 @@
+import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { createCatalog, NO_LOADS } from '@gateway/upstream/catalog';
 import type { Configuration, Model, Route } from '@gateway/upstream/configuration/configuration';
 import { PROTOCOLS_OF_KIND } from '@gateway/upstream/protocol';
 import type { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
+import { patternsOverlap } from '../patterns-overlap.ts';
 import { configurationOf, type ReadConfiguration } from '../read-configuration.ts';
 import { ModelPage, type ModelReply } from './schemas.ts';
 
@@ -11,8 +13,10 @@ type ShownModel = z.infer<typeof ModelReply>;
 /** The models that callers can use: each name, and what a pattern leads to by the price catalogue. */
 export const modelRoutes = ({
   readConfiguration,
+  keys,
 }: {
   readConfiguration: ReadConfiguration;
+  keys: Pick<KeyStore, 'getKey'>;
 }): AdminRoute[] => [
   adminRoute({
     method: 'GET',
@@ -21,9 +25,23 @@ export const modelRoutes = ({
     query: NO_QUERY,
     body: NO_BODY,
     reply: ModelPage,
-    handle: async () => ({ data: shownModels(await configurationOf(readConfiguration)), next: null }),
+    handle: async ({ principal: { scope } }) => {
+      const models = shownModels(await configurationOf(readConfiguration));
+      if (scope.kind !== 'key') return { data: models, next: null };
+      const patterns = (await keys.getKey(scope.keyId))?.models ?? null;
+      return { data: models.filter(mayBeUsedWith(patterns)).map(withoutRoutes), next: null };
+    },
   }),
 ];
+
+/** Where a pattern stands in the place of names that are not known, the key may use some of them. */
+const mayBeUsedWith =
+  (patterns: readonly string[] | null) =>
+  ({ name }: ShownModel): boolean =>
+    patterns === null || patterns.some((pattern) => patternsOverlap(name, pattern));
+
+/** Who serves a model is not for those who only use it. */
+const withoutRoutes = (model: ShownModel): ShownModel => ({ ...model, pattern: model.name, routes: [] });
 
 function shownModels(configuration: Configuration): ShownModel[] {
   const catalog = createCatalog(configuration, { random: Math.random, loads: NO_LOADS });

@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY, streamRoute } from '../admin-route.ts';
 import type { RequestTail } from '../requests/request-tail.ts';
 import { RequestPage, RequestReply, shownRequest } from '../requests/shown-request.ts';
+import { type Scope, seesUsage } from '../sessions/scope.ts';
 import { pageQuery } from './schemas.ts';
 import { hasValues, usageFilters } from './usage-filters.ts';
 import { rangeOf, rangeQuery } from './usage-range.ts';
@@ -41,26 +42,28 @@ const filters = {
 type Filters = Partial<Record<Group | 'id', string | undefined>>;
 
 const isWantedBy =
-  ({ id, ...only }: Filters) =>
+  ({ id, ...only }: Filters, scope: Scope) =>
   (record: UsageRecord): boolean =>
+    seesUsage(scope)(record) &&
     hasValues(record, only) &&
     (id === undefined || record.id.includes(id) || (record.requestId?.includes(id) ?? false));
 
 /** The requests that have ended: the newest, one by its id, and all from now on. */
 export function requestRoutes({ redis, now, onBroken, tail }: RequestRoutesOptions): AdminRoute[] {
-  const find = async (id: string): Promise<UsageRecord | undefined> => {
+  const find = async (id: string, scope: Scope): Promise<UsageRecord | undefined> => {
+    const isSeen = seesUsage(scope);
     const madeMs = timeOfRequestId(id);
     if (madeMs !== null) {
       const fromMs = madeMs - CLOCK_TOLERANCE_MS;
       const range = { fromMs, toMs: now() + CLOCK_TOLERANCE_MS, maxRead: MAX_SEARCHED, onBroken };
       const found = fromMs < 0 || fromMs > now() ? null : await firstRecordWithId(redis, id, range);
-      if (found !== null) return found;
+      if (found !== null && isSeen(found)) return found;
     }
     // One that its caller chose, or a job's.
     const { records } = await newestRecords(redis, {
       ...{ fromMs: now() - 90 * DAY_MS, toMs: now() + CLOCK_TOLERANCE_MS, after: undefined, limit: 1 },
       ...{ maxRead: MAX_SEARCHED, text: id, onBroken },
-      isWanted: (record) => record.id === id || record.requestId === id,
+      isWanted: (record) => isSeen(record) && (record.id === id || record.requestId === id),
     });
     return records[0];
   };
@@ -74,12 +77,12 @@ export function requestRoutes({ redis, now, onBroken, tail }: RequestRoutesOptio
       query: pageQuery(RECORD_CURSOR).extend({ ...rangeQuery, ...filters }),
       body: NO_BODY,
       reply: RequestPage,
-      handle: async ({ query: { limit, cursor, from, to, ...wanted } }) => {
+      handle: async ({ query: { limit, cursor, from, to, ...wanted }, principal }) => {
         const { records, next } = await awaitRedis(
           newestRecords(redis, {
             ...rangeOf({ from, to }, now() + 1),
             ...{ after: cursor, limit, maxRead: MAX_READ, text: wanted.id, onBroken },
-            isWanted: isWantedBy(wanted),
+            isWanted: isWantedBy(wanted, principal.scope),
           }),
         );
         return { data: records.map(shownRequest), next };
@@ -93,7 +96,10 @@ export function requestRoutes({ redis, now, onBroken, tail }: RequestRoutesOptio
       query: z.strictObject(filters),
       body: NO_BODY,
       reply: ['text/event-stream'],
-      handle: ({ query }) => ({ contentType: 'text/event-stream', stream: tail.open(isWantedBy(query)) }),
+      handle: ({ query, principal }) => ({
+        contentType: 'text/event-stream',
+        stream: tail.open(isWantedBy(query, principal.scope)),
+      }),
     }),
     adminRoute({
       method: 'GET',
@@ -102,8 +108,8 @@ export function requestRoutes({ redis, now, onBroken, tail }: RequestRoutesOptio
       query: NO_QUERY,
       body: NO_BODY,
       reply: RequestReply,
-      handle: async ({ parameter: id }) => {
-        const record = await awaitRedis(find(id));
+      handle: async ({ parameter: id, principal }) => {
+        const record = await awaitRedis(find(id, principal.scope));
         if (record !== undefined) return shownRequest(record);
         throw new GatewayError(
           'object_not_found',

@@ -9,6 +9,7 @@ import { SCOPES } from '@gateway/upstream/health/target';
 import { MODEL_KINDS, PROTOCOLS } from '@gateway/upstream/protocol';
 import { z } from 'zod';
 import { Role } from '../sessions/roles.ts';
+import { SignInMethod } from '../sessions/session-store.ts';
 
 /** What the admin API answers. Lists are pages: `next` is the `cursor` of the next one, null on the last. */
 export const instant = z.iso.datetime({ offset: true });
@@ -72,15 +73,28 @@ export const GatewayReply = z.strictObject({
 /** A person's sign-in to the console. */
 export const SessionReply = z.strictObject({
   id: z.string(),
-  /** The name that the person gave. */
+  /** What the person said, or what the identity provider says of the person. */
   name: z.string(),
+  /** How the person signed in. */
+  method: SignInMethod,
   role: Role,
+  /** A team lead's; null: the role has no teams. */
+  teams: z.array(z.string()).nullable(),
+  /** A key holder's; null: the role has no key. */
+  keyId: z.string().nullable(),
   createdAt: instant,
   /** It ends then, or earlier if it is not used. */
   expiresAt: instant,
   lastUsedAt: instant,
   address: z.string().nullable(),
   userAgent: z.string().nullable(),
+});
+/** `permissions` are the calls that the person may make, such as `GET /admin/v1/keys`. */
+export const OwnSessionReply = SessionReply.extend({ permissions: z.array(z.string()) });
+/** Beside the admin token and a key, which are always there. */
+export const SignInReply = z.strictObject({
+  /** The identity provider, as the button names it; null: none is set. */
+  oidc: z.strictObject({ name: z.string() }).nullable(),
 });
 export const SessionList = page(SessionReply);
 

@@ -1,99 +1,97 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Logger } from '@gateway/service-kit/logger';
-import type { Metrics } from '@gateway/service-kit/metrics';
-import type { Request } from 'express';
+import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
 import { checkOrigin, isOverTls } from '../sessions/authenticate.ts';
+import { callsOf } from '../sessions/roles.ts';
+import { ALL } from '../sessions/scope.ts';
 import type { SessionCookies } from '../sessions/session-cookie.ts';
 import { SESSION_ID, type Session, type SessionStore } from '../sessions/session-store.ts';
-import type { SignInAttempts } from '../sessions/sign-in-attempts.ts';
-import { SessionList, SessionReply } from './schemas.ts';
+import type { Person, SignIn } from '../sessions/sign-in.ts';
+import { OwnSessionReply, SessionList, SessionReply } from './schemas.ts';
 
 interface SessionRoutesOptions {
   readonly sessions: SessionStore;
   readonly cookies: SessionCookies;
-  readonly attempts: SignInAttempts;
+  readonly signIn: SignIn;
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
+  readonly keys: Pick<KeyStore, 'findKey'>;
+  /** The keyed hash of a key's secret. */
+  readonly hashSecret: (secret: string) => string;
   readonly maxSeconds: number;
-  readonly logger: Logger;
-  readonly metrics: Pick<Metrics, 'signIn'>;
 }
 
-const SignIn = z.strictObject({
+const secret = z.string().min(1).max(1000);
+
+const SignInBody = z.strictObject({
   /** The admin token. */
-  token: z.string().min(1).max(1000),
-  /** Who signs in, for the audit log: what the person says, not a proof. */
+  token: secret.optional(),
+  /** Or a key's secret. */
+  key: secret.optional(),
+  /** Who signs in with the token, for the audit log: what the person says, not a proof. */
   name: z
     .string()
     .regex(/^[\x20-\x7e]{1,100}$/, 'it must have 1 to 100 printable ASCII characters')
     .default('admin'),
 });
+type SignInBody = z.infer<typeof SignInBody>;
 
-const MAX_USER_AGENT_CHARS = 300;
-
-const shown = ({ createdAtMs, expiresAtMs, lastUsedAtMs, ...session }: Session) => ({
+const shown = ({ createdAtMs, expiresAtMs, lastUsedAtMs, scope, keyHash: _, ...session }: Session) => ({
   ...session,
+  teams: scope.kind === 'teams' ? scope.teams : null,
+  keyId: scope.kind === 'key' ? scope.keyId : null,
   createdAt: new Date(createdAtMs).toISOString(),
   expiresAt: new Date(expiresAtMs).toISOString(),
   lastUsedAt: new Date(lastUsedAtMs).toISOString(),
 });
 
-const addressOf = ({ socket }: Request): string => socket.remoteAddress ?? 'unknown';
+const shownOwn = (session: Session) => ({ ...shown(session), permissions: callsOf(session.role) });
 
 /** Sign in to the console, sign out, and see and end the sessions of all people. */
 export function sessionRoutes(options: SessionRoutesOptions): AdminRoute[] {
-  const { sessions, cookies, attempts, checkToken, maxSeconds, logger, metrics } = options;
+  const { sessions, cookies, signIn, checkToken, keys, hashSecret, maxSeconds } = options;
 
-  const signIn = async (
-    request: Request,
-    { token, name }: z.infer<typeof SignIn>,
-    requestId: string | null,
-  ) => {
-    const address = addressOf(request);
-    await attempts.begin(address);
-    checkToken(`Bearer ${token}`);
-    await attempts.succeed(address);
-    const userAgent = request.headers['user-agent']?.slice(0, MAX_USER_AGENT_CHARS) ?? null;
-    return sessions.open({ name, role: 'admin', address, userAgent }, { who: name, requestId });
+  const identify = async ({ token, key, name }: SignInBody): Promise<Person> => {
+    if (token !== undefined) {
+      checkToken(`Bearer ${token}`);
+      return { name, role: 'admin', scope: ALL, keyHash: null };
+    }
+    const found = await keys.findKey(key?.trim() ?? '');
+    if (found === undefined)
+      throw new GatewayError('invalid_key', 'This is not a key, or it was revoked, disabled or has expired.');
+    const { keyId, keyName } = found.identity;
+    const scope = { kind: 'key', keyId } as const;
+    return { name: keyName, role: 'key-holder', scope, keyHash: hashSecret(key?.trim() ?? '') };
   };
 
   return [
     adminRoute({
       method: 'POST',
       path: '/admin/v1/session',
-      summary: 'Sign in with the admin token: the answer sets the cookie of a session',
+      summary: 'Sign in with the admin token or with a key: the answer sets the cookie of a session',
       query: NO_QUERY,
-      body: SignIn,
+      body: SignInBody,
       status: 201,
-      reply: SessionReply,
-      handle: async ({ body, request, by, setHeader }) => {
+      reply: OwnSessionReply,
+      handle: async ({ body, request, by: { requestId }, setHeader }) => {
         checkOrigin(request);
-        try {
-          const session = await signIn(request, body, by.requestId);
-          const isSecure = isOverTls(request);
-          setHeader('set-cookie', cookies.create(session.id, { isSecure, maxAgeSeconds: maxSeconds }));
-          metrics.signIn({ method: 'token', outcome: 'ok' });
-          logger.info({ sessionId: session.id, who: session.name, role: session.role }, 'signed in');
-          return shown(session);
-        } catch (error) {
-          if (!(error instanceof GatewayError)) throw error;
-          const outcome = OUTCOMES[error.code] ?? 'failed';
-          metrics.signIn({ method: 'token', outcome });
-          logger.warn({ address: addressOf(request), outcome, requestId: by.requestId }, 'sign-in refused');
-          throw error;
-        }
+        checkOneSecret(body);
+        const method = body.token === undefined ? 'key' : 'token';
+        const session = await signIn({ method, request, requestId, identify: () => identify(body) });
+        const isSecure = isOverTls(request);
+        setHeader('set-cookie', cookies.create(session.id, { isSecure, maxAgeSeconds: maxSeconds }));
+        return shownOwn(session);
       },
     }),
     adminRoute({
       method: 'GET',
       path: '/admin/v1/session',
-      summary: 'Who is signed in',
+      summary: 'Who is signed in, and which calls that person may make',
       query: NO_QUERY,
       body: NO_BODY,
-      reply: SessionReply,
-      handle: async ({ principal }) => shown(ownSession(principal.session)),
+      reply: OwnSessionReply,
+      handle: async ({ principal }) => shownOwn(ownSession(principal.session)),
     }),
     adminRoute({
       method: 'DELETE',
@@ -134,11 +132,13 @@ export function sessionRoutes(options: SessionRoutesOptions): AdminRoute[] {
   ];
 }
 
-const OUTCOMES: Readonly<Partial<Record<GatewayError['code'], 'refused' | 'limited'>>> = {
-  invalid_key: 'refused',
-  missing_key: 'refused',
-  rate_limited: 'limited',
-};
+function checkOneSecret({ token, key }: SignInBody): void {
+  if ((token === undefined) !== (key === undefined)) return;
+  throw new GatewayError('invalid_value', {
+    message: "Send the admin token as 'token', or a key as 'key'.",
+    path: ['token'],
+  });
+}
 
 function ownSession(session: Session | null): Session {
   if (session !== null) return session;

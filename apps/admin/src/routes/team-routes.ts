@@ -2,7 +2,12 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { Limits } from '@gateway/contracts/identity';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { TEAM_NAME, TeamSettings } from '@gateway/metering/keys/settings';
-import { accountOfTeam, shownTeam } from '@gateway/metering/keys/team-record';
+import {
+  accountOfTeam,
+  type ShownTeam,
+  shownTeam,
+  type TeamRecord,
+} from '@gateway/metering/keys/team-record';
 import type { TeamStore } from '@gateway/metering/keys/team-store';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
@@ -10,6 +15,7 @@ import type { ReadShownBalances } from '../balances.ts';
 import { checkTeamSettings } from '../check-settings.ts';
 import { nullableLimits } from '../limits-patch.ts';
 import { mergePatch } from '../merge-patch.ts';
+import { type Scope, seesTeam } from '../sessions/scope.ts';
 import { teamSettingsOf } from '../settings-of.ts';
 import { BalanceReply, pageQuery, TeamPage, TeamReply } from './schemas.ts';
 
@@ -29,6 +35,16 @@ interface TeamRoutesOptions {
 
 /** Make, list, read, change and delete teams. A key is a member by naming the team. */
 export function teamRoutes({ teams, keys, readBalances }: TeamRoutesOptions): AdminRoute[] {
+  const getTeam = async (name: string, scope: Scope): Promise<TeamRecord> =>
+    found(seesTeam(scope, name) ? await teams.getTeam(name) : undefined, name);
+
+  /** Few: they need no pages. A session may name teams that nobody has made. */
+  const ownTeams = async (scope: Scope): Promise<ShownTeam[]> => {
+    const names = scope.kind === 'teams' ? scope.teams : [];
+    const records = await Promise.all(names.toSorted().map(teams.getTeam));
+    return records.filter((record) => record !== undefined).map(shownTeam);
+  };
+
   return [
     adminRoute({
       method: 'POST',
@@ -48,7 +64,8 @@ export function teamRoutes({ teams, keys, readBalances }: TeamRoutesOptions): Ad
       body: NO_BODY,
       query: pageQuery(TEAM_NAME),
       reply: TeamPage,
-      handle: async ({ query: { limit, cursor } }) => {
+      handle: async ({ query: { limit, cursor }, principal: { scope } }) => {
+        if (scope.kind !== 'all') return { data: await ownTeams(scope), next: null };
         const page = await teams.listTeams({ limit, after: cursor });
         return { data: page.teams.map(shownTeam), next: page.next };
       },
@@ -60,7 +77,7 @@ export function teamRoutes({ teams, keys, readBalances }: TeamRoutesOptions): Ad
       query: NO_QUERY,
       body: NO_BODY,
       reply: TeamReply,
-      handle: async ({ parameter: name }) => shownTeam(found(await teams.getTeam(name), name)),
+      handle: async ({ parameter: name, principal: { scope } }) => shownTeam(await getTeam(name, scope)),
     }),
     adminRoute({
       method: 'PATCH',
@@ -102,8 +119,8 @@ export function teamRoutes({ teams, keys, readBalances }: TeamRoutesOptions): Ad
       query: NO_QUERY,
       body: NO_BODY,
       reply: BalanceReply,
-      handle: async ({ parameter: name }) => {
-        const [balance] = await readBalances([accountOfTeam(found(await teams.getTeam(name), name))]);
+      handle: async ({ parameter: name, principal: { scope } }) => {
+        const [balance] = await readBalances([accountOfTeam(await getTeam(name, scope))]);
         return balance;
       },
     }),

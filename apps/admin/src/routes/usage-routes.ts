@@ -7,9 +7,10 @@ import { usageRecords } from '@gateway/metering/usage/usage-records';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, streamRoute } from '../admin-route.ts';
+import { seesUsage } from '../sessions/scope.ts';
 import { EXPORT_FORMATS, exportRecords } from './export-records.ts';
 import { UsagePage } from './schemas.ts';
-import { usageFilters } from './usage-filters.ts';
+import { hasValues, usageFilters } from './usage-filters.ts';
 import { rangeOf, rangeQuery } from './usage-range.ts';
 
 const UsageQuery = z.strictObject({
@@ -40,8 +41,14 @@ export function usageRoutes({ redis, now, onBroken }: UsageRoutesOptions): Admin
       body: NO_BODY,
       query: UsageQuery,
       reply: UsagePage,
-      handle: async ({ query: { from, to, groupBy, ...only } }) => {
-        const query = { ...rangeOf({ from, to }, now()), groupBy: groupsOf(groupBy), only, onBroken };
+      handle: async ({ query: { from, to, groupBy, ...only }, principal }) => {
+        const query = {
+          ...rangeOf({ from, to }, now()),
+          groupBy: groupsOf(groupBy),
+          only,
+          whose: seesUsage(principal.scope),
+          onBroken,
+        };
         const rows = await awaitRedis(queryUsage(redis, query));
         return { data: rows.map(shownRow), next: null };
       },
@@ -53,11 +60,11 @@ export function usageRoutes({ redis, now, onBroken }: UsageRoutesOptions): Admin
       body: NO_BODY,
       query: RecordsQuery,
       reply: Object.values(EXPORT_FORMATS).map(({ contentType }) => contentType),
-      handle: ({ query: { from, to, format, ...only } }) => ({
+      handle: ({ query: { from, to, format, ...only }, principal: { scope } }) => ({
         contentType: EXPORT_FORMATS[format].contentType,
         stream: exportRecords(
           usageRecords(redis, { ...rangeOf({ from, to }, now()), onBroken }),
-          only,
+          (record) => seesUsage(scope)(record) && hasValues(record, only),
           format,
         ),
       }),

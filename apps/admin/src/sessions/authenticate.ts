@@ -1,24 +1,32 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { GATEWAY_ITSELF } from '@gateway/metering/audit/audit-log';
+import type { KeyStore } from '@gateway/metering/keys/key-store';
 import type { Role } from './roles.ts';
+import { ALL, type Scope } from './scope.ts';
 import type { SessionCookies } from './session-cookie.ts';
 import type { Session, SessionStore } from './session-store.ts';
+import type { SignInAttempts } from './sign-in-attempts.ts';
 
 /** Who makes a call: the holder of the admin token, or a person who has signed in to the console. */
 export interface Principal {
   readonly role: Role;
+  readonly scope: Scope;
   /** Null: the admin token came with the request. */
   readonly session: Session | null;
 }
 
-/** Finds out who makes a call. */
-export type Authenticate = (request: IncomingMessage) => Promise<Principal>;
+/** Finds out who makes a call. @param authorization the header, if the request's own is not to count */
+export type Authenticate = (request: IncomingMessage, authorization?: string) => Promise<Principal>;
 
 interface AuthenticateOptions {
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
+  /** Counts the wrong ones of an address. */
+  readonly guesses: Pick<SignInAttempts, 'begin'>;
   readonly cookies: SessionCookies;
   readonly sessions: SessionStore;
+  readonly keys: Pick<KeyStore, 'findKeyByHash'>;
 }
 
 const READING = ['GET', 'HEAD'];
@@ -26,21 +34,43 @@ const READING = ['GET', 'HEAD'];
 /**
  * An `Authorization` header counts before a session's cookie.
  *
- * @throws {GatewayError} by the result: `missing_key`, `invalid_key`; `origin_not_allowed` for a change by another site's page
+ * @throws {GatewayError} by the result: `missing_key`, `invalid_key`; `rate_limited` for a wrong token after too many;
+ *   `origin_not_allowed` for a change by another site's page
  */
-export const createAuthenticate =
-  ({ checkToken, cookies, sessions }: AuthenticateOptions): Authenticate =>
-  async (request) => {
-    const { authorization, cookie } = request.headers;
-    const id = authorization === undefined ? cookies.read(cookie) : undefined;
-    const session = id === undefined ? undefined : await sessions.use(id);
-    if (session === undefined) {
+export function createAuthenticate(options: AuthenticateOptions): Authenticate {
+  const { checkToken, guesses, cookies, sessions, keys } = options;
+
+  /** The right token passes whatever was guessed before. */
+  const checkGuess = async (authorization: string | undefined, { socket }: IncomingMessage) => {
+    try {
       checkToken(authorization);
-      return { role: 'admin', session: null };
+    } catch (error) {
+      const isGuess = error instanceof GatewayError && error.code === 'invalid_key';
+      if (isGuess) await guesses.begin(socket.remoteAddress ?? 'unknown');
+      throw error;
+    }
+  };
+
+  /** The session of a cookie; one that was opened with a key ends with what it was opened with. */
+  const sessionOf = async (id: string): Promise<Session | undefined> => {
+    const session = await sessions.use(id);
+    if (session === undefined || session.keyHash === null) return session;
+    if ((await keys.findKeyByHash(session.keyHash)) !== undefined) return session;
+    await sessions.end(id, GATEWAY_ITSELF);
+    return undefined;
+  };
+
+  return async (request, authorization = request.headers.authorization) => {
+    const id = authorization === undefined ? cookies.read(request.headers.cookie) : undefined;
+    const session = id === undefined ? undefined : await sessionOf(id);
+    if (session === undefined) {
+      await checkGuess(authorization, request);
+      return { role: 'admin', scope: ALL, session: null };
     }
     if (!READING.includes(request.method ?? '')) checkOrigin(request);
-    return { role: session.role, session };
+    return { role: session.role, scope: session.scope, session };
   };
+}
 
 /**
  * Refuses what a page of another origin sends with a person's cookie. SameSite=Strict does not suffice: all ports of a host are

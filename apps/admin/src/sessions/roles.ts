@@ -1,22 +1,32 @@
 import { z } from 'zod';
 
-/** What a person may do: `admin` everything, `viewer` only look. */
-export const Role = z.enum(['admin', 'viewer']);
+/**
+ * What a person may do: `admin` everything, `viewer` only look, `team-lead` look at its own teams and manage their keys, `key-holder`
+ * look at what one key used and has left.
+ */
+export const Role = z.enum(['admin', 'viewer', 'team-lead', 'key-holder']);
 export type Role = z.infer<typeof Role>;
 
 /** Who may make a call; `anyone` needs no sign-in. */
 export type Access = 'anyone' | readonly Role[];
 
-const SIGNED_IN: Access = ['admin', 'viewer'];
 const ADMIN: Access = ['admin'];
+const LEADS: Access = ['admin', 'team-lead'];
+/** Those who see the whole gateway. */
+const OVERSEERS: readonly Role[] = ['admin', 'viewer'];
+const OVERSEERS_AND_LEADS: Access = ['admin', 'viewer', 'team-lead'];
+const SIGNED_IN: Access = Role.options;
 
 /**
  * Who may make which call of the admin API. A call that is not in this table cannot be mounted, so a new one has to decide.
- * A role that sees only a part, such as one team's keys, needs its handler to select that part as well.
+ * A `team-lead` or `key-holder` sees a part only: the handler of a call that it may make selects by `sessions/scope.ts`.
  */
 const PERMISSIONS: Readonly<Record<string, Access>> = {
   'GET /admin/v1/openapi.json': SIGNED_IN,
 
+  'GET /admin/v1/sign-in': 'anyone',
+  'GET /admin/v1/session/oidc': 'anyone',
+  'GET /admin/v1/session/oidc/callback': 'anyone',
   'POST /admin/v1/session': 'anyone',
   'GET /admin/v1/session': SIGNED_IN,
   'DELETE /admin/v1/session': SIGNED_IN,
@@ -29,15 +39,15 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
   'GET /admin/v1/key-balances': SIGNED_IN,
   'GET /admin/v1/keys/{id}': SIGNED_IN,
   'GET /admin/v1/keys/{id}/balance': SIGNED_IN,
-  'POST /admin/v1/keys': ADMIN,
-  'PATCH /admin/v1/keys/{id}': ADMIN,
-  'DELETE /admin/v1/keys/{id}': ADMIN,
-  'POST /admin/v1/keys/{id}/rotate': ADMIN,
-  'POST /admin/v1/keys/{id}/webhook-secret': ADMIN,
+  'POST /admin/v1/keys': LEADS,
+  'PATCH /admin/v1/keys/{id}': LEADS,
+  'DELETE /admin/v1/keys/{id}': LEADS,
+  'POST /admin/v1/keys/{id}/rotate': LEADS,
+  'POST /admin/v1/keys/{id}/webhook-secret': LEADS,
 
-  'GET /admin/v1/teams': SIGNED_IN,
-  'GET /admin/v1/teams/{name}': SIGNED_IN,
-  'GET /admin/v1/teams/{name}/balance': SIGNED_IN,
+  'GET /admin/v1/teams': OVERSEERS_AND_LEADS,
+  'GET /admin/v1/teams/{name}': OVERSEERS_AND_LEADS,
+  'GET /admin/v1/teams/{name}/balance': OVERSEERS_AND_LEADS,
   'POST /admin/v1/teams': ADMIN,
   'PATCH /admin/v1/teams/{name}': ADMIN,
   'DELETE /admin/v1/teams/{name}': ADMIN,
@@ -48,25 +58,28 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
   'GET /admin/v1/requests/tail': SIGNED_IN,
   'GET /admin/v1/requests/{id}': SIGNED_IN,
 
-  'GET /admin/v1/audit': SIGNED_IN,
+  'GET /admin/v1/audit': OVERSEERS,
 
-  'GET /admin/v1/channels': SIGNED_IN,
+  'GET /admin/v1/channels': OVERSEERS,
   'POST /admin/v1/channels/{name}/rest': ADMIN,
   'POST /admin/v1/channels/{name}/wake': ADMIN,
   'GET /admin/v1/models': SIGNED_IN,
 
-  'GET /admin/v1/configuration': SIGNED_IN,
-  'POST /admin/v1/configuration/check': SIGNED_IN,
-  'GET /admin/v1/attention': SIGNED_IN,
+  'GET /admin/v1/configuration': OVERSEERS,
+  'POST /admin/v1/configuration/check': OVERSEERS,
+  'GET /admin/v1/attention': OVERSEERS_AND_LEADS,
 
-  'GET /admin/v1/queues': SIGNED_IN,
-  'GET /admin/v1/jobs': SIGNED_IN,
-  'GET /admin/v1/jobs/{id}': SIGNED_IN,
+  'GET /admin/v1/queues': OVERSEERS,
+  'GET /admin/v1/jobs': OVERSEERS_AND_LEADS,
+  'GET /admin/v1/jobs/{id}': OVERSEERS_AND_LEADS,
   'POST /admin/v1/jobs/{id}/cancel': ADMIN,
   'POST /admin/v1/jobs/{id}/requeue': ADMIN,
 
-  'GET /admin/v1/webhooks': SIGNED_IN,
-  'GET /admin/v1/webhooks/{id}': SIGNED_IN,
+  // Stands for every call of the public API; `mayUseKey` says under which keys.
+  'POST /admin/v1/playground': ['admin', 'team-lead', 'key-holder'],
+
+  'GET /admin/v1/webhooks': OVERSEERS,
+  'GET /admin/v1/webhooks/{id}': OVERSEERS,
   'POST /admin/v1/webhooks/{id}/replay': ADMIN,
 };
 
@@ -76,3 +89,12 @@ export function accessOf({ method, path }: { method: string; path: string }): Ac
   if (access === undefined) throw new Error(`sessions/roles.ts does not say who may ${method} ${path}`);
   return access;
 }
+
+/** The calls that a role may make, as `METHOD path`, also those that anyone may. */
+export const callsOf = (role: Role): string[] =>
+  Object.entries(PERMISSIONS)
+    .filter(([, access]) => access === 'anyone' || access.includes(role))
+    .map(([call]) => call);
+
+/** Whether a role sees the whole gateway, such as the page of all queues. */
+export const isOverseer = (role: Role): boolean => OVERSEERS.includes(role);

@@ -4,13 +4,22 @@ import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { Role } from './roles.ts';
+import { Scope } from './scope.ts';
+
+export const SignInMethod = z.enum(['token', 'key', 'oidc']);
+export type SignInMethod = z.infer<typeof SignInMethod>;
 
 /** One person's sign-in, as it is stored. Times are Unix milliseconds. */
 const Session = z.strictObject({
   id: z.string(),
-  /** The name that the person gave, for the audit log. */
+  /** For the audit log: what the person says, or what the identity provider says of the person. */
   name: z.string(),
+  /** How the person signed in. */
+  method: SignInMethod,
   role: Role,
+  scope: Scope,
+  /** Signed in with a key: the keyed hash of its secret. The session ends when that stops working. */
+  keyHash: z.string().nullable(),
   createdAtMs: z.number(),
   /** Ends then, however much it is used. */
   expiresAtMs: z.number(),
@@ -31,7 +40,7 @@ export interface SessionStore {
   end(id: string, by: Actor): Promise<boolean>;
 }
 
-type NewSession = Pick<Session, 'name' | 'role' | 'address' | 'userAgent'>;
+export type NewSession = Omit<Session, 'id' | 'createdAtMs' | 'expiresAtMs' | 'lastUsedAtMs'>;
 
 interface SessionStoreOptions {
   readonly redis: Redis;
@@ -73,8 +82,8 @@ export function createSessionStore({
     nowMs >= expiresAtMs || nowMs - lastUsedAtMs >= idleSeconds * 1000;
 
   const entryOf = (session: Session, action: AuditEntry['action'], by: Actor): AuditEntry => {
-    const { id: subject, name, role, address } = session;
-    const shown = { name, role, address };
+    const { id: subject, name, role, scope, method, address } = session;
+    const shown = { name, role, scope, method, address };
     const isOpened = action === 'session.opened';
     return {
       at: new Date(now()).toISOString(),

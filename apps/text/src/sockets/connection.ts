@@ -11,6 +11,7 @@ import type { EventResponse, EventSink } from './event-response.ts';
 import { createLaneMemory, type LaneMemory } from './lane-memory.ts';
 import { createLanes, type Lanes } from './lanes.ts';
 import type { Connection, RequestRunner } from './run-create.ts';
+import { createTextFrames } from './text-frames.ts';
 
 /** RFC 6455 §7.4.1 and IANA's registry. Clients that reconnect by themselves do so after 1001 and 1012. */
 const CLOSE_CODES = { idle: 1001, age: 1001, key: 1008, restart: 1012 } as const;
@@ -53,8 +54,6 @@ const MAX_WAITING = 64;
 const MAX_WAITING_FRAMES = 2;
 /** What a client has not taken, beyond which it gets no answer to what it sends. */
 const MAX_UNTAKEN_BYTES = 8 * 1024 * 1024;
-
-const AS_TEXT = { binary: false };
 
 /** One open WebSocket: its lanes, what it remembers, and its end. */
 export class SocketConnection implements Connection, EventSink {
@@ -125,10 +124,7 @@ export class SocketConnection implements Connection, EventSink {
 
   send(events: readonly (Buffer | string)[]): void {
     if (this.#webSocket.readyState !== this.#webSocket.OPEN) return;
-    // `ws` writes each message by itself, and a system call costs more than all else about a message.
-    this.#socket.cork();
-    for (const event of events) this.#webSocket.send(event, AS_TEXT);
-    this.#socket.uncork();
+    this.#socket.write(createTextFrames(events));
   }
 
   onKeyEnded(): void {

@@ -41,6 +41,9 @@ export interface KeyWithSecret {
   readonly secret: string;
 }
 
+/** Which keys a change may be made to, looked at in the same step as the change. Any other key counts as absent. */
+export type KeySelection = (record: KeyRecord) => boolean;
+
 /**
  * Caller keys in Redis. Secrets are never stored, only their keyed hash. The audit log has every change. Every function
  * throws a `GatewayError` `service_unavailable` when Redis does not answer; the answer is undefined when there is no
@@ -61,21 +64,32 @@ export interface KeyStore {
     id: string,
     change: (record: KeyRecord) => KeySettings,
     by: Actor,
+    among?: KeySelection,
   ): Promise<KeyRecord | undefined>;
   /**
    * Gives a key another secret. The one before works on for `graceSeconds`; one before that ends now.
    *
    * @throws {GatewayError} `conflict` for a revoked key
    */
-  rotateKey(id: string, graceSeconds: number, by: Actor): Promise<KeyWithSecret | undefined>;
+  rotateKey(
+    id: string,
+    graceSeconds: number,
+    by: Actor,
+    among?: KeySelection,
+  ): Promise<KeyWithSecret | undefined>;
   /**
    * Gives a key another secret to sign its webhooks with, or its first. With the one before they are signed as well for `graceSeconds`.
    *
    * @throws {GatewayError} `conflict` for a revoked key, or without a `webhookSecret`
    */
-  rotateWebhookSecret(id: string, graceSeconds: number, by: Actor): Promise<KeyWithSecret | undefined>;
+  rotateWebhookSecret(
+    id: string,
+    graceSeconds: number,
+    by: Actor,
+    among?: KeySelection,
+  ): Promise<KeyWithSecret | undefined>;
   /** Revokes for good; a second time changes nothing. */
-  revokeKey(id: string, by?: Actor): Promise<KeyRecord | undefined>;
+  revokeKey(id: string, by?: Actor, among?: KeySelection): Promise<KeyRecord | undefined>;
   /** Makes sure that this secret is a key. Changes nothing if it is one already, also if that was revoked. */
   ensureBootstrapKey(secret: string): Promise<void>;
   /** The valid key that has this secret, with its team's account; undefined if unknown, revoked, disabled or expired. */
@@ -145,12 +159,17 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     });
 
   /** `next` returns the record's next state; undefined leaves it unchanged. */
-  const change = (id: string, next: (record: KeyRecord) => NextRecord | undefined, by: Actor) =>
+  const change = (
+    id: string,
+    next: (record: KeyRecord) => NextRecord | undefined,
+    by: Actor,
+    among: KeySelection = () => true,
+  ) =>
     untilChanged(id, async () => {
       const text = await awaitRedis(redis.get(redisNames.record(id)));
       if (text === null) return { record: undefined };
       const before = read(id, text);
-      if (before === undefined) return { record: undefined };
+      if (before === undefined || !among(before)) return { record: undefined };
       const to = next(before);
       if (to === undefined) return { record: before };
       const { action, record, ...hashes } = to;
@@ -205,7 +224,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
       return text === null ? undefined : read(id, text);
     },
 
-    updateKey: (id, settingsFor, by) =>
+    updateKey: (id, settingsFor, by, among) =>
       change(
         id,
         (record) => {
@@ -213,15 +232,17 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
           return { action: 'key.changed', record: withSettings(record, settingsFor(record)) };
         },
         by,
+        among,
       ),
 
-    rotateKey: async (id, graceSeconds, by) => {
+    rotateKey: async (id, graceSeconds, by, among) => {
       const secret = makeSecret();
-      const record = await change(id, (before) => rotated(before, hash(secret), graceSeconds, now()), by);
+      const next = (before: KeyRecord) => rotated(before, hash(secret), graceSeconds, now());
+      const record = await change(id, next, by, among);
       return record === undefined ? undefined : { record, secret };
     },
 
-    rotateWebhookSecret: async (id, graceSeconds, by) => {
+    rotateWebhookSecret: async (id, graceSeconds, by, among) => {
       if (webhookSecret === undefined) throw webhooksOff();
       const made = newWebhookSecret(now());
       const until = new Date(now() + graceSeconds * 1000).toISOString();
@@ -235,11 +256,12 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
           return { action: 'key.webhook_secret_rotated', record: { ...before, webhookSecrets } };
         },
         by,
+        among,
       );
       return record && { record, secret: webhookSecretText(id, made, webhookSecret) };
     },
 
-    revokeKey: (id, by = GATEWAY_ITSELF) =>
+    revokeKey: (id, by = GATEWAY_ITSELF, among) =>
       change(
         id,
         (record) =>
@@ -247,6 +269,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
             ? { action: 'key.revoked', record: { ...record, revokedAt: new Date(now()).toISOString() } }
             : undefined,
         by,
+        among,
       ),
 
     ensureBootstrapKey: async (secret) => {

@@ -16,6 +16,8 @@ export interface UsageQuery {
   readonly groupBy: readonly GroupBy[];
   /** Only what has exactly these values. */
   readonly only: Partial<Record<Group, string | undefined>>;
+  /** Whose usage counts, beside `only`; `team` is empty where there is none. Absent: everybody's. */
+  readonly whose?: (groups: Pick<Groups, 'keyId' | 'team'>) => boolean;
   readonly onBroken?: ReportBroken;
 }
 
@@ -84,8 +86,7 @@ function addHour(
       query.onBroken?.({ kind: 'usage_sum', id: `${redisNames.sums(hour)} ${field}` });
       continue;
     }
-    if (fits(parsed.groups, query.only))
-      rowOf(rows, query, hour, parsed.groups).sums[parsed.measure] += amount;
+    if (fits(parsed.groups, query)) rowOf(rows, query, hour, parsed.groups).sums[parsed.measure] += amount;
   }
 }
 
@@ -103,7 +104,7 @@ function addLatencies(
       query.onBroken?.({ kind: 'usage_sum', id: `${redisNames.latencies(hour)} ${field}` });
       continue;
     }
-    if (!fits(parsed.groups, query.only)) continue;
+    if (!fits(parsed.groups, query)) continue;
     const { latencies } = rowOf(rows, query, hour, parsed.groups);
     latencies[measured.latency].add(measured.bucket, count);
   }
@@ -123,5 +124,6 @@ function rowOf(rows: Map<string, UsageRow>, { groupBy }: UsageQuery, hour: strin
   return row;
 }
 
-const fits = (groups: Groups, only: UsageQuery['only']): boolean =>
-  GROUPS.every((name) => only[name] === undefined || only[name] === groups[name]);
+const fits = (groups: Groups, { only, whose }: UsageQuery): boolean =>
+  GROUPS.every((name) => only[name] === undefined || only[name] === groups[name]) &&
+  (whose === undefined || whose(groups));

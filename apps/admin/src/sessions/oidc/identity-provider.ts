@@ -1,0 +1,121 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Configuration } from 'openid-client';
+import { type Flow, OIDC_PATH } from './flow-cookie.ts';
+import type { OidcSettings } from './oidc-settings.ts';
+import { type Claims, hasRoleClaim } from './person-of-claims.ts';
+
+/** The company's identity provider. */
+export interface IdentityProvider {
+  /**
+   * Where to send the browser, and what it has to bring back.
+   *
+   * @throws {GatewayError} `upstream_unreachable`
+   */
+  begin(): Promise<{ readonly url: URL; readonly flow: Pick<Flow, 'state' | 'nonce' | 'verifier'> }>;
+  /**
+   * What the provider says of the person whom it sent back: its checked ID token, with the profile where that lacks the role.
+   *
+   * @param query of the address to which the browser was sent back
+   * @throws {GatewayError} `invalid_key` for anything that is not the answer to this flow; `upstream_unreachable`
+   */
+  finish(query: URLSearchParams, flow: Flow): Promise<Claims>;
+}
+
+type Library = typeof import('openid-client');
+
+interface Discovered {
+  readonly library: Library;
+  readonly configuration: Configuration;
+  readonly atMs: number;
+}
+
+const TIMEOUT_SECONDS = 10;
+/** The provider may change its addresses. */
+const REMEMBER_MS = 3_600_000;
+/** Errors that say that the provider did not answer, or not as one. */
+const UNANSWERED = ['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON'];
+
+export function createIdentityProvider(settings: OidcSettings, now: () => number): IdentityProvider {
+  const { issuer, clientId, clientSecret, scopes, consoleUrl, mapping } = settings;
+  const redirectUri = new URL(`${OIDC_PATH}/callback`, consoleUrl);
+  let discovered: Discovered | undefined;
+
+  /** Loads the library with the first use: where no identity provider is set, nobody pays for it. */
+  const discover = async (): Promise<Discovered> => {
+    if (discovered !== undefined && now() - discovered.atMs < REMEMBER_MS) return discovered;
+    const library = await import('openid-client');
+    const execute = issuer.protocol === 'http:' ? [library.allowInsecureRequests] : [];
+    const options = { execute, timeout: TIMEOUT_SECONDS };
+    try {
+      const configuration = await library.discovery(issuer, clientId, clientSecret, undefined, options);
+      discovered = { library, configuration, atMs: now() };
+      return discovered;
+    } catch (error) {
+      throw unreachable(error);
+    }
+  };
+
+  const claimsOf = async (
+    { library, configuration }: Discovered,
+    query: URLSearchParams,
+    { state, nonce, verifier }: Flow,
+  ): Promise<Claims> => {
+    const url = new URL(redirectUri);
+    url.search = query.toString();
+    const tokens = await library.authorizationCodeGrant(configuration, url, {
+      expectedState: state,
+      expectedNonce: nonce,
+      pkceCodeVerifier: verifier,
+      idTokenExpected: true,
+    });
+    const claims = tokens.claims();
+    if (claims === undefined) throw new Error('the identity provider sent no ID token');
+    const hasProfile = configuration.serverMetadata().userinfo_endpoint !== undefined;
+    if (hasRoleClaim(claims, mapping) || !hasProfile) return claims;
+    return { ...(await library.fetchUserInfo(configuration, tokens.access_token, claims.sub)), ...claims };
+  };
+
+  return {
+    async begin() {
+      const { library, configuration } = await discover();
+      const flow = {
+        state: library.randomState(),
+        nonce: library.randomNonce(),
+        verifier: library.randomPKCECodeVerifier(),
+      };
+      const url = library.buildAuthorizationUrl(configuration, {
+        redirect_uri: redirectUri.href,
+        scope: scopes,
+        state: flow.state,
+        nonce: flow.nonce,
+        code_challenge: await library.calculatePKCECodeChallenge(flow.verifier),
+        code_challenge_method: 'S256',
+      });
+      return { url, flow };
+    },
+
+    async finish(query, flow) {
+      const found = await discover();
+      try {
+        return await claimsOf(found, query, flow);
+      } catch (error) {
+        throw isUnanswered(error, found.library) ? unreachable(error) : refused(error);
+      }
+    },
+  };
+}
+
+/** `fetch` fails with a `TypeError`. */
+const isUnanswered = (error: unknown, { ClientError, ResponseBodyError }: Library): boolean =>
+  error instanceof TypeError ||
+  (error instanceof ClientError && UNANSWERED.includes(error.code ?? '')) ||
+  (error instanceof ResponseBodyError && error.status >= 500);
+
+const unreachable = (cause: unknown): GatewayError =>
+  new GatewayError('upstream_unreachable', { message: 'The identity provider does not answer.', cause });
+
+const refused = (cause: unknown): GatewayError =>
+  new GatewayError('invalid_key', {
+    message: 'The identity provider did not confirm this sign-in. Begin again.',
+    cause,
+  });

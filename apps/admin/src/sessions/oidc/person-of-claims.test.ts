@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import type { RoleMapping } from './oidc-settings.ts';
+import { type Claims, personOf } from './person-of-claims.ts';
+
+const MAPPING: RoleMapping = {
+  roleClaim: 'groups',
+  adminValues: ['gateway-admins'],
+  viewerValues: ['staff', 'auditors'],
+  teams: { claim: 'groups', prefix: 'lead-' },
+};
+const PATH: RoleMapping = { ...MAPPING, roleClaim: 'realm_access.roles', teams: null };
+const URL_NAME: RoleMapping = { ...MAPPING, roleClaim: 'https://gateway.example.com/roles', teams: null };
+const OWN_CLAIM: RoleMapping = { ...MAPPING, teams: { claim: 'teams', prefix: '' } };
+
+const ALL = { kind: 'all' };
+const teams = (...names: string[]) => ({ kind: 'teams', teams: names });
+
+test.for<[string, Claims, RoleMapping, unknown]>([
+  ['admin by a group', { groups: ['x', 'gateway-admins'] }, MAPPING, ['admin', ALL]],
+  ['admin before viewer', { groups: ['staff', 'gateway-admins'] }, MAPPING, ['admin', ALL]],
+  ['viewer before team lead', { groups: ['lead-search', 'auditors'] }, MAPPING, ['viewer', ALL]],
+  ['one text instead of a list', { groups: 'staff' }, MAPPING, ['viewer', ALL]],
+  [
+    'the teams after the prefix',
+    { groups: ['lead-b', 'lead-a c', 'lead-b'] },
+    MAPPING,
+    ['team-lead', teams('b', 'a c')],
+  ],
+  ['a claim of its own', { groups: [], teams: ['search'] }, OWN_CLAIM, ['team-lead', teams('search')]],
+  ['a path', { realm_access: { roles: ['staff'] } }, PATH, ['viewer', ALL]],
+  ['a name with dots', { 'https://gateway.example.com/roles': 'staff' }, URL_NAME, ['viewer', ALL]],
+  ['a name that no team can have', { groups: ['lead-a:b', 'lead-'] }, MAPPING, null],
+  ['a part of a value', { groups: ['gateway-admins-of-something-else', 'my-staff'] }, MAPPING, null],
+  ['values of another form', { groups: [{ name: 'gateway-admins' }] }, MAPPING, null],
+  ['an inherited name', {}, { ...PATH, roleClaim: 'constructor.name', viewerValues: ['Object'] }, null],
+  ['nothing', {}, MAPPING, null],
+])('the role by %s', ([, claims, mapping, wanted]) => {
+  const person = personOf({ email: 'ann@example.com', ...claims }, mapping);
+  expect(person && [person.role, person.scope]).toEqual(wanted);
+});
+
+test.for<[Claims, string]>([
+  [{ email: 'ann@example.com', name: 'Ann' }, 'ann@example.com'],
+  [{ preferred_username: 'ann', sub: '1' }, 'ann'],
+  [{ name: '\u202eA\u0007nn ', sub: '1' }, 'Ann'],
+  [{ email: '', sub: 'u-1' }, 'u-1'],
+  [{ name: 'é'.repeat(200) }, 'é'.repeat(100)],
+])('a person is named by %o as %s, fit for terminals', ([claims, name]) => {
+  expect(personOf({ ...claims, groups: 'staff' }, MAPPING)?.name).toBe(name);
+});

@@ -1,0 +1,77 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Logger } from '@gateway/service-kit/logger';
+import type { Metrics, SignInOutcome } from '@gateway/service-kit/metrics';
+import type { Request } from 'express';
+import type { NewSession, Session, SessionStore, SignInMethod } from './session-store.ts';
+import type { SignInAttempts } from './sign-in-attempts.ts';
+
+/** Who signs in, and what that person may do and see. */
+export type Person = Pick<NewSession, 'name' | 'role' | 'scope' | 'keyHash'>;
+
+interface Attempt {
+  readonly method: SignInMethod;
+  readonly request: Request;
+  readonly requestId: string | null;
+  /** Finds out who it is. @throws {GatewayError} for anybody who may not sign in */
+  readonly identify: () => Promise<Person>;
+}
+
+/**
+ * Opens a session for whoever `identify` finds, whichever the method: attempts are bounded, counted and logged alike.
+ *
+ * @throws {GatewayError} of `identify`; `rate_limited` when too many attempts of the address have failed
+ */
+export type SignIn = (attempt: Attempt) => Promise<Session>;
+
+interface SignInOptions {
+  readonly sessions: SessionStore;
+  readonly attempts: SignInAttempts;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'signIn'>;
+}
+
+const MAX_USER_AGENT_CHARS = 300;
+
+const OUTCOMES: Readonly<Partial<Record<GatewayError['code'], SignInOutcome>>> = {
+  invalid_key: 'refused',
+  missing_key: 'refused',
+  endpoint_not_allowed: 'refused',
+  rate_limited: 'limited',
+};
+
+export const addressOf = ({ socket }: Pick<Request, 'socket'>): string => socket.remoteAddress ?? 'unknown';
+
+/**
+ * The messages and codes of an error and of what caused it. Nothing else of them is logged: errors of an identity provider may hold
+ * whole answers.
+ */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const code = Object.entries(error).find(([name, value]) => name === 'code' && typeof value === 'string');
+  const own = code === undefined ? error.message : `${error.message} (${code[1]})`;
+  return error.cause instanceof Error ? `${own} ${reasonOf(error.cause)}` : own;
+}
+
+export const createSignIn =
+  ({ sessions, attempts, logger, metrics }: SignInOptions): SignIn =>
+  async ({ method, request, requestId, identify }) => {
+    const address = addressOf(request);
+    try {
+      await attempts.begin(address);
+      const person = await identify();
+      await attempts.succeed(address);
+      const userAgent = request.headers['user-agent']?.slice(0, MAX_USER_AGENT_CHARS) ?? null;
+      const by = { who: person.name, requestId };
+      const session = await sessions.open({ ...person, method, address, userAgent }, by);
+      metrics.signIn({ method, outcome: 'ok' });
+      const { id: sessionId, name: who, role } = session;
+      logger.info({ sessionId, who, role, method, requestId }, 'signed in');
+      return session;
+    } catch (error) {
+      const outcome = (error instanceof GatewayError && OUTCOMES[error.code]) || 'failed';
+      metrics.signIn({ method, outcome });
+      logger.warn({ address, method, outcome, requestId, reason: reasonOf(error) }, 'sign-in refused');
+      if (outcome === 'failed') await attempts.takeBack(address);
+      throw error;
+    }
+  };
