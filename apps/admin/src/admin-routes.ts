@@ -5,6 +5,7 @@ import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import type { ReportBroken } from '@gateway/metering/broken-records';
 import { hashOf } from '@gateway/metering/keys/key-secret';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
+import type { Passes } from '@gateway/metering/keys/pass';
 import { createTeamStore } from '@gateway/metering/keys/team-store';
 import { createLedger } from '@gateway/metering/ledger/ledger';
 import { createRecordTail } from '@gateway/metering/usage/record-tail';
@@ -17,9 +18,10 @@ import type { AdminRoute } from './admin-route.ts';
 import { createAttention } from './attention.ts';
 import { createBalanceReader } from './balances.ts';
 import { createChannelRests } from './channel-rests.ts';
-import { type AdminConfig, publicUrlOf } from './config.ts';
+import { type AdminConfig, edgeUrlOf, publicUrlOf } from './config.ts';
 import { createConfigurationState } from './configuration-state.ts';
 import { withOpenapi } from './openapi.ts';
+import { createTestChannel } from './playground/test-channel.ts';
 import { createConfigurationReader } from './read-configuration.ts';
 import { createRequestTail } from './requests/request-tail.ts';
 import { createReserveAgain } from './reserve-again.ts';
@@ -62,6 +64,7 @@ export interface AdminRoutesOptions {
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
   readonly keys: KeyStore;
+  readonly passes: Passes;
   /** Null: no identity provider is set. */
   readonly oidc: OidcSettings | null;
 }
@@ -84,6 +87,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     cookies,
     checkToken,
     keys,
+    passes,
     oidc,
   } = options;
   const timeZone = config.GATEWAY_TIME_ZONE;
@@ -141,6 +145,8 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     ...channelRoutes({
       readConfiguration,
       rests,
+      keys,
+      testChannel: createTestChannel({ edgeUrl: edgeUrlOf(config), passes, uptime: () => performance.now() }),
       heldSlots: (accounts) => readHeldSlots(redis, accounts, now()),
       attemptCounts: (lastMs) => readAttemptCounts(redis, { nowMs: now(), lastMs }),
     }),

@@ -59,6 +59,7 @@ export async function openAdmin({
     now,
     onBroken,
   });
+  const passes = createPasses({ gatewaySecret: config.GATEWAY_SECRET, now });
   const app = createAdminApp({
     routes: adminRoutes({
       config,
@@ -74,13 +75,14 @@ export async function openAdmin({
       cookies,
       checkToken,
       keys,
+      passes,
       oidc,
     }),
     board: createJobBoard(jobs.queues),
     relay: createRelay({
       edgeUrl: edgeUrlOf(config),
       keys,
-      passes: createPasses({ gatewaySecret: config.GATEWAY_SECRET, now }),
+      passes,
     }),
     console: serveConsole(CONSOLE_FOLDER),
     authenticate: createAuthenticate({

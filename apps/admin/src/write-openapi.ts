@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createJobList } from '@gateway/jobs/job-list';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
+import { createPasses } from '@gateway/metering/keys/pass';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { parseConfig } from '@gateway/service-kit/config';
 import { createLogger } from '@gateway/service-kit/logger';
@@ -36,6 +37,7 @@ const routes = adminRoutes({
   checkToken: () => undefined,
   oidc: null,
   keys: createKeyStore({ redis, gatewaySecret: NOTHING, now }),
+  passes: createPasses({ gatewaySecret: NOTHING, now }),
 });
 await mkdir(dirname(file), { recursive: true });
 await writeFile(file, `${JSON.stringify(adminOpenapi(routes), null, 2)}\n`);

@@ -67,7 +67,7 @@ test('a pasted configuration is checked with the line of its mistake, which lead
 
   await page.getByRole('button', { name: 'Begin with what is loaded' }).click();
   await page.getByText('It is valid').waitFor();
-  await page.getByText('3 channels, 5 models. To deploy it').waitFor();
+  await page.getByText('3 channels, 7 models. To deploy it').waitFor();
 });
 
 const MadeKey = z.looseObject({ id: z.string(), key: z.string() });

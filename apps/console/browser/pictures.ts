@@ -1,6 +1,7 @@
 /** `npm run console:pictures -- [FOLDER [PAGE…]]`: a picture of each page, light and dark, on a phone and on a wide screen. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PLAYGROUND_SCENES, playgroundPath } from './play.ts';
 import { runConsole } from './run-console.ts';
 import { seed } from './seed.ts';
 import { seedPast } from './seed-past.ts';
@@ -16,6 +17,8 @@ const PICTURES: Readonly<Record<string, string>> = {
   'overview-everything': '/console/overview?by=all',
   requests: '/console/requests',
   live: '/console/requests?live=true',
+  playground: '/console/playground',
+  'playground-transcription': '/console/playground?family=transcription',
   usage: '/console/usage?range=7d&show=requests',
   'usage-by-key': '/console/usage?range=7d&groupBy=keyId,model&show=totalP95',
   'usage-empty': '/console/usage?from=2020-01-01&to=2020-01-05',
@@ -57,6 +60,11 @@ try {
         await page.waitForLoadState('networkidle');
         // Charts come with a library of their own.
         await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' });
+        await page.screenshot({ path: join(folder, `${name}-${screen}-${colorScheme}.png`) });
+      }
+      for (const [name, { view, play }] of Object.entries(PLAYGROUND_SCENES)) {
+        await page.goto(playgroundPath({ key: keyId, ...view }));
+        await play(page);
         await page.screenshot({ path: join(folder, `${name}-${screen}-${colorScheme}.png`) });
       }
       for (const problem of problems) console.error(`${screen}, ${colorScheme}: ${problem}`);

@@ -23,6 +23,8 @@ models:
   "claude-*": { kind: text, routes: [{ channel: claude }] }
   in-house: { kind: text, routes: [{ channel: local }] }
   dall-e-3: { kind: image, family: dall-e-3, routes: [{ channel: openai }], price: { perImage: 0.04 } }
+  gpt-image-1.5: { kind: image, routes: [{ channel: openai }] }
+  gpt-4o-mini-tts: { kind: speech, routes: [{ channel: openai }], price: { perMillionChars: 15 } }
   whisper-1: { kind: transcription, routes: [{ channel: openai }], price: { perMinute: 0.006 } }
 `;
 
@@ -70,7 +72,11 @@ export async function runConsole(chromiumPath: string | undefined): Promise<Runn
   if (adminUrl === null) throw new Error('the admin service does not run');
   const executablePath = await findChromium(chromiumPath);
   // Chromium's own sandbox does not work for root, as whom containers run tests.
-  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  const args = [
+    ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
+    // A microphone that hums, for those pages that a test allows it.
+    '--use-fake-device-for-media-stream',
+  ];
   const browser = resources.adopt(await chromium.launch({ executablePath, args }), (owned) => owned.close());
   const owned = resources.move();
   return {

@@ -3,6 +3,7 @@ import {
   IconBox,
   IconChartBar,
   IconFileSettings,
+  IconFlask,
   IconHistory,
   IconKey,
   IconLayoutDashboard,
@@ -11,6 +12,7 @@ import {
   IconUsersGroup,
 } from '@tabler/icons-react';
 import type { ComponentType } from 'react';
+import type { Role } from './api/types.ts';
 
 /** One page of the console, in the order of the navigation. */
 export interface Page {
@@ -21,6 +23,8 @@ export interface Page {
   readonly group: 'Traffic' | 'Access' | 'Models' | 'Administration';
   /** What it is for, in the command palette. */
   readonly about: string;
+  /** Who sees it; absent: whoever is signed in. */
+  readonly roles?: readonly Role[];
   /** Loaded when it is opened for the first time. */
   readonly load: () => Promise<{ default: ComponentType }>;
 }
@@ -50,6 +54,15 @@ export const PAGES: readonly Page[] = [
     group: 'Traffic',
     about: 'What was used, by whom and of what; CSV and NDJSON',
     load: () => import('./pages/usage/usage-page.tsx'),
+  },
+  {
+    path: '/playground',
+    label: 'Playground',
+    icon: IconFlask,
+    group: 'Traffic',
+    about: 'Try models: text, images, speech, transcription; with code and raw events',
+    roles: ['admin'],
+    load: () => import('./pages/playground/playground-page.tsx'),
   },
   {
     path: '/keys',
@@ -116,3 +129,7 @@ export const PAGES: readonly Page[] = [
     load: () => import('./pages/sessions/sessions-page.tsx'),
   },
 ];
+
+/** The pages that a role sees. The admin service refuses the others' calls anyway. */
+export const pagesOf = (role: Role): readonly Page[] =>
+  PAGES.filter(({ roles }) => roles === undefined || roles.includes(role));

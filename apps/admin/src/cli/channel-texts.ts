@@ -53,3 +53,21 @@ export function wokenText(answer: unknown): string {
   const { name, rests } = Rested.parse(answer);
   return `Of ${name} rests now:${restsText(rests)}`;
 }
+
+const Tested = z.looseObject({
+  isOk: z.boolean(),
+  model: z.string(),
+  requestId: z.string(),
+  status: z.number().nullable(),
+  error: z.string().nullable(),
+  firstOutputMs: z.number().nullable(),
+  totalMs: z.number(),
+});
+
+export function testedText(answer: unknown): string {
+  const { isOk, model, requestId, status, error, firstOutputMs, totalMs } = Tested.parse(answer);
+  const first = firstOutputMs === null ? '' : `, the first output after ${firstOutputMs} ms`;
+  const outcome = isOk ? `It answered in ${totalMs} ms${first}.` : `It failed after ${totalMs} ms${first}.`;
+  const why = error === null ? [] : [status === null ? error : `${status}: ${error}`];
+  return [outcome, ...why, `Model ${model}, request ${requestId}`].join('\n');
+}

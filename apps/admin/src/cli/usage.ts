@@ -64,6 +64,9 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
       --account NAME, --model MODEL   only one of its accounts, or one model on it
       --seconds NUMBER   how long (default: until it is woken)
       --reason TEXT      shown to others
+  channels test NAME     send it the smallest request for text, also if it rests
+      --key ID           the key under which it counts
+      --model MODEL      the callers' name of a model (default: its first text model)
   channels wake NAME     end its rests, also those that the gateway began
       --account NAME, --model MODEL   only these
   queues                 how many jobs of each queue are where

@@ -1,5 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
+import { KEY_ID } from '@gateway/metering/keys/key-id';
+import type { KeyStore } from '@gateway/metering/keys/key-store';
 import type { Channel, Configuration, Model } from '@gateway/upstream/configuration/configuration';
 import { SafeName } from '@gateway/upstream/configuration/file-schema';
 import type { CountsByChannel } from '@gateway/upstream/health/attempt-counts';
@@ -7,12 +9,15 @@ import type { Target } from '@gateway/upstream/health/target';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../admin-route.ts';
 import type { ChannelRests } from '../channel-rests.ts';
+import { ChannelTest, type TestChannel } from '../playground/test-channel.ts';
 import { configurationOf, type ReadConfiguration } from '../read-configuration.ts';
 import { ChannelPage, RestedChannelReply } from './schemas.ts';
 
 interface ChannelRoutesOptions {
   readonly readConfiguration: ReadConfiguration;
   readonly rests: ChannelRests;
+  readonly keys: Pick<KeyStore, 'getKey'>;
+  readonly testChannel: TestChannel;
   /** How many slots of these accounts are held, in their order. */
   readonly heldSlots: (
     accounts: readonly { channel: string; account: string }[],
@@ -32,6 +37,12 @@ const TargetBody = z.strictObject({
   /** The callers' name of a model, or the channel's own. */
   model: name.nullish(),
 });
+const TestBody = z.strictObject({
+  /** The id of the key under which the request counts. */
+  keyId: z.string().regex(KEY_ID, 'it is not the id of a key'),
+  /** The callers' name of a text model. Absent: the first that has a route to the channel. */
+  model: name.optional(),
+});
 const WakeBody = TargetBody.default({});
 const RestBody = TargetBody.extend({
   /** Absent: until it is woken. */
@@ -43,6 +54,8 @@ const RestBody = TargetBody.extend({
 export const channelRoutes = ({
   readConfiguration,
   rests,
+  keys,
+  testChannel,
   heldSlots,
   attemptCounts,
 }: ChannelRoutesOptions): AdminRoute[] => {
@@ -127,11 +140,46 @@ export const channelRoutes = ({
         return reply(channel, []);
       },
     }),
+    adminRoute({
+      method: 'POST',
+      path: '/admin/v1/channels/{name}/test',
+      summary:
+        'Send the smallest request for text to this channel alone, also if it rests, and tell what came of it',
+      query: NO_QUERY,
+      body: TestBody,
+      reply: ChannelTest,
+      handle: async ({ parameter: channel, body: { keyId, model } }) => {
+        const configuration = await configurationOf(readConfiguration);
+        targetOf(channel, {}, configuration);
+        if ((await keys.getKey(keyId)) === undefined)
+          throw new GatewayError('object_not_found', {
+            path: ['keyId'],
+            message: `There is no key '${keyId}'.`,
+          });
+        return testChannel({ channel, keyId, model: model ?? textModelOf(configuration, channel) });
+      },
+    }),
   ];
 };
 
 const modelsOf = ({ models }: Configuration, channel: string): Model[] =>
   models.filter(({ routes }) => routes.some((route) => route.channel.name === channel));
+
+/** A text model's name that callers use and that leads to the channel. */
+function textModelOf(configuration: Configuration, channel: string): string {
+  const patterns = modelsOf(configuration, channel)
+    .filter(({ kind }) => kind === 'text')
+    .map(({ pattern }) => pattern);
+  const model = patterns.find((pattern) => !pattern.includes('*'));
+  if (model !== undefined) return model;
+  throw new GatewayError('missing_required_parameter', {
+    path: ['model'],
+    message:
+      patterns.length === 0
+        ? `The channel '${channel}' has no text model, and only those can be tested.`
+        : `Name a model: the channel '${channel}' has patterns only (${patterns.join(', ')}).`,
+  });
+}
 
 /** Names and accounts are checked against the configuration; while it cannot be read, any channel's name will do. */
 function targetOf(

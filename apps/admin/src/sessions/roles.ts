@@ -63,6 +63,7 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
   'GET /admin/v1/channels': OVERSEERS,
   'POST /admin/v1/channels/{name}/rest': ADMIN,
   'POST /admin/v1/channels/{name}/wake': ADMIN,
+  'POST /admin/v1/channels/{name}/test': ADMIN,
   'GET /admin/v1/models': SIGNED_IN,
 
   'GET /admin/v1/configuration': OVERSEERS,

@@ -22,6 +22,7 @@ export type Model = Item<Answer<paths['/admin/v1/models']['get']>>;
 export type AttentionItem = Item<Answer<paths['/admin/v1/attention']['get']>>;
 export type UsageRow = Item<Answer<paths['/admin/v1/usage']['get']>>;
 export type ShownRequest = Item<Answer<paths['/admin/v1/requests']['get']>>;
+export type Role = Answer<paths['/admin/v1/session']['get']>['role'];
 export type Session = Item<Answer<paths['/admin/v1/sessions']['get']>>;
 
 export type NewKeyBody = Body<paths['/admin/v1/keys']['post']>;

@@ -1,11 +1,13 @@
 import { useMantineColorScheme } from '@mantine/core';
 import { Spotlight, spotlight } from '@mantine/spotlight';
 import { IconHistory, IconLogout, IconMoon, IconPlus, IconSearch, IconSun } from '@tabler/icons-react';
+import { useSuspenseQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import '@mantine/spotlight/styles.css';
+import { sessionQuery } from '../api/queries.ts';
 import { requestIdIn } from '../pages/requests/request-id.ts';
-import { PAGES } from '../pages.ts';
+import { pagesOf } from '../pages.ts';
 import { useSignOut } from './use-sign-out.ts';
 
 /** Every page and every common act, by a few letters. It opens with each of its `calls`. */
@@ -15,6 +17,7 @@ export default function CommandPalette({ calls }: { calls: number }) {
   }, [calls]);
   const [typed, setTyped] = useState('');
   const requestId = requestIdIn(typed);
+  const { data: session } = useSuspenseQuery(sessionQuery);
   const router = useRouter();
   const { setColorScheme } = useMantineColorScheme();
   const signOut = useSignOut();
@@ -50,7 +53,7 @@ export default function CommandPalette({ calls }: { calls: number }) {
             ]),
         {
           group: 'Pages',
-          actions: PAGES.map(({ path, label, about, icon: Icon }) => ({
+          actions: pagesOf(session.role).map(({ path, label, about, icon: Icon }) => ({
             id: path,
             label,
             description: about,

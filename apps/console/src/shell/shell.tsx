@@ -11,9 +11,12 @@ import {
 } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
+import { useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { PAGES } from '../pages.ts';
+import { sessionQuery } from '../api/queries.ts';
+import { PAGES, pagesOf } from '../pages.ts';
+import { PageMissing } from '../parts/page-missing.tsx';
 import { Logo } from './logo.tsx';
 import { PersonMenu } from './person-menu.tsx';
 import classes from './shell.module.css';
@@ -29,6 +32,8 @@ export function Shell() {
     ['mod+K', openPalette],
     ['/', openPalette],
   ]);
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  const pages = pagesOf(session.role);
   const { pathname } = useLocation();
   const current = PAGES.find(({ path }) => pathname.startsWith(path));
   useEffect(close, [pathname]);
@@ -85,12 +90,12 @@ export function Shell() {
       </AppShell.Header>
       <AppShell.Navbar aria-label="Pages">
         <ScrollArea p="xs" type="auto">
-          {[...Map.groupBy(PAGES, ({ group }) => group)].map(([group, pages]) => (
+          {[...Map.groupBy(pages, ({ group }) => group)].map(([group, grouped]) => (
             <div key={group} className={classes.group}>
               <Text size="xs" fw={600} c="dimmed" px="sm" pb={4}>
                 {group}
               </Text>
-              {pages.map(({ path, label, icon: Icon }) => (
+              {grouped.map(({ path, label, icon: Icon }) => (
                 <NavLink
                   key={path}
                   component={Link}
@@ -107,7 +112,7 @@ export function Shell() {
         </ScrollArea>
       </AppShell.Navbar>
       <AppShell.Main id="page" tabIndex={-1} className={classes.main}>
-        <Outlet />
+        {current === undefined || pages.includes(current) ? <Outlet /> : <PageMissing />}
       </AppShell.Main>
       {paletteCalls > 0 && (
         <Suspense>

@@ -1,4 +1,4 @@
-import { channelsText, restedText, wokenText } from '../channel-texts.ts';
+import { channelsText, restedText, testedText, wokenText } from '../channel-texts.ts';
 import { numberOrText } from '../options.ts';
 import { jobText } from '../request-texts.ts';
 import * as texts from '../texts.ts';
@@ -54,6 +54,15 @@ export const OPERATIONS_COMMANDS: Commands = {
     }),
     answer: 'value',
     text: restedText,
+  },
+  'channels test': {
+    argument: 'NAME',
+    options: ['key', 'model'],
+    method: 'POST',
+    path: (name) => `${at(CHANNELS)(name)}/test`,
+    body: ({ key, model }) => ({ keyId: key, model }),
+    answer: 'value',
+    text: testedText,
   },
   'channels wake': {
     argument: 'NAME',

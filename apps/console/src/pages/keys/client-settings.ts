@@ -13,6 +13,32 @@ interface SettingsFacts {
   readonly model: string;
 }
 
+interface ClientFacts {
+  /** Without a slash at its end. */
+  readonly publicUrl: string;
+  /** An expression of TypeScript: a text in quotes, or where it is found. */
+  readonly key: string;
+}
+
+/** OpenAI's client in TypeScript, as the constant `openai`. */
+export const openaiClient = ({ publicUrl, key }: ClientFacts): string => `import OpenAI from 'openai';
+
+const openai = new OpenAI({
+  baseURL: '${publicUrl}/v1',
+  apiKey: ${key},
+});`;
+
+/** Anthropic's client in TypeScript, as the constant `anthropic`. */
+export const anthropicClient = ({
+  publicUrl,
+  key,
+}: ClientFacts): string => `import Anthropic from '@anthropic-ai/sdk';
+
+const anthropic = new Anthropic({
+  baseURL: '${publicUrl}',
+  apiKey: ${key},
+});`;
+
 /** Ready settings for the clients that people use most. */
 export const clientSettings = ({ publicUrl, key, model }: SettingsFacts): readonly ClientSettings[] => [
   {
@@ -26,24 +52,14 @@ export const clientSettings = ({ publicUrl, key, model }: SettingsFacts): readon
   {
     client: 'OpenAI',
     place: 'TypeScript, with the package openai; Python takes the same two as base_url and api_key',
-    text: `import OpenAI from 'openai';
-
-const openai = new OpenAI({
-  baseURL: '${publicUrl}/v1',
-  apiKey: '${key}',
-});
+    text: `${openaiClient({ publicUrl, key: `'${key}'` })}
 await openai.responses.create({ model: '${model}', input: 'Say hello.' });`,
   },
   {
     client: 'Anthropic',
     place:
       'TypeScript, with the package @anthropic-ai/sdk; Python takes the same two as base_url and api_key',
-    text: `import Anthropic from '@anthropic-ai/sdk';
-
-const anthropic = new Anthropic({
-  baseURL: '${publicUrl}',
-  apiKey: '${key}',
-});
+    text: `${anthropicClient({ publicUrl, key: `'${key}'` })}
 await anthropic.messages.create({
   model: '${model}',
   max_tokens: 256,

@@ -4,10 +4,8 @@ import type { ReactNode } from 'react';
 import type { ShownRequest } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
 import { DetailsDrawer } from '../../parts/details-drawer.tsx';
-import { wholeNumber } from '../../parts/numbers.ts';
 import { Facts } from '../facts.tsx';
 import { Names } from '../names.tsx';
-import { milliseconds } from '../traffic/figures.ts';
 import { KeyName } from '../traffic/key-name.tsx';
 import { aboutOutcome, OutcomeBadge } from '../traffic/outcome-badge.tsx';
 import { PageLink } from '../traffic/page-link.tsx';
@@ -15,6 +13,7 @@ import { Attempts } from './attempts.tsx';
 import { CostTable } from './cost-table.tsx';
 import { requestQuery } from './requests-query.ts';
 import { TimeBar } from './time-bar.tsx';
+import { usedOf } from './used.ts';
 
 interface RequestDetailsProps {
   readonly id: string;
@@ -127,24 +126,4 @@ function Section({ title, beside, children }: { title: string; beside?: ReactNod
       {children}
     </section>
   );
-}
-
-/** What a request used, by kind; input and output always, since a zero says something there. */
-function usedOf({ consumption }: ShownRequest): (readonly [string, string])[] {
-  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = consumption;
-  const { images, characters, audioSeconds } = consumption;
-  const counts: (readonly [string, number])[] = [
-    ['Input tokens', inputTokens],
-    ['of them from the cache', cachedInputTokens],
-    ['of them written to the cache', cacheWriteTokens],
-    ['Output tokens', outputTokens],
-    ['of them reasoning', reasoningTokens],
-    ['Images', images],
-    ['Characters', characters],
-  ];
-  const shown = counts
-    .filter(([, count]) => count > 0)
-    .map(([name, count]) => [name, wholeNumber(count)] as const);
-  const all = audioSeconds > 0 ? [...shown, ['Audio', milliseconds(audioSeconds * 1000)] as const] : shown;
-  return all.length === 0 ? [['Tokens', 'none']] : all;
 }

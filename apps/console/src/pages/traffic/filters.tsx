@@ -1,10 +1,7 @@
 import { Group as Row, Select } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
-import { keysQuery } from '../keys/keys-query.ts';
-import { useKeyNames } from './key-name.tsx';
+import { KeySelect } from './key-select.tsx';
 import { type Filter, GROUP_LABELS, GROUPS, type Group, valuesQuery } from './usage-query.ts';
 
 const text = z.catch(z.optional(z.string()), undefined);
@@ -33,7 +30,6 @@ const PLURALS: Readonly<Record<Group, string>> = {
   outcome: 'All outcomes',
 };
 const NO_VALUE = ' none ';
-const SEARCH_DELAY_MS = 250;
 
 /** The name of a value for people: the empty one is none. */
 export const valueLabel = (group: Group, value: string): string =>
@@ -46,7 +42,14 @@ export const Filters = ({ of, change }: FiltersProps) => (
   <Row gap="xs" flex="1 1 auto">
     {GROUPS.map((group) =>
       group === 'keyId' ? (
-        <KeyFilter key={group} value={of.keyId} onChange={(keyId) => change({ keyId })} />
+        <KeySelect
+          {...COMMON}
+          key={group}
+          aria-label={GROUP_LABELS.keyId}
+          placeholder={PLURALS.keyId}
+          chosenId={of.keyId}
+          onChoose={(keyId) => change({ keyId })}
+        />
       ) : (
         <ValueFilter
           key={group}
@@ -81,29 +84,6 @@ function ValueFilter({ group, value, onChange }: ValueFilterProps & { group: Exc
         .map((one) => ({ value: one === '' ? NO_VALUE : one, label: valueLabel(group, one) }))}
       value={value === '' ? NO_VALUE : (value ?? null)}
       onChange={(chosen) => onChange(chosen === NO_VALUE ? '' : (chosen ?? undefined))}
-    />
-  );
-}
-
-/** Keys are searched by the admin service: there may be tens of thousands. */
-function KeyFilter({ value, onChange }: ValueFilterProps) {
-  const [typed, setTyped] = useState('');
-  const [search] = useDebouncedValue(typed.trim(), SEARCH_DELAY_MS);
-  const chosen = useKeyNames(value === undefined ? [] : [value]);
-  const { data } = useInfiniteQuery(keysQuery({ search: chosen.get(value ?? '') === search ? '' : search }));
-  const names = new Map(data?.pages[0]?.data.map(({ id, name }) => [id, name]));
-  if (value !== undefined) names.set(value, chosen.get(value) ?? value);
-  return (
-    <Select
-      {...COMMON}
-      aria-label={GROUP_LABELS.keyId}
-      placeholder={PLURALS.keyId}
-      nothingFoundMessage="No key like this"
-      data={[...names].map(([id, label]) => ({ value: id, label }))}
-      filter={({ options }) => options}
-      value={value ?? null}
-      onSearchChange={setTyped}
-      onChange={(id) => onChange(id ?? undefined)}
     />
   );
 }

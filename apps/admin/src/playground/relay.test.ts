@@ -1,0 +1,56 @@
+import { createRequestRedis } from '@gateway/metering/request-redis';
+import { freePort } from '@gateway/testkit/free-port';
+import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { ALL } from '../sessions/scope.ts';
+import { cookieOf } from '../testing/cookie-of.ts';
+import { type RunningAdmin, runAdmin, TOKEN } from '../testing/run-admin.ts';
+
+let redisServer: TestRedis;
+let redis: Redis;
+let admin: RunningAdmin;
+let edgeUrl: string;
+beforeAll(async () => {
+  redisServer = await startRedis();
+  redis = createRequestRedis(redisServer.url);
+  await redis.connect();
+  edgeUrl = `http://127.0.0.1:${await freePort()}`;
+  admin = await runAdmin(redisServer.url, { EDGE_URL: edgeUrl });
+});
+afterAll(async () => {
+  await admin.stop();
+  await redis.quit();
+  await redisServer.close();
+});
+
+const Key = z.looseObject({ id: z.string() });
+const Refusal = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
+
+async function relayed(headers: Record<string, string>) {
+  const made = await fetch(`${admin.url}/admin/v1/keys`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+    body: '{"name":"plays"}',
+  });
+  const { id } = Key.parse(await made.json());
+  const reply = await fetch(`${admin.url}/admin/v1/playground/v1/responses`, {
+    method: 'POST',
+    headers: { 'x-playground-key': id, origin: admin.url, 'sec-fetch-site': 'same-origin', ...headers },
+    body: '{}',
+  });
+  return { status: reply.status, ...Refusal.parse(await reply.json()) };
+}
+
+test('an edge that cannot be reached is said, and what to check', async () => {
+  const { status, error } = await relayed({ authorization: `Bearer ${TOKEN}` });
+  expect([status, error.code]).toEqual([503, 'service_unavailable']);
+  expect(error.message).toContain('EDGE_URL');
+});
+
+test('a viewer, who may change nothing, sends no requests', async () => {
+  const cookie = await cookieOf(redis, { role: 'viewer', scope: ALL });
+  const { status, error } = await relayed({ cookie });
+  expect([status, error.code]).toEqual([403, 'endpoint_not_allowed']);
+});

@@ -1,0 +1,388 @@
+import AxeBuilder from '@axe-core/playwright';
+import { createGate } from '@gateway/simulator/gate';
+import { recordedStream } from '@gateway/simulator/recorded-stream';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { z } from 'zod';
+import { playgroundPath, say, WEATHER_TOOL } from './play.ts';
+import { type OpenPage, type RunningConsole, runConsole } from './run-console.ts';
+
+/** The machine may be busy: what is waited for comes much sooner. */
+const PATIENCE_MS = 30_000;
+
+const MadeKey = z.looseObject({ id: z.string(), key: z.string() });
+
+let running: RunningConsole;
+let key: z.infer<typeof MadeKey>;
+let person: OpenPage;
+
+beforeAll(async () => {
+  running = await runConsole(inject('chromiumPath'));
+  key = MadeKey.parse(await running.call('POST', '/keys', { name: 'player' }));
+}, 300_000);
+afterAll(() => running?.close());
+beforeEach(async () => {
+  running.simulator.reset();
+  person = await running.open();
+  person.page.setDefaultTimeout(PATIENCE_MS);
+  await person.signIn();
+});
+afterEach(async () => {
+  // Errors of scripts, what the page's policy forbids, requests to other servers.
+  expect(person.problems).toEqual([]);
+  await person.page.context().close();
+});
+
+/** The page with this view, and with the key of this file. */
+const open = (view: Readonly<Record<string, unknown>>): Promise<unknown> =>
+  person.page.goto(playgroundPath({ key: key.id, ...view }));
+
+const conversation = (page: Page, model: string) =>
+  page.getByRole('region', { name: `Conversation with ${model}` });
+
+const PROTOCOLS = [
+  ['responses', 'gpt-5.2', '/v1/responses'],
+  ['messages', 'claude-sonnet-5', '/v1/messages'],
+  ['chat', 'gpt-5.2', '/v1/chat/completions'],
+] as const;
+
+test.for(PROTOCOLS)(
+  'a text is shown while it comes in %s, and its tokens and its cost when it has ended',
+  async ([protocol, model, path]) => {
+    const { page } = person;
+    const gate = createGate();
+    running.simulator.script(path, { stallAfter: 6, resume: gate.opened, burst: 1 });
+    await open({ protocol, models: [model] });
+    await say(page, 'Say hello to everyone who reads this sentence.');
+    const answers = conversation(page, model);
+    await answers.getByText(/^You/).waitFor();
+    await answers.getByRole('button', { name: 'Stop' }).waitFor();
+    expect(await answers.getByText(/^cost /).count()).toBe(0);
+    gate.open();
+    await answers.getByText('You said: Say hello to everyone who reads this sentence.').waitFor();
+    const figures = answers.getByRole('group', { name: 'Figures' });
+    await figures.getByText(/^first output \d/).waitFor();
+    await figures.getByText(/^input tokens \d/).waitFor();
+    await figures.getByText(/^output tokens \d/).waitFor();
+    await figures.getByText(/^cost \$0\.000/).waitFor();
+    await figures.getByRole('link', { name: 'Request' }).click();
+    await page.getByRole('dialog').getByRole('table', { name: 'Cost' }).waitFor();
+  },
+);
+
+test('two models answer side by side, and each goes on with its own conversation', async () => {
+  const { page } = person;
+  await open({ models: ['gpt-5.2', 'claude-sonnet-5'] });
+  await say(page, 'The first message.');
+  for (const model of ['gpt-5.2', 'claude-sonnet-5'])
+    await conversation(page, model).getByText('You said: The first message.').waitFor();
+  await page.getByRole('button', { name: 'Send' }).waitFor();
+  await say(page, 'The second message.');
+  for (const model of ['gpt-5.2', 'claude-sonnet-5'])
+    await conversation(page, model).getByText('You said: The second message.').waitFor();
+  const seconds = running.simulator.requests
+    .map((request) => request.text())
+    .filter((body) => body.includes('The second message.'));
+  expect(seconds).toHaveLength(2);
+  for (const body of seconds) expect(body).toContain('You said: The first message.');
+});
+
+test('Escape stops the answer, and the provider is not read any further', async () => {
+  const { page } = person;
+  running.simulator.script('/v1/responses', { stallAfter: 6, resume: createGate().opened });
+  await open({ models: ['gpt-5.2'] });
+  await say(page, 'Say something long.');
+  const answers = conversation(page, 'gpt-5.2');
+  await answers.getByText(/^You/).waitFor();
+  const request = await running.simulator.nextRequest(({ path }) => path === '/v1/responses');
+  await page.keyboard.press('Escape');
+  await answers.getByText('Stopped.').waitFor();
+  expect(await request.closed).toBe('aborted');
+});
+
+test('an error is shown in the words of its protocol', async () => {
+  const { page } = person;
+  await open({ protocol: 'messages', models: ['gpt-5.2'], maxOutputTokens: 100, temperature: 1.5 });
+  await say(page, 'Hello.');
+  const alert = conversation(page, 'gpt-5.2').getByRole('alert');
+  await alert.getByText(/temperature/).waitFor();
+  await alert.getByText('400 invalid_request_error').waitFor();
+  // It is no part of the conversation: the next request is whole without it.
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.getByLabel('Temperature').fill('1');
+  await say(page, 'Hello again.');
+  await conversation(page, 'gpt-5.2').getByText('You said: Hello again.').waitFor();
+});
+
+test('a refusal stands out, and an error in the middle of a stream is shown beside what has come', async () => {
+  const { page } = person;
+  running.simulator.script('/v1/messages', { sse: recordedStream('messages-refusal') });
+  await open({ protocol: 'messages', models: ['claude-sonnet-5'] });
+  await say(page, 'Do something wrong.');
+  const answers = conversation(page, 'claude-sonnet-5');
+  await answers.getByText('The model refuses.').waitFor();
+  running.simulator.script('/v1/messages', { sse: recordedStream('messages-error-mid-stream') });
+  await say(page, 'Do something that breaks.');
+  await answers.getByRole('alert').getByText('Overloaded').waitFor();
+});
+
+test.for(PROTOCOLS)('a tool is called in %s, and its result is answered', async ([protocol, model]) => {
+  const { page } = person;
+  await open({ protocol, models: [model] });
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.getByLabel('Tools').fill(JSON.stringify([WEATHER_TOOL]));
+  await say(page, 'use tool get_weather');
+  const answers = conversation(page, model);
+  await answers.getByRole('region', { name: 'Call of get_weather' }).getByText('"city"').waitFor();
+  await answers.getByLabel('Result of get_weather').fill('Sunny, 21 degrees.');
+  await answers.getByRole('button', { name: 'Send the result' }).click();
+  await answers.getByText(/^The tool answered:.*Sunny, 21 degrees\./).waitFor();
+});
+
+test('structured output follows the schema, reasoning stands apart, a picture goes along', async () => {
+  const { page } = person;
+  await open({ models: ['gpt-5.2'], effort: 'low' });
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.getByLabel('Schema of the answer').fill('{ "type": "array" ');
+  await page.getByText('The schema of the answer is no object in JSON.').waitFor();
+  await page.getByLabel('Schema of the answer').fill(
+    JSON.stringify({
+      type: 'object',
+      properties: { title: { type: 'string' } },
+      required: ['title'],
+      additionalProperties: false,
+    }),
+  );
+  await page
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'dot.png', mimeType: 'image/png', buffer: DOT });
+  await page.getByText('dot.png').waitFor();
+  await say(page, 'Give the picture a title.');
+  const answers = conversation(page, 'gpt-5.2');
+  await answers.getByLabel('Structured output').getByText('"title"').waitFor();
+  await answers.getByRole('button', { name: 'Reasoning' }).click();
+  const request = await running.simulator.nextRequest(({ path }) => path === '/v1/responses');
+  expect(request.text()).toContain(`data:image/png;base64,${DOT.toString('base64')}`);
+});
+
+/** A PNG of one pixel. */
+const DOT = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+test('a request is shown as code without a secret, and event by event as it came', async () => {
+  const { page } = person;
+  await open({ models: ['gpt-5.2'] });
+  await say(page, "It's a secret prompt.");
+  const answers = conversation(page, 'gpt-5.2');
+  await answers.getByText("You said: It's a secret prompt.").waitFor();
+  await answers.getByRole('button', { name: 'Code' }).click();
+  for (const [language, contents] of [
+    ['curl', ['/v1/responses', 'Bearer $GATEWAY_KEY', `It'\\''s a secret prompt.`]],
+    ['Python', ['from openai import OpenAI', 'os.environ["GATEWAY_KEY"]', 'stream=True']],
+    ['TypeScript', ['new OpenAI', 'process.env.GATEWAY_KEY', 'stream: true']],
+  ] as const) {
+    await page.getByRole('tab', { name: language, exact: true }).click();
+    const code = await page.getByLabel(`The request in ${language}`, { exact: true }).textContent();
+    for (const content of contents) expect(code).toContain(content);
+  }
+  await page.getByRole('tab', { name: 'Raw events' }).click();
+  const events = page.getByRole('region', { name: 'Raw events' });
+  await events.getByRole('button', { name: 'response.created' }).click();
+  await page.getByLabel('The event').getByText('"sequence_number":0').waitFor();
+  expect(await page.content()).not.toContain(key.key);
+  expect(page.url()).not.toContain('secret');
+});
+
+test('the conversation is still there after another page, until it is begun anew', async () => {
+  const { page } = person;
+  await open({ models: ['gpt-5.2'] });
+  await say(page, 'Remember me.');
+  await page.getByText('You said: Remember me.').waitFor();
+  await page.getByRole('link', { name: 'Keys' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+  await page.getByRole('link', { name: 'Playground' }).click();
+  await page.getByText('You said: Remember me.').waitFor();
+  expect(new URL(page.url()).searchParams.get('key')).toContain(key.id);
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  await page.getByText('Nothing was sent yet').waitFor();
+});
+
+/** The width that a picture really has; 0 for one that could not be shown. */
+const naturalWidth = (page: Page): Promise<unknown> =>
+  page.evaluate('document.querySelector("figure img").naturalWidth');
+
+test('an image is made, shown and offered for download; a job is followed to its image', async () => {
+  const { page } = person;
+  await open({ family: 'images', models: ['dall-e-3'], size: '1024x1024' });
+  await page.getByLabel('What the images show').fill('A lighthouse');
+  await page.keyboard.press('Control+Enter');
+  await page.getByRole('link', { name: 'Download image-1.png' }).waitFor();
+  expect(await naturalWidth(page)).toBe(1024);
+  await page.getByText(/^cost \$0\.04/).waitFor();
+  await page.getByRole('switch', { name: 'As a job' }).click();
+  await page.getByRole('button', { name: 'Make images' }).click();
+  const job = page.getByRole('region', { name: 'Request 2' });
+  await job.getByRole('link', { name: /^job_/ }).waitFor();
+  await job.getByText('completed', { exact: true }).waitFor();
+  await job.getByRole('link', { name: 'Download image-1.png' }).waitFor();
+});
+
+test('what is painted on a picture reaches the provider as a transparent part of the mask', async () => {
+  const { page } = person;
+  await open({ family: 'images', models: ['gpt-image-1.5'] });
+  await page
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'picture.png', mimeType: 'image/png', buffer: await squarePng(page, 256) });
+  const canvas = page.locator('canvas');
+  const box = await canvas.boundingBox();
+  if (box === null) throw new Error('the picture is not shown');
+  await page.mouse.move(box.x + box.width * 0.75, box.y + box.height * 0.6);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.75, box.y + box.height * 0.9, { steps: 4 });
+  await page.mouse.up();
+  for (const [name, value] of Object.entries({ Left: 0, Top: 0, Width: 64, Height: 64 }))
+    await page.getByLabel(name).fill(String(value));
+  await page.getByRole('button', { name: 'Add the rectangle' }).click();
+  await page.getByLabel('What is to be changed').fill('Add a rainbow');
+  await page.getByRole('button', { name: 'Change it' }).click();
+  await page.getByRole('link', { name: 'Download image-1.png' }).waitFor();
+
+  const request = await running.simulator.nextRequest(({ path }) => path === '/v1/images/edits');
+  const mask = (await request.form()).get('mask');
+  if (!(mask instanceof File)) throw new Error('the provider got no mask');
+  const alphas = await alphasOf(page, Buffer.from(await mask.arrayBuffer()), [
+    [192, 192], // painted
+    [32, 32], // in the rectangle
+    [32, 192], // neither
+  ]);
+  expect(alphas).toEqual([0, 0, 255]);
+});
+
+/** A picture that the browser draws. */
+async function squarePng(page: Page, size: number): Promise<Buffer> {
+  const base64 = await page.evaluate(`(() => {
+    const canvas = document.createElement('canvas');
+    canvas.width = canvas.height = ${size};
+    canvas.getContext('2d').fillRect(0, 0, ${size}, ${size});
+    return canvas.toDataURL('image/png').split(',')[1];
+  })()`);
+  return Buffer.from(z.string().parse(base64), 'base64');
+}
+
+/** The alpha of some pixels of a PNG, as the browser reads it. */
+async function alphasOf(
+  page: Page,
+  png: Buffer,
+  points: readonly (readonly [number, number])[],
+): Promise<unknown> {
+  return page.evaluate(`(async () => {
+    const bytes = Uint8Array.from(atob('${png.toString('base64')}'), (one) => one.charCodeAt(0));
+    const picture = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
+    const canvas = document.createElement('canvas');
+    canvas.width = picture.width;
+    canvas.height = picture.height;
+    const context = canvas.getContext('2d');
+    context.drawImage(picture, 0, 0);
+    return ${JSON.stringify(points)}.map(([x, y]) => context.getImageData(x, y, 1, 1).data[3]);
+  })()`);
+}
+
+test('a text is spoken: the sound has a length and can be downloaded', async () => {
+  const { page } = person;
+  await open({ family: 'speech', format: 'wav' });
+  await page.getByLabel('Text to speak').fill('Good morning to everyone.');
+  await page.keyboard.press('Control+Enter');
+  await page.getByRole('link', { name: /^Download speech\.wav/ }).waitFor();
+  await page.waitForFunction('document.querySelector("audio").duration > 1');
+  await page.getByText(/^cost \$0\.0/).waitFor();
+});
+
+test('a recording is written down as it comes', async () => {
+  const { page } = person;
+  await open({ family: 'transcription', stream: true, language: 'en' });
+  await page
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'recording.mp3', mimeType: 'audio/mpeg', buffer: await spoken() });
+  await page.getByRole('button', { name: 'Transcribe' }).click();
+  await page.getByText(/^The beach was a popular spot/).waitFor();
+  await page.getByText(/^cost \$0\.0/).waitFor();
+  await page.getByRole('button', { name: 'Raw events' }).click();
+  await page
+    .getByRole('region', { name: 'Raw events' })
+    .getByText(/transcript\.text\.done/)
+    .waitFor();
+});
+
+test('what the microphone hears is written down', async () => {
+  const { page } = person;
+  await page.context().grantPermissions(['microphone']);
+  await open({ family: 'transcription' });
+  await page.getByRole('button', { name: 'Record', exact: true }).click();
+  await page.getByRole('button', { name: 'End the recording: 1 s' }).click();
+  await page.getByText(/^recording\.(?:webm|ogg|mp4)$/).waitFor();
+  await page.getByRole('button', { name: 'Transcribe' }).click();
+  await page.getByText(/^The beach/).waitFor();
+});
+
+test('where the microphone is not allowed the page says what to do', async () => {
+  const { page } = person;
+  await open({ family: 'transcription' });
+  await page.getByRole('button', { name: 'Record', exact: true }).click();
+  await page
+    .getByRole('alert')
+    .getByText(/take a file/i)
+    .waitFor();
+});
+
+/** A sound of a few seconds. */
+async function spoken(): Promise<Buffer> {
+  const response = await fetch(`${running.stack.edgeUrl}/v1/audio/speech`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'gpt-4o-mini-tts',
+      input: 'A sentence that takes a few seconds.',
+      voice: 'alloy',
+    }),
+  });
+  return Buffer.from(await response.arrayBuffer());
+}
+
+test.for(['light', 'dark'] as const)(
+  'axe finds nothing serious in a conversation, %s',
+  async (colorScheme) => {
+    const { page, problems, signIn } = await running.open({
+      colorScheme,
+      viewport: { width: 360, height: 740 },
+    });
+    page.setDefaultTimeout(PATIENCE_MS);
+    await signIn();
+    await page.goto(playgroundPath({ key: key.id, models: ['gpt-5.2', 'no-such-model'], effort: 'low' }));
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByLabel('Tools').fill(JSON.stringify([WEATHER_TOOL]));
+    await say(page, 'use tool get_weather');
+    await page.getByLabel('Result of get_weather').waitFor();
+    await page.getByRole('alert').waitFor();
+    await page
+      .getByText(/^cost /)
+      .first()
+      .waitFor();
+    const found: unknown[] = [];
+    const analyze = async (): Promise<void> => {
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      for (const { id, impact, nodes } of violations)
+        if (impact === 'serious' || impact === 'critical')
+          found.push({ id, at: nodes.slice(0, 3).map(({ html }) => html) });
+    };
+    await analyze();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+    await page.getByRole('button', { name: 'Raw events' }).first().click();
+    await page.getByRole('region', { name: 'Raw events' }).getByRole('button').first().click();
+    await analyze();
+    expect(found).toEqual([]);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  },
+);

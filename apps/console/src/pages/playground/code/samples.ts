@@ -1,0 +1,164 @@
+import { anthropicClient, openaiClient } from '../../keys/client-settings.ts';
+import { type Call, type FormPart, headersOf } from '../exchange/call.ts';
+import { CLIENT_CALLS, type ClientCall, KEY_VARIABLE } from './client-calls.ts';
+import { python, shellWord, shortened, typeScript } from './literal.ts';
+
+interface Sample {
+  readonly language: string;
+  /** What it needs. */
+  readonly needs: string;
+  readonly text: string;
+}
+
+/** A request as code, with the key in an environment variable. `publicUrl` has no slash at its end. */
+export const samplesOf = (call: Call, publicUrl: string): readonly Sample[] => [
+  { language: 'curl', needs: `With the key in ${KEY_VARIABLE}.`, text: curlOf(call, publicUrl) },
+  ...clientSamples(call, publicUrl),
+];
+
+function curlOf(call: Call, publicUrl: string): string {
+  const { path, body } = call;
+  const headers = Object.entries(headersOf(call)).map(
+    ([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`,
+  );
+  const sent =
+    body.kind === 'json'
+      ? [
+          "-H 'content-type: application/json'",
+          `-d ${shellWord(JSON.stringify(shortened(body.json), null, 2))}`,
+        ]
+      : body.parts.map(([name, value]) =>
+          value instanceof File
+            ? `-F ${shellWord(`${name}=@${value.name}`)}`
+            : `--form-string ${shellWord(`${name}=${value}`)}`,
+        );
+  const file = CLIENT_CALLS[path]?.answer === 'sound' ? [`-o ${soundFile(call)}`] : [];
+  return [
+    `curl -N ${publicUrl}${path}`,
+    `-H "Authorization: Bearer $${KEY_VARIABLE}"`,
+    ...headers,
+    ...sent,
+    ...file,
+  ].join(' \\\n  ');
+}
+
+function clientSamples(call: Call, publicUrl: string): Sample[] {
+  const client = CLIENT_CALLS[call.path];
+  if (client === undefined) return [];
+  const npmPackage = client.client === 'openai' ? 'openai' : '@anthropic-ai/sdk';
+  return [
+    {
+      language: 'Python',
+      needs: `After pip install ${client.client}, with the key in ${KEY_VARIABLE}.`,
+      text: pythonOf(call, client, publicUrl),
+    },
+    {
+      language: 'TypeScript',
+      needs: `After npm install ${npmPackage}, with the key in ${KEY_VARIABLE}.`,
+      text: typeScriptOf(call, client, publicUrl),
+    },
+  ];
+}
+
+/** The members of a call of a client: those of a form with their files opened. */
+function membersOf(
+  { body }: Call,
+  fileOf: (file: File) => string,
+  write: (value: unknown) => string,
+): (readonly [string, string])[] {
+  if (body.kind === 'json')
+    return Object.entries(body.json).map(([name, value]) => [name, write(shortened(value))]);
+  return body.parts.map(([name, value]) => [
+    name,
+    value instanceof File ? fileOf(value) : write(typedPart([name, value])),
+  ]);
+}
+
+/** Forms have texts only; the clients take what the text stands for. */
+function typedPart([name, value]: FormPart): unknown {
+  if (name === 'n') return Number(value);
+  return name === 'stream' ? value === 'true' : value;
+}
+
+const isStreamed = ({ body }: Call): boolean =>
+  body.kind === 'json'
+    ? body.json.stream === true
+    : body.parts.some(([name, value]) => name === 'stream' && value === 'true');
+
+const soundFile = ({ body }: Call): string =>
+  `speech.${body.kind === 'json' && typeof body.json.response_format === 'string' ? body.json.response_format : 'mp3'}`;
+
+function pythonOf(call: Call, { client, method, answer }: ClientCall, publicUrl: string): string {
+  const isOpenai = client === 'openai';
+  const members = membersOf(
+    call,
+    (file) => `open(${python(file.name)}, "rb")`,
+    (value) => python(value, '    '),
+  );
+  if (call.isJob) members.push(['extra_headers', python({ Prefer: 'respond-async' })]);
+  const lines = [
+    ...(answer === 'images' && !call.isJob ? ['import base64'] : []),
+    'import os',
+    `from ${client} import ${isOpenai ? 'OpenAI' : 'Anthropic'}`,
+    '',
+    `client = ${isOpenai ? 'OpenAI' : 'Anthropic'}(`,
+    `    base_url=${python(isOpenai ? `${publicUrl}/v1` : publicUrl)},`,
+    `    api_key=os.environ[${python(KEY_VARIABLE)}],`,
+    ')',
+    '',
+    `answer = client.${method}(`,
+    ...members.map(([name, value]) => `    ${name}=${value},`),
+    ')',
+  ];
+  return [...lines, ...pythonEnd(call, answer)].join('\n');
+}
+
+function pythonEnd(call: Call, answer: ClientCall['answer']): readonly string[] {
+  if (call.isJob || (answer === 'text' && !isStreamed(call))) return ['print(answer)'];
+  if (answer === 'text') return ['for event in answer:', '    print(event)'];
+  if (answer === 'sound') return [`answer.write_to_file("${soundFile(call)}")`];
+  return [
+    'for at, image in enumerate(answer.data):',
+    '    with open(f"image-{at}.png", "wb") as file:',
+    '        file.write(base64.b64decode(image.b64_json))',
+  ];
+}
+
+function typeScriptOf(call: Call, { client, method, answer }: ClientCall, publicUrl: string): string {
+  const members = membersOf(
+    call,
+    (file) => `createReadStream(${typeScript(file.name)})`,
+    (value) => typeScript(value, '  '),
+  );
+  const files = [
+    ...(call.body.kind === 'form' && call.body.parts.some(([, value]) => value instanceof File)
+      ? ["import { createReadStream } from 'node:fs';"]
+      : []),
+    ...(answer !== 'text' && !call.isJob ? ["import { writeFile } from 'node:fs/promises';"] : []),
+  ];
+  const made = (client === 'openai' ? openaiClient : anthropicClient)({
+    publicUrl,
+    key: `process.env.${KEY_VARIABLE}`,
+  });
+  const options = call.isJob ? `, ${typeScript({ headers: { Prefer: 'respond-async' } })}` : '';
+  return [
+    ...files,
+    made,
+    '',
+    `const answer = await ${client}.${method}({`,
+    ...members.map(([name, value]) => `  ${name}: ${value},`),
+    `}${options});`,
+    ...typeScriptEnd(call, answer),
+  ].join('\n');
+}
+
+function typeScriptEnd(call: Call, answer: ClientCall['answer']): readonly string[] {
+  if (call.isJob || (answer === 'text' && !isStreamed(call))) return ['console.log(answer);'];
+  if (answer === 'text') return ['for await (const event of answer) console.log(event);'];
+  if (answer === 'sound')
+    return [`await writeFile('${soundFile(call)}', Buffer.from(await answer.arrayBuffer()));`];
+  return [
+    'for (const [at, { b64_json }] of (answer.data ?? []).entries())',
+    "  await writeFile('image-' + at + '.png', Buffer.from(b64_json ?? '', 'base64'));",
+  ];
+}

@@ -1,0 +1,58 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { forgetSpeech, type SpeechAnswer } from './audio/make-speech.ts';
+import type { TranscriptionAnswer } from './audio/transcribe.ts';
+import { createRuns, type Runs } from './exchange/runs.ts';
+import { forgetImages, type ImagesAnswer } from './images/make-images.ts';
+import type { PlaygroundSearch } from './playground-search.ts';
+import { type Conversations, createConversations } from './text/conversation.ts';
+
+type DraftName = 'system' | 'tools' | 'schema' | 'message' | 'image-prompt' | 'speech' | 'instructions';
+
+/** What a person has written and what was answered: it stays while other pages are open, until the person signs out. */
+interface Desk {
+  /** What the address said last. */
+  readonly view: { search: PlaygroundSearch };
+  readonly drafts: Map<DraftName, string>;
+  readonly conversations: Conversations;
+  readonly images: Runs<ImagesAnswer>;
+  readonly speech: Runs<SpeechAnswer>;
+  readonly transcriptions: Runs<TranscriptionAnswer>;
+}
+
+const createDesk = (): Desk => ({
+  view: { search: {} },
+  drafts: new Map(),
+  conversations: createConversations(),
+  images: createRuns({ forget: forgetImages }),
+  speech: createRuns({ forget: forgetSpeech }),
+  transcriptions: createRuns({}),
+});
+
+/** It is in the cache of queries because that is emptied at the sign-out. */
+export function useDesk(): Desk {
+  return useQuery({
+    queryKey: ['playground'],
+    queryFn: createDesk,
+    initialData: createDesk,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: Number.POSITIVE_INFINITY,
+    structuralSharing: false,
+  }).data;
+}
+
+/** A text that the person writes. */
+export interface Draft {
+  readonly text: string;
+  change(text: string): void;
+}
+
+export function useDraft(name: DraftName): Draft {
+  const { drafts } = useDesk();
+  const [text, setText] = useState(drafts.get(name) ?? '');
+  const change = (changed: string): void => {
+    drafts.set(name, changed);
+    setText(changed);
+  };
+  return { text, change };
+}

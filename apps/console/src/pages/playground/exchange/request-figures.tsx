@@ -1,0 +1,72 @@
+import { Group, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { ApiError } from '../../../api/client.ts';
+import type { ShownRequest } from '../../../api/types.ts';
+import { requestQuery } from '../../requests/requests-query.ts';
+import { usedOf } from '../../requests/used.ts';
+import { cost, milliseconds } from '../../traffic/figures.ts';
+import { PageLink } from '../../traffic/page-link.tsx';
+import type { Exchange } from './exchange.ts';
+
+const READ_AGAIN_MS = 500;
+/** A request that was refused at once has no record. */
+const MAX_READS = 20;
+
+/** The record is written when the request has ended, a moment after its answer has. */
+const recordQuery = (id: string) => ({
+  ...requestQuery(id),
+  retry: (failures: number, error: Error) =>
+    failures < MAX_READS && error instanceof ApiError && error.status === 404,
+  retryDelay: READ_AGAIN_MS,
+});
+
+/** How long a request took, what it used and what it cost. */
+export function RequestFigures({ of }: { of: Exchange<unknown> }) {
+  const { state, requestId, firstOutputMs, totalMs } = of;
+  const record = useQuery({
+    ...recordQuery(requestId ?? ''),
+    enabled: requestId !== null && state !== 'running',
+  });
+  return (
+    <Group gap="2px 16px" aria-label="Figures" role="group">
+      <Figure name="first output">{firstOutputMs === null ? '–' : milliseconds(firstOutputMs)}</Figure>
+      <Figure name="total">{totalMs === null ? '–' : milliseconds(totalMs)}</Figure>
+      {record.data && <Recorded of={record.data} />}
+      {record.isFetching && record.data === undefined && (
+        <Text size="xs" c="dimmed">
+          Its cost follows …
+        </Text>
+      )}
+      {requestId !== null && state !== 'running' && (
+        <PageLink to="/requests" search={{ request: requestId }} size="xs">
+          Request
+        </PageLink>
+      )}
+    </Group>
+  );
+}
+
+const Recorded = ({ of: request }: { of: ShownRequest }) => (
+  <>
+    {usedOf(request).map(([name, count]) => (
+      <Figure key={name} name={name.toLowerCase()}>
+        {count}
+      </Figure>
+    ))}
+    <Figure name="cost">
+      {cost(request.costMicroUsd)}
+      {request.estimated && ', estimated'}
+    </Figure>
+    {request.dropped.length > 0 && <Figure name="left out">{request.dropped.join(', ')}</Figure>}
+  </>
+);
+
+const Figure = ({ name, children }: { name: string; children: ReactNode }) => (
+  <Text size="xs" style={{ overflowWrap: 'anywhere' }}>
+    <Text span size="xs" c="dimmed">
+      {name}
+    </Text>{' '}
+    {children}
+  </Text>
+);

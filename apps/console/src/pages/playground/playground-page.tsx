@@ -1,0 +1,83 @@
+import { Stack, Tabs } from '@mantine/core';
+import { type ComponentType, useEffect } from 'react';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { usePageSearch } from '../../parts/page-search.ts';
+import { KeySelect } from '../traffic/key-select.tsx';
+import { SpeechPanel } from './audio/speech-panel.tsx';
+import { TranscriptionPanel } from './audio/transcription-panel.tsx';
+import { useDesk } from './desk.ts';
+import { ImagesPanel } from './images/images-panel.tsx';
+import { FAMILIES, type Family, type PanelProps, PlaygroundSearch } from './playground-search.ts';
+import { TextPanel } from './text/text-panel.tsx';
+
+interface Shown {
+  readonly label: string;
+  readonly Panel: ComponentType<PanelProps>;
+}
+
+const PANELS: Readonly<Record<Family, Shown>> = {
+  text: { label: 'Text', Panel: TextPanel },
+  images: { label: 'Images', Panel: ImagesPanel },
+  speech: { label: 'Speech', Panel: SpeechPanel },
+  transcription: { label: 'Transcription', Panel: TranscriptionPanel },
+};
+
+/** Real requests with a key of the gateway, and everything that came of them. */
+export default function PlaygroundPage() {
+  const [search, change] = useView();
+  const { family = 'text', key } = search;
+  const { Panel } = PANELS[family];
+  return (
+    <Stack gap={0}>
+      <PageHeader
+        title="Playground"
+        about="Real requests with one of the keys: what callers send, what they get, and what it costs."
+      />
+      <Tabs
+        value={family}
+        keepMounted={false}
+        // Each family has its own models and formats.
+        onChange={(chosen) =>
+          change({
+            family: FAMILIES.find((one) => one === chosen),
+            models: undefined,
+            format: undefined,
+          })
+        }
+      >
+        <Tabs.List mb="md" aria-label="What is made">
+          {FAMILIES.map((one) => (
+            <Tabs.Tab key={one} value={one} px="xs">
+              {PANELS[one].label}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value={family}>
+          <KeySelect
+            mb="md"
+            maw={560}
+            label="Key"
+            description="Its limits, its budget and its models hold here too"
+            placeholder="Search by name"
+            state="active"
+            clearable
+            chosenId={key}
+            onChoose={(id) => change({ key: id })}
+          />
+          <Panel keyId={key} search={search} change={change} />
+        </Tabs.Panel>
+      </Tabs>
+    </Stack>
+  );
+}
+
+/** What the address says; an address that says nothing continues with what was there before. */
+function useView(): ReturnType<typeof usePageSearch<typeof PlaygroundSearch>> {
+  const [search, change] = usePageSearch(PlaygroundSearch);
+  const { view } = useDesk();
+  useEffect(() => {
+    if (Object.values(search).some((value) => value !== undefined)) view.search = search;
+    else if (Object.keys(view.search).length > 0) change(view.search);
+  }, [search, change, view]);
+  return [search, change];
+}

@@ -1,0 +1,80 @@
+import { Paper, Stack, Text, Title } from '@mantine/core';
+import { useEffect, useRef } from 'react';
+import { ExchangeView } from '../exchange/exchange-view.tsx';
+import { AnswerView } from './answer-view.tsx';
+import { isRunning, openCalls, type Turn } from './conversation.ts';
+import { dataUrl, type ToolResult } from './protocol.ts';
+import classes from './text-panel.module.css';
+import { ToolResults } from './tool-results.tsx';
+
+interface TextColumnProps {
+  readonly model: string;
+  readonly turns: readonly Turn[];
+  /** Whether the page scrolls to what is sent. */
+  readonly isFollowed: boolean;
+  readonly onResults: (results: readonly ToolResult[]) => void;
+}
+
+/** The conversation with one model. */
+export function TextColumn({ model, turns, isFollowed, onResults }: TextColumnProps) {
+  const latest = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isFollowed && turns.length > 0) latest.current?.scrollIntoView({ block: 'start' });
+  }, [isFollowed, turns.length]);
+  const calls = turns.some(isRunning) ? [] : openCalls(turns);
+  return (
+    <Paper withBorder p="sm" component="section" aria-label={`Conversation with ${model}`} miw={0}>
+      <Title order={2} size="h5" mb="xs" className={classes.model}>
+        {model}
+      </Title>
+      <Stack gap="md">
+        {turns.length === 0 && (
+          <Text size="sm" c="dimmed">
+            Nothing was sent to it yet.
+          </Text>
+        )}
+        {turns.map(({ id, sent, exchange }) => (
+          <Stack key={id} gap="xs" className={classes.turn} ref={latest}>
+            <Sent of={sent} />
+            <ExchangeView
+              of={exchange}
+              waiting="It has not begun to answer …"
+              whenStopped="What it has said so far is not part of the conversation."
+            >
+              {(answer) => <AnswerView of={answer} />}
+            </ExchangeView>
+          </Stack>
+        ))}
+        {calls.length > 0 && (
+          <ToolResults key={calls.map(({ id }) => id).join()} calls={calls} onSend={onResults} />
+        )}
+      </Stack>
+    </Paper>
+  );
+}
+
+function Sent({ of }: { of: Turn['sent'] }) {
+  if ('results' in of)
+    return (
+      <div className={classes.sent}>
+        {of.results.map(({ call: { id, name }, output }) => (
+          <Text key={id} size="sm" className={classes.text}>
+            Result of <code>{name}</code>: {output === '' ? 'nothing' : output}
+          </Text>
+        ))}
+      </div>
+    );
+  const { text, pictures } = of.message;
+  return (
+    <div className={classes.sent}>
+      {pictures.map((picture) => (
+        <img key={picture.name} src={dataUrl(picture)} alt={picture.name} className={classes.picture} />
+      ))}
+      {text !== '' && (
+        <Text size="sm" className={classes.text}>
+          {text}
+        </Text>
+      )}
+    </div>
+  );
+}

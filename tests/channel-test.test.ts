@@ -1,0 +1,79 @@
+import { waitFor } from '@gateway/testkit/wait-for';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { askAdmin, createKey, type MadeKey } from './support/admin-keys.ts';
+import { readUsage } from './support/admin-usage.ts';
+import { type Gateway, startGateway } from './support/start-gateway.ts';
+
+/** A person asks one channel, to know how it does: no other may answer in its place. */
+
+const Tested = z.looseObject({
+  isOk: z.boolean(),
+  status: z.number().nullable(),
+  error: z.string().nullable(),
+  firstOutputMs: z.number().nullable(),
+});
+
+let gateway: Gateway;
+let key: MadeKey;
+beforeAll(async () => {
+  gateway = await startGateway({
+    configuration: (origin) => `
+channels:
+  one: { provider: simulator, baseUrl: "${origin}", apiKey: k, speaks: [chat] }
+  two: { provider: simulator, baseUrl: "${origin}", apiKey: k, speaks: [messages] }
+  pictures: { provider: simulator, baseUrl: "${origin}", apiKey: k, speaks: [images] }
+models:
+  both: { kind: text, routes: [{ channel: one, priority: 1 }, { channel: two, priority: 2 }] }
+  only-two: { kind: text, routes: [{ channel: two }] }
+  painter: { kind: image, routes: [{ channel: pictures }] }
+`,
+  });
+});
+afterAll(() => gateway?.close());
+beforeEach(async () => {
+  gateway.simulator.reset();
+  key = await createKey(gateway.stack, { name: 'tests channels' });
+});
+
+const tested = async (channel: string, model?: string) => {
+  const body = { keyId: key.id, ...(model !== undefined && { model }) };
+  const reply = await askAdmin(gateway.stack, 'POST', `/admin/v1/channels/${channel}/test`, body);
+  return Tested.parse(await reply.json());
+};
+
+test('a channel that would come second is asked, and the request counts on the key', async () => {
+  const { isOk, status, error, firstOutputMs } = await tested('two', 'both');
+  expect({ isOk, status, error }).toEqual({ isOk: true, status: 200, error: null });
+  expect(firstOutputMs).toBeGreaterThan(0);
+  expect(gateway.simulator.requests.map(({ path }) => path)).toEqual(['/v1/messages']);
+  const used = () => readUsage(gateway.stack, key.id);
+  await waitFor(async () => (await used()).length > 0);
+  expect(await used()).toMatchObject([{ model: 'both', requests: 1 }]);
+});
+
+test('a channel that fails is told to fail, though another one could answer', async () => {
+  gateway.simulator.script({ status: 401 });
+  expect(await tested('one', 'both')).toMatchObject({ isOk: false, error: expect.stringMatching(/./) });
+  expect(gateway.simulator.requests.map(({ path }) => path)).toEqual(['/v1/chat/completions']);
+});
+
+test('a channel that rests is asked all the same', async () => {
+  await askAdmin(gateway.stack, 'POST', '/admin/v1/channels/two/rest', {});
+  expect(await tested('two')).toMatchObject({ isOk: true });
+  await askAdmin(gateway.stack, 'POST', '/admin/v1/channels/two/wake', {});
+});
+
+test.for<[string, string | undefined, RegExp]>([
+  ['pictures', undefined, /no text model/],
+  ['nowhere', undefined, /There is no channel 'nowhere'/],
+])('the channel %s is not tested, and the error says why', async ([channel, model, reason]) => {
+  await expect(tested(channel, model)).rejects.toThrow(reason);
+});
+
+test('a model that has no route to the channel is told', async () => {
+  expect(await tested('one', 'only-two')).toMatchObject({
+    isOk: false,
+    error: "The model 'only-two' has no route to the channel 'one'.",
+  });
+});
