@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createPasses } from '../packages/metering/src/keys/pass.ts';
@@ -68,6 +70,16 @@ test('a stream arrives as the edge sends it, and counts on the key', async () =>
   const line = await logLine(gateway, 'admin', requestId);
   expect(line).toMatchObject({ keyId: key.id, relayedTo: '/v1/responses', by: 'admin' });
   expect(await logLine(gateway, 'edge', requestId)).toMatchObject({ keyId: key.id });
+  const metrics = await (await fetch(`${gateway.stack.adminUrl}/metrics`)).text();
+  expect(metrics).toMatch(/gateway_requests_total\{[^}]*endpoint="\/admin\/v1\/playground"[^}]*\} [1-9]/);
+});
+
+test('sound arrives byte by byte as the edge sends it', async () => {
+  const json = { model: 'tts-1', voice: 'alloy', input: 'hello there' };
+  const direct = Buffer.from(await (await gateway.fetch('/v1/audio/speech', { json })).arrayBuffer());
+  const sound = Buffer.from(await (await relayed('/v1/audio/speech', { json })).arrayBuffer());
+  expect(direct.length).toBeGreaterThan(100);
+  expect(sound.equals(direct)).toBe(true);
 });
 
 test('errors of either protocol, sound and lists pass as they come', async () => {
@@ -90,6 +102,24 @@ test('an upload of 20 MB reaches the provider whole', async () => {
   const reply = await relayed('/v1/audio/transcriptions', { body: form });
   expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining('text')]);
   expect(gateway.simulator.requests.at(-1)?.body.length).toBeGreaterThan(20 * 1024 * 1024);
+});
+
+test('an upload that is too large is refused while it is under way, for nothing holds it until its end', async () => {
+  const { adminUrl = '', adminToken } = gateway.stack;
+  const { port } = new URL(adminUrl);
+  const socket = connect(Number(port), '127.0.0.1');
+  const head = [
+    'POST /admin/v1/playground/v1/audio/transcriptions HTTP/1.1',
+    'host: admin',
+    `authorization: Bearer ${adminToken}`,
+    `x-playground-key: ${key.id}`,
+    'content-type: multipart/form-data; boundary=line',
+    'content-length: 10000000000',
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n--line\r\n`);
+  const [reply] = await once(socket, 'data');
+  expect(String(reply)).toMatch(/^HTTP\/1\.1 413 /);
+  socket.destroy();
 });
 
 test('a person who leaves in the middle of a stream cancels it at the provider', async () => {
@@ -184,10 +214,40 @@ test('the edge takes a pass of this minute, and none that is old or of another s
   );
 });
 
+test.for([
+  ['that ends early', (pass: string) => pass.slice(0, -1)],
+  ['with a byte that no key has', (pass: string) => `${pass.slice(0, -1)}\xff`],
+  ['twice', (pass: string) => `${pass}${pass}`],
+  ['without its signature', (pass: string) => pass.split('.')[0] ?? ''],
+] as const)('the edge takes no pass %s', async ([, changed]) => {
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect(Number(port), hostname);
+  const head = ['GET /v1/key HTTP/1.1', 'host: edge', `authorization: Bearer ${changed(passOf(Date.now()))}`];
+  socket.write(Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'));
+  const [reply] = await once(socket, 'data');
+  expect(String(reply)).toMatch(/^HTTP\/1\.1 401 /);
+  expect(String(reply)).not.toContain('gwp_');
+  socket.destroy();
+});
+
 test('the services take no pass', async () => {
   const { url } = gateway.stack.process('text');
   const headers = { authorization: `Bearer ${passOf(Date.now())}`, 'content-type': 'application/json' };
   const reply = await fetch(`${url}/v1/responses`, { method: 'POST', headers, body: JSON.stringify(TEXT) });
   expect(reply.status).toBeGreaterThanOrEqual(400);
   expect(gateway.simulator.requests).toEqual([]);
+});
+
+test('an edge that dies in the middle of a stream breaks it off, and the log says whose fault it was', async () => {
+  gateway.simulator.script({ stallAfter: 3, resume: never });
+  const reply = await relayed('/v1/responses', { json: { ...TEXT, stream: true } });
+  const reader = reply.body?.getReader();
+  await reader?.read();
+  gateway.stack.process('edge').kill('SIGKILL');
+  const toTheEnd = async () => {
+    while ((await reader?.read())?.done === false);
+  };
+  await expect(toTheEnd()).rejects.toThrow();
+  const line = await logLine(gateway, 'admin', reply.headers.get('x-request-id') ?? '');
+  expect(line).toMatchObject({ status: 200, outcome: 'failed', 'error.code': 'service_unavailable' });
 });

@@ -22,8 +22,8 @@ import { createSignInAttempts } from './sessions/sign-in-attempts.ts';
 
 /** Where the build of apps/console writes. */
 const CONSOLE_FOLDER = join(import.meta.dirname, '../../console/dist');
-/** Its bodies are small, and no edge checks them before. */
-const REQUEST_TIMEOUT_MS = 60_000;
+/** For a whole request to arrive. As long as the edge's default, whose uploads come through here from the playground. */
+const REQUEST_TIMEOUT_MS = 600_000;
 
 /** Opens the admin service, and listens. */
 export async function openAdmin({

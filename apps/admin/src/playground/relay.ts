@@ -63,9 +63,14 @@ export function createRelay({ edgeUrl, keys, passes }: RelayOptions): Relay {
     ejectPlugins: true,
     plugins: [proxyEventsPlugin],
     on: {
-      proxyRes: ({ headers }) => {
-        delete headers['set-cookie'];
-        Object.assign(headers, AS_DATA);
+      proxyRes: (answer, request) => {
+        delete answer.headers['set-cookie'];
+        Object.assign(answer.headers, AS_DATA);
+        // The proxy breaks off the browser's answer then, which looks as if the browser had left.
+        answer.once('error', (error) => {
+          const context = findContext(request);
+          if (context !== undefined) context.failure = edgeAway(error);
+        });
       },
       error: (error, request, response) => {
         const context = request instanceof IncomingMessage ? findContext(request) : undefined;

@@ -21,8 +21,7 @@ test('a pass of another gateway, or one that was changed in any character, is no
   for (let index = 0; index < bearer.length; index += 1) {
     const other = bearer[index] === 'A' ? 'B' : 'A';
     const changed = bearer.slice(0, index) + other + bearer.slice(index + 1);
-    // The last character of a signature has two bits that say nothing.
-    if (index < bearer.length - 1) expect(at(0).read(changed), changed).toBeUndefined();
+    expect(at(0).read(changed), changed).toBeUndefined();
   }
 });
 

@@ -36,17 +36,18 @@ interface PassesOptions {
  */
 export function createPasses({ gatewaySecret, now }: PassesOptions): Passes {
   const key = Buffer.from(hkdfSync('sha256', gatewaySecret, '', 'gateway pass v1', 32));
-  const signatureOf = (payload: string): Buffer => createHmac('sha256', key).update(payload).digest();
+  const signatureOf = (payload: string): string =>
+    createHmac('sha256', key).update(payload).digest('base64url');
   return {
     issue: (pass) => {
       const content: z.infer<typeof SignedPass> = { ...pass, expiresAtMs: now() + LIFETIME_MS };
       const payload = Buffer.from(JSON.stringify(content)).toString('base64url');
-      return `${PREFIX}${payload}.${signatureOf(payload).toString('base64url')}`;
+      return `${PREFIX}${payload}.${signatureOf(payload)}`;
     },
     read: (bearer) => {
       const [, payload = '', signature = ''] = FORM.exec(bearer) ?? [];
       if (payload === '') return undefined;
-      if (!timingSafeEqual(Buffer.from(signature, 'base64url'), signatureOf(payload))) return undefined;
+      if (!timingSafeEqual(Buffer.from(signature), Buffer.from(signatureOf(payload)))) return undefined;
       const { expiresAtMs, ...pass } = SignedPass.parse(
         JSON.parse(Buffer.from(payload, 'base64url').toString()),
       );
