@@ -17,7 +17,9 @@ const Tested = z.looseObject({
 let gateway: Gateway;
 let key: MadeKey;
 beforeAll(async () => {
+  // Of processes of their own, so that the channel reaches the text service in the signed identity.
   gateway = await startGateway({
+    mode: 'each',
     configuration: (origin) => `
 channels:
   one: { provider: simulator, baseUrl: "${origin}", apiKey: k, speaks: [chat] }

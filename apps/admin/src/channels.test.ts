@@ -1,12 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createRequestRedis } from '@gateway/metering/request-redis';
+import { freePort } from '@gateway/testkit/free-port';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { createAttemptCounts } from '@gateway/upstream/health/attempt-counts';
 import { createRestStore } from '@gateway/upstream/health/rest-store';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
 import { runCommand } from './cli/run-command.ts';
 import { AuditPage, ChannelPage, RestedChannelReply } from './routes/schemas.ts';
 import { type RunningAdmin, runAdmin, TOKEN } from './testing/run-admin.ts';
@@ -33,7 +35,8 @@ beforeAll(async () => {
   folder = await temporaryFolder();
   const path = join(folder.path, 'gateway.yaml');
   await writeFile(path, CONFIGURATION);
-  admin = await runAdmin(server.url, { GATEWAY_CONFIG: path });
+  const nobody = `http://127.0.0.1:${await freePort()}`;
+  admin = await runAdmin(server.url, { GATEWAY_CONFIG: path, EDGE_URL: nobody });
 });
 afterAll(async () => {
   await admin.stop();
@@ -42,6 +45,8 @@ afterAll(async () => {
   await folder.close();
 });
 beforeEach(() => redis.flushall());
+
+const Made = z.looseObject({ id: z.string() });
 
 const call = async (method: string, path: string, body?: unknown) => {
   const response = await fetch(`${admin.url}/admin/v1${path}`, {
@@ -206,4 +211,14 @@ test('the command line shows rests, begins and ends them', async () => {
   expect((await gateway('channels', 'wake', 'two')).out).toBe('Of two rests now: nothing\n');
   expect((await gateway('channels', 'wake', 'nobody')).code).toBe(1);
   expect((await gateway('channels', 'sleep')).code).toBe(2);
+});
+
+test('the command line tests a channel, and says what is wrong', async () => {
+  const key = Made.parse((await call('POST', '/keys', { name: 'tests channels' })).body);
+  const { out } = await gateway('channels', 'test', 'two', '--key', key.id, '--model', 'lonely');
+  expect(out).toMatch(
+    /^It failed after \d+ ms\.\nThe edge cannot be reached.*\nModel lonely, request test-[-\w]+\n$/,
+  );
+  expect((await gateway('channels', 'test', 'two')).code).toBe(1);
+  expect((await gateway('channels', 'test', 'two', '--key', 'key_0000000000000000')).code).toBe(1);
 });

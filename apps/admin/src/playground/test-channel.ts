@@ -96,15 +96,17 @@ export const createTestChannel =
 async function readStream(reply: Response, elapsed: () => number): Promise<Partial<ChannelTest>> {
   const frames = createFrameReader({ maxFrameBytes: MAX_REPLY_BYTES });
   let firstOutputMs: number | null = null;
+  let end: Partial<ChannelTest> = { error: 'The answer ended before it was whole.' };
+  // To its last byte: who leaves before counts as a caller that left.
   for await (const chunk of reply.body ?? []) {
     for (const frame of frames.push(Buffer.from(chunk))) {
       const [, type = ''] = /^event: (\S+)/.exec(frame.latin1) ?? [];
       if (OUTPUT.test(frame.latin1)) firstOutputMs ??= elapsed();
-      if (GOOD_ENDS.includes(type)) return { isOk: true, firstOutputMs };
-      if (BAD_ENDS.includes(type)) return { error: endMessageOf(frame.data ?? ''), firstOutputMs };
+      if (GOOD_ENDS.includes(type)) end = { isOk: true, error: null };
+      if (BAD_ENDS.includes(type)) end = { error: endMessageOf(frame.data ?? '') };
     }
   }
-  return { error: 'The answer ended before it was whole.', firstOutputMs };
+  return { ...end, firstOutputMs };
 }
 
 function messageOf(text: string): string {
