@@ -200,6 +200,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /admin/v1/channels': OVERSEERS,
   'POST /admin/v1/channels/{name}/rest': FORBIDDEN,
   'POST /admin/v1/channels/{name}/wake': FORBIDDEN,
+  'POST /admin/v1/channels/{name}/test': FORBIDDEN,
   'GET /admin/v1/models': ANY,
   'GET /admin/v1/configuration': OVERSEERS,
   'POST /admin/v1/configuration/check': { body: () => ({ text: '' }), ...OVERSEERS },

@@ -140,6 +140,25 @@ test('a failed job that was not done is queued again, and what is done shows its
   await details.getByText('Queued again', { exact: true }).waitFor();
 });
 
+test('a channel is tested alone, under a key that is found by its name, and its request is a click away', async () => {
+  MadeKey.parse(await running.call('POST', '/keys', { name: 'tries channels' }));
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto('/console/channels');
+  const card = page
+    .getByRole('region')
+    .filter({ has: page.getByRole('heading', { name: 'openai', exact: true }) });
+  await card.getByRole('button', { name: 'Send a test request' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Test openai' });
+  await dialog.getByRole('combobox', { name: 'Key' }).fill('tries');
+  await page.getByRole('option', { name: 'tries channels' }).click();
+  await dialog.getByRole('button', { name: 'Send', exact: true }).click();
+  await dialog.getByRole('status').getByText('It answers').waitFor();
+  await dialog.getByText(/in all/).waitFor();
+  await dialog.getByRole('link', { name: 'The request' }).click();
+  await page.getByRole('dialog').getByText('tries channels').waitFor();
+});
+
 test('what a transcription came to is read when a person asks for it', async () => {
   const { key } = MadeKey.parse(await running.call('POST', '/keys', { name: 'listener' }));
   const form = new FormData();

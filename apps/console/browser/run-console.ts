@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { type Stack, startStack } from '@gateway/stack/start-stack';
+import { freePort } from '@gateway/testkit/free-port';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { buildConsole } from './build-console.ts';
@@ -34,6 +35,8 @@ export interface RunningConsole {
   readonly simulator: Simulator;
   /** The admin service's base URL. */
   readonly url: string;
+  /** What its processes have written, line by line. */
+  readonly lines: readonly string[];
   /** Makes a call of the admin API with the admin token. */
   call(method: string, path: string, body?: unknown): Promise<unknown>;
   /** A page in a browser profile of its own. What its console says of errors and of the page's policy goes to `problems`. */
@@ -51,19 +54,30 @@ export interface OpenPage {
 /** Browsers say so of every answer that is an error; pages show those themselves. */
 const EXPECTED = /Failed to load resource: the server responded with a status of/;
 
-/** Starts the whole gateway with the console's current build, and a browser. */
-export async function runConsole(chromiumPath: string | undefined): Promise<RunningConsole> {
+/**
+ * Starts the whole gateway with the console's current build, and a browser.
+ *
+ * @param envFor further settings, which may need to know the admin service's address
+ */
+export async function runConsole(
+  chromiumPath: string | undefined,
+  envFor: (adminUrl: string) => Readonly<Record<string, string>> = () => ({}),
+): Promise<RunningConsole> {
   await using resources = new AsyncDisposableStack();
   await buildConsole();
   const folder = resources.adopt(await temporaryFolder(), (owned) => owned.close());
   const simulator = resources.adopt(await startSimulator(), (owned) => owned.close());
   const configurationPath = join(folder.path, 'gateway.yaml');
   await writeFile(configurationPath, configurationOf(simulator.url));
+  const ports = { PORT: `${await freePort()}`, ADMIN_PORT: `${await freePort()}`, EDGE_METRICS_PORT: '0' };
+  const lines: string[] = [];
   const stack = resources.adopt(
     await startStack({
       dataDir: join(folder.path, 'data'),
       configurationPath,
-      env: { DRAIN_TIMEOUT_MS: '2000' },
+      env: { ...ports, DRAIN_TIMEOUT_MS: '2000', ...envFor(`http://127.0.0.1:${ports.ADMIN_PORT}`) },
+      ports: 'fixed',
+      onLines: (_process, written) => lines.push(...written),
       mode: 'one',
     }),
     (owned) => owned.stop(),
@@ -83,6 +97,7 @@ export async function runConsole(chromiumPath: string | undefined): Promise<Runn
     stack,
     simulator,
     url: adminUrl,
+    lines,
     call: async (method, path, body) => {
       const response = await fetch(`${adminUrl}/admin/v1${path}`, {
         method,

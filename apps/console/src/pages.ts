@@ -12,7 +12,8 @@ import {
   IconUsersGroup,
 } from '@tabler/icons-react';
 import type { ComponentType } from 'react';
-import type { Role } from './api/types.ts';
+import { allows, type Call } from './api/permissions.ts';
+import type { OwnSession } from './api/types.ts';
 
 /** One page of the console, in the order of the navigation. */
 export interface Page {
@@ -23,8 +24,10 @@ export interface Page {
   readonly group: 'Traffic' | 'Access' | 'Models' | 'Administration';
   /** What it is for, in the command palette. */
   readonly about: string;
-  /** Who sees it; absent: whoever is signed in. */
-  readonly roles?: readonly Role[];
+  /** The calls without which it is no page: it is for the roles that may make them. */
+  readonly needs: readonly Call[];
+  /** It shows one key, which is that of a key holder. */
+  readonly isForOneKey?: true;
   /** Loaded when it is opened for the first time. */
   readonly load: () => Promise<{ default: ComponentType }>;
 }
@@ -32,11 +35,22 @@ export interface Page {
 /** Every page behind the sign-in. A new one is a row here and a folder below `pages/` with a default export. */
 export const PAGES: readonly Page[] = [
   {
+    path: '/my-key',
+    label: 'My key',
+    icon: IconKey,
+    group: 'Traffic',
+    about: 'What is left of your limits and budget, and what was used',
+    needs: ['GET /admin/v1/keys/{id}', 'GET /admin/v1/keys/{id}/balance'],
+    isForOneKey: true,
+    load: () => import('./pages/my-key/my-key-page.tsx'),
+  },
+  {
     path: '/overview',
     label: 'Overview',
     icon: IconLayoutDashboard,
     group: 'Traffic',
     about: 'Requests, errors, spend and latency, and what needs a person now',
+    needs: ['GET /admin/v1/usage', 'GET /admin/v1/attention'],
     load: () => import('./pages/overview/overview-page.tsx'),
   },
   {
@@ -45,6 +59,7 @@ export const PAGES: readonly Page[] = [
     icon: IconHistory,
     group: 'Traffic',
     about: 'What became of each request, as it ends and by its id',
+    needs: ['GET /admin/v1/requests', 'GET /admin/v1/requests/tail'],
     load: () => import('./pages/requests/requests-page.tsx'),
   },
   {
@@ -53,6 +68,7 @@ export const PAGES: readonly Page[] = [
     icon: IconChartBar,
     group: 'Traffic',
     about: 'What was used, by whom and of what; CSV and NDJSON',
+    needs: ['GET /admin/v1/usage'],
     load: () => import('./pages/usage/usage-page.tsx'),
   },
   {
@@ -61,7 +77,7 @@ export const PAGES: readonly Page[] = [
     icon: IconFlask,
     group: 'Traffic',
     about: 'Try models: text, images, speech, transcription; with code and raw events',
-    roles: ['admin'],
+    needs: ['POST /admin/v1/playground'],
     load: () => import('./pages/playground/playground-page.tsx'),
   },
   {
@@ -70,6 +86,7 @@ export const PAGES: readonly Page[] = [
     icon: IconKey,
     group: 'Access',
     about: 'Make, find, change, rotate and revoke keys',
+    needs: ['GET /admin/v1/keys', 'GET /admin/v1/teams'],
     load: () => import('./pages/keys/keys-page.tsx'),
   },
   {
@@ -78,6 +95,7 @@ export const PAGES: readonly Page[] = [
     icon: IconUsersGroup,
     group: 'Access',
     about: 'Limits and budgets that keys share',
+    needs: ['GET /admin/v1/teams'],
     load: () => import('./pages/teams/teams-page.tsx'),
   },
   {
@@ -86,6 +104,7 @@ export const PAGES: readonly Page[] = [
     icon: IconActivity,
     group: 'Models',
     about: 'What serves, what rests, and why',
+    needs: ['GET /admin/v1/channels'],
     load: () => import('./pages/channels/channels-page.tsx'),
   },
   {
@@ -94,6 +113,7 @@ export const PAGES: readonly Page[] = [
     icon: IconBox,
     group: 'Models',
     about: 'Routes, protocols and prices of every model',
+    needs: ['GET /admin/v1/models'],
     load: () => import('./pages/models/models-page.tsx'),
   },
   {
@@ -102,6 +122,7 @@ export const PAGES: readonly Page[] = [
     icon: IconStack2,
     group: 'Models',
     about: 'Queues, what runs and what failed; cancel, queue again',
+    needs: ['GET /admin/v1/jobs'],
     load: () => import('./pages/jobs/jobs-page.tsx'),
   },
   {
@@ -110,6 +131,7 @@ export const PAGES: readonly Page[] = [
     icon: IconFileSettings,
     group: 'Administration',
     about: 'What is loaded, the last reload, a check of the next change',
+    needs: ['GET /admin/v1/configuration'],
     load: () => import('./pages/configuration/configuration-page.tsx'),
   },
   {
@@ -118,6 +140,7 @@ export const PAGES: readonly Page[] = [
     icon: IconHistory,
     group: 'Administration',
     about: 'Who changed what, before and after',
+    needs: ['GET /admin/v1/audit'],
     load: () => import('./pages/audit/audit-page.tsx'),
   },
   {
@@ -126,10 +149,15 @@ export const PAGES: readonly Page[] = [
     icon: IconUserCheck,
     group: 'Administration',
     about: 'Who is signed in to this console',
+    needs: ['GET /admin/v1/sessions'],
     load: () => import('./pages/sessions/sessions-page.tsx'),
   },
 ];
 
-/** The pages that a role sees. The admin service refuses the others' calls anyway. */
-export const pagesOf = (role: Role): readonly Page[] =>
-  PAGES.filter(({ roles }) => roles === undefined || roles.includes(role));
+/** Whether a page is for this person. */
+export const isFor = (session: OwnSession, { needs, isForOneKey }: Page): boolean =>
+  needs.every((call) => allows(session, call)) && (isForOneKey !== true || session.keyId !== null);
+
+/** The pages for this person. */
+export const pagesFor = (session: OwnSession): readonly Page[] =>
+  PAGES.filter((page) => isFor(session, page));

@@ -4,12 +4,13 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  notFound,
   Outlet,
   redirect,
 } from '@tanstack/react-router';
 import { ApiError } from './api/client.ts';
 import { sessionQuery } from './api/queries.ts';
-import { PAGES } from './pages.ts';
+import { isFor, PAGES, pagesFor } from './pages.ts';
 import { PageFailed } from './parts/page-failed.tsx';
 import { PageMissing } from './parts/page-missing.tsx';
 import { Shell } from './shell/shell.tsx';
@@ -45,13 +46,22 @@ const shellRoute = createRoute({
 const firstRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/',
-  beforeLoad: () => {
-    throw redirect({ href: PAGES[0]?.path ?? '/sign-in' });
+  beforeLoad: async ({ context: { queries } }) => {
+    const [first] = pagesFor(await queries.ensureQueryData(sessionQuery));
+    throw redirect({ href: first?.path ?? '/sign-in' });
   },
 });
 
-const pageRoutes = PAGES.map(({ path, load }) =>
-  createRoute({ getParentRoute: () => shellRoute, path, component: lazyRouteComponent(load) }),
+/** A page that is not for the person's role is like one that does not exist. */
+const pageRoutes = PAGES.map((page) =>
+  createRoute({
+    getParentRoute: () => shellRoute,
+    path: page.path,
+    component: lazyRouteComponent(page.load),
+    beforeLoad: async ({ context: { queries } }) => {
+      if (!isFor(await queries.ensureQueryData(sessionQuery), page)) throw notFound();
+    },
+  }),
 );
 
 const routeTree = rootRoute.addChildren([signInRoute, shellRoute.addChildren([firstRoute, ...pageRoutes])]);

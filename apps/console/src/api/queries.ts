@@ -30,6 +30,13 @@ export const sessionQuery = queryOptions({
   staleTime: 5 * 60_000,
 });
 
+/** How people can sign in. */
+export const signInQuery = queryOptions({
+  queryKey: ['sign-in'],
+  queryFn: () => bodyOf(api.GET('/admin/v1/sign-in')),
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
 /** Where callers reach the gateway. */
 export const gatewayQuery = queryOptions({
   queryKey: ['gateway'],

@@ -22,7 +22,7 @@ export type Model = Item<Answer<paths['/admin/v1/models']['get']>>;
 export type AttentionItem = Item<Answer<paths['/admin/v1/attention']['get']>>;
 export type UsageRow = Item<Answer<paths['/admin/v1/usage']['get']>>;
 export type ShownRequest = Item<Answer<paths['/admin/v1/requests']['get']>>;
-export type Role = Answer<paths['/admin/v1/session']['get']>['role'];
+export type OwnSession = Answer<paths['/admin/v1/session']['get']>;
 export type Session = Item<Answer<paths['/admin/v1/sessions']['get']>>;
 
 export type NewKeyBody = Body<paths['/admin/v1/keys']['post']>;
@@ -35,3 +35,4 @@ export type Mistake = CheckedConfiguration['mistakes'][number];
 export type QueueState = Item<Answer<paths['/admin/v1/queues']['get']>>;
 export type Job = Item<Answer<paths['/admin/v1/jobs']['get']>>;
 export type JobDetail = Answer<paths['/admin/v1/jobs/{id}']['get']>;
+export type ChannelTest = Answer<paths['/admin/v1/channels/{name}/test']['post']>;

@@ -6,7 +6,7 @@ import { EmptyState } from './empty-state.tsx';
 export function PageMissing() {
   return (
     <EmptyState icon={IconMapOff} title="There is no such page">
-      The address may be old or mistyped.{' '}
+      The address may be old or mistyped, or the page is not for your role.{' '}
       <Anchor component={Link} to="/" inherit>
         Go to the first page
       </Anchor>

@@ -5,9 +5,10 @@ import { useSuspenseQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import '@mantine/spotlight/styles.css';
+import { allows } from '../api/permissions.ts';
 import { sessionQuery } from '../api/queries.ts';
 import { requestIdIn } from '../pages/requests/request-id.ts';
-import { pagesOf } from '../pages.ts';
+import { pagesFor } from '../pages.ts';
 import { useSignOut } from './use-sign-out.ts';
 
 /** Every page and every common act, by a few letters. It opens with each of its `calls`. */
@@ -53,7 +54,7 @@ export default function CommandPalette({ calls }: { calls: number }) {
             ]),
         {
           group: 'Pages',
-          actions: pagesOf(session.role).map(({ path, label, about, icon: Icon }) => ({
+          actions: pagesFor(session).map(({ path, label, about, icon: Icon }) => ({
             id: path,
             label,
             description: about,
@@ -64,13 +65,17 @@ export default function CommandPalette({ calls }: { calls: number }) {
         {
           group: 'Actions',
           actions: [
-            {
-              id: 'new-key',
-              label: 'New key',
-              description: 'Give a program or a person access',
-              onClick: go('/keys?new=true'),
-              leftSection: <IconPlus {...icon} />,
-            },
+            ...(allows(session, 'POST /admin/v1/keys')
+              ? [
+                  {
+                    id: 'new-key',
+                    label: 'New key',
+                    description: 'Give a program or a person access',
+                    onClick: go('/keys?new=true'),
+                    leftSection: <IconPlus {...icon} />,
+                  },
+                ]
+              : []),
             {
               id: 'light',
               label: 'Light',

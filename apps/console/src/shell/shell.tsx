@@ -15,8 +15,7 @@ import { useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { sessionQuery } from '../api/queries.ts';
-import { PAGES, pagesOf } from '../pages.ts';
-import { PageMissing } from '../parts/page-missing.tsx';
+import { PAGES, pagesFor } from '../pages.ts';
 import { Logo } from './logo.tsx';
 import { PersonMenu } from './person-menu.tsx';
 import classes from './shell.module.css';
@@ -33,7 +32,6 @@ export function Shell() {
     ['/', openPalette],
   ]);
   const { data: session } = useSuspenseQuery(sessionQuery);
-  const pages = pagesOf(session.role);
   const { pathname } = useLocation();
   const current = PAGES.find(({ path }) => pathname.startsWith(path));
   useEffect(close, [pathname]);
@@ -90,12 +88,12 @@ export function Shell() {
       </AppShell.Header>
       <AppShell.Navbar aria-label="Pages">
         <ScrollArea p="xs" type="auto">
-          {[...Map.groupBy(pages, ({ group }) => group)].map(([group, grouped]) => (
+          {[...Map.groupBy(pagesFor(session), ({ group }) => group)].map(([group, pages]) => (
             <div key={group} className={classes.group}>
               <Text size="xs" fw={600} c="dimmed" px="sm" pb={4}>
                 {group}
               </Text>
-              {grouped.map(({ path, label, icon: Icon }) => (
+              {pages.map(({ path, label, icon: Icon }) => (
                 <NavLink
                   key={path}
                   component={Link}
@@ -112,7 +110,7 @@ export function Shell() {
         </ScrollArea>
       </AppShell.Navbar>
       <AppShell.Main id="page" tabIndex={-1} className={classes.main}>
-        {current === undefined || pages.includes(current) ? <Outlet /> : <PageMissing />}
+        <Outlet />
       </AppShell.Main>
       {paletteCalls > 0 && (
         <Suspense>

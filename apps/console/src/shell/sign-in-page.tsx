@@ -1,99 +1,93 @@
-import {
-  Alert,
-  Button,
-  Center,
-  Code,
-  Paper,
-  PasswordInput,
-  Stack,
-  Text,
-  TextInput,
-  Title,
-} from '@mantine/core';
-import { useForm } from '@mantine/form';
-import { IconAlertTriangle } from '@tabler/icons-react';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Alert, Button, Center, Divider, Paper, SegmentedControl, Stack, Title } from '@mantine/core';
+import { IconAlertTriangle, IconLogin2 } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
 import * as z from 'zod/mini';
 import { api, bodyOf } from '../api/client.ts';
-import { sessionQuery } from '../api/queries.ts';
+import { sessionQuery, signInQuery } from '../api/queries.ts';
 import { Logo } from './logo.tsx';
+import { KeyForm, type SignInBody, TokenForm } from './sign-in-forms.tsx';
 
-/** `to`: the page to return to, within the console. */
-export const SignInSearch = z.object({ to: z.optional(z.string()) });
+const PROBLEMS = {
+  expired:
+    'This sign-in was not begun in this browser, or too long ago. Begin again, at the address at which the console is known.',
+  refused: 'The identity provider did not confirm the sign-in. Try again.',
+  'no-role':
+    'The identity provider knows you, and you have no role here. Ask an admin of the gateway for one.',
+  limited: 'Too many attempts have failed. Try again in some minutes.',
+  unreachable:
+    'The identity provider does not answer. Try again in a minute, or sign in with a token or a key.',
+  failed: 'The sign-in did not work. Try again in a minute.',
+} as const;
 
-interface SignIn {
-  readonly token: string;
-  readonly name: string;
-}
+const problemText = (problem: string | undefined): string | undefined =>
+  Object.entries(PROBLEMS).find(([name]) => name === problem)?.[1];
 
+export const SignInSearch = z.object({
+  /** The page to return to, within the console. */
+  to: z.optional(z.string()),
+  /** Why the identity provider's sign-in did not work. */
+  problem: z.optional(z.string()),
+});
+
+const WAYS = [
+  { value: 'token', label: 'Token' },
+  { value: 'key', label: 'Key' },
+];
+
+/** The ways to sign in: the identity provider, if one is set, the admin token, and a key. */
 export function SignInPage() {
-  const { to } = useSearch({ from: '/sign-in' });
+  const { to, problem } = useSearch({ from: '/sign-in' });
   const router = useRouter();
   const queries = useQueryClient();
-  const form = useForm<SignIn>({
-    mode: 'uncontrolled',
-    initialValues: { token: '', name: '' },
-    validate: {
-      token: (value) => (value.trim() === '' ? 'Paste the admin token.' : null),
-    },
-  });
+  const [way, setWay] = useState('token');
+  const { data: ways } = useQuery(signInQuery);
+  const target = to?.startsWith('/') && !to.startsWith('//') ? to : '/';
   const signIn = useMutation({
-    mutationFn: ({ token, name }: SignIn) =>
-      bodyOf(
-        api.POST('/admin/v1/session', {
-          body: { token: token.trim(), ...(name.trim() !== '' && { name: name.trim() }) },
-        }),
-      ),
+    mutationFn: (body: SignInBody) => bodyOf(api.POST('/admin/v1/session', { body })),
     onSuccess: (session) => {
       queries.clear();
       queries.setQueryData(sessionQuery.queryKey, session);
-      router.history.push(to?.startsWith('/') && !to.startsWith('//') ? to : '/');
+      router.history.push(target);
     },
   });
+  const message = signIn.error?.message ?? problemText(problem);
+  const form = { isPending: signIn.isPending, onSubmit: signIn.mutate };
 
   return (
     <Center mih="100dvh" p="md" component="main">
       <Paper withBorder p="xl" w="100%" maw={420} shadow="sm">
-        <form onSubmit={form.onSubmit((values) => signIn.mutate(values))}>
-          <Stack>
-            <Logo />
-            <div>
-              <Title order={1} size="h3">
-                Sign in
-              </Title>
-              <Text size="sm" c="dimmed" mt={4}>
-                With the admin token: <Code>GATEWAY_ADMIN_TOKEN</Code>, which <Code>npm start</Code> makes and
-                keeps in <Code>.data/secrets/admin-token</Code>.
-              </Text>
-            </div>
-            {signIn.error && (
-              <Alert color="red" variant="light" icon={<IconAlertTriangle aria-hidden />} role="alert">
-                {signIn.error.message}
-              </Alert>
-            )}
-            <PasswordInput
-              label="Admin token"
-              autoComplete="current-password"
-              data-autofocus
-              autoFocus
-              key={form.key('token')}
-              {...form.getInputProps('token')}
-            />
-            <TextInput
-              label="Your name"
-              description="Stands beside your changes in the audit log."
-              placeholder="admin"
-              autoComplete="username"
-              maxLength={100}
-              key={form.key('name')}
-              {...form.getInputProps('name')}
-            />
-            <Button type="submit" loading={signIn.isPending} fullWidth>
-              Sign in
-            </Button>
-          </Stack>
-        </form>
+        <Stack>
+          <Logo />
+          <Title order={1} size="h3">
+            Sign in
+          </Title>
+          {message !== undefined && (
+            <Alert color="red" variant="light" icon={<IconAlertTriangle aria-hidden />} role="alert">
+              {message}
+            </Alert>
+          )}
+          {ways?.oidc && (
+            <>
+              <Button
+                component="a"
+                href={`/admin/v1/session/oidc?to=${encodeURIComponent(target)}`}
+                leftSection={<IconLogin2 size={18} aria-hidden />}
+                fullWidth
+                h="auto"
+                mih={36}
+                py={6}
+                styles={{ label: { whiteSpace: 'normal' } }}
+              >
+                Sign in with {ways.oidc.name}
+              </Button>
+              <Divider label="or with" />
+            </>
+          )}
+          <SegmentedControl aria-label="Sign in with" data={WAYS} value={way} onChange={setWay} />
+          {way === 'token' ? <TokenForm {...form} /> : <KeyForm {...form} />}
+        </Stack>
       </Paper>
     </Center>
   );

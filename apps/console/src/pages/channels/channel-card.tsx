@@ -1,11 +1,13 @@
 import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
+import { useMay } from '../../api/permissions.ts';
 import type { Channel, Rest, UsageRow } from '../../api/types.ts';
 import { Facts } from '../facts.tsx';
 import { Names } from '../names.tsx';
 import { trafficFacts } from './channel-traffic.tsx';
 import { RestDialog } from './rest-dialog.tsx';
 import { RestLine } from './rest-line.tsx';
+import { TestDialog } from './test-dialog.tsx';
 
 interface Health {
   readonly label: string;
@@ -23,11 +25,13 @@ function healthOf({ rests }: Channel): Health {
 /** One channel with its accounts, its models and what of it rests. */
 export function ChannelCard({ of: channel, usage }: { of: Channel; usage: UsageRow | undefined }) {
   const [isResting, setResting] = useState(false);
+  const [isTested, setTested] = useState(false);
+  const may = useMay();
   const health = healthOf(channel);
   return (
     <Paper withBorder p="md" component="section" aria-labelledby={`channel-${channel.name}`}>
       <Stack gap="sm">
-        <Group justify="space-between" wrap="nowrap" align="flex-start">
+        <Group justify="space-between" align="flex-start">
           <Group gap="xs">
             <Title order={2} size="h4" id={`channel-${channel.name}`}>
               {channel.name}
@@ -36,9 +40,18 @@ export function ChannelCard({ of: channel, usage }: { of: Channel; usage: UsageR
               {health.label}
             </Badge>
           </Group>
-          <Button size="compact-sm" variant="default" onClick={() => setResting(true)}>
-            Rest
-          </Button>
+          <Group gap="xs" wrap="nowrap">
+            {may('POST /admin/v1/channels/{name}/test') && (
+              <Button size="compact-sm" variant="default" onClick={() => setTested(true)}>
+                Send a test request
+              </Button>
+            )}
+            {may('POST /admin/v1/channels/{name}/rest') && (
+              <Button size="compact-sm" variant="default" onClick={() => setResting(true)}>
+                Rest
+              </Button>
+            )}
+          </Group>
         </Group>
         {channel.rests.map((rest) => (
           <RestLine
@@ -64,6 +77,7 @@ export function ChannelCard({ of: channel, usage }: { of: Channel; usage: UsageR
           ]}
         />
       </Stack>
+      {isTested && <TestDialog of={channel} onClose={() => setTested(false)} />}
       {isResting && <RestDialog of={channel} onClose={() => setResting(false)} />}
     </Paper>
   );

@@ -1,6 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
+import { useMay } from '../../api/permissions.ts';
 import type { Rest } from '../../api/types.ts';
 import { duration } from '../../parts/duration.ts';
 import { Moment } from '../../parts/moment.tsx';
@@ -21,6 +22,7 @@ function timeLeft({ state, secondsLeft, cause }: Rest): string {
 /** Why something rests and for how long, and the way to end that. */
 export function RestLine({ of: rest, channel }: { of: Rest; channel: string }) {
   const queries = useQueryClient();
+  const mayWake = useMay()('POST /admin/v1/channels/{name}/wake');
   const wake = useMutation({
     mutationFn: () =>
       api.POST('/admin/v1/channels/{name}/wake', {
@@ -49,16 +51,18 @@ export function RestLine({ of: rest, channel }: { of: Rest; channel: string }) {
             </Text>
           )}
         </Stack>
-        <Button
-          size="compact-sm"
-          flex="none"
-          variant="default"
-          loading={wake.isPending}
-          onClick={() => wake.mutate()}
-          aria-label={`Wake ${target}`}
-        >
-          Wake
-        </Button>
+        {mayWake && (
+          <Button
+            size="compact-sm"
+            flex="none"
+            variant="default"
+            loading={wake.isPending}
+            onClick={() => wake.mutate()}
+            aria-label={`Wake ${target}`}
+          >
+            Wake
+          </Button>
+        )}
       </Group>
     </div>
   );

@@ -1,8 +1,8 @@
 import { Anchor, Button, Group, Stack, Title } from '@mantine/core';
-import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { sessionQuery } from '../../api/queries.ts';
+import { useMay } from '../../api/permissions.ts';
 import type { Job, JobDetail } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
 import { DetailsDrawer } from '../../parts/details-drawer.tsx';
@@ -40,20 +40,21 @@ export function JobDetails({ id, listed, onClose }: JobDetailsProps) {
 }
 
 function Shown({ of: job, canRequeue }: { of: JobDetail; canRequeue: boolean }) {
-  const { data: session } = useSuspenseQuery(sessionQuery);
+  const may = useMay();
   const [act, setAct] = useState<'cancel' | 'requeue'>();
   const done = () => setAct(undefined);
-  const mayAct = session.role === 'admin';
+  const offersRequeue = canRequeue && may('POST /admin/v1/jobs/{id}/requeue');
+  const offersCancel = !hasEnded(job) && may('POST /admin/v1/jobs/{id}/cancel');
   return (
     <Stack>
-      {mayAct && (canRequeue || !hasEnded(job)) && (
+      {(offersRequeue || offersCancel) && (
         <Group gap="xs">
-          {canRequeue && (
+          {offersRequeue && (
             <Button size="xs" onClick={() => setAct('requeue')}>
               Queue again
             </Button>
           )}
-          {!hasEnded(job) && (
+          {offersCancel && (
             <Button size="xs" variant="light" color="red" onClick={() => setAct('cancel')}>
               Cancel the job
             </Button>
@@ -92,7 +93,7 @@ function Shown({ of: job, canRequeue }: { of: JobDetail; canRequeue: boolean }) 
       <Title order={2} size="h5">
         Result
       </Title>
-      <JobResult of={job} maySee={mayAct} />
+      <JobResult of={job} maySee={may('POST /admin/v1/playground')} />
       {act === 'cancel' && <CancelJob of={job} onDone={done} />}
       {act === 'requeue' && <RequeueJob of={job} onDone={done} />}
     </Stack>

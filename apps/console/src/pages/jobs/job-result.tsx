@@ -10,7 +10,7 @@ type Asset = JobDetail['assets'][number];
 
 interface JobResultProps {
   readonly of: JobDetail;
-  /** Whether the person may see what callers got. */
+  /** Whether the person may call the API under the job's key, which is how a transcript is read. */
   readonly maySee: boolean;
 }
 

@@ -3,6 +3,7 @@ import { IconSearch, IconStack2 } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import * as z from 'zod/mini';
+import { useMay } from '../../api/permissions.ts';
 import type { Job } from '../../api/types.ts';
 import { Line, NameAndId, TwoLines } from '../../parts/cell-text.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
@@ -41,7 +42,8 @@ const CHOICES = LISTED.map((value) => ({ value, label: STATUSES[value].label }))
 export default function JobsPage() {
   const [search, change] = usePageSearch(Search);
   const { status = 'failed' } = search;
-  const queues = useQuery(queuesQuery);
+  const seesQueues = useMay()('GET /admin/v1/queues');
+  const queues = useQuery({ ...queuesQuery, enabled: seesQueues });
   const jobs = useInfiniteQuery(jobsQuery(status));
   const rows = (jobs.data?.pages ?? []).flatMap(({ data }) => data);
 
@@ -52,10 +54,12 @@ export default function JobsPage() {
         about="Images, audio and background responses: what waits, what runs, what failed."
       />
       {queues.error && <PageFailed error={queues.error} reset={() => void queues.refetch()} />}
-      <SimpleGrid cols={{ base: 2, lg: 3 }} spacing={{ base: 'xs', sm: 'md' }} mb="lg">
-        {queues.data?.map((queue) => <QueueCard key={queue.queue} of={queue} />) ??
-          (!queues.error && <Skeleton height={118} />)}
-      </SimpleGrid>
+      {seesQueues && (
+        <SimpleGrid cols={{ base: 2, lg: 3 }} spacing={{ base: 'xs', sm: 'md' }} mb="lg">
+          {queues.data?.map((queue) => <QueueCard key={queue.queue} of={queue} />) ??
+            (!queues.error && <Skeleton height={118} />)}
+        </SimpleGrid>
+      )}
       <Group justify="space-between" mb="md" gap="sm">
         <SegmentedControl
           aria-label="State of the jobs"

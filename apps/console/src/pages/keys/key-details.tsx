@@ -2,6 +2,7 @@ import { Alert, Button, Group, Stack } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
+import { useMay } from '../../api/permissions.ts';
 import type { Key } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
 import { DetailsDrawer } from '../../parts/details-drawer.tsx';
@@ -52,6 +53,8 @@ export function KeyDetails({ id, onSecret, onClose }: KeyDetailsProps) {
 
 function Shown({ of: key, onAct }: { of: Key; onAct: (act: Act) => void }) {
   const balance = useQuery(keyBalanceQuery(key.id));
+  const may = useMay();
+  const mayChange = may('PATCH /admin/v1/keys/{id}');
   const facts: [string, ReactNode][] = [
     ['Team', key.team ?? 'none'],
     ['Owner', key.owner ?? 'nobody is named'],
@@ -78,16 +81,22 @@ function Shown({ of: key, onAct }: { of: Key; onAct: (act: Act) => void }) {
     <Stack>
       {key.revokedAt === null && (
         <Group gap="xs">
-          <Button size="xs" variant="default" onClick={() => onAct('edit')}>
-            Edit
-          </Button>
-          <Button size="xs" variant="default" onClick={() => onAct('rotate')}>
-            Rotate the secret
-          </Button>
-          <DisableButton of={key} />
-          <Button size="xs" variant="light" color="red" onClick={() => onAct('revoke')}>
-            Revoke
-          </Button>
+          {mayChange && (
+            <Button size="xs" variant="default" onClick={() => onAct('edit')}>
+              Edit
+            </Button>
+          )}
+          {may('POST /admin/v1/keys/{id}/rotate') && (
+            <Button size="xs" variant="default" onClick={() => onAct('rotate')}>
+              Rotate the secret
+            </Button>
+          )}
+          {mayChange && <DisableButton of={key} />}
+          {may('DELETE /admin/v1/keys/{id}') && (
+            <Button size="xs" variant="light" color="red" onClick={() => onAct('revoke')}>
+              Revoke
+            </Button>
+          )}
         </Group>
       )}
       <CopyField label="Id of the key" value={key.id} />

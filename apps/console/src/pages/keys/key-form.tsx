@@ -14,8 +14,9 @@ import {
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { ApiError } from '../../api/client.ts';
+import { sessionQuery } from '../../api/queries.ts';
 import type { Key } from '../../api/types.ts';
 import { FormEnd } from '../../parts/form-end.tsx';
 import { AmountFields, BudgetFields } from '../amount-fields.tsx';
@@ -54,8 +55,11 @@ interface KeyFormProps {
 export function KeyForm({ of, action, isPending, error, onSubmit, onCancel }: KeyFormProps) {
   const { data: teams = [] } = useQuery(teamsQuery);
   const { data: models = [] } = useQuery(modelsQuery);
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  /** What a team lead may not set is not asked for. */
+  const isLead = session.teams !== null;
   const form = useForm<KeyValues>({
-    initialValues: valuesOf(of),
+    initialValues: { ...valuesOf(of), ...(of === undefined && isLead && { team: session.teams?.[0] ?? '' }) },
     validate: { name: (value) => (value.trim() === '' ? 'Give the key a name.' : null) },
   });
   const patterns = [...new Set(models.map(({ pattern }) => pattern))];
@@ -83,9 +87,10 @@ export function KeyForm({ of, action, isPending, error, onSubmit, onCancel }: Ke
               label="Team"
               placeholder="No team"
               description="Its limits and budget hold as well."
-              data={teams.map(({ name }) => name)}
+              data={isLead ? [...(session.teams ?? [])] : teams.map(({ name }) => name)}
               searchable
-              clearable
+              clearable={!isLead}
+              disabled={isLead && of !== undefined}
               {...inputProps('team')}
               value={form.values.team === '' ? null : form.values.team}
               onChange={(team) => form.setFieldValue('team', team ?? '')}
@@ -174,9 +179,14 @@ export function KeyForm({ of, action, isPending, error, onSubmit, onCancel }: Ke
           </Button>
         </Section>
 
-        <Section title="Jobs and priority" about="How its work shares the gateway with that of other keys.">
-          <Select label="Priority" data={PRIORITIES} allowDeselect={false} {...inputProps('priority')} />
-          <AmountFields fields={JOB_LIMITS} path="limits" getInputProps={inputProps} />
+        {!isLead && (
+          <Section title="Jobs and priority" about="How its work shares the gateway with that of other keys.">
+            <Select label="Priority" data={PRIORITIES} allowDeselect={false} {...inputProps('priority')} />
+            <AmountFields fields={JOB_LIMITS} path="limits" getInputProps={inputProps} />
+          </Section>
+        )}
+
+        <Section title="Webhooks">
           <TextInput
             label="Webhook URL"
             description="Where the ends of its jobs are reported that go on without their caller."

@@ -3,6 +3,7 @@ import { IconKey, IconPlus } from '@tabler/icons-react';
 import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
 import { useCallback, useMemo, useState } from 'react';
 import * as z from 'zod/mini';
+import { useMay } from '../../api/permissions.ts';
 import type { Key } from '../../api/types.ts';
 import { Line, NameAndId } from '../../parts/cell-text.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
@@ -33,6 +34,7 @@ const Search = z.object({
 /** Every key: found, made, changed, rotated and revoked. */
 export default function KeysPage() {
   const [search, change] = usePageSearch(Search);
+  const mayMake = useMay()('POST /admin/v1/keys');
   const [secret, setSecret] = useState<ShownSecret>();
   const keys = useInfiniteQuery(keysQuery(search));
   const pages = keys.data?.pages ?? NO_PAGES;
@@ -48,9 +50,11 @@ export default function KeysPage() {
   return (
     <Stack gap={0}>
       <PageHeader title="Keys" about="Each program and each person gets a key of their own.">
-        <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => change({ new: true })}>
-          New key
-        </Button>
+        {mayMake && (
+          <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => change({ new: true })}>
+            New key
+          </Button>
+        )}
       </PageHeader>
       <Filters search={search} change={change} />
       {keys.error ? (
@@ -72,7 +76,7 @@ export default function KeysPage() {
           isLoading={keys.isFetching && !keys.isRefetching}
         />
       )}
-      {search.new && (
+      {search.new && mayMake && (
         <NewKey
           onMade={(shown) => {
             change({ new: undefined });

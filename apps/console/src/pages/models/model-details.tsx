@@ -26,9 +26,11 @@ export function ModelDetails({ of: model, onClose }: { of: Model; onClose: () =>
             ['Output at most', tokens(model.maxOutputTokens)],
           ]}
         />
-        <Title order={2} size="h5">
-          Routes
-        </Title>
+        {routes.length > 0 && (
+          <Title order={2} size="h5">
+            Routes
+          </Title>
+        )}
         {routes.map((route) => (
           <Paper key={`${route.channel} ${route.model}`} withBorder p="sm">
             <Group gap="xs" mb={6}>

@@ -85,7 +85,9 @@ export default function ModelsPage() {
       ) : (
         <VirtualTable
           label="Models"
-          columns={COLUMNS}
+          columns={COLUMNS.filter(
+            ({ id }) => id !== 'routes' || models.some(({ routes }) => routes.length > 0),
+          )}
           rows={rows}
           idOf={({ name }) => name}
           onOpen={({ name }) => change({ model: name })}

@@ -10,6 +10,12 @@ import { PageFailed } from '../../parts/page-failed.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx';
 
+const METHODS: Readonly<Record<Session['method'], string>> = {
+  token: 'by the admin token',
+  key: 'by a key',
+  oidc: 'by the identity provider',
+};
+
 /** Who is signed in to the console, and the way to end that. */
 export default function SessionsPage() {
   const { data: own } = useSuspenseQuery(sessionQuery);
@@ -25,7 +31,7 @@ export default function SessionsPage() {
       header: 'Who',
       width: 'minmax(120px, 1fr)',
       onNarrow: true,
-      cell: ({ id, name, role }) => (
+      cell: ({ id, name, role, method }) => (
         <Group gap="xs">
           <Text size="sm" fw={500} truncate>
             {name}
@@ -33,6 +39,9 @@ export default function SessionsPage() {
           <Badge variant="default" size="sm">
             {id === own.id ? 'you' : role}
           </Badge>
+          <Text size="xs" c="dimmed">
+            {METHODS[method]}
+          </Text>
         </Group>
       ),
     },
@@ -104,8 +113,14 @@ function EndSession({ session, onClose }: { session: Session; onClose: () => voi
       onClose={onClose}
     >
       <Text size="sm">
-        {session.name} has to sign in again. A person who knows the admin token still can: change{' '}
-        <code>GATEWAY_ADMIN_TOKEN</code> if it is known to somebody who should not know it.
+        {session.name} has to sign in again, and still can.{' '}
+        {session.method === 'token' && (
+          <>
+            Change <code>GATEWAY_ADMIN_TOKEN</code> if it is known to somebody who should not know it.
+          </>
+        )}
+        {session.method === 'key' && 'Disable or revoke the key to prevent that.'}
+        {session.method === 'oidc' && 'Remove the person from the group that gives the role to prevent that.'}
       </Text>
     </ConfirmDialog>
   );

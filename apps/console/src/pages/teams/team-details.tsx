@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
+import { useMay } from '../../api/permissions.ts';
 import type { NewTeamBody, Team } from '../../api/types.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { withoutNulls } from '../amounts.ts';
@@ -42,6 +43,7 @@ export function NewTeam({ onClose }: { onClose: () => void }) {
 export function TeamDetails({ of: team, onClose }: { of: Team; onClose: () => void }) {
   const [act, setAct] = useState<'edit' | 'delete'>();
   const balance = useQuery(teamBalanceQuery(team.name));
+  const may = useMay();
   const done = () => setAct(undefined);
   return (
     <Drawer opened onClose={onClose} position="right" size="lg" title={<Text fw={600}>{team.name}</Text>}>
@@ -50,12 +52,16 @@ export function TeamDetails({ of: team, onClose }: { of: Team; onClose: () => vo
       ) : (
         <Stack>
           <Group gap="xs">
-            <Button size="xs" variant="default" onClick={() => setAct('edit')}>
-              Edit
-            </Button>
-            <Button size="xs" variant="light" color="red" onClick={() => setAct('delete')}>
-              Delete
-            </Button>
+            {may('PATCH /admin/v1/teams/{name}') && (
+              <Button size="xs" variant="default" onClick={() => setAct('edit')}>
+                Edit
+              </Button>
+            )}
+            {may('DELETE /admin/v1/teams/{name}') && (
+              <Button size="xs" variant="light" color="red" onClick={() => setAct('delete')}>
+                Delete
+              </Button>
+            )}
           </Group>
           <BalanceMeters of={team} balance={balance.data} />
           <Anchor component={Link} to={`/keys?team=${encodeURIComponent(team.name)}`} size="sm">

@@ -2,6 +2,7 @@ import { Button, Stack, Text } from '@mantine/core';
 import { IconPlus, IconUsersGroup } from '@tabler/icons-react';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
+import { useMay } from '../../api/permissions.ts';
 import type { Balance, Team } from '../../api/types.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { Moment } from '../../parts/moment.tsx';
@@ -24,6 +25,7 @@ const Search = z.object({
 /** Every team, with what it has spent. */
 export default function TeamsPage() {
   const [search, change] = usePageSearch(Search);
+  const mayMake = useMay()('POST /admin/v1/teams');
   const { data: teams = [], error, isPending, refetch } = useQuery(teamsQuery);
   const withBudget = teams.filter(({ budget }) => budget !== null);
   const balances = useQueries({
@@ -35,9 +37,11 @@ export default function TeamsPage() {
   return (
     <Stack gap={0}>
       <PageHeader title="Teams" about="Limits and budgets that keys share, above their own.">
-        <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => change({ new: true })}>
-          New team
-        </Button>
+        {mayMake && (
+          <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => change({ new: true })}>
+            New team
+          </Button>
+        )}
       </PageHeader>
       {error ? (
         <PageFailed error={error} reset={() => void refetch()} />
@@ -55,7 +59,7 @@ export default function TeamsPage() {
           isLoading={isPending}
         />
       )}
-      {search.new && <NewTeam onClose={() => change({ new: undefined })} />}
+      {search.new && mayMake && <NewTeam onClose={() => change({ new: undefined })} />}
       {open && <TeamDetails of={open} onClose={() => change({ team: undefined })} />}
     </Stack>
   );

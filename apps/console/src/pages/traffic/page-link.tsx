@@ -1,6 +1,9 @@
 import { Anchor } from '@mantine/core';
+import { useSuspenseQuery } from '@tanstack/react-query';
 import { defaultStringifySearch, useRouter } from '@tanstack/react-router';
 import type { MouseEvent, ReactNode } from 'react';
+import { sessionQuery } from '../../api/queries.ts';
+import { isFor, PAGES } from '../../pages.ts';
 
 interface PageLinkProps {
   /** The page's path, below `/console`. */
@@ -11,9 +14,12 @@ interface PageLinkProps {
   readonly children: ReactNode;
 }
 
-/** A link to a view of a page. */
+/** A link to a view of a page; only its text where the page is not for the person's role. */
 export function PageLink({ to, search = {}, size = 'sm', children }: PageLinkProps) {
   const router = useRouter();
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  const page = PAGES.find(({ path }) => path === to);
+  if (page !== undefined && !isFor(session, page)) return children;
   const href = `${to}${defaultStringifySearch(search)}`;
   const open = (event: MouseEvent): void => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;

@@ -1,0 +1,107 @@
+import { Alert, Autocomplete, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, bodyOf } from '../../api/client.ts';
+import type { Channel, ChannelTest } from '../../api/types.ts';
+import { milliseconds } from '../traffic/figures.ts';
+import { KeySelect } from '../traffic/key-select.tsx';
+import { PageLink } from '../traffic/page-link.tsx';
+import { channelsQuery } from './channels-query.ts';
+
+interface TestDialogProps {
+  readonly of: Channel;
+  readonly onClose: () => void;
+}
+
+/** Sends a request to this channel alone, and shows what came of it. */
+export function TestDialog({ of: channel, onClose }: TestDialogProps) {
+  const queries = useQueryClient();
+  const [keyId, setKeyId] = useState<string>();
+  const [model, setModel] = useState('');
+  const test = useMutation({
+    mutationFn: (chosen: string) =>
+      bodyOf(
+        api.POST('/admin/v1/channels/{name}/test', {
+          params: { path: { name: channel.name } },
+          body: { keyId: chosen, ...(model.trim() !== '' && { model: model.trim() }) },
+        }),
+      ),
+    // The request may have ended a rest, or begun one.
+    onSuccess: () => queries.invalidateQueries({ queryKey: channelsQuery.queryKey }),
+  });
+  return (
+    <Modal opened onClose={onClose} title={`Test ${channel.name}`} centered>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (keyId !== undefined) test.mutate(keyId);
+        }}
+      >
+        <Stack gap="sm">
+          <Text size="sm">
+            The smallest request for text goes to this channel alone, also if it rests. It counts on the key
+            that you choose.
+          </Text>
+          <KeySelect
+            label="Key"
+            placeholder="Find a key"
+            state="active"
+            chosenId={keyId}
+            onChoose={setKeyId}
+            required
+            data-autofocus
+          />
+          <Autocomplete
+            label="Model"
+            description="Empty: the first text model that leads here."
+            data={channel.models.filter((name) => !name.includes('*'))}
+            value={model}
+            onChange={setModel}
+          />
+          <div role="status">{test.data && <Result of={test.data} />}</div>
+          {test.error && (
+            <Alert color="red" variant="light" role="alert">
+              {test.error.message}
+            </Alert>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Close
+            </Button>
+            <Button type="submit" loading={test.isPending} disabled={keyId === undefined}>
+              Send
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+function Result({
+  of: { isOk, model, status, error, firstOutputMs, totalMs, requestId },
+}: {
+  of: ChannelTest;
+}) {
+  const times = [
+    firstOutputMs === null ? [] : [`first output after ${milliseconds(firstOutputMs)}`],
+    [`${milliseconds(totalMs)} in all`],
+  ].flat();
+  return (
+    <Alert
+      color={isOk ? 'teal' : 'red'}
+      variant="light"
+      title={isOk ? 'It answers' : `It does not answer well${status === null ? '' : `: status ${status}`}`}
+    >
+      <Stack gap={4}>
+        {error !== null && <Text size="sm">{error}</Text>}
+        <Text size="sm">
+          {model}, {times.join(', ')}
+        </Text>
+        <PageLink to="/requests" search={{ request: requestId }}>
+          The request
+        </PageLink>
+      </Stack>
+    </Alert>
+  );
+}

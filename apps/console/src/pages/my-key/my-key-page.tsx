@@ -1,0 +1,113 @@
+import { Paper, SimpleGrid, Stack, Title } from '@mantine/core';
+import { useInfiniteQuery, useQuery, useSuspenseQuery } from '@tanstack/react-query';
+import * as z from 'zod/mini';
+import { sessionQuery } from '../../api/queries.ts';
+import { Moment } from '../../parts/moment.tsx';
+import { PageFailed } from '../../parts/page-failed.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { usePageSearch } from '../../parts/page-search.ts';
+import { VirtualTable } from '../../parts/virtual-table.tsx';
+import { BalanceMeters } from '../balance-meters.tsx';
+import { Facts } from '../facts.tsx';
+import { keyBalanceQuery, keyQuery } from '../keys/keys-query.ts';
+import { modelsQuery } from '../models/models-query.ts';
+import { priceSummary } from '../models/price-lines.ts';
+import { Names } from '../names.tsx';
+import { Figures } from '../overview/figures.tsx';
+import { COLUMNS } from '../requests/columns.tsx';
+import { requestsQuery } from '../requests/requests-query.ts';
+import { PageLink } from '../traffic/page-link.tsx';
+import { RangePicker } from '../traffic/range-picker.tsx';
+import { RANGE_MEMBERS } from '../traffic/time-range.ts';
+import { usageQuery } from '../traffic/usage-query.ts';
+
+const Search = z.object(RANGE_MEMBERS);
+const FALLBACK = '30d';
+const MAX_REQUESTS = 8;
+const MAX_MODELS = 12;
+
+/** What a key's holder wants to know of it: what is left, what was used, what it may use. */
+export default function MyKeyPage() {
+  const [search, change] = usePageSearch(Search);
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  const id = session.keyId ?? '';
+  const key = useQuery(keyQuery(id));
+  const balance = useQuery(keyBalanceQuery(id));
+  const view = { range: search, fallback: FALLBACK, groupBy: [] } as const;
+  const now = useQuery(usageQuery(view));
+  const before = useQuery(usageQuery({ ...view, isBefore: true }));
+
+  return (
+    <Stack gap="md">
+      <PageHeader title={key.data?.name ?? 'My key'} about="What is left of your key, and what was used.">
+        <RangePicker of={search} fallback={FALLBACK} change={change} />
+      </PageHeader>
+      {key.error && <PageFailed error={key.error} reset={() => void key.refetch()} />}
+      <Figures now={now.data?.rows[0]} before={before.data?.rows[0]} isKnown={now.data !== undefined} />
+      <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
+        <Part title="What is left">
+          {key.data && <BalanceMeters of={key.data} balance={balance.data} />}
+          {key.data && (
+            <Facts
+              of={[
+                ['Team', key.data.team ?? 'none'],
+                ['Endpoints', <Names key="endpoints" of={key.data.endpoints} />],
+                [
+                  'Expires',
+                  key.data.expiresAt === null ? 'never' : <Moment key="expires" at={key.data.expiresAt} />,
+                ],
+              ]}
+            />
+          )}
+        </Part>
+        <Part title="Models">
+          <Models />
+        </Part>
+      </SimpleGrid>
+      <Part title="The latest requests">
+        <LatestRequests />
+      </Part>
+    </Stack>
+  );
+}
+
+const Part = ({ title, children }: { title: string; children: React.ReactNode }) => (
+  <Paper withBorder p="md" component="section" aria-label={title}>
+    <Title order={2} size="h5" mb="xs">
+      {title}
+    </Title>
+    <Stack gap="sm">{children}</Stack>
+  </Paper>
+);
+
+function Models() {
+  const { data: models = [], error, refetch } = useQuery(modelsQuery);
+  if (error) return <PageFailed error={error} reset={() => void refetch()} />;
+  return (
+    <>
+      <Facts
+        of={models
+          .slice(0, MAX_MODELS)
+          .map(({ name, price }) => [name, price === null ? 'no price' : priceSummary(price)])}
+      />
+      <PageLink to="/models">All models</PageLink>
+    </>
+  );
+}
+
+function LatestRequests() {
+  const requests = useInfiniteQuery(requestsQuery({ range: FALLBACK }));
+  if (requests.error) return <PageFailed error={requests.error} reset={() => void requests.refetch()} />;
+  return (
+    <>
+      <VirtualTable
+        label="The latest requests"
+        columns={COLUMNS.filter(({ id }) => id !== 'key')}
+        rows={(requests.data?.pages[0]?.data ?? []).slice(0, MAX_REQUESTS)}
+        idOf={({ id }) => id}
+        isLoading={requests.isPending}
+      />
+      <PageLink to="/requests">All requests</PageLink>
+    </>
+  );
+}

@@ -1,0 +1,83 @@
+import { Button, Code, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+
+/** What the API is sent. */
+export interface SignInBody {
+  readonly token?: string;
+  readonly key?: string;
+  readonly name?: string;
+}
+
+interface SignInFormProps {
+  readonly isPending: boolean;
+  readonly onSubmit: (body: SignInBody) => void;
+}
+
+export function TokenForm({ isPending, onSubmit }: SignInFormProps) {
+  const form = useForm({
+    mode: 'uncontrolled',
+    initialValues: { token: '', name: '' },
+    validate: { token: (value) => (value.trim() === '' ? 'Paste the admin token.' : null) },
+  });
+  const submit = form.onSubmit(({ token, name }) =>
+    onSubmit({ token: token.trim(), ...(name.trim() !== '' && { name: name.trim() }) }),
+  );
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <Text size="sm" c="dimmed">
+          For admins: <Code>GATEWAY_ADMIN_TOKEN</Code>, which <Code>npm start</Code> makes and keeps in{' '}
+          <Code>.data/secrets/admin-token</Code>.
+        </Text>
+        <PasswordInput
+          label="Admin token"
+          autoComplete="current-password"
+          data-autofocus
+          autoFocus
+          key={form.key('token')}
+          {...form.getInputProps('token')}
+        />
+        <TextInput
+          label="Your name"
+          description="Stands beside your changes in the audit log."
+          placeholder="admin"
+          autoComplete="username"
+          maxLength={100}
+          key={form.key('name')}
+          {...form.getInputProps('name')}
+        />
+        <Button type="submit" loading={isPending} fullWidth>
+          Sign in
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+export function KeyForm({ isPending, onSubmit }: SignInFormProps) {
+  const form = useForm({
+    mode: 'uncontrolled',
+    initialValues: { key: '' },
+    validate: { key: (value) => (value.trim() === '' ? 'Paste your key.' : null) },
+  });
+  return (
+    <form onSubmit={form.onSubmit(({ key }) => onSubmit({ key: key.trim() }))}>
+      <Stack>
+        <Text size="sm" c="dimmed">
+          With your own key, to see what is left of it and what it was used for. It is not kept.
+        </Text>
+        <PasswordInput
+          label="Your key"
+          placeholder="gwk_…"
+          autoComplete="current-password"
+          autoFocus
+          key={form.key('key')}
+          {...form.getInputProps('key')}
+        />
+        <Button type="submit" loading={isPending} fullWidth>
+          Sign in
+        </Button>
+      </Stack>
+    </form>
+  );
+}
