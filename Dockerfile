@@ -17,6 +17,7 @@ WORKDIR /gateway
 COPY --from=manifests /gateway .
 RUN npm install --global "$(node -p "require('./package.json').packageManager")"
 RUN CI=true pnpm install --frozen-lockfile --filter @gateway/console
+COPY tsconfig.base.json .
 COPY apps/console apps/console
 RUN pnpm --filter @gateway/console build
 

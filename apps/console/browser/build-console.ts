@@ -28,10 +28,18 @@ export interface BuiltConsole {
   loadedWith(...modules: readonly string[]): Promise<ReadonlyMap<string, number>>;
 }
 
+/** Runs the build as `npm start` does. Resolves to what it printed. */
+export async function runBuild(): Promise<string> {
+  const turbo = join(ROOT, 'node_modules/.bin/turbo');
+  const { stdout } = await promisify(execFile)(turbo, ['run', 'build', '--filter=@gateway/console'], {
+    cwd: ROOT,
+  });
+  return stdout;
+}
+
 /** Builds the console, or takes the build of the same sources that is there. */
 export async function buildConsole(): Promise<BuiltConsole> {
-  const turbo = join(ROOT, 'node_modules/.bin/turbo');
-  await promisify(execFile)(turbo, ['run', 'build', '--filter=@gateway/console'], { cwd: ROOT });
+  await runBuild();
   const manifest = Manifest.parse(JSON.parse(await readFile(join(DIST, '.vite/manifest.json'), 'utf8')));
 
   const collect = (module: string, files: Set<string>): void => {

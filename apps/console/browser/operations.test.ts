@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { type OpenPage, type RunningConsole, runConsole } from './run-console.ts';
@@ -69,6 +71,7 @@ test('a pasted configuration is checked with the line of its mistake, which lead
 });
 
 const MadeKey = z.looseObject({ id: z.string(), key: z.string() });
+const Transcript = z.looseObject({ text: z.string() });
 const MadeJob = z.looseObject({ id: z.string() });
 
 /** An image that its caller comes back for. */
@@ -118,11 +121,17 @@ test('a failed job that was not done is queued again, and what is done shows its
   await page.goto(`/console/jobs?status=completed&job=${done}`);
   await page.getByRole('dialog').getByText('done', { exact: true }).waitFor();
   await page.getByRole('link', { name: 'Open the image' }).waitFor();
+  const image = page.getByRole('img', { name: 'Image 1 of 1 that dall-e-3 made' });
+  await image.waitFor();
+  expect(await image.evaluate((element) => Number(Reflect.get(element, 'naturalWidth')))).toBeGreaterThan(0);
 
   const failed = await orderImage(key, 'a harbour [[simulate status=429 retry-after=600]]');
   await page.goto('/console/jobs');
   await page.getByRole('row').filter({ hasText: failed }).getByRole('button').click();
   const details = page.getByRole('dialog').first();
+  await details.getByRole('link', { name: 'Attempts, times and cost' }).click();
+  await page.getByRole('dialog').getByText('rate-limited 429').first().waitFor();
+  await page.goBack();
   await details.getByRole('button', { name: 'Queue again' }).click();
   await page
     .getByRole('dialog', { name: 'Queue this job again?' })
@@ -148,4 +157,26 @@ test('a channel is tested alone, under a key that is found by its name, and its 
   await dialog.getByText(/in all/).waitFor();
   await dialog.getByRole('link', { name: 'The request' }).click();
   await page.getByRole('dialog').getByText('tries channels').waitFor();
+});
+
+test('what a transcription came to is read when a person asks for it', async () => {
+  const { key } = MadeKey.parse(await running.call('POST', '/keys', { name: 'listener' }));
+  const form = new FormData();
+  form.set('model', 'whisper-1');
+  const recording = join(import.meta.dirname, '../../../examples/speech.wav');
+  form.set('file', new Blob([await readFile(recording)]), 'speech.wav');
+  const response = await fetch(`${running.stack.edgeUrl}/v1/audio/transcriptions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, prefer: 'respond-async' },
+    body: form,
+  });
+  const { id } = MadeJob.parse(await response.json());
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto(`/console/jobs?job=${id}`);
+  await page.getByRole('button', { name: 'Read the transcript' }).click();
+  const transcript = page.getByLabel('Transcript', { exact: true });
+  await transcript.waitFor();
+  const { text } = Transcript.parse(JSON.parse((await transcript.textContent()) ?? ''));
+  expect(text.length).toBeGreaterThan(0);
 });

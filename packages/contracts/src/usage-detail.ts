@@ -21,6 +21,7 @@ export type UnitPrices = z.infer<typeof UnitPrices>;
 /** What is kept of a text in a record at most; the header or log line that it comes from is bounded as well. */
 export const MAX_DETAIL_LENGTH = 2048;
 const text = z.string().max(MAX_DETAIL_LENGTH);
+export const MAX_CODE_LENGTH = 64;
 
 /**
  * How a request went, for a person who looks into it. A member is absent where it says nothing, since every record is kept
@@ -40,14 +41,21 @@ export const UsageDetail = z.object({
   dropped: text.optional(),
   /** The HTTP status and code of the error that it ended with. */
   status: z.int().optional(),
-  errorCode: z.string().max(64).optional(),
+  errorCode: z.string().max(MAX_CODE_LENGTH).optional(),
   /** Absent where nothing was charged or the model has no price. */
   unitPrices: UnitPrices.optional(),
 });
 export type UsageDetail = z.infer<typeof UsageDetail>;
 
+/** The header that lists the attempts for a request, as a structured list (RFC 9651). Errors of jobs carry it to their callers. */
+export const ATTEMPTS_HEADER = 'x-gateway-attempts';
+
 /** What a record says of the error that its request ended with. */
-export const failureDetail = (error: GatewayError, dialect: Dialect): UsageDetail => ({
-  status: error.status(dialect),
-  errorCode: error.code,
-});
+export function failureDetail(error: GatewayError, dialect: Dialect): UsageDetail {
+  const attempts = error.options.headers?.[ATTEMPTS_HEADER]?.slice(0, MAX_DETAIL_LENGTH);
+  return {
+    status: error.status(dialect),
+    errorCode: error.code,
+    ...(attempts !== undefined && { attempts }),
+  };
+}

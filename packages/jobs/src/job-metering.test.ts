@@ -114,6 +114,21 @@ test('a job that fails for good is accounted once, however often it was tried, a
   await settledOnce({ ...nothing, outcome: 'failed' });
 });
 
+test('the record of a job that failed says which error it was, and lists the attempts that its error lists', async () => {
+  const queue = await stage.openQueue();
+  const attempts = '"one";outcome=timeout;ms=900, "two";outcome=rejected;status=400;ms=81';
+  await openWorker(async () => {
+    throw new GatewayError('upstream_rejected', {
+      message: 'no',
+      headers: { 'x-gateway-attempts': attempts },
+    });
+  });
+  const handle = await queue.enqueue('image.generation', generation, metered());
+  await expect(handle.result(staying)).rejects.toMatchObject({ code: 'upstream_rejected' });
+  const detail = { status: 400, errorCode: 'upstream_rejected', attempts };
+  await settledOnce({ ...nothing, outcome: 'failed', detail: expect.objectContaining(detail) });
+});
+
 test.for(['outcome_unknown', 'upstream_timeout'] as const)(
   'work that may have been done (%s) is charged as estimated',
   async (code) => {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
+import { ATTEMPTS_HEADER } from '@gateway/contracts/usage-detail';
 import type { RequestContext } from '@gateway/service-kit/request-context';
-import { ATTEMPTS_HEADER, attemptsHeader } from '@gateway/upstream/attempts-header';
+import { attemptsHeader } from '@gateway/upstream/attempts-header';
 import type { Attempt } from '@gateway/upstream/reply';
 
 /** Names every attempt for a request to its caller and, where there were several, in the log. */

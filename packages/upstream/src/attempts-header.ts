@@ -1,8 +1,5 @@
 import type { Attempt } from './reply.ts';
 
-/** The header that lists the attempts for a request, as a structured list (RFC 9651). */
-export const ATTEMPTS_HEADER = 'x-gateway-attempts';
-
 /** A model may have a hundred routes, and all of them may be busy. */
 const MAX_SHOWN = 16;
 

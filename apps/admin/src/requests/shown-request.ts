@@ -88,6 +88,7 @@ export function shownRequest(record: UsageRecord): RequestReply {
   const { audioMs, ...counts } = consumption;
   const cost = detail.unitPrices === undefined ? [] : costParts(consumption, detail.unitPrices);
   const explained = cost.reduce((sum, { microUsd }) => sum + microUsd, 0);
+  const attemptList = attemptsOf(record);
   const other = costMicroUsd === null ? null : costMicroUsd - explained;
   return {
     id: record.id,
@@ -109,8 +110,9 @@ export function shownRequest(record: UsageRecord): RequestReply {
       waitedMs: detail.waitedMs ?? null,
       upstreamMs: detail.upstreamMs ?? null,
     },
-    attempts: record.attempts,
-    attemptList: attemptsOf(record),
+    // A job that failed is charged nothing, so its record counts no attempts; its error lists them.
+    attempts: Math.max(record.attempts, attemptList.length),
+    attemptList,
     dropped: detail.dropped === undefined ? [] : detail.dropped.split(COMMA),
     consumption: { ...counts, audioSeconds: audioMs / 1000 },
     estimated: record.estimated,

@@ -108,6 +108,7 @@ const USED = {
   estimated: false,
   consumption: { inputTokens: 2, outputTokens: 5 },
   costMicroUsd: 2 * 10 + 5 * 1000,
+  detail: { upstreamMs: expect.any(Number), unitPrices: { input: 10, output: 1000 } },
 };
 
 const bookedLines = (text: TextUnderTest) =>
@@ -246,12 +247,18 @@ test('a failed one is booked as its provider reports it', async () => {
   const text = await start();
   const { id } = await begin(text);
   const usage = { input_tokens: 7, output_tokens: 3, total_tokens: 10 };
+  const error = { code: 'server_error', message: 'The model failed.' };
   simulator.script(({ method }) => method === 'GET', {
-    json: { id, object: 'response', background: true, status: 'failed', output: [], usage },
+    json: { id, object: 'response', background: true, status: 'failed', output: [], usage, error },
   });
   await atRest();
   expect(await records()).toMatchObject([
-    { outcome: 'failed', consumption: { inputTokens: 7, outputTokens: 3 }, costMicroUsd: 3070 },
+    {
+      outcome: 'failed',
+      consumption: { inputTokens: 7, outputTokens: 3 },
+      costMicroUsd: 3070,
+      detail: { errorCode: 'server_error', unitPrices: { input: 10, output: 1000 } },
+    },
   ]);
 });
 

@@ -1,8 +1,9 @@
+import { MAX_CODE_LENGTH, type UsageDetail } from '@gateway/contracts/usage-detail';
 import type { UsageResult } from '@gateway/contracts/usage-record';
-import { consumptionOf, costOf, estimatedUsage } from '../metering/consumption.ts';
+import { consumptionOf, costOf, estimatedUsage, pricesOf } from '../metering/consumption.ts';
 import { readUsageAtTier } from '../protocols/responses/usage.ts';
 import type { PendingResponse } from '../stored/pending-responses.ts';
-import { type JsonObject, numberAt, textAt } from '../wire/json-object.ts';
+import { type JsonObject, numberAt, objectAt, textAt } from '../wire/json-object.ts';
 import { NO_USAGE, type Usage } from '../wire/usage.ts';
 
 /** How a response's final states are put down. The others (`queued`, `in_progress`) are not final. */
@@ -37,6 +38,17 @@ export function endingOf(pending: PendingResponse, response: JsonObject, nowMs: 
     consumption: consumptionOf(usage),
     estimated: reported === null && outcome === 'ok',
     costMicroUsd: costOf(price, usage),
+    detail: { ...estimate.detail, ...detailOf(pending, response, usage) },
+  };
+}
+
+/** How it ended, beside what was known when it began; a failed one has its provider's code, as its caller sees it. */
+function detailOf({ price }: PendingResponse, response: JsonObject, usage: Usage): UsageDetail {
+  const errorCode = textAt(objectAt(response, 'error') ?? {}, 'code')?.slice(0, MAX_CODE_LENGTH);
+  const unitPrices = pricesOf(price, usage);
+  return {
+    ...(errorCode !== undefined && { errorCode }),
+    ...(unitPrices !== null && { unitPrices }),
   };
 }
 

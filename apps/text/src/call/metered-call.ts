@@ -194,7 +194,13 @@ export async function keepPending(call: TextCall, reply: Reply, id: string): Pro
   const { subject, estimate } = reservation;
   const origin = originAt(reply.candidate, identity.keyId);
   try {
-    await services.background.add({ id, origin, subject, estimate, price: model.price });
+    const detail = usageDetail({
+      attempts: reply.attempts,
+      dropped: reply.dropped.join(', '),
+      isStreamed: call.request.streamed,
+    });
+    const pending = { id, origin, subject, estimate: { ...estimate, detail }, price: model.price };
+    await services.background.add(pending);
     context.line.usagePending = true;
     return { ...NOTHING_KNOWN, pendingId: id };
   } catch {

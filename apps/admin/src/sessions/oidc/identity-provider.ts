@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Configuration } from 'openid-client';
+import type { ClientAuth, Configuration } from 'openid-client';
 import { type Flow, OIDC_PATH } from './flow-cookie.ts';
 import type { OidcSettings } from './oidc-settings.ts';
 import { type Claims, hasRoleClaim } from './person-of-claims.ts';
@@ -39,20 +39,30 @@ export function createIdentityProvider(settings: OidcSettings, now: () => number
   const { issuer, clientId, clientSecret, scopes, consoleUrl, mapping } = settings;
   const redirectUri = new URL(`${OIDC_PATH}/callback`, consoleUrl);
   let discovered: Discovered | undefined;
+  let discovering: Promise<Discovered> | undefined;
 
   /** Loads the library with the first use: where no identity provider is set, nobody pays for it. */
-  const discover = async (): Promise<Discovered> => {
-    if (discovered !== undefined && now() - discovered.atMs < REMEMBER_MS) return discovered;
+  const ask = async (): Promise<Discovered> => {
     const library = await import('openid-client');
     const execute = issuer.protocol === 'http:' ? [library.allowInsecureRequests] : [];
     const options = { execute, timeout: TIMEOUT_SECONDS };
     try {
-      const configuration = await library.discovery(issuer, clientId, clientSecret, undefined, options);
-      discovered = { library, configuration, atMs: now() };
-      return discovered;
+      const proof = proofOf(library, clientSecret);
+      const configuration = await library.discovery(issuer, clientId, undefined, proof, options);
+      return { library, configuration, atMs: now() };
     } catch (error) {
       throw unreachable(error);
     }
+  };
+
+  /** Asks once at a time, however many browsers wait: anybody can begin a sign-in. */
+  const discover = async (): Promise<Discovered> => {
+    if (discovered !== undefined && now() - discovered.atMs < REMEMBER_MS) return discovered;
+    discovering ??= ask().finally(() => {
+      discovering = undefined;
+    });
+    discovered = await discovering;
+    return discovered;
   };
 
   const claimsOf = async (
@@ -102,6 +112,20 @@ export function createIdentityProvider(settings: OidcSettings, now: () => number
         throw isUnanswered(error, found.library) ? unreachable(error) : refused(error);
       }
     },
+  };
+}
+
+/**
+ * How the client proves who it is: in the body where the provider takes that, since providers read special characters of a secret
+ * in a header in several ways. One that lists no methods takes the header only.
+ *
+ * @see https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata `token_endpoint_auth_methods_supported`
+ */
+function proofOf({ ClientSecretBasic, ClientSecretPost }: Library, clientSecret: string): ClientAuth {
+  const [post, basic] = [ClientSecretPost(clientSecret), ClientSecretBasic(clientSecret)];
+  return (server, client, body, headers) => {
+    const takesPost = server.token_endpoint_auth_methods_supported?.includes('client_secret_post') ?? false;
+    return (takesPost ? post : basic)(server, client, body, headers);
   };
 }
 

@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Button, Group, Stack, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -6,11 +6,12 @@ import { useMay } from '../../api/permissions.ts';
 import type { Job, JobDetail } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
 import { DetailsDrawer } from '../../parts/details-drawer.tsx';
-import { Moment } from '../../parts/moment.tsx';
 import { Facts } from '../facts.tsx';
+import { PageLink } from '../traffic/page-link.tsx';
 import { CancelJob, RequeueJob } from './job-acts.tsx';
 import { JobHistory } from './job-history.tsx';
 import { JobStatusBadge, kindName } from './job-names.tsx';
+import { JobResult } from './job-result.tsx';
 import { hasEnded, jobQuery } from './jobs-query.ts';
 
 interface JobDetailsProps {
@@ -73,6 +74,16 @@ function Shown({ of: job, canRequeue }: { of: JobDetail; canRequeue: boolean }) 
           ],
           ...(job.errorCode === null ? [] : [['Error', <code key="error">{job.errorCode}</code>] as const]),
           ...(job.run === null ? [] : runFacts(job.run)),
+          ...(hasEnded(job)
+            ? [
+                [
+                  'Its record',
+                  <PageLink key="record" to="/requests" search={{ request: job.id }}>
+                    Attempts, times and cost
+                  </PageLink>,
+                ] as const,
+              ]
+            : []),
         ]}
       />
       <Title order={2} size="h5">
@@ -82,7 +93,7 @@ function Shown({ of: job, canRequeue }: { of: JobDetail; canRequeue: boolean }) 
       <Title order={2} size="h5">
         Result
       </Title>
-      <Result of={job} />
+      <JobResult of={job} maySee={may('POST /admin/v1/playground')} />
       {act === 'cancel' && <CancelJob of={job} onDone={done} />}
       {act === 'requeue' && <RequeueJob of={job} onDone={done} />}
     </Stack>
@@ -100,34 +111,3 @@ const runFacts = (run: NonNullable<JobDetail['run']>) =>
   ] as const;
 
 const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
-
-/** Images open in a page of their own: they come from the edge, and this page loads nothing from other servers. */
-function Result({ of: { assets, expiresAt, status } }: { of: JobDetail }) {
-  if (assets.length === 0)
-    return (
-      <Text size="sm" c="dimmed">
-        {status === 'completed' ? 'Its files are no longer kept.' : 'There is none.'}
-      </Text>
-    );
-  return (
-    <Stack gap={6}>
-      {assets.map(({ id, contentType, url }, at) => (
-        <Group key={id} gap="sm">
-          <Text size="sm">
-            {contentType} {assets.length > 1 && `(${at + 1})`}
-          </Text>
-          {url !== null && (
-            <Anchor href={url} target="_blank" rel="noreferrer" size="sm">
-              Open the image
-            </Anchor>
-          )}
-        </Group>
-      ))}
-      {expiresAt !== null && (
-        <Text size="xs" c="dimmed">
-          Kept until <Moment at={expiresAt} size="xs" />
-        </Text>
-      )}
-    </Stack>
-  );
-}

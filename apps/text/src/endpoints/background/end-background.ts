@@ -8,7 +8,7 @@ import {
   isFinal,
 } from '../../background/background-responses.ts';
 import type { TextServices } from '../../call/text-call.ts';
-import { consumptionOf, costOf } from '../../metering/consumption.ts';
+import { consumptionOf, costOf, pricesOf } from '../../metering/consumption.ts';
 import { encodeOpenAiError } from '../../protocols/responses/errors.ts';
 import { readUsageAtTier } from '../../protocols/responses/usage.ts';
 import type { WindowEnd } from '../../stored/conversations/conversation-store.ts';
@@ -93,6 +93,7 @@ function usageOfKept(
 ): UsageResult {
   const usage = readUsageAtTier(response) ?? NO_USAGE;
   const price = upstream.resolveModel(requestedModel)?.price ?? null;
+  const unitPrices = pricesOf(price, usage);
   return {
     outcome: 'ok',
     channel,
@@ -102,6 +103,7 @@ function usageOfKept(
     consumption: consumptionOf(usage),
     estimated: false,
     costMicroUsd: costOf(price, usage),
+    ...(unitPrices !== null && { detail: { unitPrices } }),
   };
 }
 

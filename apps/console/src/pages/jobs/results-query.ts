@@ -1,0 +1,47 @@
+import { queryOptions } from '@tanstack/react-query';
+import { ApiError } from '../../api/client.ts';
+import type { JobDetail } from '../../api/types.ts';
+
+/**
+ * What the edge answers under the job's key. Files come from there, and this page loads nothing from other servers: the admin service
+ * passes them on (docs/admin-api.md, Playground).
+ */
+async function fetchUnder(keyId: string, path: string, signal: AbortSignal): Promise<Response> {
+  const response = await fetch(`/admin/v1/playground${path}`, {
+    headers: { 'x-playground-key': keyId },
+    signal,
+  });
+  if (response.ok) return response;
+  throw new ApiError(response.status, {
+    code: 'unknown',
+    message: `It could not be loaded (${response.status}). It may not be kept any more.`,
+    path: null,
+  });
+}
+
+type Asset = JobDetail['assets'][number];
+
+/** An image of a job's result. Its URL is signed anew each time, the image stays the same. */
+export const imageQuery = ({ id, url }: Asset, keyId: string) =>
+  queryOptions({
+    queryKey: ['job-image', id],
+    queryFn: async ({ signal }) => {
+      const { pathname, search } = new URL(url ?? '', window.location.href);
+      const path = pathname.slice(pathname.indexOf('/v1/'));
+      return (await fetchUnder(keyId, path + search, signal)).blob();
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    retry: false,
+  });
+
+/** A transcript, in the format that its caller wanted. */
+export const transcriptQuery = ({ id, keyId }: JobDetail) =>
+  queryOptions({
+    queryKey: ['job-transcript', id],
+    queryFn: async ({ signal }) =>
+      (await fetchUnder(keyId, `/v1/audio/jobs/${encodeURIComponent(id)}/result`, signal)).text(),
+    // Each reading counts as one of its caller's.
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  });

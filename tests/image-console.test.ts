@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process';
+import { access, cp, mkdir, readFile, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '..');
+const CONSOLE = 'apps/console';
+const OWN_BUILD = /\/(?:node_modules|dist|\.turbo)(?:\/|$)/;
+
+test('the stage of the image that builds the console copies all that its build reads', async () => {
+  const dockerfile = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
+  const [, stage = ''] = /^FROM \S+ AS console\n([\s\S]*?)^FROM /m.exec(dockerfile) ?? [];
+  const copied = [...stage.matchAll(/^COPY (?!--from)(\S+) /gm)].map(([, path = '']) => path);
+  expect(copied).toContain(CONSOLE);
+  const sent = (await readFile(join(ROOT, '.dockerignore'), 'utf8')).split('\n');
+  for (const path of copied) expect(sent).toContain(`!${path.split('/')[0]}`);
+
+  const folder = await temporaryFolder();
+  for (const path of copied)
+    await cp(join(ROOT, path), join(folder.path, path), {
+      recursive: true,
+      filter: (source) => !OWN_BUILD.test(source.slice(ROOT.length)),
+    });
+  // What `pnpm install` brings.
+  for (const modules of ['node_modules', `${CONSOLE}/node_modules`]) {
+    await mkdir(dirname(join(folder.path, modules)), { recursive: true });
+    await symlink(join(ROOT, modules), join(folder.path, modules));
+  }
+  const cwd = join(folder.path, CONSOLE);
+  await promisify(execFile)(join(cwd, 'node_modules/.bin/vite'), ['build', '--logLevel', 'warn'], { cwd });
+  await access(join(cwd, 'dist/index.html'));
+  await folder.close();
+});
