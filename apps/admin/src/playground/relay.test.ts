@@ -1,29 +1,14 @@
-import { createRequestRedis } from '@gateway/metering/request-redis';
 import { freePort } from '@gateway/testkit/free-port';
-import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { ALL } from '../sessions/scope.ts';
 import { cookieOf } from '../testing/cookie-of.ts';
-import { type RunningAdmin, runAdmin, TOKEN } from '../testing/run-admin.ts';
+import { TOKEN } from '../testing/run-admin.ts';
+import { useAdmin } from '../testing/use-admin.ts';
 
-let redisServer: TestRedis;
-let redis: Redis;
-let admin: RunningAdmin;
-let edgeUrl: string;
-beforeAll(async () => {
-  redisServer = await startRedis();
-  redis = createRequestRedis(redisServer.url);
-  await redis.connect();
-  edgeUrl = `http://127.0.0.1:${await freePort()}`;
-  admin = await runAdmin(redisServer.url, { EDGE_URL: edgeUrl });
-});
-afterAll(async () => {
-  await admin.stop();
-  await redis.quit();
-  await redisServer.close();
-});
+/** Where no edge is. */
+const edgeUrl = `http://127.0.0.1:${await freePort()}`;
+const admin = useAdmin({ env: { EDGE_URL: edgeUrl } });
 
 const Key = z.looseObject({ id: z.string() });
 const Refusal = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
@@ -50,7 +35,7 @@ test('an edge that cannot be reached is said, and what to check', async () => {
 });
 
 test('a viewer, who may change nothing, sends no requests', async () => {
-  const cookie = await cookieOf(redis, { role: 'viewer', scope: ALL });
+  const cookie = await cookieOf(admin.redis, { role: 'viewer', scope: ALL });
   const { status, error } = await relayed({ cookie });
   expect([status, error.code]).toEqual([403, 'endpoint_not_allowed']);
 });
