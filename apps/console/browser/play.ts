@@ -12,6 +12,8 @@ export function playgroundPath(view: Readonly<Record<string, unknown>>): string 
 /** Writes a message and sends it by keyboard alone. */
 export async function say(page: Page, text: string): Promise<void> {
   await page.getByLabel('Message').fill(text);
+  // It may be sent once the models are known.
+  await page.getByRole('button', { name: 'Send', exact: true, disabled: false }).waitFor();
   await page.keyboard.press('Control+Enter');
 }
 

@@ -308,7 +308,7 @@ test('a text is spoken: the sound has a length and can be downloaded', async () 
   const { page } = person;
   await open({ family: 'speech', format: 'wav' });
   await page.getByLabel('Text to speak').fill('Good morning to everyone.');
-  await page.keyboard.press('Control+Enter');
+  await page.getByRole('button', { name: 'Speak' }).click();
   await page.getByRole('link', { name: /^Download speech\.wav/ }).waitFor();
   await page.waitForFunction('document.querySelector("audio").duration > 1');
   await page.getByText(/^cost \$0\.0/).waitFor();

@@ -10,22 +10,23 @@ import { PageLink } from '../../traffic/page-link.tsx';
 import type { Exchange } from './exchange.ts';
 
 const READ_AGAIN_MS = 500;
-/** A request that was refused at once has no record. */
-const MAX_READS = 20;
+const MAX_READ_AGAIN_MS = 3_000;
+/** A request that was refused at once has no record; that of any other comes, however busy the machine is. */
+const MAX_READS = { failed: 8, other: 40 };
 
 /** The record is written when the request has ended, a moment after its answer has. */
-const recordQuery = (id: string) => ({
+const recordQuery = (id: string, maxReads: number) => ({
   ...requestQuery(id),
   retry: (failures: number, error: Error) =>
-    failures < MAX_READS && error instanceof ApiError && error.status === 404,
-  retryDelay: READ_AGAIN_MS,
+    failures < maxReads && error instanceof ApiError && error.status === 404,
+  retryDelay: (failures: number) => Math.min(READ_AGAIN_MS * (failures + 1), MAX_READ_AGAIN_MS),
 });
 
 /** How long a request took, what it used and what it cost. */
 export function RequestFigures({ of }: { of: Exchange<unknown> }) {
   const { state, requestId, firstOutputMs, totalMs } = of;
   const record = useQuery({
-    ...recordQuery(requestId ?? ''),
+    ...recordQuery(requestId ?? '', state === 'failed' ? MAX_READS.failed : MAX_READS.other),
     enabled: requestId !== null && state !== 'running',
   });
   return (
