@@ -20,7 +20,12 @@ function read({ events, end }: SocketAnswer): Reading {
       failure: { where: 'reply', status: Number(first.status ?? 0), code: codeOf(first) },
       problems: [],
     };
-  const body = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+  const body = events
+    .map(
+      ({ stream_id: _lane, headers: _headers, ...event }) =>
+        `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
+    )
+    .join('');
   const stream: Exchange = {
     path: PATH,
     method: 'GET',
