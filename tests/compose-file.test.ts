@@ -79,6 +79,17 @@ test.for(PROCESSES.each.map(({ name }) => name))(
   },
 );
 
+test.for(['text-worker', 'image-worker', 'audio-worker'])(
+  '%s, which sends webhooks of any job, has what they are signed with, and where they may go',
+  (name) => {
+    const { environment = {} } = readCompose().services[name] ?? {};
+    expect(Object.keys(environment)).toEqual(
+      expect.arrayContaining(['WEBHOOK_SECRET', 'WEBHOOK_PRIVATE_NETWORKS']),
+    );
+    expect(PROCESSES.each.find((row) => row.name === name)?.secrets).toContain('WEBHOOK_SECRET');
+  },
+);
+
 test.for(Object.entries(SETTINGS))(
   '%s gets every setting that it requires, and none that it does not know',
   ([service, settings]) => {

@@ -21,7 +21,7 @@ export function unaccounted({
     if (exchanges.length !== 1 || only === undefined || planned.kind === 'list of models') return [];
     if (reading.failure !== null || only.end !== 'complete' || only.status !== 200) return [];
     // A process that is killed right after its answer has no log line, and its reservation is charged as abandoned.
-    const { service } = kindOf(planned.kind);
+    const { service, worker } = kindOf(planned.kind);
     const settled = { ...trip, endedAt: trip.endedAt + SETTLED_WITHIN_MS };
     const around = aroundOf(settled, happened, attempted).happened;
     if (around.some(({ disturbance }) => disturbance.kind === 'kill' && disturbance.of === service))
@@ -35,7 +35,8 @@ export function unaccounted({
     const answer = attempted.findLast(
       ({ mark, isComplete, used }) => mark === `${planned.name}t1` && isComplete && used,
     );
-    if (service !== 'text' || record.estimated) return [];
+    // What is generated in the background is counted by none of the provider's replies to requests.
+    if (service !== 'text' || worker !== null || record.estimated) return [];
     if (answer?.used?.outputTokens === record.outputTokens && answer.used.inputTokens === record.inputTokens)
       return [];
     return [

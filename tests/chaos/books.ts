@@ -9,8 +9,13 @@ import type { World } from './world.ts';
 
 /** The keys that the callers use; the budget of one is its team's too. */
 export interface Keys {
-  readonly budgeted: MadeKey;
-  readonly free: MadeKey;
+  readonly budgeted: ChaosKey;
+  readonly free: ChaosKey;
+}
+
+interface ChaosKey extends MadeKey {
+  /** By which its webhooks are signed. */
+  readonly webhookSecret: string;
 }
 
 /** What the gateway has accounted for. */
@@ -27,9 +32,15 @@ export async function createKeys({ stack }: World, round: number): Promise<Keys>
   const team = `team-${round}`;
   await askAdmin(stack, 'POST', '/admin/v1/teams', { name: team, budget: BUDGET });
   return {
-    budgeted: await createKey(stack, { name: 'budgeted', team, budget: BUDGET }),
-    free: await createKey(stack, { name: 'free' }),
+    budgeted: await createChaosKey(stack, { name: 'budgeted', team, budget: BUDGET }),
+    free: await createChaosKey(stack, { name: 'free' }),
   };
+}
+
+async function createChaosKey(stack: World['stack'], settings: Record<string, unknown>): Promise<ChaosKey> {
+  const key = await createKey(stack, settings);
+  const made = await askAdmin(stack, 'POST', `/admin/v1/keys/${key.id}/webhook-secret`, {});
+  return { ...key, ...z.object({ webhookSecret: z.string() }).parse(await made.json()) };
 }
 
 /** Longer than any reservation lasts without its process. */

@@ -17,8 +17,9 @@ type StackProcess = Stack['processes'][number];
 /** By the name of the process. */
 export type HoldingsByName = ReadonlyMap<string, Holdings>;
 
-/** What all processes hold; of sockets and files nothing where the system has no `/proc`. */
+/** What all processes hold, once they have collected their garbage; of sockets and files nothing where the system has no `/proc`. */
 export async function holdingsOf(stack: Stack, dataFolder: string): Promise<HoldingsByName> {
+  for (const { pid } of stack.processes) process.kill(pid, 'SIGUSR2');
   const all = stack.processes.map(
     async (process) => [process.name, await holdingsOfOne(stack, process, dataFolder)] as const,
   );
@@ -59,7 +60,7 @@ const valueIn = (page: string, line: RegExp): number | null => {
 
 /**
  * What a process that is quiet may hold beyond what it held at its start: connections that wait for their next request, the timers
- * of its upkeep, what the next collection frees. Twice what a round leaves at most (20 sockets, 5 timers, 10 MB) and a little more: a
+ * of its upkeep, code that is compiled later. Twice what a round leaves at most (20 sockets, 5 timers, 10 MB) and a little more: a
  * leak grows past it, in a short round where each request of a service leaves something.
  */
 const BEYOND_START = { sockets: 45, timers: 12, heapBytes: 40 * 1024 * 1024 } as const;

@@ -1,7 +1,9 @@
 import type { Reading } from '../wire/replies.ts';
 import { MEDIA_KINDS } from './media-kinds.ts';
+import { SOCKET_KINDS } from './socket-kinds.ts';
 import { TEXT_KINDS } from './text-kinds.ts';
 import type { Trip } from './trip.ts';
+import { REPORTED_IMAGE } from './webhook-kind.ts';
 
 /** One way of using the gateway. */
 export interface RequestKind {
@@ -14,7 +16,12 @@ export interface RequestKind {
   readonly run: (trip: Trip) => Promise<Reading>;
 }
 
-export const REQUEST_KINDS = { ...TEXT_KINDS, ...MEDIA_KINDS } as const satisfies Record<string, RequestKind>;
+export const REQUEST_KINDS = {
+  ...TEXT_KINDS,
+  ...SOCKET_KINDS,
+  ...MEDIA_KINDS,
+  'image with a webhook': REPORTED_IMAGE,
+} as const satisfies Record<string, RequestKind>;
 export type RequestKindName = keyof typeof REQUEST_KINDS;
 
 export const kindOf = (name: RequestKindName): RequestKind => REQUEST_KINDS[name];

@@ -2,7 +2,6 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { waitFor } from '@gateway/testkit/wait-for';
-import { exchange } from '../wire/exchange.ts';
 import type { Reading } from '../wire/replies.ts';
 import { unaccounted } from './accounting.ts';
 import { createKeys, type Keys, readBooks, settleAll } from './books.ts';
@@ -65,12 +64,12 @@ export async function runRound(world: World, plan: Plan): Promise<string[]> {
 }
 
 async function travel(world: World, plan: Plan, keys: Keys, planned: PlannedRequest): Promise<Travelled> {
-  const origin = world.stack.process(planned.edge).url ?? '';
   const trip = createTrip({
     seed: plan.seed,
     planned,
     secret: keys[planned.key].key,
-    send: (request) => exchange(origin, request),
+    origin: world.stack.process(planned.edge).url ?? '',
+    webhooks: { ...world.webhooks, secret: keys[planned.key].webhookSecret },
     referenceUrl: world.referenceUrl,
   });
   const beganAt = performance.now();

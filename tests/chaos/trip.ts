@@ -1,16 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Exchange, WireRequest } from '../wire/exchange.ts';
+import { type Exchange, exchange } from '../wire/exchange.ts';
 import { type Reading, readError } from '../wire/replies.ts';
 import { answerTo, type FaultName, faultOf, PROVIDER_NAMES } from './faults.ts';
 import type { PlannedRequest } from './plan.ts';
+import type { WebhookReceiver } from './webhook-receiver.ts';
 
 export interface TripOptions {
   readonly seed: number;
   readonly planned: PlannedRequest;
   /** The key's secret. */
   readonly secret: string;
-  /** Sends to the planned edge. */
-  readonly send: (request: WireRequest) => Promise<Exchange>;
+  /** Of the planned edge. */
+  readonly origin: string;
+  /** Where webhooks go, and the key's secret by which they are signed. */
+  readonly webhooks: Pick<WebhookReceiver, 'url' | 'received'> & { readonly secret: string };
   /** A provider that never fails: what it answers to a request is what a caller of the gateway must get. */
   readonly referenceUrl: string;
 }
@@ -24,8 +27,7 @@ export interface TripRequest {
 }
 
 /** One planned request on its way: all that is sent for it, and what came back. */
-export interface Trip {
-  readonly planned: PlannedRequest;
+export interface Trip extends Pick<TripOptions, 'planned' | 'secret' | 'origin' | 'webhooks'> {
   readonly exchanges: readonly Exchange[];
   /** The mark of one turn, which its request must contain. */
   mark(turn: number): string;
@@ -69,7 +71,7 @@ async function encoded({
 const isAway = ({ end, status }: Exchange): boolean =>
   end === 'refused' || end === 'lost' || end === 'cut' || [429, 503, 504, 529].includes(status ?? 0);
 
-export function createTrip({ seed, planned, secret, send, referenceUrl }: TripOptions): Trip {
+export function createTrip({ seed, planned, secret, origin, webhooks, referenceUrl }: TripOptions): Trip {
   const exchanges: Exchange[] = [];
   const mark = (turn: number) => `${planned.name}t${turn}`;
   const { manner, mannerMs } = planned;
@@ -79,7 +81,7 @@ export function createTrip({ seed, planned, secret, send, referenceUrl }: TripOp
     const shown = isFirst ? manner : 'patient';
     isFirst = false;
     const { body, type } = await encoded(request);
-    const reply = await send({
+    const reply = await exchange(origin, {
       method: request.method ?? (body === null ? 'GET' : 'POST'),
       path,
       headers: {
@@ -98,6 +100,9 @@ export function createTrip({ seed, planned, secret, send, referenceUrl }: TripOp
   };
   return {
     planned,
+    secret,
+    origin,
+    webhooks,
     exchanges,
     mark,
     answer: (turn) => answerTo(seed, mark(turn)),

@@ -11,6 +11,7 @@ import { chaosConfiguration, unusableConfiguration } from './configuration.ts';
 import type { Disturbance } from './disturbances.ts';
 import { answerTo, FAULTS, type FaultName, faultOf, MARK, type ProviderName } from './faults.ts';
 import { type HoldingsByName, holdingsOf } from './holdings.ts';
+import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 
 /** A request that a provider got, and what became of it. */
 export interface Attempted {
@@ -33,6 +34,7 @@ export interface Happened {
 export interface World {
   readonly stack: Stack;
   readonly referenceUrl: string;
+  readonly webhooks: WebhookReceiver;
   readonly dataFolder: string;
   readonly attempted: readonly Attempted[];
   /** Requests at a provider whose reply is not over. */
@@ -60,6 +62,7 @@ const TWICE = {
   audio: 2,
   'audio-worker': 2,
 };
+const COLLECTS_GARBAGE = new URL('../support/collect-garbage.ts', import.meta.url).href;
 const RECOVERY = { timeoutMs: 120_000 };
 
 /** Two of every process, three providers that follow the seed's faults, and one that never fails. */
@@ -113,6 +116,7 @@ async function start(seed: number, resources: AsyncDisposableStack): Promise<Wor
     last: await open(startProvider('last')),
   };
   const reference = await open(startSimulator({ records: false }));
+  const webhooks = resources.adopt(await startWebhookReceiver(), (owned) => owned.close());
   const redis = resources.adopt(await startChaosRedis(), (owned) => owned.close());
 
   const urls = { first: providers.first.url, second: providers.second.url, last: providers.last.url };
@@ -130,7 +134,8 @@ async function start(seed: number, resources: AsyncDisposableStack): Promise<Wor
         // A busy machine is no overload.
         MAX_EVENT_LOOP_DELAY_MS: '60000',
         WORKER_CONCURRENCY: '4',
-        NODE_OPTIONS: '--max-semi-space-size=4',
+        WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8',
+        NODE_OPTIONS: `--max-semi-space-size=4 --import ${COLLECTS_GARBAGE}`,
       },
       mode: 'each',
       replicas: TWICE,
@@ -208,6 +213,7 @@ async function start(seed: number, resources: AsyncDisposableStack): Promise<Wor
   return {
     stack,
     referenceUrl: reference.url,
+    webhooks,
     dataFolder,
     attempted,
     unanswered: () => begun - over,

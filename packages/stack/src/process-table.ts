@@ -73,7 +73,7 @@ const EACH = [
     stage: 'service',
     port: null,
     urlVariable: null,
-    secrets: [],
+    secrets: ['WEBHOOK_SECRET'],
   },
   {
     name: 'image',
