@@ -1,30 +1,16 @@
 import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
-import { createRequestRedis } from '@gateway/metering/request-redis';
-import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { GATEWAY_SECRET, type RunningAdmin, runAdmin, TOKEN } from './testing/run-admin.ts';
+import { GATEWAY_SECRET, TOKEN } from './testing/run-admin.ts';
+import { useAdmin } from './testing/use-admin.ts';
 
-let redisServer: TestRedis;
-let redis: Redis;
 let keys: KeyStore;
-let admin: RunningAdmin;
 
-beforeAll(async () => {
-  redisServer = await startRedis();
-  redis = createRequestRedis(redisServer.url);
-  await redis.connect();
-  keys = createKeyStore({ redis, gatewaySecret: GATEWAY_SECRET, now: Date.now });
-  admin = await runAdmin(redisServer.url);
+const admin = useAdmin();
+beforeAll(() => {
+  keys = createKeyStore({ redis: admin.redis, gatewaySecret: GATEWAY_SECRET, now: Date.now });
 });
-afterAll(async () => {
-  await admin.stop();
-  await redis.quit();
-  await redisServer.close();
-});
-beforeEach(() => redis.flushall());
 
 const Reply = z.looseObject({
   key: z.string().optional(),
@@ -160,13 +146,13 @@ test('health and metrics are open, and the log has one line for each request and
 });
 
 test('with Redis frozen the answer is a prompt 503', async () => {
-  redisServer.kill('SIGSTOP');
+  admin.server.kill('SIGSTOP');
   try {
     const refused = await call('GET', '/keys');
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
     expect(refused.body.error?.code).toBe('service_unavailable');
   } finally {
-    redisServer.kill('SIGCONT');
+    admin.server.kill('SIGCONT');
   }
 });
 

@@ -1,22 +1,14 @@
-import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { AuditPage } from './routes/schemas.ts';
-import { type RunningAdmin, runAdmin, TOKEN } from './testing/run-admin.ts';
+import { TOKEN } from './testing/run-admin.ts';
+import { useAdmin } from './testing/use-admin.ts';
 
-let redisServer: TestRedis;
-let admin: RunningAdmin;
-
+const admin = useAdmin({ keepsData: true });
 beforeAll(async () => {
-  redisServer = await startRedis();
-  admin = await runAdmin(redisServer.url);
   await change('ann', 'POST', '/teams', { name: 'search' });
   for (const name of ['one', 'two', 'three'])
     await change('ben', 'POST', '/keys', { name: `search ${name}` });
   await change('ann', 'PATCH', '/teams/search', { budget: { usd: 5, period: 'day' } });
-});
-afterAll(async () => {
-  await admin.stop();
-  await redisServer.close();
 });
 
 const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };

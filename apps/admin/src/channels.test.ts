@@ -1,20 +1,10 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { createRequestRedis } from '@gateway/metering/request-redis';
-import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
-import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { createAttemptCounts } from '@gateway/upstream/health/attempt-counts';
 import { createRestStore } from '@gateway/upstream/health/rest-store';
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runCommand } from './cli/run-command.ts';
 import { AuditPage, ChannelPage, RestedChannelReply } from './routes/schemas.ts';
-import { type RunningAdmin, runAdmin, TOKEN } from './testing/run-admin.ts';
-
-let server: TestRedis;
-let redis: Redis;
-let admin: RunningAdmin;
-let folder: TemporaryFolder;
+import { TOKEN } from './testing/run-admin.ts';
+import { useAdmin } from './testing/use-admin.ts';
 
 const CONFIGURATION = `
 channels:
@@ -26,22 +16,7 @@ models:
   lonely: { kind: text, routes: [{ channel: two }] }
 `;
 
-beforeAll(async () => {
-  server = await startRedis();
-  redis = createRequestRedis(server.url);
-  await redis.connect();
-  folder = await temporaryFolder();
-  const path = join(folder.path, 'gateway.yaml');
-  await writeFile(path, CONFIGURATION);
-  admin = await runAdmin(server.url, { GATEWAY_CONFIG: path });
-});
-afterAll(async () => {
-  await admin.stop();
-  await redis.quit();
-  await server.close();
-  await folder.close();
-});
-beforeEach(() => redis.flushall());
+const admin = useAdmin({ configuration: CONFIGURATION });
 
 const call = async (method: string, path: string, body?: unknown) => {
   const response = await fetch(`${admin.url}/admin/v1${path}`, {
@@ -81,7 +56,7 @@ const gateway = async (...argv: string[]) => {
 
 /** As a service that found it out stores it. */
 const gatewayRests = async (cause: 'failing' | 'credentials' = 'failing') => {
-  const store = createRestStore(redis);
+  const store = createRestStore(admin.redis);
   const nowMs = await store.time();
   const rest = {
     ...{ channel: 'one', account: 'default', model: 'gpt-5-2026', by: null, settings: null },
@@ -97,7 +72,7 @@ const gatewayRests = async (cause: 'failing' | 'credentials' = 'failing') => {
 
 test('a channel shows how attempts of the last hour and day ended, also those of other processes', async () => {
   let nowMs = Date.now() - 3 * 3_600_000;
-  const counts = createAttemptCounts({ redis, now: () => nowMs });
+  const counts = createAttemptCounts({ redis: admin.redis, now: () => nowMs });
   counts.add({ channel: 'one', outcome: 'ok' });
   counts.add({ channel: 'one', outcome: 'timeout' });
   nowMs = Date.now();

@@ -4,26 +4,21 @@ import { NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
 import { createLedger } from '@gateway/metering/ledger/ledger';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { freePort } from '@gateway/testkit/free-port';
-import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCommand } from './cli/run-command.ts';
-import { type RunningAdmin, runAdmin, TOKEN } from './testing/run-admin.ts';
+import { TOKEN } from './testing/run-admin.ts';
+import { useAdmin } from './testing/use-admin.ts';
 
-let redis: TestRedis;
-let admin: RunningAdmin;
+const admin = useAdmin({ keepsData: true });
 let dataFolder: TemporaryFolder;
 
 beforeAll(async () => {
-  redis = await startRedis();
-  admin = await runAdmin(redis.url);
   dataFolder = await temporaryFolder();
   await mkdir(join(dataFolder.path, 'secrets'));
   await writeFile(join(dataFolder.path, 'secrets', 'admin-token'), `${TOKEN}\n`);
 });
 afterAll(async () => {
-  await admin.stop();
-  await redis.close();
   await dataFolder.close();
 });
 
@@ -203,7 +198,7 @@ test('a team is made, changed, listed and deleted from the command line', async 
 });
 
 test('usage, its records, channels and changes are shown', async () => {
-  const client = createRequestRedis(redis.url);
+  const client = createRequestRedis(admin.server.url);
   await client.connect();
   const ledger = createLedger({ redis: client, now: Date.now, keepRecordsDays: 1, keepSumsDays: 1 });
   const subject = { id: 'req_1', keyId: 'key_a', team: null, endpoint: 'responses', model: 'gpt-5' };

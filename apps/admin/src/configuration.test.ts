@@ -1,10 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
-import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { CheckedConfigurationReply, ConfigurationReply } from './routes/configuration-routes.ts';
-import { type RunningAdmin, runAdmin, TOKEN } from './testing/run-admin.ts';
+import { TOKEN } from './testing/run-admin.ts';
+import { useAdmin } from './testing/use-admin.ts';
 
 const SECRET = 'sk-a-literal-provider-key';
 const VALID = `# once ${SECRET}
@@ -16,23 +14,7 @@ models:
 `;
 const INVALID = VALID.replace('{ channel: one }', '{ channel: oen }');
 
-let redisServer: TestRedis;
-let folder: TemporaryFolder;
-let path: string;
-let admin: RunningAdmin;
-
-beforeAll(async () => {
-  redisServer = await startRedis();
-  folder = await temporaryFolder();
-  path = join(folder.path, 'gateway.yaml');
-  await writeFile(path, VALID);
-  admin = await runAdmin(redisServer.url, { GATEWAY_CONFIG: path });
-});
-afterAll(async () => {
-  await admin.stop();
-  await redisServer.close();
-  await folder.close();
-});
+const admin = useAdmin({ configuration: VALID, keepsData: true });
 
 const call = (path: string, body?: unknown) =>
   fetch(`${admin.url}/admin/v1${path}`, {
@@ -45,8 +27,9 @@ const check = async (text: string) =>
   CheckedConfigurationReply.parse(await (await call('/configuration/check', { text })).json());
 
 test('the configuration is shown as the file has it, without a secret', async () => {
-  await writeFile(path, VALID);
+  await writeFile(admin.configurationPath, VALID);
   const shown = await read();
+  const path = admin.configurationPath;
   expect(shown).toMatchObject({ source: 'file', path, isValid: true, mistakes: [], channels: 2, models: 1 });
   expect(shown.unknownVariables).toEqual(['NOT_KNOWN_HERE']);
   expect(shown.lastReload?.held).toBe(true);
@@ -55,7 +38,10 @@ test('the configuration is shown as the file has it, without a secret', async ()
 });
 
 test('a change that did not take effect is told with its line, and shows no secret', async () => {
-  await writeFile(path, INVALID.replace(`apiKey: ${SECRET}`, `apiKey: "${SECRET} with spaces"`));
+  await writeFile(
+    admin.configurationPath,
+    INVALID.replace(`apiKey: ${SECRET}`, `apiKey: "${SECRET} with spaces"`),
+  );
   const shown = await read();
   expect(shown).toMatchObject({ isValid: false, text: null, lastReload: { held: false } });
   expect(shown.mistakes.map(({ line, path: where }) => [line, where])).toEqual([
@@ -66,7 +52,7 @@ test('a change that did not take effect is told with its line, and shows no secr
 });
 
 test('a text is checked with the lines of its mistakes, and nothing is applied', async () => {
-  await writeFile(path, VALID);
+  await writeFile(admin.configurationPath, VALID);
   expect(await check(INVALID)).toMatchObject({
     isValid: false,
     mistakes: [{ line: 6, path: 'models.gpt-5.routes[0].channel' }],
@@ -78,6 +64,6 @@ test('a text is checked with the lines of its mistakes, and nothing is applied',
 });
 
 test('a file that is gone is told', async () => {
-  await rm(path);
+  await rm(admin.configurationPath);
   expect(await read()).toMatchObject({ isValid: false, text: null, mistakes: [{ line: null }] });
 });

@@ -1,28 +1,12 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { createRequestRedis } from '@gateway/metering/request-redis';
-import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { KeyPage, NewKeyReply } from './routes/schemas.ts';
-import { type RunningAdmin, runAdmin, TOKEN } from './testing/run-admin.ts';
+import { TOKEN } from './testing/run-admin.ts';
+import { useAdmin } from './testing/use-admin.ts';
 
-let redisServer: TestRedis;
-let redis: Redis;
-let admin: RunningAdmin;
-beforeAll(async () => {
-  redisServer = await startRedis();
-  redis = createRequestRedis(redisServer.url);
-  await redis.connect();
-  admin = await runAdmin(redisServer.url);
-});
-afterAll(async () => {
-  await admin.stop();
-  await redis.quit();
-  await redisServer.close();
-});
-beforeEach(() => redis.flushall());
+const admin = useAdmin();
 
 /** A request; its body, if any, is this JSON text. */
 const send = (method: string, path: string, body?: string) =>

@@ -1,14 +1,8 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { NOTHING_CONSUMED, type UsageOutcome } from '@gateway/contracts/usage-record';
 import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
 import { createLedger } from '@gateway/metering/ledger/ledger';
-import { createRequestRedis } from '@gateway/metering/request-redis';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
-import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
-import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { adminOpenapi } from './openapi.ts';
 import {
@@ -24,13 +18,10 @@ import {
   TeamReply,
   UsagePage,
 } from './routes/schemas.ts';
-import { GATEWAY_SECRET, type RunningAdmin, runAdmin, TOKEN } from './testing/run-admin.ts';
+import { GATEWAY_SECRET, TOKEN } from './testing/run-admin.ts';
+import { useAdmin } from './testing/use-admin.ts';
 
-let redisServer: TestRedis;
-let redis: Redis;
 let keys: KeyStore;
-let admin: RunningAdmin;
-let folder: TemporaryFolder;
 
 const CONFIGURATION = `
 channels:
@@ -40,23 +31,10 @@ models:
   "claude-*": { kind: text, routes: [{ channel: one, model: other }] }
 `;
 
-beforeAll(async () => {
-  redisServer = await startRedis();
-  redis = createRequestRedis(redisServer.url);
-  await redis.connect();
-  keys = createKeyStore({ redis, gatewaySecret: GATEWAY_SECRET, now: Date.now });
-  folder = await temporaryFolder();
-  const configuration = join(folder.path, 'gateway.yaml');
-  await writeFile(configuration, CONFIGURATION);
-  admin = await runAdmin(redisServer.url, { GATEWAY_CONFIG: configuration });
+const admin = useAdmin({ configuration: CONFIGURATION });
+beforeAll(() => {
+  keys = createKeyStore({ redis: admin.redis, gatewaySecret: GATEWAY_SECRET, now: Date.now });
 });
-afterAll(async () => {
-  await admin.stop();
-  await redis.quit();
-  await redisServer.close();
-  await folder.close();
-});
-beforeEach(() => redis.flushall());
 
 const send = (method: string, path: string, body?: unknown) =>
   fetch(`${admin.url}/admin/v1${path}`, {
@@ -209,15 +187,15 @@ test.for([
   async ([patch, code, path]) => {
     const made = await keys.createKey({ name: 'search', budget: { usd: 5, period: 'day' } });
     const name = `gateway:key:${made.record.id}`;
-    const before = await redis.get(name);
+    const before = await admin.redis.get(name);
     const withGoodPart = Array.isArray(patch) ? patch : { disabled: true, ...patch };
     expect(await refused('PATCH', `/keys/${made.record.id}`, withGoodPart)).toMatchObject({
       status: 400,
       code,
       path: path === '' ? expect.anything() : path,
     });
-    expect(await redis.get(name)).toBe(before);
-    expect(await redis.xlen('gateway:audit')).toBe(1);
+    expect(await admin.redis.get(name)).toBe(before);
+    expect(await admin.redis.xlen('gateway:audit')).toBe(1);
   },
 );
 
@@ -277,7 +255,7 @@ test('a team is made, read, changed, listed, and deleted once no key is left in 
 
 test("what is left of a key's and a team's limits and budget can be read", async () => {
   const made = await call(NewKeyReply, 'POST', '/keys', full);
-  await redis.zadd(`gateway:{meter}:places:${made.id}`, Date.now() + 60_000, 'one');
+  await admin.redis.zadd(`gateway:{meter}:places:${made.id}`, Date.now() + 60_000, 'one');
   const balance = await call(BalanceReply, 'GET', `/keys/${made.id}/balance`);
   expect(balance).toMatchObject({
     limits: [
@@ -288,7 +266,7 @@ test("what is left of a key's and a team's limits and budget can be read", async
   });
   expect(balance.budget?.resetsAt).toMatch(/-01T00:00:00.000Z$/);
   await call(TeamReply, 'POST', '/teams', { name: 'a b', budget: { usd: 2, period: 'total' } });
-  await redis.hset('gateway:{meter}:account:team:a b:total', { spent: 500_000, reserved: 250_000 });
+  await admin.redis.hset('gateway:{meter}:account:team:a b:total', { spent: 500_000, reserved: 250_000 });
   expect(await call(BalanceReply, 'GET', '/teams/a%20b/balance')).toEqual({
     limits: [],
     budget: {
@@ -301,7 +279,7 @@ test("what is left of a key's and a team's limits and budget can be read", async
 });
 
 async function use(id: string, keyId: string, model: string, outcome: UsageOutcome = 'ok') {
-  const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 1, keepSumsDays: 1 });
+  const ledger = createLedger({ redis: admin.redis, now: Date.now, keepRecordsDays: 1, keepSumsDays: 1 });
   const subject = { id, keyId, team: null, endpoint: 'responses', model, startedAtMs: Date.now() };
   await ledger.settle(subject, {
     outcome,
@@ -319,7 +297,7 @@ test('usage is summed up by the query, with refused requests', async () => {
   await use('req_1', 'key_a', 'gpt-5');
   await use('req_2', 'key_a', 'gpt-5', 'cut');
   await use('req_3', 'key_b', 'claude');
-  const refusals = createRefusalCounts({ redis, now: Date.now, keepSumsDays: 1 });
+  const refusals = createRefusalCounts({ redis: admin.redis, now: Date.now, keepSumsDays: 1 });
   for (let count = 0; count < 3; count += 1)
     refusals.add({ keyId: 'key_a', team: null, endpoint: 'responses', model: null });
   await refusals.close();

@@ -3,37 +3,23 @@ import { promisify } from 'node:util';
 import { NOTHING_CONSUMED, type UsageResult, type UsageSubject } from '@gateway/contracts/usage-record';
 import { createLedger, type Ledger } from '@gateway/metering/ledger/ledger';
 import { redisNames } from '@gateway/metering/redis-names';
-import { createRequestRedis } from '@gateway/metering/request-redis';
 import { requestIdOf } from '@gateway/service-kit/request-id';
 import { readSse } from '@gateway/testkit/collect-sse';
-import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { RequestPage, RequestReply } from './requests/shown-request.ts';
 import { UsagePage } from './routes/schemas.ts';
-import { type RunningAdmin, runAdmin, TOKEN } from './testing/run-admin.ts';
+import { runAdmin, TOKEN } from './testing/run-admin.ts';
+import { useAdmin } from './testing/use-admin.ts';
 
 const Skipped = z.object({ count: z.number() });
 
-let redisServer: TestRedis;
-let redis: Redis;
 let ledger: Ledger;
-let admin: RunningAdmin;
 
-beforeAll(async () => {
-  redisServer = await startRedis();
-  redis = createRequestRedis(redisServer.url);
-  await redis.connect();
-  ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 });
-  admin = await runAdmin(redisServer.url);
+const admin = useAdmin();
+beforeAll(() => {
+  ledger = createLedger({ redis: admin.redis, now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 });
 });
-afterAll(async () => {
-  await admin.stop();
-  await redis.quit();
-  await redisServer.close();
-});
-beforeEach(() => redis.flushall());
 
 const get = (path: string, signal?: AbortSignal) =>
   fetch(`${admin.url}/admin/v1${path}`, {
@@ -142,7 +128,7 @@ test('a record from before there were details is shown', async () => {
     ...{ consumption: NOTHING_CONSUMED, estimated: false, costMicroUsd: 7 },
   };
   const day = new Date().toISOString().slice(0, 10);
-  await redis.xadd(redisNames.records(day), '*', 'record', JSON.stringify(record));
+  await admin.redis.xadd(redisNames.records(day), '*', 'record', JSON.stringify(record));
   expect((await pageOf('/requests')).data).toMatchObject([
     { id: 'req_old', requestId: null, attemptList: [], cost: [], otherMicroUsd: 7 },
   ]);
@@ -184,7 +170,7 @@ test('more requests than a tail shows at once are counted', async () => {
 });
 
 test('no more than 32 readers are let in at once, and one that leaves makes room', async () => {
-  const other = await runAdmin(redisServer.url);
+  const other = await runAdmin(admin.server.url);
   const leaving = new AbortController();
   const open = (signal: AbortSignal) =>
     fetch(`${other.url}/admin/v1/requests/tail`, { headers: { authorization: `Bearer ${TOKEN}` }, signal });
@@ -208,7 +194,7 @@ test('no more than 32 readers are let in at once, and one that leaves makes room
 });
 
 test('a tail ends when the service stops', async () => {
-  const other = await runAdmin(redisServer.url);
+  const other = await runAdmin(admin.server.url);
   const response = await fetch(`${other.url}/admin/v1/requests/tail`, {
     headers: { authorization: `Bearer ${TOKEN}` },
   });

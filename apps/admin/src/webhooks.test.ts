@@ -1,7 +1,5 @@
 import { createWebhookLog, type WebhookLog } from '@gateway/jobs/webhooks/webhook-log';
-import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { runCommand } from './cli/run-command.ts';
 import {
   AuditPage,
@@ -10,22 +8,16 @@ import {
   WebhookReply,
   WebhookSecretReply,
 } from './routes/schemas.ts';
-import { type RunningAdmin, runAdmin, TOKEN } from './testing/run-admin.ts';
+import { runAdmin, TOKEN } from './testing/run-admin.ts';
+import { useAdmin } from './testing/use-admin.ts';
 
-let redisServer: TestRedis;
-let redis: Redis;
 let log: WebhookLog;
-let admin: RunningAdmin;
-beforeAll(async () => {
-  redisServer = await startRedis();
-  redis = new Redis(redisServer.url);
-  log = createWebhookLog(redis, () => undefined);
-  admin = await runAdmin(redisServer.url, { WEBHOOK_SECRET: 'a webhook secret of more than 32 characters' });
+const admin = useAdmin({
+  env: { WEBHOOK_SECRET: 'a webhook secret of more than 32 characters' },
+  keepsData: true,
 });
-afterAll(async () => {
-  await admin.stop();
-  redis.disconnect();
-  await redisServer.close();
+beforeAll(() => {
+  log = createWebhookLog(admin.redis, () => undefined);
 });
 
 async function call(method: string, path: string, body?: unknown) {
@@ -101,7 +93,7 @@ test("a key's webhook secret is shown once, rotated with a grace, and audited wi
 
 test('without WEBHOOK_SECRET there are no webhook secrets', async () => {
   const { id } = await makeKey();
-  const off = await runAdmin(redisServer.url);
+  const off = await runAdmin(admin.server.url);
   const reply = await fetch(`${off.url}/admin/v1/keys/${id}/webhook-secret`, {
     method: 'POST',
     headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },

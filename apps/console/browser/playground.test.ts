@@ -209,6 +209,21 @@ test('the conversation is still there after another page, until it is begun anew
   await page.getByText('Nothing was sent yet').waitFor();
 });
 
+test('the holder of a key plays with that key, and has no other to choose', async () => {
+  const { page } = await running.open();
+  page.setDefaultTimeout(PATIENCE_MS);
+  await page.goto('/console/');
+  await page.getByText('Key', { exact: true }).click();
+  await page.getByLabel('Your key').fill(key.key);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('link', { name: 'Playground' }).click();
+  await say(page, 'Hello from a holder.');
+  await page.getByText('You said: Hello from a holder.').waitFor();
+  await page.getByText(/^cost /).waitFor();
+  expect(await page.getByLabel('Key', { exact: true }).count()).toBe(0);
+  await page.context().close();
+});
+
 /** The width that a picture really has; 0 for one that could not be shown. */
 const naturalWidth = (page: Page): Promise<unknown> =>
   page.evaluate('document.querySelector("figure img").naturalWidth');

@@ -1,5 +1,7 @@
 import { Stack, Tabs } from '@mantine/core';
+import { useSuspenseQuery } from '@tanstack/react-query';
 import { type ComponentType, useEffect } from 'react';
+import { sessionQuery } from '../../api/queries.ts';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { usePageSearch } from '../../parts/page-search.ts';
 import { KeySelect } from '../traffic/key-select.tsx';
@@ -25,7 +27,10 @@ const PANELS: Readonly<Record<Family, Shown>> = {
 /** Real requests with a key of the gateway, and everything that came of them. */
 export default function PlaygroundPage() {
   const [search, change] = useView();
-  const { family = 'text', key } = search;
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  const { family = 'text' } = search;
+  // The holder of a key has no other.
+  const keyId = session.keyId ?? search.key;
   const { Panel } = PANELS[family];
   return (
     <Stack gap={0}>
@@ -53,18 +58,20 @@ export default function PlaygroundPage() {
           ))}
         </Tabs.List>
         <Tabs.Panel value={family}>
-          <KeySelect
-            mb="md"
-            maw={560}
-            label="Key"
-            description="Its limits, its budget and its models hold here too"
-            placeholder="Search by name"
-            state="active"
-            clearable
-            chosenId={key}
-            onChoose={(id) => change({ key: id })}
-          />
-          <Panel keyId={key} search={search} change={change} />
+          {session.keyId === null && (
+            <KeySelect
+              mb="md"
+              maw={560}
+              label="Key"
+              description="Its limits, its budget and its models hold here too"
+              placeholder="Search by name"
+              state="active"
+              clearable
+              chosenId={keyId}
+              onChoose={(id) => change({ key: id })}
+            />
+          )}
+          <Panel keyId={keyId} search={search} change={change} />
         </Tabs.Panel>
       </Tabs>
     </Stack>

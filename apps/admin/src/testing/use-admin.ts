@@ -1,0 +1,66 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createRequestRedis } from '@gateway/metering/request-redis';
+import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { type RunningAdmin, runAdmin } from './run-admin.ts';
+
+interface UseAdminOptions {
+  /** The text of its `gateway.yaml`; absent: it has none. */
+  readonly configuration?: string;
+  readonly env?: Record<string, string>;
+  /** Tests build on what was there before them; absent: each begins with an empty Redis. */
+  readonly keepsData?: true;
+}
+
+/** The admin service of a test file, with a Redis and a folder of its own. To be read within tests and hooks. */
+export interface UsedAdmin extends Pick<RunningAdmin, 'url' | 'output'> {
+  readonly server: TestRedis;
+  readonly redis: Redis;
+  /** Where its `gateway.yaml` is. */
+  readonly configurationPath: string;
+}
+
+/** Starts it before the file's first test, and stops it after the last one. */
+export function useAdmin({ configuration, env = {}, keepsData }: UseAdminOptions = {}): UsedAdmin {
+  const resources = new AsyncDisposableStack();
+  let used: UsedAdmin | undefined;
+  const now = (): UsedAdmin => {
+    if (used === undefined) throw new Error('the admin service is not started yet');
+    return used;
+  };
+
+  beforeAll(async () => {
+    const server = resources.adopt(await startRedis(), (owned) => owned.close());
+    const redis = resources.adopt(createRequestRedis(server.url), (owned) => owned.disconnect());
+    await redis.connect();
+    const folder = resources.adopt(await temporaryFolder(), (owned) => owned.close());
+    const configurationPath = join(folder.path, 'gateway.yaml');
+    if (configuration !== undefined) await writeFile(configurationPath, configuration);
+    const own = configuration === undefined ? env : { GATEWAY_CONFIG: configurationPath, ...env };
+    const { url, output } = resources.adopt(await runAdmin(server.url, own), (owned) => owned.stop());
+    used = { url, output, server, redis, configurationPath };
+  });
+  afterAll(() => resources.disposeAsync());
+  if (!keepsData) beforeEach(() => now().redis.flushall());
+
+  return {
+    get url() {
+      return now().url;
+    },
+    get output() {
+      return now().output;
+    },
+    get server() {
+      return now().server;
+    },
+    get redis() {
+      return now().redis;
+    },
+    get configurationPath() {
+      return now().configurationPath;
+    },
+  };
+}
