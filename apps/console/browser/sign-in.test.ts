@@ -99,16 +99,8 @@ test('a team lead makes and disables keys of the own team, and no other key exis
   await signInAs(page, 'leo', '/console/keys');
   await page.getByRole('row').filter({ hasText: 'search engine' }).waitFor();
   expect(await page.getByText('foreign program').count()).toBe(0);
-  expect(await pageNames(page)).toEqual([
-    'Overview',
-    'Requests',
-    'Usage',
-    'Playground',
-    'Keys',
-    'Teams',
-    'Models',
-    'Jobs',
-  ]);
+  const pages = ['Overview', 'Requests', 'Usage', 'Playground', 'Keys', 'Teams', 'Models', 'Jobs'];
+  expect(await pageNames(page)).toEqual(pages);
 
   await page.getByRole('button', { name: 'New key' }).click();
   await page.getByLabel('Name').fill("a lead's key");
@@ -155,6 +147,8 @@ test('a key signs its holder in to what is left of it, until it is disabled', as
   await page.getByRole('table', { name: 'The latest requests' }).getByText('gpt-5.2').waitFor();
   expect(await pageNames(page)).toEqual(['My key', 'Requests', 'Usage', 'Playground', 'Models']);
   expect(await page.content()).not.toContain(mine.key);
+  await page.getByRole('link', { name: 'Try it in the playground' }).click();
+  await heading(page, 'Playground');
   await page.goto('/console/keys');
   await page.getByText('There is no such page').waitFor();
 

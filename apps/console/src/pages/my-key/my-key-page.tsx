@@ -1,4 +1,4 @@
-import { Paper, SimpleGrid, Stack, Title } from '@mantine/core';
+import { Group, Paper, SimpleGrid, Stack, Title } from '@mantine/core';
 import { useInfiniteQuery, useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
 import { sessionQuery } from '../../api/queries.ts';
@@ -40,7 +40,10 @@ export default function MyKeyPage() {
   return (
     <Stack gap="md">
       <PageHeader title={key.data?.name ?? 'My key'} about="What is left of your key, and what was used.">
-        <RangePicker of={search} fallback={FALLBACK} change={change} />
+        <Group gap="sm">
+          <PageLink to="/playground">Try it in the playground</PageLink>
+          <RangePicker of={search} fallback={FALLBACK} change={change} />
+        </Group>
       </PageHeader>
       {key.error && <PageFailed error={key.error} reset={() => void key.refetch()} />}
       <Figures now={now.data?.rows[0]} before={before.data?.rows[0]} isKnown={now.data !== undefined} />
