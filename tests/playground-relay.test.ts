@@ -105,8 +105,8 @@ test('an upload of 20 MB reaches the provider whole', async () => {
 });
 
 test('an upload that is too large is refused while it is under way, for nothing holds it until its end', async () => {
-  const { adminUrl = '', adminToken } = gateway.stack;
-  const { port } = new URL(adminUrl);
+  const { adminUrl, adminToken } = gateway.stack;
+  const { port } = new URL(adminUrl ?? '');
   const socket = connect(Number(port), '127.0.0.1');
   const head = [
     'POST /admin/v1/playground/v1/audio/transcriptions HTTP/1.1',
