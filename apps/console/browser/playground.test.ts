@@ -202,7 +202,7 @@ test('the conversation is still there after another page, until it is begun anew
   await page.getByText('You said: Remember me.').waitFor();
   await page.getByRole('link', { name: 'Keys' }).click();
   await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
-  await page.getByRole('link', { name: 'Playground' }).click();
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Playground' }).click();
   await page.getByText('You said: Remember me.').waitFor();
   expect(new URL(page.url()).searchParams.get('key')).toContain(key.id);
   await page.getByRole('button', { name: 'New conversation' }).click();
@@ -216,7 +216,7 @@ test('the holder of a key plays with that key, and has no other to choose', asyn
   await page.getByText('Key', { exact: true }).click();
   await page.getByLabel('Your key').fill(key.key);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await page.getByRole('link', { name: 'Playground' }).click();
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Playground' }).click();
   await say(page, 'Hello from a holder.');
   await page.getByText('You said: Hello from a holder.').waitFor();
   await page.getByText(/^cost /).waitFor();
