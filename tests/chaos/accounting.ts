@@ -37,6 +37,11 @@ export function unaccounted({
     );
     // What is generated in the background is counted by none of the provider's replies to requests.
     if (service !== 'text' || worker !== null || record.estimated) return [];
+    // A process that stops closes its connections when it has its answers: the provider may take that for a caller who left.
+    const isStopped = around.some(
+      ({ disturbance }) => disturbance.kind === 'stop' && disturbance.of === service,
+    );
+    if (answer === undefined && isStopped) return [];
     if (answer?.used?.outputTokens === record.outputTokens && answer.used.inputTokens === record.inputTokens)
       return [];
     return [

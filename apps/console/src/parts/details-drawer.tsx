@@ -36,7 +36,7 @@ export function DetailsDrawer<One>(props: DetailsDrawerProps<One>) {
       }
     >
       {one === undefined && error !== null && <PageFailed error={error} reset={onRetry} />}
-      {one === undefined && error === null && <Loader aria-label="Loading" />}
+      {one === undefined && error === null && <Loader role="status" aria-label="Loading" />}
       {one !== undefined && children(one)}
     </Drawer>
   );

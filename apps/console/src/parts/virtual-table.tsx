@@ -69,7 +69,13 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
           ))}
         </div>
       </div>
-      <div role="rowgroup" ref={body} className={classes.body} style={{ height: virtual.getTotalSize() }}>
+      <div
+        // A group of rows has one; while the first are loaded there is none.
+        role={items.length > 0 ? 'rowgroup' : undefined}
+        ref={body}
+        className={classes.body}
+        style={{ height: virtual.getTotalSize() }}
+      >
         {items.map(({ index, start }) => {
           const row = rows[index];
           if (row === undefined) return null;
@@ -81,7 +87,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
       </div>
       {isLoading && (
         <div className={classes.loading}>
-          <Loader size="sm" aria-label="Loading more" />
+          <Loader size="sm" role="status" aria-label="Loading more" />
         </div>
       )}
     </div>

@@ -55,7 +55,7 @@ function JobImage({ of: image, job, name }: { of: Asset; job: JobDetail; name: s
       {source !== undefined && (
         <img src={source} alt={`${name} that ${job.model} made`} className={classes.image} />
       )}
-      {source === undefined && !error && <Loader size="sm" aria-label={`Loading: ${name}`} />}
+      {source === undefined && !error && <Loader size="sm" role="status" aria-label={`Loading: ${name}`} />}
       <Group gap="sm" mt={4}>
         <Text size="xs" c="dimmed">
           {name}, {image.contentType}
