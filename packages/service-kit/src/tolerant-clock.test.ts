@@ -59,3 +59,29 @@ test('set forward and back again within the minute, it has never been another', 
   set(HOUR_MS);
   expect(clock()).toBe(now() - HOUR_MS);
 });
+
+test('set forward for longer than a minute, back, and forward again: what was made before the last time is still good', () => {
+  const { clock, now, pass, set } = world();
+  set(HOUR_MS);
+  clock();
+  pass(120_000);
+  expect(clock()).toBe(now());
+  set(-HOUR_MS);
+  expect(clock()).toBe(now());
+  pass(10);
+  set(HOUR_MS);
+  expect(clock()).toBe(now() - HOUR_MS);
+  pass(60_000);
+  expect(clock()).toBe(now());
+});
+
+test('set to one time after the other, each later, it goes by the earliest of the last minute', () => {
+  const { clock, now, pass, set } = world();
+  for (let hour = 1; hour <= 3; hour += 1) {
+    pass(30_000);
+    clock();
+    set(HOUR_MS);
+    clock();
+  }
+  expect(clock()).toBe(now() - 2 * HOUR_MS);
+});

@@ -10,23 +10,31 @@ const TOLERATED_MS = 60_000;
 /** Clocks that are corrected bit by bit differ by less. */
 const SET_MS = 1000;
 
+/** What the clock that people set was ahead of the other one. */
+interface Setting {
+  aheadMs: number;
+  /** Of the clock that nobody sets. */
+  lastSeenAtMs: number;
+}
+
 /**
- * Unix milliseconds for whether something that was made a moment ago has expired. After the clock was set forward, it goes on for a
- * minute as if it had not been: what was on its way at that moment is still good.
+ * Unix milliseconds for whether something that was made a moment ago has expired: the earliest time that any setting of the last minute
+ * tells. So what was on its way while the clock was set forward is still good, however often it is set.
  */
 export function createTolerantClock({ now, uptime }: Clocks): () => number {
-  let startedAtMs = now() - uptime();
-  let setAtMs: number | undefined;
+  /** The one of this moment comes last; those before it were seen within the tolerated time, and each tells an earlier time. */
+  const settings: Setting[] = [{ aheadMs: now() - uptime(), lastSeenAtMs: uptime() }];
   return () => {
-    const nowMs = now();
     const uptimeMs = uptime();
-    const withoutSettingMs = startedAtMs + uptimeMs;
-    const isSet = Math.abs(nowMs - withoutSettingMs) > SET_MS;
-    if (isSet) setAtMs ??= uptimeMs;
-    if (isSet && setAtMs !== undefined && uptimeMs - setAtMs < TOLERATED_MS)
-      return Math.min(nowMs, withoutSettingMs);
-    setAtMs = undefined;
-    startedAtMs = nowMs - uptimeMs;
-    return nowMs;
+    const aheadMs = now() - uptimeMs;
+    const current = settings.at(-1);
+    if (current !== undefined) current.lastSeenAtMs = uptimeMs;
+    while ((settings.at(-1)?.aheadMs ?? Number.NEGATIVE_INFINITY) > aheadMs + SET_MS) settings.pop();
+    const last = settings.at(-1);
+    if (last !== undefined && aheadMs <= last.aheadMs + SET_MS)
+      Object.assign(last, { aheadMs, lastSeenAtMs: uptimeMs });
+    else settings.push({ aheadMs, lastSeenAtMs: uptimeMs });
+    while (uptimeMs - (settings[0]?.lastSeenAtMs ?? uptimeMs) >= TOLERATED_MS) settings.shift();
+    return uptimeMs + (settings[0]?.aheadMs ?? aheadMs);
   };
 }
