@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isDeeperThan, parseJson } from './json-depth.ts';
+import { endOfString, isDeeperThan, outlineOf, parseJson } from './json-depth.ts';
 
 const MAX_DEPTH = 4;
 const lists = (depth: number, inner = '') => '['.repeat(depth) + inner + ']'.repeat(depth);
@@ -17,6 +17,19 @@ test.for<[string, string, string]>([
 ])('%s count correctly', ([, shallow, deep]) => {
   expect([JSON.parse(shallow), JSON.parse(deep)]).toHaveLength(2);
   expect([isDeeperThan(shallow, MAX_DEPTH), isDeeperThan(deep, MAX_DEPTH)]).toEqual([false, true]);
+});
+
+test('a string ends where the parser ends it, however long it is and whatever is escaped in it', () => {
+  const ends = ['', '"', '\\', '\\"', '"\\', '\\\\', '\\"[', '"'.repeat(60), '\\'.repeat(60), '\\"'.repeat(60)];
+  for (const end of ends) {
+    for (let length = 0; length < 120; length += 1) {
+      const value = 'x'.repeat(length) + end;
+      const text = JSON.stringify({ a: value, b: [[[value, '[']]] });
+      expect(isDeeperThan(text, MAX_DEPTH)).toBe(false);
+      expect(outlineOf(Buffer.from(text), MAX_DEPTH).memberCount).toBe(2);
+      expect(endOfString(Buffer.from(JSON.stringify(value)), 0)).toBe(JSON.stringify(value).length - 1);
+    }
+  }
 });
 
 test.for(['"'.repeat(9), '\\'.repeat(9), '"[[\\', ']'.repeat(20), '"'.padEnd(20, '\\"')])(

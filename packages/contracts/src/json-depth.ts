@@ -21,15 +21,17 @@ interface JsonOutline {
 /**
  * Whether JSON opens more than `maxDepth` lists and objects inside one another, and how many members it has. The answer
  * for text that is not JSON has no meaning: the parser refuses it. Deep JSON costs its parser seconds and recursive
- * functions their stack, so this runs before both; it jumps over strings, and 115 KB take some 45 µs.
+ * functions their stack, so this runs before both; it jumps over strings, and 115 KB take some 50 µs. It takes UTF-8, not
+ * a string: V8 has a dozen kinds of those, and where all come by, it looks up each character's access anew.
  */
-export function outlineOf(text: string, maxDepth: number): JsonOutline {
+export function outlineOf(json: Buffer, maxDepth: number): JsonOutline {
+  const { length } = json;
   let depth = 0;
   let memberCount = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
+  for (let at = 0; at < length; at += 1) {
+    const code = json[at];
     if (code === QUOTE) {
-      at = endOfString(text, at);
+      at = endOfString(json, at);
       if (at === -1) break;
     } else if (code === COLON) memberCount += 1;
     else if (code === OPEN_LIST || code === OPEN_OBJECT) {
@@ -43,13 +45,23 @@ export function outlineOf(text: string, maxDepth: number): JsonOutline {
 /** Whether JSON opens more than `maxDepth` lists and objects inside one another. */
 export const isDeeperThan = (text: string, maxDepth: number): boolean =>
   // Each bracket needs a closing one.
-  text.length > 2 * maxDepth && outlineOf(text, maxDepth).isTooDeep;
+  text.length > 2 * maxDepth && outlineOf(Buffer.from(text), maxDepth).isTooDeep;
+
+/** Strings that end within this many bytes are read byte by byte: a search costs more to begin. */
+const NEAR_BYTES = 48;
 
 /** The index of the closing quote of the string that begins at `start`; -1 if it has none. */
-export function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+export function endOfString(json: Buffer, start: number): number {
+  const near = Math.min(start + NEAR_BYTES, json.length);
+  let at = start + 1;
+  for (; at < near; at += 1) {
+    const code = json[at];
+    if (code === QUOTE) return at;
+    if (code === BACKSLASH) at += 1;
+  }
+  for (let end = json.indexOf(QUOTE, at); end !== -1; end = json.indexOf(QUOTE, end + 1)) {
     let first = end;
-    while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+    while (first > at && json[first - 1] === BACKSLASH) first -= 1;
     if ((end - first) % 2 === 0) return end;
   }
   return -1;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { outlineOf } from './json-depth.ts';
 import { countMembers, findRepeatedMember } from './repeated-member.ts';
 
-const outline = (text: string) => outlineOf(text, 128).memberCount - countMembers(JSON.parse(text));
+const outline = (text: string) => outlineOf(Buffer.from(text), 128).memberCount - countMembers(JSON.parse(text));
 
 test.for<[string, (string | number)[]]>([
   ['{"a":1,"a":1}', ['a']],
@@ -16,7 +16,7 @@ test.for<[string, (string | number)[]]>([
   ['{"🐳":1,"🐳":2}', ['🐳']],
 ])('%s: the repeated member is found', ([text, path]) => {
   expect(outline(text)).toBe(1);
-  expect(findRepeatedMember(text)).toEqual(path);
+  expect(findRepeatedMember(Buffer.from(text))).toEqual(path);
 });
 
 test.for([
@@ -30,5 +30,5 @@ test.for([
   '{ "a" : [ ] ,\n"b":{ },"__proto__":{"constructor":1},"1":0,"0":[null]}',
 ])('%s: nothing is repeated', (text) => {
   expect(outline(text)).toBe(0);
-  expect(findRepeatedMember(text)).toBeNull();
+  expect(findRepeatedMember(Buffer.from(text))).toBeNull();
 });

@@ -1,16 +1,21 @@
 import { endOfString } from './json-depth.ts';
 
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
+
 type Path = readonly (string | number)[];
 
 /** How many members the objects of parsed JSON have: of a repeated one, the parser keeps the last. */
 export function countMembers(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
   let count = 0;
   if (Array.isArray(value)) {
     for (const entry of value) if (typeof entry === 'object') count += countMembers(entry);
-    return count;
+  } else if (isObject(value)) {
+    for (const name in value) {
+      const inner = value[name];
+      count += typeof inner === 'object' ? 1 + countMembers(inner) : 1;
+    }
   }
-  for (const inner of Object.values(value)) count += typeof inner === 'object' ? 1 + countMembers(inner) : 1;
   return count;
 }
 
@@ -22,12 +27,12 @@ interface Level {
 }
 
 /** The path of the first member whose name occurs before in its object, in any escaping; null if there is none. */
-export function findRepeatedMember(json: string): Path | null {
+export function findRepeatedMember(json: Buffer): Path | null {
   const levels: Level[] = [];
   let isName = false;
   for (let at = 0; at < json.length; at += 1) {
     const level = levels.at(-1);
-    const sign = json[at];
+    const sign = String.fromCharCode(json[at] ?? 0);
     if (sign === '{' || sign === '[') {
       levels.push(sign === '{' ? { names: new Set(), at: '' } : { names: null, at: 0 });
       isName = sign === '{';
@@ -39,7 +44,7 @@ export function findRepeatedMember(json: string): Path | null {
     } else if (sign === '"') {
       const end = endOfString(json, at);
       if (isName && level?.names) {
-        level.at = String(JSON.parse(json.slice(at, end + 1)));
+        level.at = String(JSON.parse(json.toString('utf8', at, end + 1)));
         if (level.names.has(level.at)) return levels.map((one) => one.at);
         level.names.add(level.at);
         isName = false;
