@@ -20,7 +20,18 @@ test.for<[string, string, string]>([
 });
 
 test('a string ends where the parser ends it, however long it is and whatever is escaped in it', () => {
-  const ends = ['', '"', '\\', '\\"', '"\\', '\\\\', '\\"[', '"'.repeat(60), '\\'.repeat(60), '\\"'.repeat(60)];
+  const ends = [
+    '',
+    '"',
+    '\\',
+    '\\"',
+    '"\\',
+    '\\\\',
+    '\\"[',
+    '"'.repeat(60),
+    '\\'.repeat(60),
+    '\\"'.repeat(60),
+  ];
   for (const end of ends) {
     for (let length = 0; length < 120; length += 1) {
       const value = 'x'.repeat(length) + end;

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { outlineOf } from './json-depth.ts';
 import { countMembers, findRepeatedMember } from './repeated-member.ts';
 
-const outline = (text: string) => outlineOf(Buffer.from(text), 128).memberCount - countMembers(JSON.parse(text));
+const outline = (text: string) =>
+  outlineOf(Buffer.from(text), 128).memberCount - countMembers(JSON.parse(text));
 
 test.for<[string, (string | number)[]]>([
   ['{"a":1,"a":1}', ['a']],
