@@ -10,7 +10,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isAlive } from './process-identity.ts';
-import type { ProcessRow } from './process-table.ts';
+import { BUSY_NODE_OPTIONS, type ProcessRow } from './process-table.ts';
 import { type Stack, type StackOptions, startStack } from './start-stack.ts';
 
 const FIXTURES = join(import.meta.dirname, '../fixtures');
@@ -106,12 +106,12 @@ test('the edge gets the addresses of the services, one for each replica', async 
   expect(edge.env.GATEWAY_BOOTSTRAP_KEY).toBe(stack.key);
 });
 
-test('a process that most requests pass through keeps its compiled code while it is idle', async () => {
+test('a process that most requests pass through gets the options that keep it fast', async () => {
   const text = row('text', { port: null, urlVariable: 'TEXT_URL' });
   const stack = await start({ processes: [text, { ...EDGE, isBusy: true }] });
   const [quiet, busy] = await Promise.all([get(stack.process('text').url), get(stack.edgeUrl)]);
   expect(quiet.nodeOptions).toEqual([]);
-  expect(busy.nodeOptions).toEqual(['--no-memory-reducer']);
+  expect(busy.nodeOptions).toEqual(BUSY_NODE_OPTIONS);
 });
 
 test('replicas of a process with several ports do not take them from each other', async () => {
