@@ -39,24 +39,30 @@ export const UNKEPT_HEADER = { [UNKEPT]: NO };
 export const sayUnkept = ({ response }: Pick<TextCall, 'response'>): unknown =>
   response.setHeader(UNKEPT, NO);
 
+interface KeepOptions {
+  /** The response with every member, parsed with `parseBody`, where `response` has only those that are read of every reply. */
+  readonly whole?: () => JsonObject;
+  /** Its provider keeps it too; it keeps nothing of what the gateway has compacted. */
+  readonly isProviders?: boolean;
+}
+
 /**
- * Keeps a whole response before its caller learns that it has ended, with the items that led to it.
+ * Keeps a whole response before its caller learns that it has ended, with the items that led to it. One that is not kept
+ * is not read as a whole.
  *
- * @param response the response object, parsed with `parseBody`
- * @param isProviders its provider keeps it too; it keeps nothing of what the gateway has compacted
  * @returns how it has to be amended, so that it is true
  */
 export async function keepResponse(
   call: TextCall,
   candidate: Candidate,
   response: JsonObject,
-  isProviders = storesResponses(candidate) && !call.compacted,
+  { whole = () => response, isProviders = storesResponses(candidate) && !call.compacted }: KeepOptions = {},
 ): Promise<Amendment> {
   const { protocol } = candidate;
   const { history, identity, request, context, endpoint } = call;
   const input = () => inputItems(parseBody(request.bytes.toString()), history.items);
   const servedBy = makerAt(candidate);
-  const output = () => outputItems(response, makerName(servedBy));
+  const output = () => outputItems(whole(), makerName(servedBy));
   // A server that stores nothing itself may report that, and need not.
   const isDenied = response.store === false && isProviders;
   const amended = amendment({
@@ -86,7 +92,7 @@ export async function keepResponse(
     after: history.conversation,
     input: [...(await unstoredBefore(history)), ...input()],
     output: output(),
-    data: dataOf({ ...response, ...amended }, { ...origin, isProviders }),
+    data: dataOf({ ...whole(), ...amended }, { ...origin, isProviders }),
     received: { ids, origin },
   });
   if (isStored) return amended;

@@ -85,7 +85,7 @@ async function writeAnswer(call: TextCall, compaction: WrittenCompaction): Promi
   const context = contextFor(call, compaction);
   const finish = { reason: endpoint.protocol === 'messages' ? 'compaction' : 'stop' } as const;
   const isKept = endpoint.operation === 'responses';
-  const keep = (answer: JsonObject) => keepResponse(call, reply.candidate, answer, false);
+  const keep = (answer: JsonObject) => keepResponse(call, reply.candidate, answer, { isProviders: false });
   if (!request.streamed) {
     const body = { ...adapter.encodeReply({ parts: [], finish, usage: NO_USAGE }, context) };
     await call.thread?.keep(recordedMessage(body), { request, candidate: reply.candidate });

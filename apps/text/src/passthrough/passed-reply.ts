@@ -59,7 +59,7 @@ export function keepWholeReply(
   const read = () => (call.request.compaction === null ? whole : parsed());
   const ids = () => receivedIds(endpoint.protocol, read(), keptOf(call, reply));
   const keeping = keepsResponses(endpoint)
-    ? keepResponse(call, reply.candidate, parsed())
+    ? keepResponse(call, reply.candidate, whole, { whole: parsed })
     : keepMessage(call, reply, parsed, remember(call, reply, ids()));
   const id = textAt(whole, 'id');
   return isUnderWay(endpoint, whole) && id !== null

@@ -62,7 +62,12 @@ export async function relayJson(options: RelayJsonOptions): Promise<void> {
   const bytes = await reply.bytes(MAX_REPLY_BYTES);
   const body = bodyOf(bytes);
   if (body === null) throw notJson();
-  const amended = (await onBody(body, bytes.length, () => wholeOf(bytes, body))) ?? null;
+  let whole: JsonObject | null = null;
+  const readWhole = () => {
+    whole ??= wholeOf(bytes, body);
+    return whole;
+  };
+  const amended = (await onBody(body, bytes.length, readWhole)) ?? null;
   const unkept = amended?.store === false ? UNKEPT_HEADER : {};
   const frames = asStream?.({ ...exactly(bytes), ...amended }) ?? null;
   if (frames !== null) {

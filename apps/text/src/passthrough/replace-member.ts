@@ -12,9 +12,8 @@ export function setMember(json: Buffer, name: string, value: unknown): Buffer {
   const spans = valuesOf(json, name);
   const written = JSON.stringify(value);
   if (spans.length > 0) return replaceValues(json, spans, written);
-  const text = json.toString('latin1');
-  const end = text.lastIndexOf('}');
-  const isEmpty = skipSpace(text, skipSpace(text, 0) + 1) === end;
+  const end = json.lastIndexOf('}');
+  const isEmpty = skipSpace(json, skipSpace(json, 0) + 1) === end;
   const member = `${isEmpty ? '' : ','}${JSON.stringify(name)}:${written}`;
   return Buffer.concat([json.subarray(0, end), Buffer.from(member), json.subarray(end)]);
 }
@@ -26,11 +25,10 @@ export function exchangeMembers(
   added: Readonly<Record<string, unknown>>,
 ): Buffer {
   const quoted = removed.map((name) => JSON.stringify(name));
-  const text = json.toString('latin1');
-  const scanner = new MemberScanner(text);
+  const scanner = new MemberScanner(json);
   const parts: Buffer[] = [];
   for (let member = scanner.next(); member !== null; member = scanner.next()) {
-    const name = text.slice(member.nameStart, member.nameEnd);
+    const name = json.toString('latin1', member.nameStart, member.nameEnd);
     if (quoted.some((one) => isName(name, one))) continue;
     parts.push(OPEN_OR_COMMA[parts.length === 0 ? 0 : 1], json.subarray(member.nameStart, member.end));
   }
@@ -72,10 +70,9 @@ function valuesOf(json: Buffer, name: string): Span[] {
   const quoted = JSON.stringify(name);
   const spans: Span[] = [];
   if (!mayHave(json, quoted, 0)) return spans;
-  const text = json.toString('latin1');
-  const scanner = new MemberScanner(text);
+  const scanner = new MemberScanner(json);
   for (let member = scanner.next(); member !== null; member = scanner.next()) {
-    if (!isName(text.slice(member.nameStart, member.nameEnd), quoted)) continue;
+    if (!isName(json.toString('latin1', member.nameStart, member.nameEnd), quoted)) continue;
     spans.push(member);
     // Mostly it comes early and once: then the rest needs no walk.
     if (!mayHave(json, quoted, member.end)) return spans;

@@ -12,6 +12,7 @@ export const MIN_PARTIAL_BYTES = 16_384;
 const READ_MEMBERS: ReadonlySet<string> = new Set([
   'id',
   'status',
+  'store',
   'background',
   'completed_at',
   'service_tier',
@@ -29,11 +30,10 @@ const READ_MEMBERS: ReadonlySet<string> = new Set([
  */
 export function partsOf(reply: Buffer): JsonObject | null {
   if (reply.length < MIN_PARTIAL_BYTES) return null;
-  const json = reply.toString('latin1');
-  const scanner = new MemberScanner(json);
+  const scanner = new MemberScanner(reply);
   const parts: [string, MemberSpan][] = [];
   for (let member = scanner.next(); member !== null; member = scanner.next()) {
-    const name = json.slice(member.nameStart + 1, member.nameEnd - 1);
+    const name = reply.toString('latin1', member.nameStart + 1, member.nameEnd - 1);
     // A name may be written with escapes.
     if (name.includes('\\')) return null;
     if (READ_MEMBERS.has(name)) parts.push([name, member]);

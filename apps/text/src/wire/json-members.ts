@@ -1,4 +1,6 @@
-/** A member of a JSON object's text: the position of its name, quotes included, and of its value. Ends are exclusive. */
+import { endOfString } from '@gateway/contracts/json-depth';
+
+/** A member of a JSON object's bytes: the position of its name, quotes included, and of its value. Ends are exclusive. */
 export interface MemberSpan {
   readonly nameStart: number;
   readonly nameEnd: number;
@@ -7,7 +9,7 @@ export interface MemberSpan {
 }
 
 const [TAB, LINE_FEED, RETURN, SPACE] = [0x09, 0x0a, 0x0d, 0x20];
-const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
+const [QUOTE, COMMA, COLON] = [0x22, 0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** Deeper values are left to the parser, which has a bound of its own. */
@@ -16,20 +18,18 @@ const MAX_DEPTH = 1_000;
 /**
  * Finds an object's own members without parsing it. Members further inside are not meant,
  * nor is what looks like one inside a text. Values are passed over, not checked: what has been found here need not be JSON.
- *
- * @param json in latin1, where a position is that of the byte: brackets and quotes are the same in UTF-8
  */
 export class MemberScanner {
-  readonly #json: string;
+  readonly #json: Buffer;
   #at: number;
   #state: 'inside' | 'ended' | 'failed';
 
-  constructor(json: string) {
+  constructor(json: Buffer) {
     this.#json = json;
     const start = skipSpace(json, 0);
     this.#at = skipSpace(json, start + 1);
-    this.#state = json.charCodeAt(start) === OPEN_OBJECT ? 'inside' : 'failed';
-    if (json.charCodeAt(this.#at) === CLOSE_OBJECT) this.#close();
+    this.#state = json[start] === OPEN_OBJECT ? 'inside' : 'failed';
+    if (json[this.#at] === CLOSE_OBJECT) this.#close();
   }
 
   /** Whether the object was closed, and nothing comes after it. */
@@ -42,16 +42,16 @@ export class MemberScanner {
     if (this.#state !== 'inside') return null;
     const json = this.#json;
     const nameStart = this.#at;
-    const nameEnd = json.charCodeAt(nameStart) === QUOTE ? endOfString(json, nameStart) : -1;
+    const nameEnd = json[nameStart] === QUOTE ? afterString(json, nameStart) : -1;
     const colon = nameEnd === -1 ? -1 : skipSpace(json, nameEnd);
     const start = skipSpace(json, colon + 1);
-    const end = colon !== -1 && json.charCodeAt(colon) === COLON ? endOfValue(json, start) : -1;
+    const end = colon !== -1 && json[colon] === COLON ? endOfValue(json, start) : -1;
     if (end === -1) {
       this.#state = 'failed';
       return null;
     }
     this.#at = skipSpace(json, end);
-    const closing = json.charCodeAt(this.#at);
+    const closing = json[this.#at];
     if (closing === COMMA) this.#at = skipSpace(json, this.#at + 1);
     else if (closing === CLOSE_OBJECT) this.#close();
     else this.#state = 'failed';
@@ -64,36 +64,32 @@ export class MemberScanner {
   }
 }
 
-export function skipSpace(json: string, from: number): number {
+export function skipSpace(json: Buffer, from: number): number {
   let at = from;
   for (;;) {
-    const code = json.charCodeAt(at);
+    const code = json[at];
     if (code !== SPACE && code !== LINE_FEED && code !== RETURN && code !== TAB) return at;
     at += 1;
   }
 }
 
-/** The position after the closing quote of the string that begins at `start`; -1 where it has none. */
-function endOfString(json: string, start: number): number {
-  for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
-    let first = end;
-    while (json.charCodeAt(first - 1) === BACKSLASH) first -= 1;
-    if ((end - first) % 2 === 0) return end + 1;
-  }
-  return -1;
+/** The position after the string that begins at `start`; -1 where it has no end. */
+function afterString(json: Buffer, start: number): number {
+  const end = endOfString(json, start);
+  return end === -1 ? -1 : end + 1;
 }
 
 /** The position after the value; -1 where it has no end, or is nothing. */
-function endOfValue(json: string, start: number): number {
-  const first = json.charCodeAt(start);
-  if (first === QUOTE) return endOfString(json, start);
+function endOfValue(json: Buffer, start: number): number {
+  const first = json[start];
+  if (first === QUOTE) return afterString(json, start);
   if (first === OPEN_OBJECT || first === OPEN_LIST) return endOfNesting(json, start);
   let end = start;
-  while (end < json.length && !endsScalar(json.charCodeAt(end))) end += 1;
+  while (end < json.length && !endsScalar(json[end])) end += 1;
   return end > start ? end : -1;
 }
 
-const endsScalar = (code: number): boolean =>
+const endsScalar = (code: number | undefined): boolean =>
   code === COMMA ||
   code === CLOSE_OBJECT ||
   code === CLOSE_LIST ||
@@ -102,14 +98,13 @@ const endsScalar = (code: number): boolean =>
   code === RETURN ||
   code === TAB;
 
-function endOfNesting(json: string, start: number): number {
+function endOfNesting(json: Buffer, start: number): number {
   let depth = 0;
   for (let at = start; at < json.length; at += 1) {
-    const code = json.charCodeAt(at);
+    const code = json[at];
     if (code === QUOTE) {
-      const end = endOfString(json, at);
-      if (end === -1) return -1;
-      at = end - 1;
+      at = endOfString(json, at);
+      if (at === -1) return -1;
     } else if (code === OPEN_OBJECT || code === OPEN_LIST) {
       depth += 1;
       if (depth > MAX_DEPTH) return -1;
