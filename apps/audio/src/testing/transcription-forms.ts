@@ -1,7 +1,7 @@
 import { audioFile, silence } from './audio-files.ts';
 
 /** The parts of a form, in their order. */
-export type Parts = readonly (readonly [name: string, value: string | File])[];
+type Parts = readonly (readonly [name: string, value: string | File])[];
 
 const file = silence(1);
 /** A form that passes. */
