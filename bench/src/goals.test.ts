@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { GOALS, type Goal, holdGoals } from './goals.ts';
-import { type Figures, ROWS } from './rows.ts';
+import type { Figures } from './row.ts';
+import { ROWS } from './rows.ts';
 
 const measured = (figures: Record<string, Record<string, number>>): ReadonlyMap<string, Figures> =>
   new Map(

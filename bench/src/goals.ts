@@ -1,4 +1,5 @@
-import { type Figures, NOT_STORED, OVER_HTTP } from './rows.ts';
+import { NOT_STORED, OVER_HTTP } from './processor-time-rows.ts';
+import type { Figures } from './row.ts';
 
 /** What the gateway may cost: a figure of ours over one of another contender, or the figure itself. */
 export interface Goal {

@@ -7,7 +7,8 @@ import { findLoadGenerator } from './load.ts';
 import { readOptions, USAGE } from './options.ts';
 import { startPortkey } from './portkey.ts';
 import { goalsText, measuredText, rowText } from './report.ts';
-import { type Bench, type Figures, ROWS } from './rows.ts';
+import type { Bench, Figures } from './row.ts';
+import { ROWS } from './rows.ts';
 import { startUpstream } from './upstream.ts';
 
 const print = (text: string) => process.stdout.write(`${text}\n`);

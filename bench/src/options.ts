@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { Row } from './rows.ts';
+import type { Row } from './row.ts';
 
 export interface Options {
   /** Empty: all. */

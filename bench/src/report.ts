@@ -1,5 +1,5 @@
 import { type Goal, holdGoals } from './goals.ts';
-import type { Figure, Figures, Row } from './rows.ts';
+import type { Figure, Figures, Row } from './row.ts';
 import { table } from './table.ts';
 
 const digits = (value: number): string =>

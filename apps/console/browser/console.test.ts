@@ -1,4 +1,3 @@
-import AxeBuilder from '@axe-core/playwright';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { type OpenPage, type RunningConsole, runConsole } from './run-console.ts';
@@ -16,16 +15,11 @@ const PATIENCE_MS = 30_000;
 const SessionsReply = z.looseObject({ data: z.array(z.looseObject({ id: z.string(), name: z.string() })) });
 
 let running: RunningConsole;
-/** The pages with something open beside their list. */
-let opened: string[];
 let person: OpenPage;
 
 beforeAll(async () => {
   running = await runConsole(inject('chromiumPath'));
-  const { keyId, requestId, jobId } = await seed(running);
-  opened = [`keys?key=${keyId}`, `requests?request=${requestId}`, `jobs?job=${jobId}`].map(
-    (path) => `/console/${path}`,
-  );
+  await seed(running);
 }, 300_000);
 afterAll(() => running?.close());
 beforeEach(async () => {
@@ -189,78 +183,4 @@ test('a session that was ended leads back to the sign-in', async () => {
   for (const { id, name } of data) if (name === 'dora') await running.call('DELETE', `/sessions/${id}`);
   await page.goto('/console/teams');
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-});
-
-/** Tests that visit every page. */
-const TOUR_MS = 300_000;
-
-const PAGES = [
-  '/console/keys',
-  '/console/keys?new=true',
-  '/console/overview',
-  '/console/overview?by=all&range=7d',
-  '/console/requests',
-  '/console/usage?groupBy=keyId,model&show=requests',
-  '/console/playground',
-  '/console/playground?family=images',
-  '/console/playground?family=speech',
-  '/console/playground?family=transcription',
-  '/console/teams',
-  '/console/channels',
-  '/console/models',
-  '/console/models?model=gpt-5.2',
-  '/console/sessions',
-  '/console/jobs',
-  '/console/jobs?status=completed',
-  '/console/audit',
-  '/console/configuration',
-  '/console/configuration?view=check',
-];
-
-/** The colours are all that differs in the dark. */
-const SCHEMES = [
-  ['light', undefined],
-  ['dark', ['color-contrast']],
-] as const;
-
-test.for(SCHEMES)(
-  'axe finds nothing serious on any page, %s',
-  { timeout: TOUR_MS },
-  async ([colorScheme, rules]) => {
-    const { page, problems, signIn } = await running.open({ colorScheme });
-    page.setDefaultTimeout(PATIENCE_MS);
-    await signIn();
-    const found: unknown[] = [];
-    for (const path of [...PAGES, ...opened]) {
-      await page.goto(path);
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      if (opened.includes(path))
-        await page
-          .getByRole('dialog')
-          .getByLabel(/^Id of the/)
-          .waitFor();
-      await page.waitForLoadState('networkidle');
-      const axe = new AxeBuilder({ page });
-      const { violations } = await (rules === undefined ? axe : axe.withRules([...rules])).analyze();
-      for (const { id, impact, nodes } of violations)
-        if (impact === 'serious' || impact === 'critical')
-          found.push({ path, id, at: nodes.slice(0, 3).map(({ html }) => html) });
-    }
-    expect(found).toEqual([]);
-    expect(problems).toEqual([]);
-    await page.context().close();
-  },
-);
-
-test('no page is wider than a screen of 360 pixels', { timeout: TOUR_MS }, async () => {
-  const { page, signIn } = await running.open({ viewport: { width: 360, height: 740 } });
-  page.setDefaultTimeout(PATIENCE_MS);
-  await signIn();
-  for (const path of [...PAGES, ...opened]) {
-    await page.goto(path);
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    const width = await page.evaluate('document.documentElement.scrollWidth');
-    expect({ path, width }).toEqual({ path, width: 360 });
-  }
-  await page.context().close();
 });

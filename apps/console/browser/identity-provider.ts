@@ -31,6 +31,8 @@ const NAME = 'Example login';
 const CLIENT_ID = 'gateway';
 const INTERACTION = /^\/interaction\/[\w-]+/;
 const SCOPES = 'openid email groups';
+/** Longer than any test takes. */
+const LIFETIME_SECONDS = 3600;
 
 const PAGE = `<!doctype html><html lang="en"><title>Example login</title>
 <form method="post"><label>Account <input name="account"></label><button>Continue</button></form></html>`;
@@ -124,6 +126,14 @@ function configurationOf({ clientSecret, redirectUri }: Client): Configuration {
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     claims: { openid: ['sub'], email: ['email'], groups: ['groups'] },
     scopes: SCOPES.split(' '),
+    // The library prints a notice about each that it has to choose itself.
+    ttl: {
+      Interaction: LIFETIME_SECONDS,
+      Grant: LIFETIME_SECONDS,
+      Session: LIFETIME_SECONDS,
+      AccessToken: LIFETIME_SECONDS,
+      IdToken: LIFETIME_SECONDS,
+    },
     pkce: { required: () => true },
     findAccount: (_context, accountId) => ({
       accountId,

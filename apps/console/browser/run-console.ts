@@ -75,7 +75,8 @@ export async function runConsole(
     await startStack({
       dataDir: join(folder.path, 'data'),
       configurationPath,
-      env: { ...ports, DRAIN_TIMEOUT_MS: '2000', ...envFor(`http://127.0.0.1:${ports.ADMIN_PORT}`) },
+      // Jobs that a test has left at work need not end.
+      env: { ...ports, DRAIN_TIMEOUT_MS: '200', ...envFor(`http://127.0.0.1:${ports.ADMIN_PORT}`) },
       ports: 'fixed',
       onLines: (_process, written) => lines.push(...written),
       mode: 'one',

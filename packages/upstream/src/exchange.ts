@@ -7,11 +7,11 @@ import type { ChannelClient } from './channel-client.ts';
 import type { OutputCheck, Verdict } from './check-first-output.ts';
 import type { SlotPool } from './choosing/slot-pool.ts';
 import { Deadline, type Limit } from './deadline.ts';
+import { brokenFailure, connectFailure, noAnswerFailure, timeoutFailure } from './exchange-failure.ts';
 import { type Failure, failureError } from './failure.ts';
 import { type FailureKind, failureRule } from './failures.ts';
-import { HeldStart, hasStartEvents } from './first-output/held-start.ts';
+import { type HeldStart, holdStart } from './first-output/held-start.ts';
 import { ReplyBody } from './reply-body.ts';
-import { brokenFailure, connectFailure } from './transport-failure.ts';
 
 /** The most bytes read of an error's body, or of an output that cannot be checked yet. */
 const MAX_CHECKED_BYTES = 65_536;
@@ -21,14 +21,6 @@ const MAX_HELD_BYTES = 1_048_576;
 const MAX_WHOLE_BYTES = 64 * 1_048_576;
 /** The first output's time limit for streamed replies if the channel has none. */
 const FIRST_OUTPUT_MS = 60_000;
-
-const isEventStream = (headers: IncomingHttpHeaders): boolean =>
-  headers['content-type']?.startsWith('text/event-stream') ?? false;
-/** Limits that only a provider can exceed. The whole of a long reply takes as long as its caller requested, or reads. */
-const SLOW_LIMITS: Readonly<Record<'checking' | 'open', ReadonlySet<Limit>>> = {
-  checking: new Set<Limit>(['sending', 'first output', 'idle', 'total']),
-  open: new Set<Limit>(['idle']),
-};
 
 export interface ExchangeOptions {
   readonly candidate: Candidate;
@@ -130,7 +122,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** Its consumer found that it is no answer. */
   unreadable(detail: string): void {
-    const failure = this.#broken(detail);
+    const failure = this.#noAnswer(detail);
     if (this.#phase !== 'over') this.#fail(failure);
     else if (this.#unjudged === 'whole') this.#options.onUnreadable(this, failure);
     else if (this.#unjudged === 'cancelled') this.#options.onEnd(this, failure);
@@ -167,10 +159,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.headers = headers;
     const { holdsStart, candidate } = this.#options;
     if (status < 200 || status > 299) this.#phase = 'refused';
-    else if (holdsStart && isEventStream(headers) && hasStartEvents(candidate.protocol)) {
-      this.#held = new HeldStart(candidate.protocol);
-      this.#maxCheckedBytes = MAX_HELD_BYTES;
-    }
+    else if (holdsStart) this.#held = holdStart(candidate.protocol, headers);
+    if (this.#held !== null) this.#maxCheckedBytes = MAX_HELD_BYTES;
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -219,20 +209,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #timeout(limit: Limit): Failure {
     const { candidate } = this.#options;
-    const isSlow = SLOW_LIMITS[this.#phase === 'open' ? 'open' : 'checking'].has(limit);
-    return {
-      kind: this.#lost('timeout'),
-      candidate,
-      status: this.status || null,
-      detail: `the time limit "${limit}" ran out`,
-      ...(isSlow ? { trouble: { cause: 'slow', waitMs: null } } : {}),
-    };
+    const phase = this.#phase === 'open' ? 'open' : 'checking';
+    return timeoutFailure(candidate, this.#lost('timeout'), this.status || null, limit, phase);
   }
 
-  #broken(detail: string): Failure {
-    const { candidate } = this.#options;
-    const trouble = { cause: 'failing', waitMs: null } as const;
-    return { kind: this.#lost('failed'), candidate, status: this.status, detail, trouble };
+  #noAnswer(detail: string): Failure {
+    return noAnswerFailure(this.#options.candidate, this.#lost('failed'), this.status, detail);
   }
 
   /** Checks what has arrived; null: the reply has ended. */
@@ -247,7 +229,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       if (mayWait) this.#awaitMore();
       else this.#open(chunk === null);
     } else if (verdict === 'accept') this.#open(chunk === null);
-    else if ('broken' in verdict) this.#fail(this.#broken(verdict.broken));
+    else if ('broken' in verdict) this.#fail(this.#noAnswer(verdict.broken));
     else this.#refuse(verdict.status, verdict.body);
   }
 

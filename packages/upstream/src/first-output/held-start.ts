@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { type Disguised, disguised, type Verdict } from '../check-first-output.ts';
 import type { Protocol } from '../protocol.ts';
 import { parseJson } from '../provider-error.ts';
@@ -12,9 +13,6 @@ const FAILURE_EVENTS: ReadonlySet<string> = new Set(['error', 'response.failed']
 const DATA_LINE = /^data: ?(.*)$/gm;
 const EVENT_LINE = /^event: ?(\S+)/m;
 const TYPE_MEMBER = /^\s*\{\s*"type"\s*:\s*"([^"\\]*)"/;
-
-/** Whether streams of this protocol have start events. */
-export const hasStartEvents = (protocol: Protocol): boolean => START_EVENTS[protocol] !== undefined;
 
 const NONE: StartEvents = { names: new Set(), empty: null };
 
@@ -93,3 +91,9 @@ const reportsFailure = (event: unknown): boolean =>
   typeof event === 'object' && event !== null && 'error' in event && Boolean(event.error);
 
 const failure = (data: string): Disguised => disguised(Buffer.from(data, 'latin1').toString('utf8'));
+
+/** Reads the start of this reply; null where nothing is held back: it is no stream, or its protocol has no start events. */
+export function holdStart(protocol: Protocol, headers: IncomingHttpHeaders): HeldStart | null {
+  const isStream = headers['content-type']?.startsWith('text/event-stream') ?? false;
+  return isStream && START_EVENTS[protocol] !== undefined ? new HeldStart(protocol) : null;
+}

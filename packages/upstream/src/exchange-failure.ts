@@ -1,5 +1,6 @@
 import type { Candidate } from './catalog.ts';
 import { withoutSecrets } from './clean-message.ts';
+import type { Limit } from './deadline.ts';
 import type { Failure } from './failure.ts';
 import type { FailureKind } from './failures.ts';
 import type { Cause } from './health/causes.ts';
@@ -46,3 +47,32 @@ export const brokenFailure = (
   cause: error,
   ...troubleFor('failing', error),
 });
+
+/** Limits that only a provider can exceed. The whole of a long reply takes as long as its caller requested, or reads. */
+const SLOW_LIMITS: Readonly<Record<'checking' | 'open', ReadonlySet<Limit>>> = {
+  checking: new Set<Limit>(['sending', 'first output', 'idle', 'total']),
+  open: new Set<Limit>(['idle']),
+};
+
+/** A time limit that ran out, while the reply was `checking`, or `open` to its consumer. */
+export const timeoutFailure = (
+  candidate: Candidate,
+  kind: FailureKind,
+  status: number | null,
+  limit: Limit,
+  phase: 'checking' | 'open',
+): Failure => ({
+  kind,
+  candidate,
+  status,
+  detail: `the time limit "${limit}" ran out`,
+  ...(SLOW_LIMITS[phase].has(limit) ? { trouble: { cause: 'slow', waitMs: null } } : {}),
+});
+
+/** A 2xx reply that is no answer; `detail` says what is wrong with it. */
+export const noAnswerFailure = (
+  candidate: Candidate,
+  kind: FailureKind,
+  status: number,
+  detail: string,
+): Failure => ({ kind, candidate, status, detail, trouble: { cause: 'failing', waitMs: null } });

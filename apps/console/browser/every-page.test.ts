@@ -1,0 +1,93 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { type OpenPage, type RunningConsole, runConsole } from './run-console.ts';
+import { seed } from './seed.ts';
+import { seriousViolations, showIn } from './serious-violations.ts';
+
+/** The machine may be busy: what is waited for comes much sooner. */
+const PATIENCE_MS = 30_000;
+const TOUR_MS = 300_000;
+
+/** The colours are all that differs in the dark. */
+const SCHEMES = [
+  ['light', undefined],
+  ['dark', ['color-contrast']],
+] as const;
+
+const PAGES = [
+  '/console/keys',
+  '/console/keys?new=true',
+  '/console/overview',
+  '/console/overview?by=all&range=7d',
+  '/console/requests',
+  '/console/usage?groupBy=keyId,model&show=requests',
+  '/console/playground',
+  '/console/playground?family=images',
+  '/console/playground?family=speech',
+  '/console/playground?family=transcription',
+  '/console/teams',
+  '/console/channels',
+  '/console/models',
+  '/console/models?model=gpt-5.2',
+  '/console/sessions',
+  '/console/jobs',
+  '/console/jobs?status=completed',
+  '/console/audit',
+  '/console/configuration',
+  '/console/configuration?view=check',
+];
+
+let running: RunningConsole;
+/** The pages with something open beside their list. */
+let opened: string[];
+let person: OpenPage;
+
+beforeAll(async () => {
+  running = await runConsole(inject('chromiumPath'));
+  const { keyId, requestId, jobId } = await seed(running);
+  opened = [`keys?key=${keyId}`, `requests?request=${requestId}`, `jobs?job=${jobId}`].map(
+    (path) => `/console/${path}`,
+  );
+}, 300_000);
+afterAll(() => running?.close());
+beforeEach(async () => {
+  person = await running.open();
+  person.page.setDefaultTimeout(PATIENCE_MS);
+  await person.signIn();
+});
+afterEach(async () => {
+  // Errors of scripts, what the page's policy forbids, requests to other servers.
+  expect(person.problems).toEqual([]);
+  await person.page.context().close();
+});
+
+test('axe finds nothing serious on any page, light or dark', { timeout: TOUR_MS }, async () => {
+  const { page } = person;
+  const found: unknown[] = [];
+  for (const path of [...PAGES, ...opened]) {
+    await page.goto(path);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    if (opened.includes(path))
+      await page
+        .getByRole('dialog')
+        .getByLabel(/^Id of the/)
+        .waitFor();
+    await page.waitForLoadState('networkidle');
+    for (const [colorScheme, rules] of SCHEMES) {
+      await showIn(page, colorScheme);
+      for (const violation of await seriousViolations(page, rules))
+        found.push({ path, colorScheme, ...violation });
+    }
+  }
+  expect(found).toEqual([]);
+});
+
+test('no page is wider than a screen of 360 pixels', { timeout: TOUR_MS }, async () => {
+  const { page } = person;
+  await page.setViewportSize({ width: 360, height: 740 });
+  for (const path of [...PAGES, ...opened]) {
+    await page.goto(path);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    const width = await page.evaluate('document.documentElement.scrollWidth');
+    expect({ path, width }).toEqual({ path, width: 360 });
+  }
+});

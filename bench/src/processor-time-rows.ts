@@ -1,0 +1,88 @@
+import { compare, type Load, type Measured } from './compared.ts';
+import type { Contender } from './contender.ts';
+import { REQUESTS, type Request } from './requests.ts';
+import type { Bench, Figure, Row } from './row.ts';
+import { socketLoad } from './sockets.ts';
+import { eventsOf } from './streams.ts';
+
+interface LoadRow {
+  readonly id: string;
+  readonly what: string;
+  readonly request: Request;
+  readonly contenders: (bench: Bench) => readonly Contender[];
+  /** Divides by the events of one reply. */
+  readonly perEvent?: boolean;
+}
+
+/** Processor time per request, or per event, at full load. */
+export function loadRow({ id, what, request, contenders, perEvent = false }: LoadRow): Row {
+  return {
+    id,
+    what,
+    unit: 'µs',
+    measure: async (bench) => {
+      const { generator, rounds } = bench;
+      const all = contenders(bench);
+      const measured = await compare(all, () => ({ generator, request }), rounds);
+      const figures = new Map<string, Figure>();
+      for (const contender of all) {
+        const found = measured.get(contender.name);
+        if (found === undefined) continue;
+        const events = perEvent ? await eventsOf(contender, request) : 1;
+        figures.set(contender.name, processorFigure(found, events));
+      }
+      return figures;
+    },
+  };
+}
+
+/** The name of a contender where the same request is not stored. */
+export const NOT_STORED = ', not stored';
+
+/** Processor time of a request whose response is stored, and of one that is not, in turn. */
+export function storingRow(id: string, what: string, plain: Request, stored: Request): Row {
+  return {
+    id,
+    what,
+    unit: 'µs',
+    measure: async ({ generator, gateways, rounds }) => {
+      const all = gateways.flatMap((gateway) => [gateway, { ...gateway, name: gateway.name + NOT_STORED }]);
+      const loadOf = ({ name }: Contender) => ({
+        generator,
+        request: name.endsWith(NOT_STORED) ? plain : stored,
+      });
+      const measured = await compare(all, loadOf, rounds);
+      return new Map([...measured].map(([name, found]) => [name, processorFigure(found, 1)]));
+    },
+  };
+}
+
+/** The name of a contender where the same response comes over HTTP. */
+export const OVER_HTTP = ', over HTTP';
+
+/**
+ * Processor time of a response over an open WebSocket, and of the same one over HTTP, in turn: the same events, there as
+ * an event stream over connections that stay open, by as many clients.
+ */
+export const socketRow: Row = {
+  id: 'socket',
+  what: 'small response as events over an open WebSocket, or streamed over HTTP',
+  unit: 'µs',
+  measure: async ({ generator, gateways, rounds }) => {
+    const all = gateways.flatMap((gateway) => [gateway, { ...gateway, name: gateway.name + OVER_HTTP }]);
+    const overHttp: Load = { generator, request: REQUESTS.smallStream };
+    const overSocket: Load = { generator: socketLoad, request: REQUESTS.smallSocket };
+    const measured = await compare(
+      all,
+      ({ name }) => (name.endsWith(OVER_HTTP) ? overHttp : overSocket),
+      rounds,
+    );
+    return new Map([...measured].map(([name, found]) => [name, processorFigure(found, 1)]));
+  },
+};
+
+const processorFigure = (measured: Measured, events: number): Figure => ({
+  value: measured.totalProcessorUs / events,
+  parts: new Map([...measured.processorUs].map(([name, us]) => [name, us / events])),
+  note: `${measured.requestsPerSecond.toFixed(0)} requests/s, p99 ${measured.p99Ms.toFixed(1)} ms, ${measured.errors} errors`,
+});
