@@ -260,6 +260,29 @@ test('the caller of a server that stores nothing gets the store of the gateway, 
   expect(stage.second.requests.map(({ method }) => method)).toEqual(['POST', 'POST']);
 });
 
+test.for([true, false])(
+  'a large response is stored with all of its members, each number as it was written (store: %s)',
+  async (store) => {
+    const id = `resp_large_${store}`;
+    const members = `"id":"${id}","object":"response","status":"completed","store":${store}`;
+    const output = '"output":[{"type":"custom","id":"it_1","big":12345678901234567890}]';
+    const others = [
+      '"metadata":{"a":"b"}',
+      `"instructions":"${'long '.repeat(8000)}"`,
+      '"seed":98765432109876543210',
+    ];
+    stage.second.script('/v1/responses', { body: `{${[members, ...others, output].join()}}` });
+    const reply = await send({ model: 'forgetful', input: 'hi', store });
+    expect(reply.status).toBe(200);
+    await reply.text();
+    const kept = await get(id);
+    expect(kept.status).toBe(store ? 200 : 404);
+    const text = await kept.text();
+    const missing = [...others, '"big":12345678901234567890'].filter((part) => !text.includes(part));
+    expect(missing).toHaveLength(store ? 0 : 4);
+  },
+);
+
 test('a provider that stores responses and did not store this one is believed', async () => {
   const json = { id: 'resp_z', object: 'response', status: 'completed', store: false, output: [] };
   stage.first.script('/v1/responses', { json });
