@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest';
+import perfHooks from 'node:perf_hooks';
+import { afterEach, expect, test, vi } from 'vitest';
 import { createMetrics, createPartMetrics, createSharedPage, pageOf } from './metrics.ts';
+
+afterEach(() => vi.restoreAllMocks());
 
 const pages = {
   'a service': () => pageOf(createMetrics('text')),
@@ -25,5 +28,14 @@ test.for(Object.entries(pages))(
     } finally {
       Reflect.set(process, '_getActiveHandles', original);
     }
+  },
+);
+
+test.for(Object.entries(pages))(
+  'the event loop of %s is sampled ten times a second at most: each sample wakes it up',
+  ([, open]) => {
+    const monitor = vi.spyOn(perfHooks, 'monitorEventLoopDelay');
+    open();
+    expect(monitor.mock.calls.map(([options]) => options?.resolution)).toEqual([100]);
   },
 );

@@ -139,10 +139,16 @@ const UNSAFE_METRICS = [
   'nodejs_active_requests_total',
 ];
 
+/**
+ * How often the event loop's lag is sampled; an idle loop is as late as that by the histogram's own reckoning. Each sample wakes
+ * the process up: measured, prom-client's own 10 ms take 4.6 ms of an idle process's every second, and 100 ms take 1.
+ */
+const LAG_RESOLUTION_MS = 100;
+
 /** What prom-client measures of a process, but for what may end it. */
 function processRegistryOf(service: string): Registry {
   const registry = registryOf(service);
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_RESOLUTION_MS });
   for (const name of UNSAFE_METRICS) registry.removeSingleMetric(name);
   return registry;
 }
