@@ -50,7 +50,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     'packages/redis-server',
     'packages/contracts',
   ],
-  bench: ['packages/jobs', 'packages/redis-server'],
+  bench: ['packages/jobs', 'packages/redis-server', 'packages/stack'],
   'packages/testkit': ['packages/redis-server', 'packages/contracts'],
 };
 const APPS_MAY_USE = [MODEL_SERVICE, ...MIDDLE, ASSETS, 'packages/contracts'];

@@ -41,4 +41,6 @@ done
 [ -n "${REDIS_URL-}" ] || grep -Eqs '^[[:space:]]*(export[[:space:]]+)?REDIS_URL[[:space:]]*=[[:space:]]*[^[:space:]]' "$root/.env" ||
   sh "$root/scripts/check-redis.sh"
 
-exec sh "$root/scripts/with-toolchain.sh" node "$root/packages/stack/src/main.ts"
+# Only with this variable the cache holds the starter's first files too. An installation does not get it.
+exec sh "$root/scripts/with-toolchain.sh" env NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$root/node_modules/.cache/compile}" \
+  node "$root/packages/stack/src/main.ts"

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { COMPILE_CACHE } from '../packages/stack/src/compile-cache.ts';
 
 /** A copy of the scripts whose installation only prints a line, with its own PATH. */
 let folder: string;
@@ -108,4 +109,17 @@ test('--help helps, and an unknown argument is refused, without installing anyth
     error:
       'npm start takes no argument --port=8180; settings are variables, such as PORT=8180 npm start. See npm start -- --help.\n',
   });
+});
+
+test('the starter runs with the cache of the other processes from its first file on, or with the one that is set', async () => {
+  await writeFile(
+    join(folder, 'scripts/with-toolchain.sh'),
+    'echo "$NODE_COMPILE_CACHE"; printf "%s\\n" "$@"\n',
+  );
+  const env = { REDIS_URL: 'redis://127.0.0.1' };
+  const own = relative(join(import.meta.dirname, '..'), COMPILE_CACHE);
+  const run = (cache: string) =>
+    `\nenv\nNODE_COMPILE_CACHE=${cache}\nnode\n${folder}/packages/stack/src/main.ts\n`;
+  expect((await start([], env)).out).toBe(run(join(folder, own)));
+  expect((await start([], { ...env, NODE_COMPILE_CACHE: '/cache' })).out).toBe(`/cache${run('/cache')}`);
 });

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { COMPILE_CACHE } from '@gateway/stack/compile-cache';
 import { firstAnswer, freePort, startChild } from './children.ts';
 import type { Contender } from './contender.ts';
 import { makeLimitedKey } from './limited-key.ts';
@@ -43,6 +44,7 @@ export async function startGateway(processes: Processes, upstreamUrl: string): P
   const child = startChild([ENTRY], {
     ...ports,
     NODE_ENV: 'production',
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
     GATEWAY_CONFIG: configuration,
     GATEWAY_DATA_DIR: dataDir,
     GATEWAY_PROCESSES: processes,
