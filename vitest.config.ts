@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { COMPILE_CACHE } from './packages/stack/src/compile-cache.ts';
@@ -51,7 +52,15 @@ export default defineConfig({
       ].map((name) => unit(`packages/${name}`)),
       ...['edge', 'text', 'image', 'audio', 'admin', 'gateway'].map((name) => unit(`apps/${name}`)),
       unit('bench'),
-      { extends: true, test: { name: 'console', root: 'apps/console', include: ['browser/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'console',
+          root: 'apps/console',
+          include: ['browser/**/*.test.ts'],
+          globalSetup: join(import.meta.dirname, 'apps/console/browser/build-once.ts'),
+        },
+      },
       { extends: true, test: { name: 'scripts', root: 'scripts', include: ['**/*.test.ts'] } },
       { extends: true, test: { name: 'stories', root: 'tests', include: ['**/*.test.ts'] } },
     ],

@@ -37,9 +37,8 @@ export async function runBuild(): Promise<string> {
   return stdout;
 }
 
-/** Builds the console, or takes the build of the same sources that is there. */
-export async function buildConsole(): Promise<BuiltConsole> {
-  await runBuild();
+/** The build that `build-once.ts` has made. */
+export async function readBuild(): Promise<BuiltConsole> {
   const manifest = Manifest.parse(JSON.parse(await readFile(join(DIST, '.vite/manifest.json'), 'utf8')));
 
   const collect = (module: string, files: Set<string>): void => {

@@ -5,7 +5,6 @@ import { type Stack, startStack } from '@gateway/stack/start-stack';
 import { freePort } from '@gateway/testkit/free-port';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { buildConsole } from './build-console.ts';
 import { findChromium } from './find-chromium.ts';
 
 /** Two channels of the simulator, and one that nobody answers on. */
@@ -64,7 +63,6 @@ export async function runConsole(
   envFor: (adminUrl: string) => Readonly<Record<string, string>> = () => ({}),
 ): Promise<RunningConsole> {
   await using resources = new AsyncDisposableStack();
-  await buildConsole();
   const folder = resources.adopt(await temporaryFolder(), (owned) => owned.close());
   const simulator = resources.adopt(await startSimulator(), (owned) => owned.close());
   const configurationPath = join(folder.path, 'gateway.yaml');

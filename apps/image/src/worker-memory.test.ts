@@ -80,7 +80,6 @@ models: { painter: { kind: image, family: gpt-image, routes: [{ channel: one }] 
       WORKER_MAX_BYTES_IN_FLIGHT: '10000000000',
       ...shared,
     });
-    const before = await peakMemory(worker);
     const { uploads, assets } =
       store === 'a folder'
         ? await openJobStores({ dataDir: join(folder.path, 'worker') })
@@ -107,8 +106,6 @@ models: { painter: { kind: image, family: gpt-image, routes: [{ channel: one }] 
       const { images } = await job.result(stay);
       expect(images.map(({ sizeBytes }) => sizeBytes)).toEqual(Array(count).fill(IMAGE_BYTES));
     }
-    const peak = await peakMemory(worker);
-    expect(peak).toBeLessThan(400 * MEBIBYTE);
-    expect(peak).toBeGreaterThan(before);
+    expect(await peakMemory(worker)).toBeLessThan(400 * MEBIBYTE);
   },
 );
