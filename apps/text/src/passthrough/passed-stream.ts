@@ -11,7 +11,7 @@ const MAX_FRAME_BYTES = 32 * 1024 * 1024;
 interface PassedStream {
   readonly reader: StreamReader;
   readonly requestId: string;
-  /** Gets each frame after the reader has taken it, and returns what is sent instead; null: the frame itself. */
+  /** Gets each frame but deltas, after the reader has taken it, and returns what is sent instead; null: the frame itself. */
   readonly onFrame: (frame: Frame) => string | Promise<string> | null;
 }
 
@@ -34,9 +34,9 @@ class PassedEvents implements EventMapper {
   }
 
   frame(frame: Frame): typeof PASS | string {
-    const isShown = this.#reader.frame(frame);
-    const replaced = this.#onFrame(frame);
-    if (!isShown) return '';
+    const kind = this.#reader.frame(frame);
+    const replaced = kind === 'delta' ? null : this.#onFrame(frame);
+    if (kind === 'hidden') return '';
     const held = this.#held;
     if (held !== null) {
       this.#held = held.then(async (text) => text + ((await replaced) ?? textOf(frame)));

@@ -4,16 +4,22 @@ import { type JsonObject, parseObject } from './json-object.ts';
 import type { Usage } from './usage.ts';
 
 /**
+ * What a frame is to its caller: `delta` passes and has nothing but a piece of what the model wrote, `event` passes and
+ * may have anything, `hidden` does not pass.
+ */
+export type FrameKind = 'delta' | 'event' | 'hidden';
+
+/**
  * Reads one stream of a protocol on its way to a caller of the same protocol: learns what it consumed and how it ended,
  * and can end it instead of its provider. Events that hold nothing of that are not parsed.
  */
 export interface StreamReader {
   /**
-   * Takes the next frame. False where the caller is not to see it.
+   * Takes the next frame.
    *
    * @throws {UnreadableEvent} for data that no stream of this protocol holds
    */
-  frame(frame: Frame): boolean;
+  frame(frame: Frame): FrameKind;
   /** The provider's id of what is being generated; null until it is known. */
   readonly id: string | null;
   /** Null until the provider has reported it. */

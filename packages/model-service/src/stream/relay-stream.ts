@@ -51,7 +51,8 @@ class Relay {
   #knowsId = false;
   /** Whether anything of the answer was written; a head alone may have been sent to keep the caller waiting. */
   #hasWritten = false;
-  #lastWriteAt = 0;
+  /** Whether anything was written since the silence was last looked at. */
+  #hasSpoken = false;
   #keepAlive: NodeJS.Timeout | undefined;
   /** Set while something is done before the caller gets its next output. */
   #held: Promise<void> | null = null;
@@ -135,7 +136,7 @@ class Relay {
     if (!response.headersSent) response.writeHead(status, headers);
     if (!this.#hasWritten) onFirstByte?.();
     this.#hasWritten = true;
-    this.#lastWriteAt = performance.now();
+    this.#hasSpoken = true;
     return response.write(output);
   }
 
@@ -249,9 +250,10 @@ class Relay {
   };
 
   readonly #breakSilence = (): void => {
-    const { response, stream, keepAliveMs = 0 } = this.#options;
+    const { response, stream } = this.#options;
     if (!this.#hasWritten || response.writableNeedDrain) return;
-    if (performance.now() - this.#lastWriteAt >= keepAliveMs) this.#write(stream.keepAlive());
+    if (!this.#hasSpoken) this.#write(stream.keepAlive());
+    this.#hasSpoken = false;
   };
 
   #stop(failure: GatewayError | undefined): void {

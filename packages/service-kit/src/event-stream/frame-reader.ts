@@ -17,7 +17,7 @@ export interface Frame {
   readonly dataBytes: Buffer | null;
   /** Whether its bytes contain this ASCII text; cheaper than `data`. */
   includes(ascii: string): boolean;
-  /** The frame with one byte per character, to search its ASCII parts. */
+  /** The frame with one character per byte, to search its ASCII parts. */
   readonly latin1: string;
 }
 
@@ -125,20 +125,19 @@ class BytesFrame implements Frame {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
+  /** The frame's bytes begin at `start` here too; at the end of a stream there are line ends behind them. */
   readonly #text: string;
-  /** The values of its data lines, as offsets in its bytes: start and end in turn. */
-  readonly #values: readonly number[];
+  #latin1: string | null = null;
 
-  constructor(bytes: Buffer, text: string, range: { start: number; end: number; values: readonly number[] }) {
+  constructor(bytes: Buffer, text: string, start: number, end: number) {
     this.bytes = bytes;
-    this.start = range.start;
-    this.end = Math.min(range.end, bytes.length);
+    this.start = start;
+    this.end = Math.min(end, bytes.length);
     this.#text = text;
-    this.#values = range.values;
   }
 
   get data(): string | null {
-    const values = this.#values;
+    const values = this.#values();
     if (values.length === 0) return null;
     let data = this.bytes.toString('utf8', values[0], values[1]);
     for (let index = 2; index < values.length; index += 2)
@@ -147,34 +146,46 @@ class BytesFrame implements Frame {
   }
 
   get dataBytes(): Buffer | null {
-    const values = this.#values;
+    const values = this.#values();
     if (values.length === 2) return this.bytes.subarray(values[0], values[1]);
     return values.length === 0 ? null : Buffer.from(this.data ?? '');
   }
 
   get latin1(): string {
-    return this.#text.slice(this.start, this.end);
+    this.#latin1 ??= this.#text.slice(this.start, this.end);
+    return this.#latin1;
   }
 
   includes(ascii: string): boolean {
     return this.latin1.includes(ascii);
   }
+
+  /** The values of its data lines, as offsets in its bytes: start and end in turn. */
+  #values(): readonly number[] {
+    const text = this.#text;
+    const values: number[] = [];
+    for (let at = this.start; at < this.end; ) {
+      const feed = text.indexOf(LINE_FEED, at);
+      if (text.startsWith(DATA_FIELD, at)) {
+        const start = at + DATA_FIELD.length;
+        // One space after the colon does not belong to the value.
+        values.push(text.charCodeAt(start) === SPACE ? start + 1 : start, endOfLine(text, at, feed));
+      }
+      at = feed + 1;
+    }
+    return values;
+  }
 }
 
 /** @param text the same bytes, one character each */
 function readFrame(bytes: Buffer, text: string, start: number): BytesFrame | null {
-  const values: number[] = [];
-  let at = start;
-  for (;;) {
+  for (let at = start; ; ) {
     const feed = text.indexOf(LINE_FEED, at);
     if (feed < 0) return null;
-    const lineEnd = feed > at && text.charCodeAt(feed - 1) === RETURN ? feed - 1 : feed;
-    if (lineEnd === at) return new BytesFrame(bytes, text, { start, end: feed + 1, values });
-    if (text.startsWith(DATA_FIELD, at)) {
-      const valueStart = at + DATA_FIELD.length;
-      // One space after the colon does not belong to the value.
-      values.push(text.charCodeAt(valueStart) === SPACE ? valueStart + 1 : valueStart, lineEnd);
-    }
+    if (endOfLine(text, at, feed) === at) return new BytesFrame(bytes, text, start, feed + 1);
     at = feed + 1;
   }
 }
+
+const endOfLine = (text: string, start: number, feed: number): number =>
+  feed > start && text.charCodeAt(feed - 1) === RETURN ? feed - 1 : feed;

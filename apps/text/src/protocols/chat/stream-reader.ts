@@ -80,16 +80,16 @@ export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions
   return {
     frame: (frame) => {
       const { latin1 } = frame;
-      if (passesUnread(latin1)) return true;
+      if (passesUnread(latin1)) return 'delta';
       const { data } = frame;
-      if (data === null) return true;
+      if (data === null) return 'event';
       const chunk = readEvent(data);
       if (chunk !== null) {
         known = textChunkOf(chunk, latin1) ?? known;
-        return onChunk(chunk);
+        return onChunk(chunk) ? 'event' : 'hidden';
       }
       ended = true;
-      return true;
+      return 'event';
     },
     get id() {
       return id;

@@ -60,11 +60,11 @@ export function createMessagesStreamReader(): StreamReader {
 
   return {
     frame: (frame) => {
-      if (passesUnread(frame.latin1)) return true;
+      if (passesUnread(frame.latin1)) return 'delta';
       const { data } = frame;
       const event = data === null ? null : readEvent(data);
       if (event !== null) stepOf(textAt(event, 'type'))?.(event);
-      return true;
+      return 'event';
     },
     get id() {
       return id;

@@ -65,7 +65,7 @@ interface Template {
   readonly middle: string;
 }
 const NUMBER_OPENING = '"sequence_number":';
-const NUMBER = /\d*/y;
+const [ZERO, NINE] = [0x30, 0x39];
 
 /** Where deltas are being added. Their text is kept as JSON writes it, and read when the position changes. */
 interface Writing {
@@ -74,7 +74,11 @@ interface Writing {
   readonly part: number;
   readonly holder: Mutable;
   escaped: string;
+  /** What follows it, with one character per byte: decoded piece by piece, it cost more than the rest of an event. */
+  latin1: string;
 }
+/** A piece of a frame keeps the whole chunk of the frame in memory. */
+const MAX_LATIN1_LENGTH = 8192;
 
 export function createOutputCollector(): OutputCollector {
   const open = new Map<number, OpenItem>();
@@ -88,6 +92,7 @@ export function createOutputCollector(): OutputCollector {
   const settle = () => {
     template = null;
     if (writing === null) return;
+    decodeLatin1(writing);
     const { holder, position, escaped } = writing;
     holder[position.member] = `${holder[position.member] ?? ''}${unescaped(escaped)}`;
     writing = null;
@@ -100,8 +105,9 @@ export function createOutputCollector(): OutputCollector {
       const at = open.get(item);
       const holder = at && ('list' in position ? at[position.list][part] : at.own);
       if (holder === undefined) return;
-      writing = { position, item, part, holder, escaped: '' };
+      writing = { position, item, part, holder, escaped: '', latin1: '' };
     }
+    decodeLatin1(writing);
     writing.escaped += escaped;
   };
 
@@ -114,7 +120,8 @@ export function createOutputCollector(): OutputCollector {
       const until = from < 0 ? -1 : endOfString(latin1, from);
       if (until >= 0 && writing !== null) {
         length += until - from;
-        writing.escaped += bytes.toString('utf8', start + from, start + until);
+        writing.latin1 += latin1.slice(from, until);
+        if (writing.latin1.length > MAX_LATIN1_LENGTH) decodeLatin1(writing);
         return true;
       }
       const type = findString(latin1, EVENT_OPENING);
@@ -178,9 +185,16 @@ function textAfter(event: string, { opening, middle }: Template): number {
 }
 
 function endOfNumber(text: string, start: number): number {
-  NUMBER.lastIndex = start;
-  NUMBER.test(text);
-  return NUMBER.lastIndex;
+  let end = start;
+  for (let digit = text.charCodeAt(end); digit >= ZERO && digit <= NINE; digit = text.charCodeAt(end))
+    end += 1;
+  return end;
+}
+
+function decodeLatin1(writing: Writing): void {
+  if (writing.latin1 === '') return;
+  writing.escaped += Buffer.from(writing.latin1, 'latin1').toString();
+  writing.latin1 = '';
 }
 
 /** The text that is escaped; empty where an upstream has put no string there. */

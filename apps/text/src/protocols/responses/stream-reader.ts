@@ -1,3 +1,4 @@
+import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { type JsonObject, numberAt, objectAt, parseObject, textAt } from '../../wire/json-object.ts';
 import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../../wire/sse-frames.ts';
 import { numberAfter, readEvent, type StreamReader } from '../../wire/stream-reader.ts';
@@ -22,7 +23,7 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
   let lifecycle: string | null = null;
   /** The number of the last event that was read, and the frame of the last one since then that was not. */
   let sequenceNumber = -1;
-  let unread: string | null = null;
+  let unread: Frame | null = null;
   let usage: Usage | null = null;
   let ended = false;
   /** When it is cancelled its stream just ends. */
@@ -47,19 +48,19 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
   };
 
   const nextSequenceNumber = (): number => {
-    const last = unread === null ? null : numberAfter(unread, '"sequence_number":');
+    const last = unread === null ? null : numberAfter(unread.latin1, '"sequence_number":');
     return (last ?? sequenceNumber) + 1;
   };
 
   return {
     frame: (frame) => {
       if (output.delta(frame)) {
-        unread = frame.latin1;
-        return true;
+        unread = frame;
+        return 'delta';
       }
       const { data } = frame;
       const event = data === null ? null : readEvent(data);
-      if (data === null || event === null) return true;
+      if (data === null || event === null) return 'event';
       sequenceNumber = numberAt(event, 'sequence_number') ?? nextSequenceNumber() - 1;
       unread = null;
       const type = textAt(event, 'type') ?? '';
@@ -69,7 +70,7 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
         reported = objectAt(event, 'error') ?? event;
         reportedFailure = textAt(reported, 'code') ?? 'error';
       } else output.event(type, event, data);
-      return true;
+      return 'event';
     },
     get id() {
       return id;
