@@ -131,6 +131,33 @@ test('text, refusals, arguments and reasoning that came in part are in the broke
   ]);
 });
 
+test('the text of thousands of deltas in any script is in the broken response, in its order', () => {
+  const reader = createResponsesStreamReader();
+  const position = { output_index: 0, content_index: 0 };
+  const item = { id: 'msg_1', type: 'message', status: 'in_progress', content: [] };
+  take(reader, JSON.stringify({ type: 'response.output_item.added', sequence_number: 0, ...position, item }));
+  const part = { type: 'output_text', text: '' };
+  take(
+    reader,
+    JSON.stringify({ type: 'response.content_part.added', sequence_number: 1, ...position, part }),
+  );
+  const words = Array.from(
+    { length: 3000 },
+    (_, index) => ['naïve ', '日本', '😀"\\\n', `${index} `][index % 4],
+  );
+  words.forEach((delta, index) => {
+    const type = 'response.output_text.delta';
+    const event = JSON.stringify({ type, sequence_number: index + 2, ...position, delta });
+    // Now and then an event is written otherwise, and has to be parsed.
+    take(reader, index % 1000 === 999 ? event.replace(':', ': ') : event);
+  });
+  const [error, failed] = events(reader.breakOff(lost, 'req_1'));
+  expect(error?.sequence_number).toBe(words.length + 2);
+  expect(Object(failed?.response).output).toEqual([
+    { ...item, status: 'incomplete', content: [{ type: 'output_text', text: words.join('') }] },
+  ]);
+});
+
 test("an upstream's own error event without its last event is completed and not repeated", () => {
   const reader = createResponsesStreamReader();
   take(reader, '{"type":"response.created","sequence_number":0,"response":{"id":"resp_1"}}');

@@ -54,7 +54,7 @@ export function readEvent(data: string): JsonObject | null {
   return event;
 }
 
-const [BACKSLASH, ZERO] = [0x5c, 0x30];
+const [BACKSLASH, ZERO, NINE] = [0x5c, 0x30, 0x39];
 
 /**
  * Finds a JSON string in text that is not parsed: the index after `opening`, which ends in the string's quote, and the
@@ -91,16 +91,15 @@ export function numberAfter(text: string, opening: string): number | null {
   const at = text.indexOf(opening);
   if (at < 0) return null;
   const start = at + opening.length;
-  let number = 0;
-  let end = start;
-  for (let digit = digitAt(text, end); digit !== null; digit = digitAt(text, end)) {
-    number = number * 10 + digit;
-    end += 1;
-  }
-  return end === start ? null : number;
+  const end = endOfDigits(text, start);
+  return end === start ? null : Number(text.slice(start, end));
 }
 
-function digitAt(text: string, at: number): number | null {
-  const digit = text.charCodeAt(at) - ZERO;
-  return digit >= 0 && digit <= 9 ? digit : null;
+/** The index behind the digits that begin at `start`; `start` itself where there are none. */
+export function endOfDigits(text: string, start: number): number {
+  let end = start;
+  while (isDigit(text.charCodeAt(end))) end += 1;
+  return end;
 }
+
+const isDigit = (code: number): boolean => code >= ZERO && code <= NINE;

@@ -7,7 +7,7 @@ import {
   parseObject,
   textAt,
 } from '../../wire/json-object.ts';
-import { endOfString, findString, hasAt, numberAfter } from '../../wire/stream-reader.ts';
+import { endOfDigits, endOfString, findString, hasAt, numberAfter } from '../../wire/stream-reader.ts';
 
 /** Gathers the output of a streamed response, so that the output so far is known of a stream that breaks. */
 export interface OutputCollector {
@@ -65,7 +65,6 @@ interface Template {
   readonly middle: string;
 }
 const NUMBER_OPENING = '"sequence_number":';
-const [ZERO, NINE] = [0x30, 0x39];
 
 /** Where deltas are being added. Their text is kept as JSON writes it, and read when the position changes. */
 interface Writing {
@@ -74,10 +73,10 @@ interface Writing {
   readonly part: number;
   readonly holder: Mutable;
   escaped: string;
-  /** What follows it, with one character per byte: decoded piece by piece, it cost more than the rest of an event. */
+  /** What follows it, with one character per byte: many deltas are decoded at once. */
   latin1: string;
 }
-/** A piece of a frame keeps the whole chunk of the frame in memory. */
+/** Decoded beyond this, because a piece of a frame keeps the whole chunk in memory. */
 const MAX_LATIN1_LENGTH = 8192;
 
 export function createOutputCollector(): OutputCollector {
@@ -174,21 +173,14 @@ function templateOf(event: string, textStart: number): Template | null {
   const at = event.indexOf(NUMBER_OPENING);
   const numberAt = at + NUMBER_OPENING.length;
   if (at < 0 || numberAt > textStart) return null;
-  return { opening: event.slice(0, numberAt), middle: event.slice(endOfNumber(event, numberAt), textStart) };
+  return { opening: event.slice(0, numberAt), middle: event.slice(endOfDigits(event, numberAt), textStart) };
 }
 
 /** Where an event of this template has its text; -1 for an event that differs from it. */
 function textAfter(event: string, { opening, middle }: Template): number {
   if (!hasAt(event, 0, opening)) return -1;
-  const at = endOfNumber(event, opening.length);
+  const at = endOfDigits(event, opening.length);
   return hasAt(event, at, middle) ? at + middle.length : -1;
-}
-
-function endOfNumber(text: string, start: number): number {
-  let end = start;
-  for (let digit = text.charCodeAt(end); digit >= ZERO && digit <= NINE; digit = text.charCodeAt(end))
-    end += 1;
-  return end;
 }
 
 function decodeLatin1(writing: Writing): void {

@@ -1,4 +1,3 @@
-import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { type JsonObject, numberAt, objectAt, parseObject, textAt } from '../../wire/json-object.ts';
 import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../../wire/sse-frames.ts';
 import { numberAfter, readEvent, type StreamReader } from '../../wire/stream-reader.ts';
@@ -23,7 +22,7 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
   let lifecycle: string | null = null;
   /** The number of the last event that was read, and the frame of the last one since then that was not. */
   let sequenceNumber = -1;
-  let unread: Frame | null = null;
+  let unread: string | null = null;
   let usage: Usage | null = null;
   let ended = false;
   /** When it is cancelled its stream just ends. */
@@ -48,14 +47,14 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
   };
 
   const nextSequenceNumber = (): number => {
-    const last = unread === null ? null : numberAfter(unread.latin1, '"sequence_number":');
+    const last = unread === null ? null : numberAfter(unread, '"sequence_number":');
     return (last ?? sequenceNumber) + 1;
   };
 
   return {
     frame: (frame) => {
       if (output.delta(frame)) {
-        unread = frame;
+        unread = frame.latin1;
         return 'delta';
       }
       const { data } = frame;
