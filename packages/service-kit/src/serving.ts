@@ -1,11 +1,11 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 
-/** The property of a connection with the response to its latest request. */
-const latestResponse: unique symbol = Symbol('latest response');
+/** The property of a connection with the response that is not complete yet. */
+const openResponse: unique symbol = Symbol('open response');
 declare module 'node:net' {
   interface Socket {
-    [latestResponse]?: ServerResponse;
+    [openResponse]?: ServerResponse | undefined;
   }
 }
 
@@ -38,18 +38,28 @@ export function serveBy(server: Server): Serving {
     if (server.listenerCount('checkContinue') > 0) server.prependListener('checkContinue', listener);
   };
   onRequest(({ socket }, response) => {
-    socket[latestResponse] = response;
+    socket[openResponse] = response;
+    // A connection that kept its last response would keep all of that request, for as long as it is idle: measured, a third of
+    // what a small request allocates survived young collection because of that.
+    response.once('close', () => {
+      if (socket[openResponse] === response) socket[openResponse] = undefined;
+    });
   });
-  /** Replies whose headers had promised to keep the connection, and since when each has been complete. */
-  const promised = new Map<ServerResponse, number | undefined>();
+  /** Connections whose reply had promised to keep them, and since when it has been complete. */
+  const promised = new Map<Socket, number | undefined>();
+
+  const promise = (socket: Socket, response: ServerResponse) => {
+    promised.set(socket, undefined);
+    response.once('close', () => {
+      if (promised.has(socket)) promised.set(socket, performance.now());
+    });
+    socket.once('close', () => promised.delete(socket));
+  };
 
   /** Whether the client of a promised connection may be about to use it. */
   const isAwaited = (socket: Socket, nowMs: number): boolean => {
-    const response = socket[latestResponse];
-    if (response === undefined || !promised.has(response) || !response.writableFinished) return false;
-    const sinceMs = promised.get(response) ?? nowMs;
-    promised.set(response, sinceMs);
-    return nowMs - sinceMs < REUSE_MS;
+    const sinceMs = promised.get(socket);
+    return sinceMs !== undefined && nowMs - sinceMs < REUSE_MS;
   };
 
   const closeIdle = () => {
@@ -65,12 +75,14 @@ export function serveBy(server: Server): Serving {
 
   return {
     endKeepAlive: () => {
-      onRequest((_request, response) => {
+      onRequest(({ socket }, response) => {
         response.shouldKeepAlive = false;
+        promised.delete(socket);
       });
-      for (const { [latestResponse]: response } of sockets) {
+      for (const socket of sockets) {
+        const response = socket[openResponse];
         if (response === undefined || response.writableFinished) continue;
-        if (response.headersSent) promised.set(response, undefined);
+        if (response.headersSent) promise(socket, response);
         else response.shouldKeepAlive = false;
       }
     },
