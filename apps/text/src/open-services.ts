@@ -12,8 +12,8 @@ import { createConversationStore } from './stored/conversations/redis-conversati
 import { startSweeping } from './stored/conversations/start-sweeping.ts';
 import { createIdOrigins } from './stored/id-origins.ts';
 import { createPendingResponses } from './stored/pending-responses.ts';
-import { createCompactionSeals } from './wire/compaction-seal.ts';
-import { createOpaqueTokens } from './wire/opaque-token.ts';
+import { createCompactionSeals } from './wire/tokens/compaction-seal.ts';
+import { createOpaqueTokens } from './wire/tokens/opaque-token.ts';
 
 const SWEEP_INTERVAL_MS = 60_000;
 

@@ -1,5 +1,5 @@
 import type { Candidate } from '@gateway/upstream/catalog';
-import type { RecordedMessage } from '../protocols/messages/message-recorder.ts';
+import type { RecordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import type { Maker } from '../stored/maker.ts';
 import type { TextRequest } from './text-request.ts';
 

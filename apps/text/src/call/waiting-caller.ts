@@ -1,6 +1,6 @@
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { PROTOCOLS } from '../conversion/protocols.ts';
-import { COMMENT_FRAME } from '../wire/sse-frames.ts';
+import { COMMENT_FRAME } from '../wire/stream/sse-frames.ts';
 import { eventStreamHead } from './reply-head.ts';
 import type { TextCall } from './text-call.ts';
 

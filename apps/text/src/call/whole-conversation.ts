@@ -4,10 +4,10 @@ import type { Dropped } from '../conversation/losses.ts';
 import type { StoredItem } from '../stored/conversations/conversation-store.ts';
 import { isReference } from '../stored/kept-response.ts';
 import { makerAt, makerName } from '../stored/maker.ts';
-import { isSealedHere } from '../wire/compaction-seal.ts';
 import type { JsonObject } from '../wire/json-object.ts';
-import { TOKEN_PREFIX } from '../wire/opaque-token.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
+import { isSealedHere } from '../wire/tokens/compaction-seal.ts';
+import { TOKEN_PREFIX } from '../wire/tokens/opaque-token.ts';
 import { unreadableCompaction } from './not-found.ts';
 import type { TextCall } from './text-call.ts';
 

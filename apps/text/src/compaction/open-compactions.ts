@@ -7,10 +7,10 @@ import { isCompactEdit } from '../call/requested-compaction.ts';
 import type { TextCall } from '../call/text-call.ts';
 import type { Dropped } from '../conversation/losses.ts';
 import { isMadeAt } from '../stored/maker.ts';
-import { type CompactedWindow, compactionDigest } from '../wire/compaction-seal.ts';
 import { isObject, type JsonObject, objectOf, textAt } from '../wire/json-object.ts';
 import type { Path } from '../wire/path.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
+import { type CompactedWindow, compactionDigest } from '../wire/tokens/compaction-seal.ts';
 import { isInstructionOrUsers } from './kept-window.ts';
 import { shownItems, shownMessages, summaryMessage } from './shown-window.ts';
 

@@ -15,7 +15,7 @@ import { targetOf, textProtocolOf } from '../call/target-of.ts';
 import type { TextCall } from '../call/text-call.ts';
 import type { Conversation } from '../conversation/conversation.ts';
 import { refuseParameter } from '../conversation/losses.ts';
-import type { Finish } from '../conversation/reply.ts';
+import type { Finish } from '../conversation/reply/reply.ts';
 import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
 import type { AnswerPlan } from '../conversation/target.ts';
 import { translateRequest } from '../conversion/translate-request.ts';

@@ -9,7 +9,7 @@ import type {
 } from '../stored/conversations/conversation-store.ts';
 import { holdClaim } from '../stored/conversations/held-claim.ts';
 import type { NewItem } from '../stored/conversations/window-nodes.ts';
-import { newId } from '../wire/new-id.ts';
+import { newId } from '../wire/tokens/new-id.ts';
 import {
   conversationLocked,
   conversationNotFound,

@@ -1,6 +1,6 @@
 import { ID_PREFIXES } from '../stored/conversations/window-nodes.ts';
 import { objectOf, textAt } from '../wire/json-object.ts';
-import { newId } from '../wire/new-id.ts';
+import { newId } from '../wire/tokens/new-id.ts';
 import type { ConversationItem } from './kept-conversations.ts';
 
 /** An item with an id of its own: the one that it brings, or a new one. */

@@ -6,7 +6,7 @@ import { ownersOf } from '../call/conversation-space.ts';
 import { findResponse } from '../call/history.ts';
 import { eventStreamHead } from '../call/reply-head.ts';
 import type { TextServices } from '../call/text-call.ts';
-import { replyFrames } from '../protocols/responses/reply-frames.ts';
+import { replyFrames } from '../protocols/responses/stream/reply-frames.ts';
 import type { StoredRecord, WindowEnd } from '../stored/conversations/conversation-store.ts';
 import {
   dataOf,

@@ -15,7 +15,7 @@ import type { TextServices } from '../call/text-call.ts';
 import { streamHeaders } from '../passthrough/headers.ts';
 import { passedStream } from '../passthrough/passed-stream.ts';
 import { relayJson } from '../passthrough/relay-json.ts';
-import { createResponsesStreamReader } from '../protocols/responses/stream-reader.ts';
+import { createResponsesStreamReader } from '../protocols/responses/stream/stream-reader.ts';
 import { candidateAt } from '../stored/candidate-at.ts';
 import type { IdOrigin, ProviderId } from '../stored/id-origins.ts';
 import { isFinal, originIn } from '../stored/kept-response.ts';

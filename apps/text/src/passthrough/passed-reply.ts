@@ -15,14 +15,14 @@ import type { TextCall } from '../call/text-call.ts';
 import type { TextEndpoint } from '../call/text-endpoint.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { estimatedUsage } from '../metering/consumption.ts';
-import { recordedMessage } from '../protocols/messages/message-recorder.ts';
+import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import type { ProviderId } from '../stored/id-origins.ts';
 import { originAt } from '../stored/maker.ts';
 import { bringsIds, type Kept, receivedIds, replyWithin } from '../stored/received-ids.ts';
 import { type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
-import { namedFrame } from '../wire/sse-frames.ts';
-import type { StreamReader } from '../wire/stream-reader.ts';
+import { namedFrame } from '../wire/stream/sse-frames.ts';
+import type { StreamReader } from '../wire/stream/stream-reader.ts';
 import { failureReported } from './passed-stream.ts';
 
 /** The consumption that a whole reply reports, or an estimate. */

@@ -5,12 +5,12 @@ import { putResponse } from '../call/put-response.ts';
 import { eventStreamHead } from '../call/reply-head.ts';
 import { remember } from '../call/response-memory.ts';
 import type { TextCall } from '../call/text-call.ts';
-import { replyFrames } from '../protocols/responses/reply-frames.ts';
-import { echoOf, responseObject } from '../protocols/responses/response-object.ts';
+import { echoOf, responseObject } from '../protocols/responses/reply/response-object.ts';
+import { replyFrames } from '../protocols/responses/stream/reply-frames.ts';
 import { dataOf, inputItems } from '../stored/kept-response.ts';
 import type { JsonObject } from '../wire/json-object.ts';
-import { newId } from '../wire/new-id.ts';
 import { parseBody } from '../wire/raw-json.ts';
+import { newId } from '../wire/tokens/new-id.ts';
 import { NO_USAGE } from '../wire/usage.ts';
 
 /**

@@ -34,8 +34,8 @@ import { partFilesIn } from '../stored/conversations/part-files.ts';
 import { createConversationStore } from '../stored/conversations/redis-conversation-store.ts';
 import { createIdOrigins } from '../stored/id-origins.ts';
 import { createPendingResponses } from '../stored/pending-responses.ts';
-import { createCompactionSeals } from '../wire/compaction-seal.ts';
-import { createOpaqueTokens } from '../wire/opaque-token.ts';
+import { createCompactionSeals } from '../wire/tokens/compaction-seal.ts';
+import { createOpaqueTokens } from '../wire/tokens/opaque-token.ts';
 import { openAcceptance, type WorkerUnderTest } from './open-acceptance.ts';
 
 export interface StartOptions {

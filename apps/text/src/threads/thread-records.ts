@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ConversationSpace } from '../conversations/conversation-space.ts';
-import type { RecordedMessage } from '../protocols/messages/message-recorder.ts';
+import type { RecordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import type { Claim, ConversationStore, PutResult } from '../stored/conversations/conversation-store.ts';
 import { holdClaim } from '../stored/conversations/held-claim.ts';
 import { IdOrigin } from '../stored/id-origins.ts';

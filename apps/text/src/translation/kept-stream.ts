@@ -5,7 +5,7 @@ import type { Amendment } from '../call/keep-response.ts';
 import type { StreamTranslator } from '../conversion/translate-stream.ts';
 import { type JsonObject, objectAt } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
-import { namedFrame } from '../wire/sse-frames.ts';
+import { namedFrame } from '../wire/stream/sse-frames.ts';
 
 /** Keeps a response that has ended, and returns the members that its caller gets instead. */
 export type Keep = (response: JsonObject) => Promise<Amendment>;

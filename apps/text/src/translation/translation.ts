@@ -11,7 +11,7 @@ import { targetOf, textProtocolOf } from '../call/target-of.ts';
 import type { TextCall } from '../call/text-call.ts';
 import { refuseLosses } from '../conversation/losses.ts';
 import { type TranslatedRequest, translateRequest } from '../conversion/translate-request.ts';
-import { continueTurn } from '../protocols/messages/paused-turn.ts';
+import { continueTurn } from '../protocols/messages/reply/paused-turn.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { effectiveBody } from './effective-body.ts';
 import { explainRefusal } from './explain-refusal.ts';

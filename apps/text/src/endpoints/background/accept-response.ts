@@ -15,7 +15,7 @@ import { reserveForJob } from '../../call/metered-call.ts';
 import { eventStreamHead, jsonHead } from '../../call/reply-head.ts';
 import type { TextCall } from '../../call/text-call.ts';
 import { describeRequest } from '../../call/text-request.ts';
-import { queuedResponse } from '../../protocols/responses/response-object.ts';
+import { queuedResponse } from '../../protocols/responses/reply/response-object.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { isJsonObject } from '../../wire/raw-json.ts';
 import { prepareFor } from '../prepare-attempt.ts';

@@ -9,8 +9,8 @@ import {
 } from '../../background/background-responses.ts';
 import type { TextServices } from '../../call/text-call.ts';
 import { consumptionOf, costOf, pricesOf } from '../../metering/consumption.ts';
-import { encodeOpenAiError } from '../../protocols/responses/errors.ts';
-import { readUsageAtTier } from '../../protocols/responses/usage.ts';
+import { encodeOpenAiError } from '../../protocols/responses/reply/errors.ts';
+import { readUsageAtTier } from '../../protocols/responses/reply/usage.ts';
 import type { WindowEnd } from '../../stored/conversations/conversation-store.ts';
 import { originIn, type ResponseOrigin } from '../../stored/kept-response.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
