@@ -1,7 +1,7 @@
 import type { Identity } from '@gateway/contracts/identity';
 import { fitsPattern } from '@gateway/contracts/model-pattern';
 import type { ConversationRules } from '@gateway/upstream/configuration/configuration';
-import type { ConversationSpace } from '../conversations/conversation-space.ts';
+import type { ConversationSpace } from '../conversations/kept-conversations.ts';
 
 /** Whose records a key may see, its own new ones being the first's. */
 export function ownersOf(

@@ -10,10 +10,11 @@ import { failureOf, NOTHING_KNOWN, type ReplyOutcome } from '../call/outcome.ts'
 import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
 import { isStrict, queryOf } from '../call/request-head.ts';
 import type { TextCall } from '../call/text-call.ts';
+import type { TextRequest } from '../call/text-request.ts';
 import { refuseLosses } from '../conversation/losses.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { threadStream } from '../threads/thread-stream.ts';
-import { objectAt, parseObject, textAt } from '../wire/json-object.ts';
+import { type JsonObject, objectAt, parseObject, textAt } from '../wire/json-object.ts';
 import { streamHeaders, upstreamRequestHeaders } from './headers.ts';
 import { ownBody } from './own-body.ts';
 import {
@@ -25,7 +26,6 @@ import {
 } from './passed-reply.ts';
 import { passedStream } from './passed-stream.ts';
 import { relayJson } from './relay-json.ts';
-import { refusesUsageOption, requestsUsage, showsUsage, usageOption } from './usage-option.ts';
 
 /** Prepares a call for a candidate of its own protocol: only `ownBody` rewrites the body. */
 export const preparePassthrough = (
@@ -136,3 +136,30 @@ function refusesThread(refusal: unknown): boolean {
   const details = error && objectAt(error, 'details');
   return details !== null && NOT_KEPT.has(textAt(details, 'error_code'));
 }
+
+const MEMBER = 'stream_options';
+const REFUSES_IT = /stream_options|include_usage/;
+
+/** Whether a caller of Chat Completions wants the chunk of its stream that reports usage. */
+const showsUsage = ({ streamOptions }: TextRequest): boolean => streamOptions?.include_usage === true;
+
+/**
+ * Whether the usage of a chat stream is requested from the provider although the caller did not request it. Providers
+ * report it only on request, and without it the stream could only be charged by an estimate.
+ */
+function requestsUsage({ endpoint, request }: TextCall, { route: { quirks } }: Candidate): boolean {
+  const mayRequest = endpoint.protocol === 'chat' && request.streamed && !showsUsage(request);
+  return mayRequest && quirks.streamOptions && !quirks.refusedMembers.includes(MEMBER);
+}
+
+/** The `stream_options` that a channel gets instead of the caller's. */
+const usageOption = ({ streamOptions }: TextRequest): JsonObject => ({
+  ...streamOptions,
+  include_usage: true,
+});
+
+/** Whether an upstream refused the option, so that the request should be sent again without it. */
+const refusesUsageOption = (refusal: unknown): boolean =>
+  refusal instanceof GatewayError &&
+  refusal.code === 'upstream_rejected' &&
+  REFUSES_IT.test(`${refusal.message} ${refusal.options.relay?.body ?? ''}`);

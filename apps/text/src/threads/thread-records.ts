@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ConversationSpace } from '../conversations/conversation-space.ts';
+import type { ConversationSpace } from '../conversations/kept-conversations.ts';
 import type { RecordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import type { Claim, ConversationStore, PutResult } from '../stored/conversations/conversation-store.ts';
 import { holdClaim } from '../stored/conversations/held-claim.ts';

@@ -1,11 +1,18 @@
 import { CallIds } from '../../../conversation/encoding/call-ids.ts';
-import type { Citation, ReasoningPart, ReplyPart, ToolCallPart } from '../../../conversation/parts.ts';
+import { sealPayload } from '../../../conversation/encoding/sealed-reasoning.ts';
+import type {
+  Citation,
+  OpaquePayload,
+  ReasoningPart,
+  ReplyPart,
+  ToolCallPart,
+} from '../../../conversation/parts.ts';
 import { REFUSAL_TEXT, type Reply } from '../../../conversation/reply/reply.ts';
 import { isCut } from '../../../conversation/reply/whole-arguments.ts';
 import type { AnswerContext } from '../../../conversation/target.ts';
+import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { encodeFinish } from './finish-reason.ts';
-import { reasoningDetail } from './reasoning-detail.ts';
 import { encodeUsage } from './usage.ts';
 
 export const completionId = ({ replyId, mintId }: AnswerContext): string => replyId ?? mintId('chatcmpl-');
@@ -78,3 +85,24 @@ function encodeReasoning(parts: readonly ReplyPart[], { tokens }: AnswerContext)
     ...(details.length > 0 && { reasoning_details: details }),
   };
 }
+
+/**
+ * Sealed reasoning as an entry of `reasoning_details`, the member in which chat-compatible servers show it and take it
+ * back. Its text is in the token: chat shows all reasoning as one text, which cannot be taken apart again. Null for
+ * plain traces, which have no seal.
+ */
+export const reasoningDetail = (
+  payload: OpaquePayload | undefined,
+  texts: readonly string[],
+  tokens: OpaqueTokens,
+): object | null =>
+  payload === undefined
+    ? null
+    : {
+        type: 'reasoning.encrypted',
+        data: sealPayload(
+          tokens,
+          payload,
+          texts.filter((text) => text !== ''),
+        ),
+      };

@@ -5,10 +5,9 @@ import type { AnswerContext } from '../../../conversation/target.ts';
 import { COMMENT_FRAME, DONE_FRAME, dataFrame } from '../../../wire/stream/sse-frames.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
 import { encodeAnnotation } from '../reply/annotations.ts';
-import { completionId } from '../reply/encode-reply.ts';
+import { completionId, reasoningDetail } from '../reply/encode-reply.ts';
 import { errorFrame } from '../reply/errors.ts';
 import { encodeFinish } from '../reply/finish-reason.ts';
-import { reasoningDetail } from '../reply/reasoning-detail.ts';
 import { encodeUsage } from '../reply/usage.ts';
 
 /** Neutral events as chunks of a Chat Completions stream. */

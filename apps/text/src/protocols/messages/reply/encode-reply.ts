@@ -1,14 +1,15 @@
 import { CallIds } from '../../../conversation/encoding/call-ids.ts';
-import type { ReplyPart, WebSearchPart } from '../../../conversation/parts.ts';
+import { sealPayload } from '../../../conversation/encoding/sealed-reasoning.ts';
+import type { OpaquePayload, ReplyPart, WebSearchPart } from '../../../conversation/parts.ts';
 import type { Reply } from '../../../conversation/reply/reply.ts';
 import { isCut } from '../../../conversation/reply/whole-arguments.ts';
 import type { AnswerContext } from '../../../conversation/target.ts';
 import { parseArguments } from '../../../wire/raw-json.ts';
 import { upstreamNonsense } from '../../../wire/read-upstream.ts';
+import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';
 import type { Usage } from '../../../wire/usage.ts';
 import { encodeCitation, sealReference } from './citations.ts';
 import { encodeFinish } from './finish-reason.ts';
-import { hiddenBlock, thinkingSignature } from './reasoning-block.ts';
 import { encodeIterations, encodeMessageUsage } from './usage.ts';
 
 export const messageId = ({ replyId, mintId }: AnswerContext): string => replyId ?? mintId('msg_');
@@ -117,4 +118,34 @@ export function encodeSearch(
       content: status === 'completed' ? results : failure,
     },
   ];
+}
+
+const isNative = (payload: OpaquePayload): boolean =>
+  payload.vendor === 'anthropic' && (payload.kind === 'signature' || payload.kind === 'redacted');
+
+/**
+ * The signature under shown thinking: Claude's own, else a token that remembers whose reasoning it is. The parts of a
+ * summary are kept in it, since a thinking block shows them as one text.
+ */
+export const thinkingSignature = (
+  payload: OpaquePayload | undefined,
+  texts: readonly string[],
+  form: 'summary' | 'trace',
+  tokens: OpaqueTokens,
+): string => {
+  if (payload !== undefined && isNative(payload)) return payload.data;
+  const unsealed: OpaquePayload =
+    form === 'trace'
+      ? { vendor: 'open', kind: 'trace', data: '' }
+      : { vendor: 'openai', kind: 'trace', data: '' };
+  return sealPayload(tokens, payload ?? unsealed, texts.length > 1 ? texts : undefined);
+};
+
+/** The block of reasoning that shows no text; null where there is nothing to keep either. */
+export function hiddenBlock(payload: OpaquePayload | undefined, tokens: OpaqueTokens): object | null {
+  if (payload === undefined) return null;
+  if (!isNative(payload)) return { type: 'redacted_thinking', data: sealPayload(tokens, payload) };
+  return payload.kind === 'redacted'
+    ? { type: 'redacted_thinking', data: payload.data }
+    : { type: 'thinking', thinking: '', signature: payload.data };
 }

@@ -6,10 +6,16 @@ import { namedFrame } from '../../../wire/stream/sse-frames.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
 import { NO_USAGE } from '../../../wire/usage.ts';
 import { encodeCitation } from '../reply/citations.ts';
-import { answeredUsage, callIds, encodeSearch, messageId } from '../reply/encode-reply.ts';
+import {
+  answeredUsage,
+  callIds,
+  encodeSearch,
+  hiddenBlock,
+  messageId,
+  thinkingSignature,
+} from '../reply/encode-reply.ts';
 import { errorFrame } from '../reply/errors.ts';
 import { encodeFinish } from '../reply/finish-reason.ts';
-import { hiddenBlock, thinkingSignature } from '../reply/reasoning-block.ts';
 import { encodeIterations, encodeMessageUsage, encodeUsage } from '../reply/usage.ts';
 
 /** The part that is being written. Its block opens with the first thing it has to show. */
