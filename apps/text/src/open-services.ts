@@ -3,7 +3,7 @@ import type { ModelAccess } from '@gateway/model-service/open-model-access';
 import type { Started } from '@gateway/service-kit/start-service';
 import { createBackgroundResponses } from './background/background-responses.ts';
 import { createBackgroundUsage } from './background/background-usage.ts';
-import type { TextServices } from './call/text-call.ts';
+import type { TextServices } from './call/request/text-call.ts';
 import type { SharedSettings } from './config.ts';
 import { keepEnding } from './endpoints/kept-response.ts';
 import { createTextMetrics } from './metering/text-metrics.ts';

@@ -1,10 +1,10 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { COMPACTION_TRIGGER, isCompactionItem } from '@gateway/contracts/openai/responses';
 import type { Candidate } from '@gateway/upstream/catalog';
-import { ownersOf } from '../call/conversation-space.ts';
-import { unreadableCompaction } from '../call/not-found.ts';
-import { isCompactEdit } from '../call/requested-compaction.ts';
-import type { TextCall } from '../call/text-call.ts';
+import { ownersOf } from '../call/history/conversation-space.ts';
+import { unreadableCompaction } from '../call/history/not-found.ts';
+import { isCompactEdit } from '../call/request/requested-compaction.ts';
+import type { TextCall } from '../call/request/text-call.ts';
 import type { Dropped } from '../conversation/losses.ts';
 import { isMadeAt } from '../stored/maker.ts';
 import { isObject, type JsonObject, objectOf, textAt } from '../wire/json-object.ts';

@@ -1,12 +1,12 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
-import { logFirstByte } from '../call/call-log.ts';
-import { keepResponse, UNKEPT_HEADER } from '../call/keep-response.ts';
-import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
-import { streamHead } from '../call/reply-head.ts';
-import type { CompactionOrder } from '../call/requested-compaction.ts';
-import type { TextCall } from '../call/text-call.ts';
+import { logFirstByte } from '../call/accounting/call-log.ts';
+import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
+import { streamHead } from '../call/attempts/reply-head.ts';
+import { keepResponse, UNKEPT_HEADER } from '../call/keeping/keep-response.ts';
+import type { CompactionOrder } from '../call/request/requested-compaction.ts';
+import type { TextCall } from '../call/request/text-call.ts';
 import type { AnswerContext } from '../conversation/target.ts';
 import { newItemId } from '../conversations/kept-item.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';

@@ -1,6 +1,6 @@
 import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
-import type { TextServices } from '../call/text-call.ts';
-import { CHAT, COMPACT, MESSAGES, RESPONSES } from '../call/text-endpoint.ts';
+import type { TextServices } from '../call/request/text-call.ts';
+import { CHAT, COMPACT, MESSAGES, RESPONSES } from '../call/request/text-endpoint.ts';
 import type { Acceptance } from './background/accept-response.ts';
 import {
   createCancelHandler,

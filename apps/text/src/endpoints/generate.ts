@@ -1,11 +1,11 @@
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { RequestHandler } from 'express';
-import { sayUnkept } from '../call/keep-response.ts';
-import { lockConversation } from '../call/lock-conversation.ts';
-import { reserve, reserveTwice, settle } from '../call/metered-call.ts';
+import { reserve, reserveTwice, settle } from '../call/accounting/metered-call.ts';
+import { lockConversation } from '../call/history/lock-conversation.ts';
+import { sayUnkept } from '../call/keeping/keep-response.ts';
 import { candidatesFor, openCall } from '../call/open-call.ts';
-import type { TextCall, TextServices } from '../call/text-call.ts';
-import type { TextEndpoint } from '../call/text-endpoint.ts';
+import type { TextCall, TextServices } from '../call/request/text-call.ts';
+import type { TextEndpoint } from '../call/request/text-endpoint.ts';
 import { answerCall } from '../compaction/answer-call.ts';
 import { openThread } from '../threads/open-thread.ts';
 import {

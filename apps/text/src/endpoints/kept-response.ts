@@ -2,10 +2,10 @@ import type { ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { RequestContext } from '@gateway/service-kit/request-context';
-import { ownersOf } from '../call/conversation-space.ts';
-import { findResponse } from '../call/history.ts';
-import { eventStreamHead } from '../call/reply-head.ts';
-import type { TextServices } from '../call/text-call.ts';
+import { eventStreamHead } from '../call/attempts/reply-head.ts';
+import { ownersOf } from '../call/history/conversation-space.ts';
+import { findResponse } from '../call/history/find-history.ts';
+import type { TextServices } from '../call/request/text-call.ts';
 import { replyFrames } from '../protocols/responses/stream/reply-frames.ts';
 import type { StoredRecord, WindowEnd } from '../stored/conversations/conversation-store.ts';
 import {

@@ -1,10 +1,14 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
-import { knowsNamed, namesKept } from '../call/history.ts';
-import { prepareNamed } from '../call/prepare-named.ts';
-import { type PrepareAttempt, type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
-import type { CompactionOrder } from '../call/requested-compaction.ts';
-import type { TextCall } from '../call/text-call.ts';
+import { prepareNamed } from '../call/attempts/prepare-named.ts';
+import {
+  type PrepareAttempt,
+  type PreparedAttempt,
+  unlessRefused,
+} from '../call/attempts/prepared-attempt.ts';
+import { knowsNamed, namesKept } from '../call/request/history.ts';
+import type { CompactionOrder } from '../call/request/requested-compaction.ts';
+import type { TextCall } from '../call/request/text-call.ts';
 import { compactsItself, openCompactions } from '../compaction/open-compactions.ts';
 import { prepareCompaction } from '../compaction/prepare-compaction.ts';
 import { preparePassthrough } from '../passthrough/passthrough.ts';

@@ -1,18 +1,18 @@
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/reply';
 import { isPending } from '../background/ending.ts';
-import { logProvidersCompaction } from '../call/call-log.ts';
+import { logProvidersCompaction } from '../call/accounting/call-log.ts';
+import { inputLengthOf, keepPending } from '../call/accounting/metered-call.ts';
+import { type Consumed, guessedUsage, NOTHING_KNOWN, reportedUsage } from '../call/accounting/outcome.ts';
 import {
   type Amendment,
   continuation,
   keepResponse,
   rememberIds,
   storesResponses,
-} from '../call/keep-response.ts';
-import { inputLengthOf, keepPending } from '../call/metered-call.ts';
-import { type Consumed, guessedUsage, NOTHING_KNOWN, reportedUsage } from '../call/outcome.ts';
-import type { TextCall } from '../call/text-call.ts';
-import type { TextEndpoint } from '../call/text-endpoint.ts';
+} from '../call/keeping/keep-response.ts';
+import type { TextCall } from '../call/request/text-call.ts';
+import type { TextEndpoint } from '../call/request/text-endpoint.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { estimatedUsage } from '../metering/consumption.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';

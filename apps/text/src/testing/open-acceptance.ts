@@ -6,7 +6,7 @@ import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { createBackgroundResponses } from '../background/background-responses.ts';
 import { createEventFeed } from '../background/event-feed.ts';
-import type { TextServices } from '../call/text-call.ts';
+import type { TextServices } from '../call/request/text-call.ts';
 import type { Acceptance } from '../endpoints/background/accept-response.ts';
 import { runResponse } from '../endpoints/background/run-response.ts';
 

@@ -25,7 +25,7 @@ import { createUpstream, type Upstream } from '@gateway/upstream/upstream';
 import type { Redis } from 'ioredis';
 import pino from 'pino';
 import { createBackgroundUsage } from '../background/background-usage.ts';
-import type { TextServices } from '../call/text-call.ts';
+import type { TextServices } from '../call/request/text-call.ts';
 import { createTextService } from '../endpoints/app.ts';
 import { keepEnding } from '../endpoints/kept-response.ts';
 import { createTextMetrics } from '../metering/text-metrics.ts';

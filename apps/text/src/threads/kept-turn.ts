@@ -1,7 +1,7 @@
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { Candidate } from '@gateway/upstream/catalog';
-import type { TextRequest } from '../call/text-request.ts';
-import type { AnsweredTurn, ThreadTurn } from '../call/thread-turn.ts';
+import type { TextRequest } from '../call/request/text-request.ts';
+import type { AnsweredTurn, ThreadTurn } from '../call/request/thread-turn.ts';
 import type { RecordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import type { PutResult } from '../stored/conversations/conversation-store.ts';
 import { isMadeAt, type Maker, makerAt } from '../stored/maker.ts';

@@ -5,9 +5,8 @@ import type { Candidate } from '@gateway/upstream/catalog';
 import { cleanMessage } from '@gateway/upstream/clean-message';
 import type { Reply } from '@gateway/upstream/reply';
 import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
-import { logConsumed, logFirstByte } from '../call/call-log.ts';
-import { type Amendment, keepResponse, UNKEPT_HEADER } from '../call/keep-response.ts';
-import { inputLengthOf } from '../call/metered-call.ts';
+import { logConsumed, logFirstByte } from '../call/accounting/call-log.ts';
+import { inputLengthOf } from '../call/accounting/metered-call.ts';
 import {
   type Consumed,
   failedWith,
@@ -16,9 +15,10 @@ import {
   NOTHING_KNOWN,
   type ReplyOutcome,
   reportedUsage,
-} from '../call/outcome.ts';
-import { streamHead } from '../call/reply-head.ts';
-import type { TextCall } from '../call/text-call.ts';
+} from '../call/accounting/outcome.ts';
+import { streamHead } from '../call/attempts/reply-head.ts';
+import { type Amendment, keepResponse, UNKEPT_HEADER } from '../call/keeping/keep-response.ts';
+import type { TextCall } from '../call/request/text-call.ts';
 import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
 import { StreamCollector } from '../conversion/collect-stream.ts';
 import { type TranslatedReply, translateReply } from '../conversion/translate-reply.ts';

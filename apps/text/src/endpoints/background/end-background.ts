@@ -7,7 +7,7 @@ import {
   type Ending,
   isFinal,
 } from '../../background/background-responses.ts';
-import type { TextServices } from '../../call/text-call.ts';
+import type { TextServices } from '../../call/request/text-call.ts';
 import { consumptionOf, costOf, pricesOf } from '../../metering/consumption.ts';
 import { encodeOpenAiError } from '../../protocols/responses/reply/errors.ts';
 import { readUsageAtTier } from '../../protocols/responses/reply/usage.ts';

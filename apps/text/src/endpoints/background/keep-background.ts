@@ -1,6 +1,6 @@
 import type { BackgroundResponse } from '../../background/background-responses.ts';
-import { putResponse } from '../../call/put-response.ts';
-import type { TextCall, TextServices } from '../../call/text-call.ts';
+import { putResponse } from '../../call/keeping/put-response.ts';
+import type { TextCall, TextServices } from '../../call/request/text-call.ts';
 import { dataOf, inputItems } from '../../stored/kept-response.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { completeKept, findOwned, type Made } from '../kept-response.ts';

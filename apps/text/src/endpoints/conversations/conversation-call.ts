@@ -3,8 +3,8 @@ import { contextOf, identityOf } from '@gateway/service-kit/request-context';
 import { validate } from '@gateway/service-kit/validate';
 import type { Request } from 'express';
 import type { z } from 'zod';
-import { spaceOf } from '../../call/conversation-space.ts';
-import type { TextServices } from '../../call/text-call.ts';
+import { spaceOf } from '../../call/history/conversation-space.ts';
+import type { TextServices } from '../../call/request/text-call.ts';
 import { conversationsOff, itemNotFound } from '../../conversations/conversation-errors.ts';
 import {
   type ConversationItem,

@@ -1,0 +1,33 @@
+import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import type { Target } from '../../conversation/target.ts';
+import { makerAt, makerName } from '../../stored/maker.ts';
+import type { TextProtocol } from '../../wire/text-protocol.ts';
+
+/** Whose sealed reasoning the channels of a protocol make and take. */
+const VENDORS = { responses: 'openai', messages: 'anthropic', chat: 'open' } as const;
+
+/** The bound on the output where a protocol demands one and neither the caller nor the configuration names one, in tokens. */
+const DEFAULT_MAX_OUTPUT_TOKENS = 32_000;
+
+/** The protocol of a candidate for a conversation. */
+export function textProtocolOf({ protocol, channel }: Candidate): TextProtocol {
+  if (protocol === 'responses' || protocol === 'messages' || protocol === 'chat') return protocol;
+  throw new Error(`channel ${channel.name} was chosen for a conversation under the protocol ${protocol}`);
+}
+
+/** What translation has to know of a candidate's upstream. */
+export function targetOf(candidate: Candidate, model: ResolvedModel): Target {
+  const { channel, route } = candidate;
+  const protocol = textProtocolOf(candidate);
+  return {
+    protocol,
+    model: candidate.model,
+    vendor: VENDORS[protocol],
+    scope: makerName(makerAt(candidate)),
+    quirks: route.quirks,
+    maxOutputTokens: model.maxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS,
+    builtInTools: route.builtInTools,
+    dropUnavailableTools: model.dropUnavailableTools,
+    forwardUserIds: channel.forwardUserIds,
+  };
+}
