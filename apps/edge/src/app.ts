@@ -7,8 +7,8 @@ import { mountHealth } from '@gateway/service-kit/ops';
 import type { Readiness } from '@gateway/service-kit/readiness';
 import { writeError } from '@gateway/service-kit/write-error';
 import express, { type ErrorRequestHandler, type Router } from 'express';
-import type { EdgeContexts } from './edge-context.ts';
 import type { createGateway } from './gateway.ts';
+import type { EdgeContexts } from './request/edge-context.ts';
 
 interface EdgeAppOptions {
   readonly contexts: EdgeContexts;

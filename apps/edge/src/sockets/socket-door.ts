@@ -4,8 +4,8 @@ import { WEBSOCKET } from '@gateway/contracts/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { pathOf } from '@gateway/contracts/path-table';
 import { isWebSocketHandshake, opensSocket, type SocketArrival } from '@gateway/service-kit/handshake';
-import type { CrossOrigin } from '../cross-origin.ts';
-import type { EdgeContext } from '../edge-context.ts';
+import type { CrossOrigin } from '../request/cross-origin.ts';
+import type { EdgeContext } from '../request/edge-context.ts';
 import type { SocketLimits } from './socket-limits.ts';
 
 /** A WebSocket that the edge has let in, on its way to the service. */

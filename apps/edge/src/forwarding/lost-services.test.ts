@@ -5,9 +5,9 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { expect, onTestFinished, test } from 'vitest';
-import { bearer, KEY, type RunningEdge, runEdge } from './testing/run-edge.ts';
-import { type StandInService, startStandInService } from './testing/stand-in-service.ts';
-import { withTwoReplicas } from './testing/two-replicas.ts';
+import { bearer, KEY, type RunningEdge, runEdge } from '../testing/run-edge.ts';
+import { type StandInService, startStandInService } from '../testing/stand-in-service.ts';
+import { withTwoReplicas } from '../testing/two-replicas.ts';
 
 /** A replica dies with a request that it had not begun to answer: another one answers it, where that does no harm. */
 

@@ -3,9 +3,9 @@ import { mayHaveBody } from '@gateway/service-kit/check-request';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import type { Plugin } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
+import type { ServiceConnection, ServiceConnections } from '../services/service-connections.ts';
 import { type Forwarding, forwardingOf } from './forwarding.ts';
 import { responseHeaders } from './response-headers.ts';
-import type { ServiceConnection, ServiceConnections } from './service-connections.ts';
 
 /** The step of the proxy that sends a request has no name of its own. */
 const SENDING_STEP = '';

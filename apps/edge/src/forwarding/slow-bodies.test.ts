@@ -2,9 +2,9 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { rawRequest } from './testing/raw-request.ts';
-import { bearer, KEY, type RunningEdge, runEdge } from './testing/run-edge.ts';
-import { answerOk, type StandInService, startStandInService } from './testing/stand-in-service.ts';
+import { rawRequest } from '../testing/raw-request.ts';
+import { bearer, KEY, type RunningEdge, runEdge } from '../testing/run-edge.ts';
+import { answerOk, type StandInService, startStandInService } from '../testing/stand-in-service.ts';
 
 let redis: TestRedis;
 let text: StandInService;

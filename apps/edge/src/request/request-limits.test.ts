@@ -7,8 +7,8 @@ import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { GATEWAY_SECRET, type RunningEdge, runEdge } from './testing/run-edge.ts';
-import { answerOk, type StandInService, startStandInService } from './testing/stand-in-service.ts';
+import { GATEWAY_SECRET, type RunningEdge, runEdge } from '../testing/run-edge.ts';
+import { answerOk, type StandInService, startStandInService } from '../testing/stand-in-service.ts';
 
 let redisServer: TestRedis;
 let redis: Redis;

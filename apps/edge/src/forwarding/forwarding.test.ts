@@ -6,9 +6,9 @@ import { createIdentityVerifier } from '@gateway/service-kit/identity-token';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { rawExchange } from './testing/raw-exchange.ts';
-import { bearer, GATEWAY_SECRET, KEY, type RunningEdge, runEdge } from './testing/run-edge.ts';
-import { answerOk, type StandInService, startStandInService } from './testing/stand-in-service.ts';
+import { rawExchange } from '../testing/raw-exchange.ts';
+import { bearer, GATEWAY_SECRET, KEY, type RunningEdge, runEdge } from '../testing/run-edge.ts';
+import { answerOk, type StandInService, startStandInService } from '../testing/stand-in-service.ts';
 
 let redis: TestRedis;
 let service: StandInService;

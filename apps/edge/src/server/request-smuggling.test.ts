@@ -2,9 +2,9 @@ import { edgeMark } from '@gateway/service-kit/edge-connection';
 import { isLongRun } from '@gateway/testkit/is-long-run';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { rawRequest } from './testing/raw-request.ts';
-import { GATEWAY_SECRET, KEY, type RunningEdge, runEdge } from './testing/run-edge.ts';
-import { type StandInService, startStandInService } from './testing/stand-in-service.ts';
+import { rawRequest } from '../testing/raw-request.ts';
+import { GATEWAY_SECRET, KEY, type RunningEdge, runEdge } from '../testing/run-edge.ts';
+import { type StandInService, startStandInService } from '../testing/stand-in-service.ts';
 
 /**
  * Callers share the connections to a service. For any bytes of one caller, the next one gets the reply to its own

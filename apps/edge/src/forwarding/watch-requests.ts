@@ -1,13 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { mayWaitForJob } from '@gateway/contracts/endpoints';
+import { type Endpoint, mayWaitForJob, type ServiceName } from '@gateway/contracts/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { JOB_REPLY_TIMEOUT_MS } from '@gateway/contracts/time-limits';
 import { createUnderway, type Underway } from '@gateway/service-kit/underway';
+import type { EdgeContext } from '../request/edge-context.ts';
 import { type BodyLimits, followBody } from './body-pace.ts';
-import type { EdgeContext } from './edge-context.ts';
-import type { ForwardedEndpoint } from './forwarding.ts';
 import { bodyTooSlow, serviceTooSlow, shuttingDown } from './service-errors.ts';
+
+export type ForwardedEndpoint = Endpoint<ServiceName>;
 
 /** The watched state of a request to a service. */
 export interface Watched {

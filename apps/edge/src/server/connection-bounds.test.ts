@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { type RunningEdge, runEdge } from './testing/run-edge.ts';
+import { type RunningEdge, runEdge } from '../testing/run-edge.ts';
 
 let redis: TestRedis;
 let edge: RunningEdge;

@@ -4,14 +4,14 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { writeError } from '@gateway/service-kit/write-error';
 import { createProxyMiddleware, proxyEventsPlugin } from 'http-proxy-middleware';
+import type { EdgeContext } from '../request/edge-context.ts';
+import type { ServiceConnections } from '../services/service-connections.ts';
+import { isIn, type ServiceAddress, type ServicePool } from '../services/service-pool.ts';
 import { CallerBody, KeptBytes } from './caller-body.ts';
-import type { EdgeContext } from './edge-context.ts';
-import { type ForwardedEndpoint, type Forwarding, forwardingOf, mayMoveOn, mayRepeat } from './forwarding.ts';
-import type { ServiceConnections } from './service-connections.ts';
+import { type Forwarding, forwardingOf, mayMoveOn, mayRepeat } from './forwarding.ts';
 import { serviceBrokeOff, serviceDown, serviceLost } from './service-errors.ts';
 import { sendByUndici } from './service-exchange.ts';
-import { isIn, type ServiceAddress, type ServicePool } from './service-pool.ts';
-import { type WatchLimits, watchRequests } from './watch-requests.ts';
+import { type ForwardedEndpoint, type WatchLimits, watchRequests } from './watch-requests.ts';
 
 export interface Forwarder {
   /** Forwards a request whose headers are already those for the service, and handles every failure. */

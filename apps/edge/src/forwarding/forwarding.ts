@@ -1,12 +1,16 @@
-import type { Endpoint, ServiceName } from '@gateway/contracts/endpoints';
+import type { Endpoint } from '@gateway/contracts/endpoints';
+import type { ServiceAddress } from '../services/service-pool.ts';
 import type { CallerBody } from './caller-body.ts';
-import type { ServiceExchange } from './service-exchange.ts';
-import type { ServiceAddress } from './service-pool.ts';
-import type { Watched } from './watch-requests.ts';
-
-export type ForwardedEndpoint = Endpoint<ServiceName>;
+import type { ForwardedEndpoint, Watched } from './watch-requests.ts';
 
 export const isForwarded = (endpoint: Endpoint): endpoint is ForwardedEndpoint => endpoint.service !== 'edge';
+
+/** The current sending of a request to its service. */
+interface ServiceRequest {
+  /** Whether its connection carried another request before this one. */
+  readonly reusedConnection: boolean;
+  destroy(): void;
+}
 
 /** One request that the edge forwards. */
 export interface Forwarding extends Watched {
@@ -14,7 +18,7 @@ export interface Forwarding extends Watched {
   /** The addresses tried so far; the last one is the current one. */
   readonly tried: ServiceAddress[];
   /** Set when a connection to the service is established. */
-  serviceRequest: ServiceExchange | undefined;
+  serviceRequest: ServiceRequest | undefined;
   /** How often it was sent again to the same address. */
   repeats: number;
   /** It was sent to another address after its service was lost. */

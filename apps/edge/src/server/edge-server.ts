@@ -4,9 +4,9 @@ import type { Logger } from '@gateway/service-kit/logger';
 import type { Metrics } from '@gateway/service-kit/metrics';
 import { requestIdOf } from '@gateway/service-kit/request-id';
 import { UNKNOWN_PATH } from '@gateway/service-kit/request-log';
-import type { Forwarder } from './forwarder.ts';
+import type { Forwarder } from '../forwarding/forwarder.ts';
+import { listenForUpgrades, takesUpgrade } from '../sockets/socket-door.ts';
 import { dialectOfPacket, failureText, type ParserError, parserFailure } from './parser-failure.ts';
-import { listenForUpgrades, takesUpgrade } from './sockets/socket-door.ts';
 
 const MAX_HEADER_BYTES = 32 * 1024;
 const HEADERS_TIMEOUT_MS = 30_000;

@@ -3,11 +3,11 @@ import { createLogger } from '@gateway/service-kit/logger';
 import { freePort } from '@gateway/testkit/free-port';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { expect, onTestFinished, test } from 'vitest';
+import { bearer, type RunningEdge } from '../testing/run-edge.ts';
+import { type StandInService, startStandInService } from '../testing/stand-in-service.ts';
+import { withTwoReplicas } from '../testing/two-replicas.ts';
 import { createServiceConnections } from './service-connections.ts';
 import { createServicePools } from './service-pools.ts';
-import { bearer, type RunningEdge } from './testing/run-edge.ts';
-import { type StandInService, startStandInService } from './testing/stand-in-service.ts';
-import { withTwoReplicas } from './testing/two-replicas.ts';
 
 /** Replicas of a service come and go; the edge follows what they report. */
 

@@ -1,8 +1,8 @@
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { rawRequest } from './testing/raw-request.ts';
-import { KEY, type RunningEdge, runEdge } from './testing/run-edge.ts';
-import { type StandInService, startStandInService } from './testing/stand-in-service.ts';
+import { rawRequest } from '../testing/raw-request.ts';
+import { KEY, type RunningEdge, runEdge } from '../testing/run-edge.ts';
+import { type StandInService, startStandInService } from '../testing/stand-in-service.ts';
 
 /** Requests that could be read in two ways, or not at all. */
 
