@@ -8,8 +8,8 @@ import { createRequestRedis } from '@gateway/metering/request-redis';
 import { parseConfig } from '@gateway/service-kit/config';
 import { createLogger } from '@gateway/service-kit/logger';
 import { adminRoutes } from './admin-routes.ts';
+import { adminOpenapi } from './api/openapi.ts';
 import { AdminConfig } from './config.ts';
-import { adminOpenapi } from './openapi.ts';
 import { createSessionCookies } from './sessions/session-cookie.ts';
 import { createSessionStore } from './sessions/session-store.ts';
 

@@ -8,9 +8,9 @@ import type { Passes } from '@gateway/metering/keys/pass';
 import { findContext, type RequestContext } from '@gateway/service-kit/request-context';
 import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware, proxyEventsPlugin } from 'http-proxy-middleware';
+import { writeAdminError } from '../api/write-admin-error.ts';
 import type { Principal } from '../sessions/authenticate.ts';
 import { mayUseKey } from '../sessions/scope.ts';
-import { writeAdminError } from '../write-admin-error.ts';
 
 /** Before the edge's own paths. */
 export const PLAYGROUND_PATH = '/admin/v1/playground';
