@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { TOKEN } from '../testing/run-admin.ts';
 import { useAdmin } from '../testing/use-admin.ts';
-import { KeyPage, NewKeyReply } from './schemas.ts';
+import { KeyPage, NewKeyReply } from './schemas/access.ts';
 
 const admin = useAdmin();
 

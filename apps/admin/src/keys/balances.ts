@@ -2,7 +2,7 @@ import type { Account } from '@gateway/contracts/identity';
 import { type AccountBalance, readBalances } from '@gateway/metering/limits/balance';
 import type { Redis } from 'ioredis';
 import type { z } from 'zod';
-import type { BalanceReply } from '../api/schemas.ts';
+import type { BalanceReply } from '../api/schemas/access.ts';
 
 const MICRO_PER_USD = 1e6;
 

@@ -6,18 +6,17 @@ import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { adminOpenapi } from '../api/openapi.ts';
 import {
-  AuditPage,
   BalanceReply,
   ChangedKeyReply,
-  ChannelPage,
   KeyPage,
   KeyReply,
   NewKeyReply,
   RotatedKeyReply,
   TeamPage,
   TeamReply,
-  UsagePage,
-} from '../api/schemas.ts';
+} from '../api/schemas/access.ts';
+import { AuditPage, ChannelPage } from '../api/schemas/operations.ts';
+import { UsagePage } from '../api/schemas/traffic.ts';
 import { GATEWAY_SECRET, TOKEN } from '../testing/run-admin.ts';
 import { useAdmin } from '../testing/use-admin.ts';
 

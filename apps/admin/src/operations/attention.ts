@@ -8,7 +8,7 @@ import type { TeamStore } from '@gateway/metering/keys/team-store';
 import { queryUsage } from '@gateway/metering/usage/usage-query';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { instant } from '../api/schemas.ts';
+import { instant } from '../api/schemas/page.ts';
 import type { ConfigurationReader } from '../configuration/configuration-state.ts';
 import type { ReadShownBalances } from '../keys/balances.ts';
 import { type Scope, seesUsage } from '../sessions/scope.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { AuditPage } from '../api/schemas.ts';
+import { AuditPage } from '../api/schemas/operations.ts';
 import { TOKEN } from '../testing/run-admin.ts';
 import { useAdmin } from '../testing/use-admin.ts';
 

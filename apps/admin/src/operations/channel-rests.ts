@@ -6,7 +6,7 @@ import { changeRests, commit, createRestStore, type RestChanges } from '@gateway
 import { SCOPES, scopeOf, type Target } from '@gateway/upstream/health/target';
 import type { Redis } from 'ioredis';
 import type { z } from 'zod';
-import type { RestReply } from '../api/schemas.ts';
+import type { RestReply } from '../api/schemas/operations.ts';
 
 type ShownRest = z.infer<typeof RestReply>;
 

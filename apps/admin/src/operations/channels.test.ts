@@ -3,7 +3,7 @@ import { createAttemptCounts } from '@gateway/upstream/health/attempt-counts';
 import { createRestStore } from '@gateway/upstream/health/rest-store';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { AuditPage, ChannelPage, RestedChannelReply } from '../api/schemas.ts';
+import { AuditPage, ChannelPage, RestedChannelReply } from '../api/schemas/operations.ts';
 import { runCommand } from '../cli/run-command.ts';
 import { TOKEN } from '../testing/run-admin.ts';
 import { useAdmin } from '../testing/use-admin.ts';

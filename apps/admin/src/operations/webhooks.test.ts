@@ -1,6 +1,7 @@
 import { createWebhookLog, type WebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import { beforeAll, expect, test } from 'vitest';
-import { AuditPage, ChangedKeyReply, WebhookPage, WebhookReply, WebhookSecretReply } from '../api/schemas.ts';
+import { ChangedKeyReply, WebhookSecretReply } from '../api/schemas/access.ts';
+import { AuditPage, WebhookPage, WebhookReply } from '../api/schemas/operations.ts';
 import { runCommand } from '../cli/run-command.ts';
 import { runAdmin, TOKEN } from '../testing/run-admin.ts';
 import { useAdmin } from '../testing/use-admin.ts';

@@ -7,7 +7,7 @@ import { requestIdOf } from '@gateway/service-kit/request-id';
 import { readSse } from '@gateway/testkit/collect-sse';
 import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { UsagePage } from '../api/schemas.ts';
+import { UsagePage } from '../api/schemas/traffic.ts';
 import { runAdmin, TOKEN } from '../testing/run-admin.ts';
 import { useAdmin } from '../testing/use-admin.ts';
 import { RequestPage, RequestReply } from './shown-request.ts';

@@ -14,10 +14,10 @@ import {
   KeyPage,
   KeyReply,
   NewKeyReply,
-  pageQuery,
   RotatedKeyReply,
   WebhookSecretReply,
-} from '../../api/schemas.ts';
+} from '../../api/schemas/access.ts';
+import { pageQuery } from '../../api/schemas/page.ts';
 import type { Warnings } from '../../configuration/warnings.ts';
 import type { ReadShownBalances } from '../../keys/balances.ts';
 import { findKeys, KeyFilter } from '../../keys/find-keys.ts';

@@ -4,7 +4,7 @@ import type { Metrics, SignInOutcome } from '@gateway/service-kit/metrics';
 import type { Request } from 'express';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY, redirectRoute } from '../../api/admin-route.ts';
-import { SignInReply } from '../../api/schemas.ts';
+import { SignInReply } from '../../api/schemas/access.ts';
 import { type FlowCookies, OIDC_PATH } from '../../sessions/oidc/flow-cookie.ts';
 import type { IdentityProvider } from '../../sessions/oidc/identity-provider.ts';
 import type { RoleMapping } from '../../sessions/oidc/oidc-settings.ts';

@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
-import { OwnSessionReply, SessionList, SessionReply } from '../../api/schemas.ts';
+import { OwnSessionReply, SessionList, SessionReply } from '../../api/schemas/access.ts';
 import { checkOrigin, isOverTls } from '../../sessions/authenticate.ts';
 import { callsOf } from '../../sessions/roles.ts';
 import { ALL } from '../../sessions/scope.ts';

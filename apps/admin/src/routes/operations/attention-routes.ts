@@ -1,5 +1,5 @@
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
-import { page } from '../../api/schemas.ts';
+import { page } from '../../api/schemas/page.ts';
 import { AttentionItem, type ReadAttention } from '../../operations/attention.ts';
 
 export const AttentionPage = page(AttentionItem);

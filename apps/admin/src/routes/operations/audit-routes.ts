@@ -2,7 +2,8 @@ import { readAudit } from '@gateway/metering/audit/audit-log';
 import type { ReportBroken } from '@gateway/metering/broken-records';
 import type { Redis } from 'ioredis';
 import { type AdminRoute, adminRoute, NO_BODY } from '../../api/admin-route.ts';
-import { AuditPage, pageQuery } from '../../api/schemas.ts';
+import { AuditPage } from '../../api/schemas/operations.ts';
+import { pageQuery } from '../../api/schemas/page.ts';
 import { AuditFilter, findAuditEntries } from '../../operations/find-audit-entries.ts';
 
 const AUDIT_ID = /^\d{1,15}-\d{1,15}$/;

@@ -8,7 +8,7 @@ import type { CountsByChannel } from '@gateway/upstream/health/attempt-counts';
 import type { Target } from '@gateway/upstream/health/target';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
-import { ChannelPage, RestedChannelReply } from '../../api/schemas.ts';
+import { ChannelPage, RestedChannelReply } from '../../api/schemas/operations.ts';
 import { configurationOf, type ReadConfiguration } from '../../configuration/read-configuration.ts';
 import type { ChannelRests } from '../../operations/channel-rests.ts';
 import { ChannelTest, type TestChannel } from '../../playground/test-channel.ts';

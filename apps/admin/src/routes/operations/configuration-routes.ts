@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
-import { instant } from '../../api/schemas.ts';
+import { instant } from '../../api/schemas/page.ts';
 import type { CheckedConfiguration, ConfigurationReader } from '../../configuration/configuration-state.ts';
 
 const MistakeReply = z.strictObject({

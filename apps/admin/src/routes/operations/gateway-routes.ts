@@ -1,5 +1,5 @@
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
-import { GatewayReply } from '../../api/schemas.ts';
+import { GatewayReply } from '../../api/schemas/operations.ts';
 
 interface GatewayRoutesOptions {
   readonly publicUrl: string;

@@ -13,7 +13,8 @@ import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import type { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
-import { JobDetailReply, JobPage, JobReply, pageQuery, QueuePage } from '../../api/schemas.ts';
+import { JobDetailReply, JobPage, JobReply, QueuePage } from '../../api/schemas/operations.ts';
+import { pageQuery } from '../../api/schemas/page.ts';
 import { findJobs, jobsSeenBy } from '../../operations/find-jobs.ts';
 
 interface JobRoutesOptions {

@@ -4,7 +4,7 @@ import type { Configuration, Model, Route } from '@gateway/upstream/configuratio
 import { PROTOCOLS_OF_KIND } from '@gateway/upstream/protocol';
 import type { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
-import { ModelPage, type ModelReply } from '../../api/schemas.ts';
+import { ModelPage, type ModelReply } from '../../api/schemas/operations.ts';
 import { patternsOverlap } from '../../configuration/patterns-overlap.ts';
 import { configurationOf, type ReadConfiguration } from '../../configuration/read-configuration.ts';
 

@@ -5,7 +5,8 @@ import type { WebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import { KEY_ID } from '@gateway/metering/keys/key-id';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
-import { pageQuery, WebhookPage, WebhookReply } from '../../api/schemas.ts';
+import { WebhookPage, WebhookReply } from '../../api/schemas/operations.ts';
+import { pageQuery } from '../../api/schemas/page.ts';
 
 const WebhookQuery = pageQuery(WEBHOOK_ID).extend({
   keyId: z.string().regex(KEY_ID, 'it is not the id of a key').optional(),

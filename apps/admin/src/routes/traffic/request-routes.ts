@@ -8,7 +8,7 @@ import { timeOfRequestId } from '@gateway/service-kit/request-id';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY, streamRoute } from '../../api/admin-route.ts';
-import { pageQuery } from '../../api/schemas.ts';
+import { pageQuery } from '../../api/schemas/page.ts';
 import type { RequestTail } from '../../requests/request-tail.ts';
 import { RequestPage, RequestReply, shownRequest } from '../../requests/shown-request.ts';
 import { type Scope, seesUsage } from '../../sessions/scope.ts';

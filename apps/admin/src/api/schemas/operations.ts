@@ -2,66 +2,10 @@ import { JobKind, JobStatus } from '@gateway/contracts/jobs';
 import { Price } from '@gateway/contracts/price';
 import { ShownWebhook } from '@gateway/contracts/webhooks';
 import { AuditEntry } from '@gateway/metering/audit/audit-log';
-import { KeySettings, TeamSettings } from '@gateway/metering/keys/settings';
-import { MEASURES } from '@gateway/metering/usage/sums';
-import { GROUP_BY } from '@gateway/metering/usage/usage-query';
 import { SCOPES } from '@gateway/upstream/health/target';
 import { MODEL_KINDS, PROTOCOLS } from '@gateway/upstream/protocol';
 import { z } from 'zod';
-import { Role } from '../sessions/roles.ts';
-import { SignInMethod } from '../sessions/session-store.ts';
-
-/** What the admin API answers. Lists are pages: `next` is the `cursor` of the next one, null on the last. */
-export const instant = z.iso.datetime({ offset: true });
-export const page = <Item extends z.ZodType>(item: Item) =>
-  z.strictObject({ data: z.array(item), next: z.string().nullable() });
-
-const { limits, budget } = TeamSettings.shape;
-const shownLimits = limits.unwrap();
-const shownBudget = budget.unwrap().required().nullable();
-const keys = KeySettings.shape;
-
-const shownKey = {
-  id: z.string(),
-  name: z.string(),
-  team: z.string().nullable(),
-  owner: z.string().nullable(),
-  models: keys.models.unwrap().nullable(),
-  endpoints: keys.endpoints.unwrap().nullable(),
-  limits: keys.limits.unwrap(),
-  budget: shownBudget,
-  expiresAt: instant.nullable(),
-  disabled: z.boolean(),
-  priority: keys.priority.unwrap(),
-  labels: z.record(z.string(), z.string()),
-  webhookUrl: z.string().nullable(),
-  createdAt: instant,
-  revokedAt: instant.nullable(),
-  /** Until when the secret before the last rotation still works. */
-  oldSecretUntil: instant.nullable(),
-  /** When the secret was made by which its webhooks are signed. */
-  webhookSecretMadeAt: instant.nullable(),
-  /** Until when they are signed with the one before as well. */
-  oldWebhookSecretUntil: instant.nullable(),
-};
-const warnings = z.array(z.string());
-
-export const KeyReply = z.strictObject(shownKey);
-export const ChangedKeyReply = z.strictObject({ ...shownKey, warnings });
-/** `key` is the secret, shown this once. */
-export const NewKeyReply = z.strictObject({ ...shownKey, key: z.string(), warnings });
-export const RotatedKeyReply = z.strictObject({ ...shownKey, key: z.string() });
-/** `webhookSecret` is shown this once. */
-export const WebhookSecretReply = z.strictObject({ ...shownKey, webhookSecret: z.string() });
-export const KeyPage = page(KeyReply);
-
-export const TeamReply = z.strictObject({
-  name: z.string(),
-  limits: shownLimits,
-  budget: shownBudget,
-  createdAt: instant,
-});
-export const TeamPage = page(TeamReply);
+import { instant, page, warnings } from './page.ts';
 
 export const GatewayReply = z.strictObject({
   /** The base URL of Messages clients; all others append `/v1`. */
@@ -70,53 +14,10 @@ export const GatewayReply = z.strictObject({
   timeZone: z.string(),
 });
 
-/** A person's sign-in to the console. */
-export const SessionReply = z.strictObject({
-  id: z.string(),
-  /** What the person said, or what the identity provider says of the person. */
-  name: z.string(),
-  /** How the person signed in. */
-  method: SignInMethod,
-  role: Role,
-  /** A team lead's; null: the role has no teams. */
-  teams: z.array(z.string()).nullable(),
-  /** A key holder's; null: the role has no key. */
-  keyId: z.string().nullable(),
-  createdAt: instant,
-  /** It ends then, or earlier if it is not used. */
-  expiresAt: instant,
-  lastUsedAt: instant,
-  address: z.string().nullable(),
-  userAgent: z.string().nullable(),
-});
-/** `permissions` are the calls that the person may make, such as `GET /admin/v1/keys`. */
-export const OwnSessionReply = SessionReply.extend({ permissions: z.array(z.string()) });
-/** Beside the admin token and a key, which are always there. */
-export const SignInReply = z.strictObject({
-  /** The identity provider, as the button names it; null: none is set. */
-  oidc: z.strictObject({ name: z.string() }).nullable(),
-});
-export const SessionList = page(SessionReply);
-
 export const WebhookReply = ShownWebhook;
 export const WebhookPage = page(WebhookReply);
 
 export const AuditPage = page(AuditEntry.extend({ id: z.string() }));
-
-const sum = z.number().min(0);
-const { audioMs: _, ...counted } = Object.fromEntries(MEASURES.map((name) => [name, sum]));
-/** Off by less than a factor of 1.585: they come from buckets. */
-const percentiles = { p50: sum.nullable(), p95: sum.nullable() };
-export const UsagePage = page(
-  z.strictObject({
-    ...Object.fromEntries(GROUP_BY.map((name) => [name, z.string().optional()])),
-    ...counted,
-    audioSeconds: sum,
-    /** Of the requests that ended well; null where none was measured. */
-    firstOutputMs: z.strictObject(percentiles),
-    totalMs: z.strictObject(percentiles),
-  }),
-);
 
 /** What rests of a channel: all of it, an account, or a model. */
 export const RestReply = z.strictObject({
@@ -273,37 +174,3 @@ export const JobDetailReply = z.strictObject({
   /** What is kept of its result. Images have a URL that holds for an hour, for admins only. */
   assets: z.array(z.strictObject({ id: z.string(), contentType: z.string(), url: z.string().nullable() })),
 });
-
-/** What is left of limits and of the budget at this moment. */
-export const BalanceReply = z.strictObject({
-  limits: z.array(
-    z.strictObject({
-      limit: z.string(),
-      /** The pattern of the models that it applies to; null: all. */
-      model: z.string().nullable(),
-      value: z.number(),
-      remaining: z.number(),
-    }),
-  ),
-  budget: z
-    .strictObject({
-      period: z.string(),
-      usd: z.number(),
-      spentUsd: z.number(),
-      /** For requests in flight. */
-      reservedUsd: z.number(),
-      remainingUsd: z.number(),
-      resetsAt: instant.nullable(),
-    })
-    .nullable(),
-});
-
-export const KeyBalanceList = page(BalanceReply.extend({ id: z.string() }));
-
-/** A page of a list whose `next` has this form. */
-export const pageQuery = (next: RegExp) =>
-  z.strictObject({
-    limit: z.coerce.number().int().min(1).max(200).default(50),
-    /** `next` of the page before. */
-    cursor: z.string().regex(next, "it is not the 'next' of a page").optional(),
-  });
