@@ -12,7 +12,7 @@ import type { Upstream } from '@gateway/upstream/upstream';
 import type { RequestHandler } from 'express';
 import { checkRules } from '../families/check-rules.ts';
 import { rulesFor } from '../families/rules-for.ts';
-import { generationRequest } from '../making/generation-request.ts';
+import { generationRequest } from '../making/request/generation-request.ts';
 import { streamingCandidates } from '../making/streaming-candidates.ts';
 import { estimateImages } from '../metering/image-order.ts';
 import { answerImageJob } from './answer-image-job.ts';

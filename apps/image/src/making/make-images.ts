@@ -11,14 +11,13 @@ import { estimateImages, usageOfImages } from '../metering/image-order.ts';
 import { orderOfJob } from '../metering/job-order.ts';
 import { eventsOfReply, imageStream } from '../stream/image-events.ts';
 import { bytesThroughLibrary } from './bytes-in-flight.ts';
-import { modelOfJob, type Prepare, readStreamable, requestImages } from './call-upstream.ts';
-import { editRequest } from './edit-request.ts';
-import { generationRequest } from './generation-request.ts';
-import { createImageCollector, paidFor } from './image-collector.ts';
-import type { ImageMaker } from './image-maker.ts';
-import { openMasks } from './mask-for.ts';
-import { receiveImages } from './receive-images.ts';
-import { storeImage, storeImages } from './store-images.ts';
+import { createImageCollector, paidFor } from './reply/image-collector.ts';
+import { receiveImages } from './reply/receive-images.ts';
+import { type ImageMaker, storeImage, storeImages } from './reply/store-images.ts';
+import { modelOfJob, type Prepare, readStreamable, requestImages } from './request/call-upstream.ts';
+import { editRequest } from './request/edit-request.ts';
+import { generationRequest } from './request/generation-request.ts';
+import { openMasks } from './request/mask-for.ts';
 import { streamingCandidates } from './streaming-candidates.ts';
 
 interface Job extends Pick<JobContext, 'jobId' | 'signal' | 'consumed' | 'emit'> {

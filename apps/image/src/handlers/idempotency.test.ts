@@ -3,8 +3,8 @@ import { createGate } from '@gateway/simulator/gate';
 import { collectSse } from '@gateway/testkit/collect-sse';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { fileOf, pngBytes, pngFile } from './testing/image-files.ts';
-import { startImage, type TestImage } from './testing/start-image.ts';
+import { fileOf, pngBytes, pngFile } from '../testing/image-files.ts';
+import { startImage, type TestImage } from '../testing/start-image.ts';
 
 /** One `Idempotency-Key` is one piece of work, on however many replicas its request comes, and however often. */
 

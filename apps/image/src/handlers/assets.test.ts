@@ -2,7 +2,7 @@ import { signAssetUrl } from '@gateway/jobs/asset-url';
 import { SECRET } from '@gateway/model-service/testing/media-options';
 import { startS3, type TestS3 } from '@gateway/testkit/start-s3';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { startImage, type TestImage } from './testing/start-image.ts';
+import { startImage, type TestImage } from '../testing/start-image.ts';
 
 let image: TestImage;
 let s3: TestS3;

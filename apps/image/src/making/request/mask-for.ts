@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageSource, Upload } from '@gateway/contracts/jobs';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
-import { invertAlpha } from '../files/invert-alpha.ts';
+import { invertAlpha } from '../../files/invert-alpha.ts';
 
 /** A request's mask, as each route takes it. */
 export interface Masks {

@@ -4,8 +4,8 @@ import { ImagesReply } from '@gateway/contracts/openai/images';
 import { createGate } from '@gateway/simulator/gate';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { pngBytes } from './testing/image-files.ts';
-import { startImage, type TestImage } from './testing/start-image.ts';
+import { pngBytes } from '../testing/image-files.ts';
+import { startImage, type TestImage } from '../testing/start-image.ts';
 
 /** Many requests at once, as lines of JSON under one job. */
 

@@ -1,7 +1,7 @@
 import { PNG } from 'pngjs';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { fileOf, jpegBytes, pngBytes, pngFile, webpBytes } from './testing/image-files.ts';
-import { startImage, type TestImage } from './testing/start-image.ts';
+import { fileOf, jpegBytes, pngBytes, pngFile, webpBytes } from '../testing/image-files.ts';
+import { startImage, type TestImage } from '../testing/start-image.ts';
 
 let image: TestImage;
 beforeAll(async () => {

@@ -1,13 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assetId } from '@gateway/assets/asset-id';
+import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
+import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { Channel } from '@gateway/upstream/configuration/configuration';
 import type { Reply } from '@gateway/upstream/reply';
-import { imageTypeOf } from '../files/image-type.ts';
-import { badReply } from './call-upstream.ts';
-import type { ImageMaker } from './image-maker.ts';
+import type { Upstream } from '@gateway/upstream/upstream';
+import { imageTypeOf } from '../../files/image-type.ts';
+import { badReply } from '../request/call-upstream.ts';
 import type { ReceivedImages } from './receive-images.ts';
+
+/** What the making of images needs. */
+export interface ImageMaker {
+  readonly upstream: Upstream;
+  readonly assets: AssetStore;
+  readonly uploads: UploadStore;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
 
 const MAX_IMAGE_BYTES = 100 * 1024 * 1024;
 const FETCH_ATTEMPTS = 3;

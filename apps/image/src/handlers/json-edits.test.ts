@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { jpegBytes, pngBytes } from './testing/image-files.ts';
-import { startImage, type TestImage } from './testing/start-image.ts';
+import { jpegBytes, pngBytes } from '../testing/image-files.ts';
+import { startImage, type TestImage } from '../testing/start-image.ts';
 
 const PNG = pngBytes();
 const MASK = pngBytes({ alpha: 0 });

@@ -1,8 +1,8 @@
 import { waitFor } from '@gateway/testkit/wait-for';
 import { APIError } from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { imageTypeOf } from './files/image-type.ts';
-import { startImage, type TestImage } from './testing/start-image.ts';
+import { imageTypeOf } from '../files/image-type.ts';
+import { startImage, type TestImage } from '../testing/start-image.ts';
 
 let image: TestImage;
 beforeAll(async () => {

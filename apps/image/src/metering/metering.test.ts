@@ -2,8 +2,8 @@ import { type Account, Account as AccountSchema } from '@gateway/contracts/ident
 import { readSse } from '@gateway/testkit/collect-sse';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { pngFile } from './testing/image-files.ts';
-import { startImage, type TestImage } from './testing/start-image.ts';
+import { pngFile } from '../testing/image-files.ts';
+import { startImage, type TestImage } from '../testing/start-image.ts';
 
 let image: TestImage;
 let keyId: string;

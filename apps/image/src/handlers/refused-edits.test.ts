@@ -1,8 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { fileOf, jpegBytes, pngBytes, pngFile } from './testing/image-files.ts';
-import { startImage, type TestImage } from './testing/start-image.ts';
+import { fileOf, jpegBytes, pngBytes, pngFile } from '../testing/image-files.ts';
+import { startImage, type TestImage } from '../testing/start-image.ts';
 
 let image: TestImage;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { PublicJob } from '@gateway/contracts/jobs';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { startImage, type TestImage } from './testing/start-image.ts';
+import { startImage, type TestImage } from '../testing/start-image.ts';
 
 /** For how long the results of named jobs are kept, and that they count for their key. */
 

@@ -1,7 +1,7 @@
 import { readSse } from '@gateway/testkit/collect-sse';
 import { openStandingReader, startFlood, takenAtStandstill } from '@gateway/testkit/start-flood';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { startImage, type TestImage } from './testing/start-image.ts';
+import { startImage, type TestImage } from '../testing/start-image.ts';
 
 let image: TestImage;
 beforeAll(async () => {

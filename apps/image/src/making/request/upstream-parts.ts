@@ -1,8 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
-import { adaptMembers } from '../families/adapt-members.ts';
-import type { ImageRules } from '../families/image-rules.ts';
-import { rulesFor, rulesOfCandidate } from '../families/rules-for.ts';
+import { adaptMembers } from '../../families/adapt-members.ts';
+import type { ImageRules } from '../../families/image-rules.ts';
+import { rulesFor, rulesOfCandidate } from '../../families/rules-for.ts';
 
 type Members<Value> = readonly (readonly [name: string, value: Value])[];
 

@@ -1,8 +1,8 @@
 import { replay } from '@gateway/upstream/libraries/replay-for-tests';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { pngFile } from './testing/image-files.ts';
-import { startImage, type TestImage } from './testing/start-image.ts';
+import { pngFile } from '../testing/image-files.ts';
+import { startImage, type TestImage } from '../testing/start-image.ts';
 
 let image: TestImage;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { createGate } from '@gateway/simulator/gate';
 import { collectSse, readSse } from '@gateway/testkit/collect-sse';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { startImage, type TestImage } from './testing/start-image.ts';
+import { startImage, type TestImage } from '../testing/start-image.ts';
 
 /** Jobs that their caller names: polled, listed, followed, cancelled. */
 
