@@ -6,9 +6,6 @@ import { speak } from './speech/speak.ts';
 import type { LongAudio } from './transcriptions/long-audio/transcribe-parts.ts';
 import { transcribe } from './transcriptions/transcribe.ts';
 
-/** What the audio service queues. */
-export type AudioJobKind = 'audio.transcription' | 'audio.speech' | 'audio.batch';
-
 interface AudioMaker {
   readonly upstream: Upstream;
   readonly assets: AssetStore;

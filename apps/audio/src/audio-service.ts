@@ -5,7 +5,9 @@ import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { Metrics } from '@gateway/service-kit/metrics';
 import type { Upstream } from '@gateway/upstream/upstream';
-import type { AudioJobKind } from './audio-processors.ts';
+
+/** What the audio service queues. */
+export type AudioJobKind = 'audio.transcription' | 'audio.speech' | 'audio.batch';
 
 /** What the audio endpoints work with. */
 export interface AudioService {

@@ -10,7 +10,7 @@ import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import { errorFrame } from '../event-stream/error-frame.ts';
-import { StreamHead } from './stream-message.ts';
+import { StreamHead } from './transcript/stream-message.ts';
 
 interface AnswerOptions {
   readonly submitted: SubmittedJob<TranscriptionOutput>;

@@ -4,55 +4,30 @@ import {
   type Transcript,
   TranscriptFormat,
 } from '@gateway/contracts/openai/transcriptions';
-import type { UsageDetail } from '@gateway/contracts/usage-detail';
-import type { JobContext, JobProcessor } from '@gateway/jobs/job-processor';
-import type { UploadStore } from '@gateway/jobs/upload-store';
-import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
+import type { JobProcessor } from '@gateway/jobs/job-processor';
+import { listAttempts } from '@gateway/model-service/jobs/job-attempts';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { attemptsHeader } from '@gateway/upstream/attempts-header';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
-import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateTranscription, usageOfTranscription } from '../metering/transcription-usage.ts';
 import { modelGone } from '../model-gone.ts';
-import { type LongAudio, transcribeParts } from './long-audio/transcribe-parts.ts';
+import { type TranscribeOptions, transcribeParts } from './long-audio/transcribe-parts.ts';
 import { renderTranscript } from './render/render-transcript.ts';
-import { receiveTranscript, requestTranscript, type WholeTranscript } from './request-transcript.ts';
-import { piecesOf, type StreamHead } from './stream-message.ts';
-import { deltaFrames, doneFrame, STREAMED_FORMATS } from './transcript-events.ts';
-import { fits, incompatibleFormat, type TranscriptPlans, transcriptPlans } from './transcript-plans.ts';
-
-export interface TranscribeOptions {
-  readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates' | 'send'>;
-  readonly uploads: Pick<UploadStore, 'pathOf' | 'newId' | 'delete'>;
-  readonly longAudio: LongAudio;
-}
-
-/** Of a job that transcribes. */
-export interface TranscriptionContext extends Pick<JobContext, 'signal' | 'emit' | 'consumed'> {
-  readonly onAttempt: OnAttempt;
-}
-
-/** A transcription as it is done, whole or in parts. */
-export interface Transcription {
-  readonly received: WholeTranscript;
-  /** The format in the request to the upstream. */
-  readonly requested: TranscriptFormat;
-  readonly channel: string;
-  readonly attempts: number;
-  readonly detail: UsageDetail;
-  /** As they are shown at the head of a stream. */
-  readonly attemptList: StreamHead['attemptList'];
-  readonly dropped: readonly string[];
-  /** Files that the recording was cut into; null: it was sent whole. */
-  readonly parts: number | null;
-  /** Whether what was emitted is the whole stream already. */
-  readonly isEmitted: boolean;
-  /** As the recording was found to last; null: nobody listened. */
-  readonly durationSeconds: number | null;
-  /** What the provider bills if it does not report it; null: not known. */
-  readonly billedSeconds: number | null;
-}
+import {
+  receiveTranscript,
+  requestTranscript,
+  type WholeTranscript,
+} from './transcript/request-transcript.ts';
+import { piecesOf, type StreamHead } from './transcript/stream-message.ts';
+import { deltaFrames, doneFrame, STREAMED_FORMATS } from './transcript/transcript-events.ts';
+import {
+  fits,
+  incompatibleFormat,
+  type TranscriptPlans,
+  transcriptPlans,
+} from './transcript/transcript-plans.ts';
+import type { Transcription, TranscriptionContext } from './transcript/transcription.ts';
 
 /** How a transcription is done: the same whether its caller waits, listens to its deltas, or comes back later. */
 export const transcribe = (options: TranscribeOptions): JobProcessor<'audio.transcription'> => ({

@@ -6,16 +6,27 @@ import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
 import { JOBS } from '@gateway/jobs/catalog';
 import { retryDelayMs } from '@gateway/jobs/retry-policy';
+import type { UploadStore } from '@gateway/jobs/upload-store';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
+import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateTranscription } from '../../metering/transcription-usage.ts';
-import { receiveTranscript, requestTranscript, type WholeTranscript } from '../request-transcript.ts';
-import { piecesOf } from '../stream-message.ts';
-import type { TranscribeOptions, Transcription, TranscriptionContext } from '../transcribe.ts';
-import { deltaFrames, doneFrame } from '../transcript-events.ts';
-import { type AudioBounds, fits, incompatibleFormat, type TranscriptPlans } from '../transcript-plans.ts';
+import {
+  receiveTranscript,
+  requestTranscript,
+  type WholeTranscript,
+} from '../transcript/request-transcript.ts';
+import { piecesOf } from '../transcript/stream-message.ts';
+import { deltaFrames, doneFrame } from '../transcript/transcript-events.ts';
+import {
+  type AudioBounds,
+  fits,
+  incompatibleFormat,
+  type TranscriptPlans,
+} from '../transcript/transcript-plans.ts';
+import type { Transcription, TranscriptionContext } from '../transcript/transcription.ts';
 import {
   extractStretches,
   type Ffmpeg,
@@ -33,6 +44,12 @@ export interface LongAudio {
   readonly maxSeconds: number;
   /** Parts of one recording that are sent at a time. */
   readonly partsAtOnce: number;
+}
+
+export interface TranscribeOptions {
+  readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates' | 'send'>;
+  readonly uploads: Pick<UploadStore, 'pathOf' | 'newId' | 'delete'>;
+  readonly longAudio: LongAudio;
 }
 
 interface LongRecording {

@@ -4,7 +4,7 @@ import { listed } from '@gateway/service-kit/validate';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import type { Route } from '@gateway/upstream/configuration/configuration';
 import type { Upstream } from '@gateway/upstream/upstream';
-import { familyOf } from '../model-family.ts';
+import { familyOf } from '../../model-family.ts';
 import { STREAMED_FORMATS } from './transcript-events.ts';
 import { TRANSCRIPT_FAMILIES } from './transcript-families.ts';
 

@@ -3,33 +3,9 @@ import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { SpeechOutput } from '@gateway/contracts/jobs';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
-import { batchHandler } from '@gateway/model-service/batch/batch-handler';
-import { batchResults } from '@gateway/model-service/batch/batch-results';
 import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
-import { jobHandlers } from '@gateway/model-service/jobs/job-handlers';
 import { contextOf } from '@gateway/service-kit/request-context';
-import type { Request, RequestHandler, Response } from 'express';
-import { audioBatches } from './audio-batches.ts';
-import type { AudioService } from './audio-service.ts';
-import { writeTranscript } from './transcriptions/answer-job.ts';
-
-/** `/v1/audio/jobs…` */
-export function audioJobHandlers(service: AudioService): Readonly<Record<string, RequestHandler>> {
-  const { queue, assets, now } = service;
-  const batches = audioBatches(service);
-  const handlers = jobHandlers({
-    area: 'audio',
-    queue,
-    now,
-    batches: batchResults(batches),
-    writers: {
-      'audio.transcription': (output, request, response) =>
-        writeTranscript(output, response, contextOf(request)),
-      'audio.speech': (output, request, response) => writeSpeech(assets, output, request, response),
-    },
-  });
-  return { ...handlers, 'POST /v1/audio/jobs': batchHandler(batches) };
-}
+import type { Request, Response } from 'express';
 
 /** Answers with stored speech. Resolves when the caller has got all of it. */
 export async function writeSpeech(

@@ -5,13 +5,13 @@ import type { OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/check-first-output';
+import { type MultipartBody, multipartBody } from '@gateway/upstream/multipart-body';
 import type { Reply } from '@gateway/upstream/reply';
 import { readCounted } from '@gateway/upstream/unreadable-reply';
 import type { Upstream } from '@gateway/upstream/upstream';
+import { type ReceivedTranscript, readTranscript } from '../render/read-transcript.ts';
 import { relayDeltas } from './relay-deltas.ts';
-import { type ReceivedTranscript, readTranscript } from './render/read-transcript.ts';
 import type { TranscriptPlan } from './transcript-plans.ts';
-import { upstreamForm } from './upstream-form.ts';
 
 interface AskOptions {
   readonly upstream: Pick<Upstream, 'send'>;
@@ -103,4 +103,27 @@ export async function receiveTranscript(
     const body = (await reply.bytes(TRANSCRIPT_MAX_BYTES)).toString();
     return { body, ...readTranscript(body, requestedFormat) };
   });
+}
+
+interface UpstreamFormOptions {
+  readonly input: Pick<TranscriptionInput, 'file' | 'fields' | 'stream'>;
+  /** Where the file lies. */
+  readonly path: string;
+  /** The model's name at the channel. */
+  readonly model: string;
+  readonly plan: TranscriptPlan;
+}
+
+/** The form for one channel: the caller's parts as they came, with this channel's model and format, and the file last. */
+function upstreamForm({ input, path, model, plan }: UpstreamFormOptions): MultipartBody {
+  const { fileName, contentType, sizeBytes } = input.file;
+  const own: [string, string][] = [
+    ['model', model],
+    ['response_format', plan.requestedFormat],
+  ];
+  if (input.stream && plan.streams) own.push(['stream', 'true']);
+  return multipartBody([
+    ...[...own, ...input.fields].map(([name, value]) => ({ name, value })),
+    { name: 'file', path, fileName, contentType, sizeBytes },
+  ]);
 }

@@ -2,8 +2,8 @@ import { type Account, Account as AccountSchema } from '@gateway/contracts/ident
 import { readSse } from '@gateway/testkit/collect-sse';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { silence } from './testing/audio-files.ts';
-import { startAudio, type TestAudio } from './testing/start-audio.ts';
+import { silence } from '../testing/audio-files.ts';
+import { startAudio, type TestAudio } from '../testing/start-audio.ts';
 
 let audio: TestAudio;
 let keyId: string;
