@@ -7,7 +7,7 @@ import { addUsage, NO_USAGE } from '../../wire/usage.ts';
 import type { TextCall } from '../request/text-call.ts';
 import type { Consumed } from './outcome.ts';
 
-/** Logs an attempt at a channel on the request's line; `count` with it. */
+/** Logs an attempt in the request's line. `count` includes it. */
 export function logAttempt(
   { line }: Pick<RequestContext, 'line'>,
   { channel, account, outcome, status, detail }: Attempt,
@@ -20,7 +20,7 @@ export function logAttempt(
   if (outcome !== 'ok') line.upstreamFailure = detail ?? outcome;
 }
 
-/** What is known of a reply as soon as it has begun. */
+/** Logs what is known at the beginning of a reply. */
 export function logReply({ line }: Pick<RequestContext, 'line'>, { candidate, headers }: Reply): void {
   if (candidate.model !== candidate.requestedModel) line.upstreamModel = candidate.model;
   const id = headers['x-request-id'] ?? headers['request-id'];
@@ -36,7 +36,7 @@ export function logFirstByte({ context, services, startedAt }: TextCall, reply: 
   return firstByteMs;
 }
 
-/** To be called before the caller can know that the reply has ended: the line is written then. */
+/** Call it before the caller can know the end of the reply: the line is written at that moment. */
 export function logConsumed(
   { context, services, compacted }: TextCall,
   reply: Reply,
@@ -63,7 +63,7 @@ export function logProvidersCompaction(
   services.metrics.compacted(by, 'provider', 'ok');
 }
 
-/** Reports what a request had to leave out for its upstream: to the caller, in the log and in the metrics. */
+/** Reports the dropped parameters of a request to the caller, in the log and in the metrics. */
 export function reportDropped(
   { context, services, response, endpoint }: TextCall,
   target: TextProtocol,

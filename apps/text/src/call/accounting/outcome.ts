@@ -4,10 +4,10 @@ import type { Usage } from '../../wire/usage.ts';
 
 /** What a reply consumed, as far as it is known. */
 export interface Consumed {
-  /** The upstream's own numbers, or our estimate of them; null while there are neither. */
+  /** The upstream's numbers, or our estimate; null: neither is known yet. */
   readonly usage: Usage | null;
   readonly estimated: boolean;
-  /** The id of a response that goes on without its caller, and is settled when it ends. */
+  /** The id of a response that continues without its caller and is settled at its end. */
   readonly pendingId: string | null;
 }
 
@@ -15,23 +15,23 @@ export const NOTHING_KNOWN: Consumed = { usage: null, estimated: false, pendingI
 
 export const reportedUsage = (usage: Usage): Consumed => ({ ...NOTHING_KNOWN, usage });
 
-/** Where the upstream did not report its usage, or not to the end. */
+/** For an upstream that reported no usage, or not all of it. */
 export const guessedUsage = (usage: Usage): Consumed => ({ ...NOTHING_KNOWN, usage, estimated: true });
 
-/** What one reply came to. */
+/** The outcome of one reply. */
 export interface ReplyOutcome extends Consumed {
-  /** Null where nothing has been sent to the caller. */
+  /** Null: nothing was sent to the caller. */
   readonly firstByteMs: number | null;
-  /** What failed before anything was sent to the caller; undefined where nothing did. */
+  /** The error before anything was sent to the caller; undefined: there was no error. */
   readonly thrown: unknown;
 }
 
-/** What a call came to, for its record. */
+/** The outcome of a call, for its usage record. */
 export interface CallOutcome extends ReplyOutcome {
-  /** Where the answer came from; null where none has begun to answer. */
+  /** The candidate that answered; null: none has begun to answer. */
   readonly candidate: Candidate | null;
   readonly attempts: readonly Attempt[];
-  /** Attempts whose input a provider may bill beside the one that counts: they were at work when another one answered. */
+  /** The number of attempts that were in flight when another one answered. Providers may bill their input. */
   readonly overtaken: number;
 }
 
@@ -42,7 +42,7 @@ export const failedWith = (thrown: unknown): ReplyOutcome => ({
   thrown,
 });
 
-/** What a piece of work failed with; undefined where it did not fail. */
+/** The error of a piece of work; undefined: it did not fail. */
 export const failureOf = (work: Promise<void>): Promise<unknown> =>
   work.then(
     () => undefined,

@@ -8,10 +8,10 @@ import type { PreparedAttempt } from './prepared-attempt.ts';
 type Prepare = (call: TextCall, candidate: Candidate) => PreparedAttempt | GatewayError;
 
 /**
- * Prepares a call for a candidate: as it came where the candidate knows what it names, else with the whole conversation.
- * So also where a provider turns out to have forgotten it.
+ * Prepares a call for a candidate: as it came, if the candidate knows what it names; else with the whole conversation. The
+ * whole conversation is also sent after a provider answers that it has forgotten it.
  *
- * @param isKnown whether the candidate is sent what the request names as it came
+ * @param isKnown whether the candidate gets the ids as the caller sent them
  */
 export function prepareNamed(
   call: TextCall,
@@ -40,7 +40,7 @@ export function prepareNamed(
 
 const FORGOTTEN = /previous_response_not_found|not found/i;
 
-/** The provider does not have it any more. */
+/** Whether a provider refused because it does not have the named response any more. */
 const isForgotten = (refusal: unknown): boolean =>
   refusal instanceof GatewayError &&
   refusal.options.relay !== undefined &&

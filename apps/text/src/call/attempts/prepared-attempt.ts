@@ -6,14 +6,14 @@ import type { ReplyOutcome } from '../accounting/outcome.ts';
 
 type MaybePromise<Value> = Value | Promise<Value>;
 
-/** A request that is ready for one candidate, and what is done with the reply to it. */
+/** A request that is ready for one candidate, and the handling of its reply. */
 export interface PreparedAttempt {
   readonly request: UpstreamRequest;
-  /** Another request for the same candidate, which avoids this refusal; null where there is none. */
+  /** Another request for the same candidate, which avoids this refusal; null: there is no such request. */
   readonly retry?: (refusal: unknown) => MaybePromise<PreparedAttempt | GatewayError | null>;
   /** The candidate's refusal in the caller's terms. */
   readonly explain?: (refusal: GatewayError) => GatewayError;
-  /** Writes the reply to the caller. What fails before anything has been sent is in the outcome: this never rejects. */
+  /** Writes the reply to the caller. Never rejects: a failure before the first byte is in the outcome. */
   readonly receive: (reply: Reply) => Promise<ReplyOutcome>;
 }
 

@@ -3,7 +3,7 @@ import type { RequestContext } from '@gateway/service-kit/request-context';
 
 type Identified = Pick<RequestContext, 'requestId'>;
 
-/** Events go out as they come: no cache keeps them, and no proxy collects them. */
+/** Events are sent as they come: no cache stores them, and no proxy buffers them. */
 export const UNBUFFERED = { 'cache-control': 'no-cache', 'x-accel-buffering': 'no' } as const;
 
 /** The head of a JSON reply that the gateway writes itself. */

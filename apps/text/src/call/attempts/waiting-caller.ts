@@ -6,17 +6,17 @@ import { eventStreamHead } from './reply-head.ts';
 
 /** A caller whose stream waits for the first output of any channel. */
 export interface WaitingCaller {
-  /** A provider has begun its stream without any output: from now on silence is broken as in a stream. */
+  /** A provider has begun its stream without output: from now on the caller gets keep-alive comments. */
   begin(): void;
-  /** The wait is over: a reply is there, or none will come. */
+  /** Ends the wait: a reply is there, or none will come. */
   end(): void;
-  /** Ends the stream with an error, if silence has been broken: then no HTTP error can be written any more. */
+  /** Ends the stream with an error if a comment has been sent. Then an HTTP error cannot be written any more. */
   fail(thrown: unknown): void;
 }
 
 /**
- * Keeps the connection of a streaming caller alive while start events are held back. The head that goes out then names
- * no channel, because another one may answer yet.
+ * Keeps the connection of a streaming caller alive while start events are held back. The head names no channel then, because
+ * another channel may still answer.
  */
 export function createWaitingCaller({
   request,

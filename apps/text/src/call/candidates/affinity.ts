@@ -6,9 +6,9 @@ import { servedBefore } from '../request/history.ts';
 import type { TextCall } from '../request/text-call.ts';
 
 /**
- * Where a call's candidates have its conversation in their prompt cache: at the one that gave the reply which it continues,
- * else wherever the requests with the same key of its conversation go. Null: nothing shows which requests belong together.
- * Such a key counts for one caller's key, so that nobody can aim at the channels of others.
+ * The candidate that has a call's conversation in its prompt cache. It is the maker of the reply that the call continues; else the
+ * one that gets all requests with the same conversation key. Null: nothing shows which requests belong together.
+ * A conversation key counts for one caller's key only, so that no caller can steer the requests of others.
  */
 export function affinityOf(call: TextCall): Affinity | null {
   const { endpoint, request, message, identity, history, thread } = call;
@@ -18,6 +18,6 @@ export function affinityOf(call: TextCall): Affinity | null {
   return key === null ? null : { key: `${identity.keyId}\n${key}` };
 }
 
-/** A session is less than all that a user does, and may be more than what shares a prompt cache. */
+/** A session is narrower than a user, so it comes first in Messages. It may be wider than one prompt cache, so elsewhere the key comes first. */
 const commonKey = (protocol: TextProtocol, key: string | null, session: string | null): string | null =>
   protocol === 'messages' ? (session ?? key) : (key ?? session);

@@ -7,7 +7,7 @@ import type { TextEndpoint } from '../request/text-endpoint.ts';
 
 /**
  * The channels that can get a request, best first: those of its own protocol that offer every built-in tool that it
- * names, and those of other protocols. Whether one of these can get it shows when it is translated.
+ * names, and those of other protocols. Only the translation shows whether one of these can get it.
  *
  * @throws {GatewayError} `unsupported_tool` for the first tool that no such channel offers
  */

@@ -7,11 +7,11 @@ import { type History, isStateful, knowsNamed, namesKept, previousIdOf } from '.
 import type { TextCall } from '../request/text-call.ts';
 
 /**
- * Leaves those of a call's candidates that can be sent what its request names, best first: the channel that knows it, then
- * the others, where all of it is kept here. All keys share one account at a provider, which would answer for any of its
- * ids: so each is checked against the key that received it.
+ * Selects the candidates that can serve what a request names, best first: the channel that knows it, then the others, if the
+ * gateway stores all of it. All keys share one account at a provider, which answers for any of its ids. So each id is
+ * checked against the key that received it.
  *
- * @throws {GatewayError} for an id that is another key's, and for one that must be known and is not: the two look the same
+ * @throws {GatewayError} for an id of another key, and for a required id that is not known. The two errors look the same.
  */
 export function pinCandidates(
   call: Pick<TextCall, 'endpoint' | 'request' | 'history'>,
@@ -23,11 +23,11 @@ export function pinCandidates(
     ({ protocol, route }) =>
       protocol === endpoint.protocol && (thread === null || route.quirks.messageThreads),
   );
-  // A turn whose thread is not kept here: only a channel that keeps threads may have it.
+  // The gateway does not keep this turn's thread: only a channel that keeps threads can serve it.
   const unknown = ids.find(({ path }) => path[0] === 'thread');
   if (unknown !== undefined && own.length === 0) throw notFound(unknown);
   const usable = thread === null ? candidates : own;
-  // Translation cannot resolve providers' ids and refuses them itself; what is kept here is the exception.
+  // Translation refuses ids of providers, except for what the gateway stores.
   if (ids.length === 0 || (own.length === 0 && !ids.some(({ kind }) => KEPT_KINDS.has(kind)))) return usable;
   checkNamed(history, ids);
   if (history.isWhole && namesKept(call)) return heldFirst(usable, request, history);
@@ -53,10 +53,10 @@ export function pinCandidates(
   return sameModel.length > 0 ? sameModel : pinned;
 }
 
-/** What the gateway may keep itself, so that a channel that knows nothing of it can serve. */
+/** What the gateway can store itself. Then a channel that does not know it can serve. */
 const KEPT_KINDS: ReadonlySet<IdKind> = new Set(['response', 'item', 'conversation']);
 
-/** A provider that has what a request names is sent the ids; any other channel gets the whole conversation. */
+/** A provider that has what a request names gets the ids; other channels get the whole conversation. */
 function heldFirst(
   usable: readonly Candidate[],
   request: TextCall['request'],

@@ -3,10 +3,10 @@ import type { Target } from '../../conversation/target.ts';
 import { makerAt, makerName } from '../../stored/maker.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 
-/** Whose sealed reasoning the channels of a protocol make and take. */
+/** The vendor whose sealed reasoning the channels of a protocol make and accept. */
 const VENDORS = { responses: 'openai', messages: 'anthropic', chat: 'open' } as const;
 
-/** The bound on the output where a protocol demands one and neither the caller nor the configuration names one, in tokens. */
+/** The default bound on the output for protocols that require one, in tokens. */
 const DEFAULT_MAX_OUTPUT_TOKENS = 32_000;
 
 /** The protocol of a candidate for a conversation. */
@@ -15,7 +15,7 @@ export function textProtocolOf({ protocol, channel }: Candidate): TextProtocol {
   throw new Error(`channel ${channel.name} was chosen for a conversation under the protocol ${protocol}`);
 }
 
-/** What translation has to know of a candidate's upstream. */
+/** What the translation needs to know about a candidate. */
 export function targetOf(candidate: Candidate, model: ResolvedModel): Target {
   const { channel, route } = candidate;
   const protocol = textProtocolOf(candidate);

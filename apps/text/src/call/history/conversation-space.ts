@@ -3,7 +3,7 @@ import { fitsPattern } from '@gateway/contracts/model-pattern';
 import type { ConversationRules } from '@gateway/upstream/configuration/configuration';
 import type { ConversationSpace } from '../../conversations/kept-conversations.ts';
 
-/** Whose records a key may see, its own new ones being the first's. */
+/** The owners whose records a key may see. New records of the key belong to the first. */
 export function ownersOf(
   { keyId, team }: Pick<Identity, 'keyId' | 'team'>,
   { sharingTeams }: ConversationRules,
@@ -11,7 +11,7 @@ export function ownersOf(
   return team !== null && sharingTeams.includes(team) ? [`team:${team}`, keyId] : [keyId];
 }
 
-/** Null where nothing is kept for this caller, or of this model; no model: whichever is used later. */
+/** Null: nothing is stored for this caller or this model. Without a model, only the caller counts. */
 export function spaceOf(
   identity: Identity,
   model: string | null,

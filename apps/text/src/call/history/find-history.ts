@@ -145,7 +145,7 @@ export async function findResponse(
 }
 
 interface NamedItems {
-  /** As often as each is named: a request is made of all of that. */
+  /** An id that is named twice is listed twice, because the request will hold its item twice. */
   readonly ids: readonly string[];
   readonly maxBytes: number;
 }
@@ -174,11 +174,11 @@ const itemsTooLarge = (maxBytes: number): GatewayError =>
     message: `The items that the request names by their ids have more than ${maxBytes} bytes in all. Name fewer of them.`,
   });
 
-/** What has not ended well, or not yet, only its provider can go on from. */
+/** Whether the gateway can send a response to another channel. If it failed or has not ended, only its provider can continue it. */
 const canBeSent = ({ data }: StoredRecord): boolean => !NOT_CONTINUED.has(data.status);
 
 const PATH = ['previous_response_id'];
-/** What became of these cannot be gone on from. */
+/** Responses with these statuses cannot be continued. */
 const NOT_CONTINUED = new Set<unknown>(['queued', 'in_progress', 'failed']);
 
 function checkPrevious(

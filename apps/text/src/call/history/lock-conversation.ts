@@ -6,8 +6,8 @@ import { spaceOf } from './conversation-space.ts';
 import { findHistory } from './find-history.ts';
 
 /**
- * Takes the head of the conversation that a call goes on from, so that nothing else does until it is over. The call
- * comes back as it is where it names none that is kept here.
+ * Locks the conversation that a call continues, until the call ends. A call that names no stored conversation is returned
+ * unchanged.
  *
  * @throws {GatewayError} `conversation_locked` where something else works on it; `outcome_unknown` where the same request was delivered
  * before, to a replica that was lost after it had added to the conversation
@@ -22,7 +22,7 @@ export async function lockConversation(call: TextCall): Promise<TextCall> {
   const delivery = deliveryOf(call.message);
   const conversationLock = await keptConversations(services.conversations, space).lock(id, delivery);
   try {
-    // Somebody may have gone on with it since it was looked up.
+    // Another request may have continued it since it was looked up.
     const current = await findHistory(call);
     if (delivery !== null && current.conversation?.delivery === delivery) throw answerLost(id);
     return { ...call, conversationLock, history: current };

@@ -6,7 +6,7 @@ import type { StoredItem } from '../../stored/conversations/conversation-store.t
 import type { TextCall, TextServices } from '../request/text-call.ts';
 import { spaceOf } from './conversation-space.ts';
 
-/** Null for one that is not kept here. @throws {GatewayError} `context_length_exceeded`, `service_unavailable` */
+/** Null: the gateway does not store it. @throws {GatewayError} `context_length_exceeded`, `service_unavailable` */
 export async function findConversation(
   { services, identity }: Pick<TextCall, 'services' | 'identity'>,
   id: string,
@@ -26,7 +26,7 @@ function checkSize({ id, bytes }: ConversationHead, { maxChainBytes }: Conversat
   });
 }
 
-/** Its items, in their order. @throws {GatewayError} where it is gone by now */
+/** The items of a conversation, in their order. @throws {GatewayError} if it is gone */
 export async function readConversation(
   { conversations }: TextServices,
   { owner, id }: ConversationHead,

@@ -23,7 +23,7 @@ export function notFound({ kind, id, path }: NamedId): GatewayError {
   return new GatewayError('object_not_found', { path: kind === 'item' ? ['input'] : [...path], message });
 }
 
-/** A compaction that nobody can read who may see it: altered, another key's, made elsewhere. */
+/** The error for a compaction that cannot be read: altered, of another key, or made elsewhere. */
 export const unreadableCompaction = (path: NamedId['path']): GatewayError =>
   new GatewayError('invalid_compaction', {
     path: [...path],
@@ -31,7 +31,7 @@ export const unreadableCompaction = (path: NamedId['path']): GatewayError =>
       'This compaction could not be verified: it was altered, made for another key, or by a provider that does not serve this model. Send the conversation itself.',
   });
 
-/** A response that a conversation goes back to. */
+/** The error for an earlier response that is gone. */
 export const previousNotFound = (id: string, path: NamedId['path']): GatewayError =>
   new GatewayError('previous_response_not_found', {
     path: [...path],

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 
 const PREVIOUS = ['thread', 'previous_message_id'];
-/** What every client of message threads does after these. */
+/** What clients of message threads do after these errors. */
 const SEND_ALL = 'Send the whole conversation with `thread: {"type": "create"}`.';
 
 export const threadNotFound = (id: string): GatewayError =>
@@ -28,7 +28,7 @@ export const threadMismatch = (members: readonly string[]): GatewayError =>
     message: `The request does not match its thread; differing field(s): ${members.join(', ')}. Keep them as they were, or begin another thread.`,
   });
 
-/** A conversation that nobody keeps cannot be gone on from, and a turn without it would be answered wrongly. */
+/** Without a kept conversation, a turn would get a wrong answer. */
 export const threadUnsupported = (): GatewayError =>
   new GatewayError('thread_unsupported_request', {
     path: ['thread'],

@@ -12,9 +12,9 @@ import type { TextCall } from '../request/text-call.ts';
 import { unreadableCompaction } from './not-found.ts';
 
 /**
- * A call for a channel that does not know what it names: with the whole conversation instead of ids.
+ * A call for a channel that does not know the named ids: the whole conversation replaces them.
  *
- * @throws {GatewayError} where it is gone by now
+ * @throws {GatewayError} if the conversation is gone
  */
 export async function wholeCall(call: TextCall, candidate: Candidate): Promise<TextCall> {
   const { request, history } = call;
@@ -63,17 +63,17 @@ export async function wholeCall(call: TextCall, candidate: Candidate): Promise<T
 
 const leftOf = (items: readonly unknown[]): readonly unknown[] => items.filter((item) => item !== null);
 
-/** In JSON that the gateway wrote; inside a text the quotes are escaped. */
+/** Matches JSON that the gateway wrote. Inside a text the quotes are escaped, so they do not match. */
 const COMPACTION = /"type":"compaction(?:_summary)?"/;
 
-/** Items that are complete without a look at their ids. */
+/** Items that are complete without their ids. */
 const SELF_CONTAINED = new Set<unknown>(['message', 'function_call', 'custom_tool_call']);
 
 /**
- * An item for a channel that did not make it: its id would be looked up there. Null for reasoning that only its maker can
- * read; what is sealed in a token of ours is opened, or left out, where the request is written.
+ * An item for a channel that did not make it, without its id, which the channel would look up. Null: only its maker can read
+ * this reasoning. The encoder of the request opens our own tokens, or leaves them out.
  *
- * @throws {GatewayError} `invalid_compaction` for a conversation that only its maker can go on from
+ * @throws {GatewayError} `invalid_compaction` for a conversation that only its maker can continue
  */
 function foreignItem({ id, ...item }: JsonObject): JsonObject | null {
   if (SELF_CONTAINED.has(item.type)) return item;

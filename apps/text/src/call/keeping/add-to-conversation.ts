@@ -8,10 +8,10 @@ import { deliveryOf } from '../request/request-head.ts';
 import type { TextCall } from '../request/text-call.ts';
 
 /**
- * Adds what a response brought to the conversation that it went on from, and gives up its head: the caller may go on at
- * once. Nothing is added of what failed.
+ * Adds a response's items to its conversation and releases the lock, so that the caller can continue at once. A response
+ * that failed adds nothing.
  *
- * @returns whether it is there; the caller has an answer all the same
+ * @returns whether the items were added; the caller gets an answer in both cases
  */
 export async function addToConversation(
   call: TextCall,

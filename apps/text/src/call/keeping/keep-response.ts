@@ -17,40 +17,40 @@ import { putResponse } from './put-response.ts';
 /** Members that replace those of the provider's response for the caller; null for none. */
 export type Amendment = JsonObject | null;
 
-/** Reported where the configuration keeps nothing of a key's or a model's responses. */
+/** Reported if the configuration forbids to store responses of this key or model. */
 const NEVER_KEPT: Dropped = {
   path: ['store'],
   reason: 'nothing is stored for this key or this model',
 };
 
-/** What a call loses because of that. */
+/** The loss of a call whose response must not be stored. */
 export const lostStore = ({ history }: TextCall): readonly Dropped[] =>
   history.storing === 'refused' ? [NEVER_KEPT] : [];
 
-/** Under `x-gateway-strict` only a request that sets `store` misses storing. */
+/** Under `x-gateway-strict`, not storing is a loss only if the request sets `store`. */
 export const missed = ({ request }: TextCall, dropped: readonly Dropped[]): readonly Dropped[] =>
   request.setsStore ? dropped : dropped.filter((one) => one !== NEVER_KEPT);
 
-/** The header of a response that is not kept although its caller wanted it. A stream has `store: false` in its last event. */
+/** The header of a response that is not stored although its caller requested it. A stream has `store: false` in its last event. */
 const [UNKEPT, NO] = ['x-gateway-stored', 'false'] as const;
 export const UNKEPT_HEADER = { [UNKEPT]: NO };
 
-/** The same for a reply that has not begun. */
+/** Sets this header on a reply that has not begun. */
 export const sayUnkept = ({ response }: Pick<TextCall, 'response'>): unknown =>
   response.setHeader(UNKEPT, NO);
 
 interface KeepOptions {
   /** The response with every member, parsed with `parseBody`, where `response` has only those that are read of every reply. */
   readonly whole?: () => JsonObject;
-  /** Its provider keeps it too; it keeps nothing of what the gateway has compacted. */
+  /** Its provider stores it too. A provider never stores what the gateway has compacted. */
   readonly isProviders?: boolean;
 }
 
 /**
- * Keeps a whole response before its caller learns that it has ended, with the items that led to it. One that is not kept
- * is not read as a whole.
+ * Stores a whole response, with the items that led to it, before its caller learns that it has ended. A response that is
+ * not stored is not read as a whole.
  *
- * @returns how it has to be amended, so that it is true
+ * @returns the members to replace in the response, so that it is true
  */
 export async function keepResponse(
   call: TextCall,
@@ -100,11 +100,11 @@ export async function keepResponse(
   return { ...amended, store: false };
 }
 
-/** What led to a response and is stored nowhere becomes its own input. */
+/** Earlier items that are not stored become part of the response's own input. */
 export const unstoredBefore = async (history: TextCall['history']): Promise<readonly NewItem[]> =>
   history.remembered === null ? [] : history.window();
 
-/** The members that name what a response continues: a provider that got all of it in the request does not know. */
+/** The members that name what a response continues. A provider that got the whole conversation does not know these ids. */
 export function continuation({ request, history }: Pick<TextCall, 'request' | 'history'>): Amendment {
   const previousId = previousIdOf(history);
   if (request.rewritten === null || (previousId === null && history.conversation === null)) return null;
@@ -133,7 +133,7 @@ const amendment = (members: JsonObject): Amendment => (Object.keys(members).leng
 export const storesResponses = ({ protocol, route }: Candidate): boolean =>
   protocol === 'responses' && route.quirks.storedResponses;
 
-/** Without Redis the answer still goes out. Resolves to whether the ids can be found again. */
+/** Resolves to whether the ids can be found again. Without Redis the caller still gets the answer. */
 export async function rememberIds(
   { services, context }: TextCall,
   ids: readonly ProviderId[],

@@ -2,13 +2,13 @@ import type { NewRecord, WindowEnd } from '../../stored/conversations/conversati
 import type { TextCall } from '../request/text-call.ts';
 
 interface NewResponse extends Pick<NewRecord, 'id' | 'input' | 'output' | 'data' | 'received'> {
-  /** The conversation's end that the input follows; null for none, or where it is not known yet. */
+  /** The end of the conversation that the input follows; null: none, or not known yet. */
   readonly after: WindowEnd | null;
 }
 
 /**
- * Puts a call's response into the store, as the continuation of the one before it, by the configuration's bounds. Never
- * rejects. Resolves to whether it is stored; where not, the metric and the log line tell so.
+ * Stores a call's response as the continuation of the one before it, within the configured bounds. Resolves to whether it
+ * is stored, and reports it in the metric and the log line. Never rejects.
  */
 export async function putResponse(
   { services, history, context }: Pick<TextCall, 'services' | 'history' | 'context'>,

@@ -2,10 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type JsonObject, objectAt, objectOf, textAt } from '../../wire/json-object.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 
-/** No client's ids of sessions are as long. */
+/** The session ids of known clients are shorter. */
 const MAX_CHARS = 512;
 
-/** What Codex and Claude Code call a session; each of its requests repeats the conversation so far. */
+/** The session headers of Codex and Claude Code. Each request of a session repeats the conversation. */
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id', 'conversation_id'] as const;
 
 /** The members that requests of one conversation have in common, best first. */
@@ -15,7 +15,7 @@ const MEMBERS: Readonly<Record<TextProtocol, (body: JsonObject) => string | null
     textAt(objectOf(body.conversation), 'id') ??
     textAt(body, 'prompt_cache_key'),
   chat: (body) => textAt(body, 'prompt_cache_key'),
-  // Claude Code's names its session too. Of other clients it is a person, whose conversations often begin alike.
+  // In Claude Code's requests it names the session. In others it names a person, whose conversations often begin alike.
   messages: (body) => textAt(objectAt(body, 'metadata') ?? {}, 'user_id'),
 };
 

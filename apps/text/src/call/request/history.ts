@@ -13,43 +13,43 @@ export interface PreviousResponse extends StoredRecord {
   readonly id: string;
 }
 
-/** A response that is stored nowhere, with all that led to it. */
+/** A response that is not stored, with the items that led to it. */
 export interface RememberedResponse {
   readonly id: string;
-  /** Of its items, about. */
+  /** The approximate size of its items. */
   readonly bytes: number;
-  /** Who made the newest answer in it; null: nobody yet. */
+  /** The maker of its newest answer; null: it has no answer yet. */
   readonly servedBy: Maker | null;
-  /** The items that led to it, and its output. @throws {GatewayError} where an earlier part was stored and is gone */
+  /** The items that led to it, and its output. @throws {GatewayError} if an earlier stored part is gone */
   items(): Promise<readonly StoredItem[]>;
 }
 
-/** What is kept of that which a request names, and what is to be kept of it. */
+/** The stored parts of what a request names, and how its response is to be stored. */
 export interface History {
-  /** `kept`: its response is; `refused`: the caller wants it, and the configuration does not. */
+  /** `kept`: its response is stored. `refused`: the caller requests that, but the configuration forbids it. */
   readonly storing: 'kept' | 'refused' | 'unwanted';
-  /** Whose its response will be, and whose is what it names. */
+  /** The owner of its response and of what it names. */
   readonly owner: string;
   readonly previous: PreviousResponse | null;
-  /** The response that it continues, where only the caller's connection has that. */
+  /** The response that it continues, if only the caller's connection has it. */
   readonly remembered: RememberedResponse | null;
-  /** The conversation that it goes on from, where that is kept here. */
+  /** The conversation that it continues, if the gateway stores it. */
   readonly conversation: ConversationHead | null;
-  /** Items that it names, by their ids. */
+  /** The items that it names, by their ids. */
   readonly items: ReadonlyMap<string, StoredItem>;
-  /** The bytes of what it goes on from and of the items that it names only by their ids, each as often as it is named. */
+  /** The size of what it continues and of the items that it names by id. An item counts each time it is named. */
   readonly bytes: number;
-  /** Where what it names was made, in the order of `ids`. */
+  /** The origins of what it names, in the order of `ids`. */
   readonly origins: readonly FoundOrigin[];
-  /** Who has all that must be known, at the provider; null where nobody has all of it. */
+  /** The provider's account that has everything the request requires; null: no account has all of it. */
   readonly holder: Maker | null;
-  /** Whether all that must be known is kept here, so that any channel can be sent the whole conversation. */
+  /** Whether the gateway stores everything that the request requires. Then any channel can get the whole conversation. */
   readonly isWhole: boolean;
-  /** The items that led to the response which it continues, and its output; or those of its conversation. @throws {GatewayError} where they are gone */
+  /** The items of the response or conversation that it continues. @throws {GatewayError} if they are gone */
   window(): Promise<readonly StoredItem[]>;
 }
 
-/** Whether a channel is sent the ids of what it has, as the caller sent them. Any other one is sent the whole conversation. */
+/** Whether a channel gets the ids as the caller sent them. Other channels get the whole conversation. */
 export const knowsNamed = (
   { request, history }: { readonly request: TextRequest; readonly history: History },
   candidate: Candidate,
@@ -64,7 +64,7 @@ export const knowsNamed = (
 export const previousIdOf = ({ previous, remembered }: History): string | null =>
   previous?.id ?? remembered?.id ?? null;
 
-/** Who made the newest answer before it, and so has what led to it in a cache; null: nobody, as far as the gateway knows. */
+/** The maker of the newest answer before it, which has the conversation in its cache; null: not known. */
 export function servedBefore({ previous, remembered }: History): Maker | null {
   if (previous === null) return remembered?.servedBy ?? null;
   const origin = originIn(previous.data);
@@ -75,7 +75,7 @@ export function servedBefore({ previous, remembered }: History): Maker | null {
 export const conversationOf = ({ conversation }: History): JsonObject =>
   conversation === null ? {} : { conversation: { id: conversation.id } };
 
-/** Whether a request goes on from something that a channel may not know. */
+/** Whether a request continues something that a channel may not know. */
 export const namesKept = ({
   request,
   history,
@@ -84,6 +84,6 @@ export const namesKept = ({
   readonly history: History;
 }): boolean => history.conversation !== null || request.ids.some(isStateful);
 
-/** What a request cannot be answered without, and only who keeps it knows. */
+/** Whether the request cannot be answered without what this id names. */
 export const isStateful = ({ need, kind }: NamedId): boolean =>
   need === 'required' && (kind === 'response' || kind === 'item');

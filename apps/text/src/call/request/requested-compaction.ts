@@ -4,13 +4,13 @@ import type { Operation } from '@gateway/upstream/protocol';
 import type { CompactionCause } from '../../metering/text-metrics.ts';
 import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../../wire/json-object.ts';
 
-/** When a request wants its conversation compacted, and how. */
+/** When and how a request has its conversation compacted. */
 export interface CompactionOrder {
   /** What requests it. */
   readonly by: CompactionCause;
   /** In tokens of input; a shorter conversation is left as it is. Null: as the model's context demands. */
   readonly aboveTokens: number | null;
-  /** Nothing is answered after it. */
+  /** The compaction is the whole answer. */
   readonly isAlone: boolean;
   /** `only`: instead of the gateway's own prompt. */
   readonly instructions: { readonly text: string; readonly use: 'only' | 'also' } | null;
@@ -20,11 +20,11 @@ export interface CompactionOrder {
 export interface RequestedCompaction {
   /** It holds compactions of earlier conversations. */
   readonly holdsCompactions: boolean;
-  /** Null where the conversation is to stay as it is. */
+  /** Null: the conversation stays as it is. */
   readonly order: CompactionOrder | null;
 }
 
-/** The longest summary that the gateway has a model write, in tokens. */
+/** The limit of a summary that the gateway requests from a model, in tokens. */
 export const MAX_SUMMARY_TOKENS = 16_384;
 
 /** In tokens. */
@@ -55,7 +55,7 @@ const ORDERS: Readonly<Partial<Record<Operation, (body: JsonObject) => Compactio
   'responses.compact': () => ({ by: 'endpoint', aboveTokens: 0, isAlone: true, instructions: null }),
   responses: ({ input, context_management: management }) => {
     const last = listOf(input).at(-1);
-    // Codex takes nothing but the compaction for an answer.
+    // Codex accepts only the compaction as an answer.
     if (isObject(last) && isTrigger(last))
       return { by: 'trigger', aboveTokens: 0, isAlone: true, instructions: null };
     const entry = listOf(management).find((one) => isObject(one) && one.type === 'compaction');

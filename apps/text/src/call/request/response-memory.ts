@@ -23,14 +23,14 @@ interface RememberingCall {
   readonly request: TextRequest;
 }
 
-/** Keeps a response that is stored nowhere for the caller's connection, if the call came over one that can continue it. */
+/** Keeps a response that is not stored, if the caller's connection can continue it. */
 export function remember(
   { memory, history, request }: RememberingCall,
   response: JsonObject,
   { servedBy, input, output }: Remembered,
 ): void {
   const id = textAt(response, 'id');
-  // Of what only a provider has, the rest would be missing.
+  // If only a provider has the earlier items, they would be missing.
   if (memory === undefined || id === null || !history.isWhole) return;
   const made = output();
   const madeBytes = made.reduce((sum, { json }) => sum + Buffer.byteLength(json), 0);
@@ -41,7 +41,7 @@ export function remember(
 
 const stored = ({ id, json, maker = null }: NewItem): StoredItem => ({ id: id ?? '', json, maker });
 
-/** The request is only read again where the response is continued. */
+/** Reads the request again only if the response is continued. */
 class LateItems implements RememberedResponse {
   readonly id: string;
   readonly bytes: number;
@@ -61,7 +61,7 @@ class LateItems implements RememberedResponse {
 
   items(): Promise<readonly StoredItem[]> {
     this.#items ??= this.#load?.() ?? Promise.resolve([]);
-    // What it was loaded from need not be held any longer.
+    // The source of the items is not needed any longer.
     this.#load = null;
     return this.#items;
   }

@@ -24,7 +24,7 @@ export interface TextBody {
 
 /** An endpoint that takes a conversation for a model. */
 export interface TextEndpoint {
-  /** What it is at a channel of the caller's own protocol. */
+  /** Its operation at a channel of the caller's own protocol. */
   readonly operation: Operation;
   readonly protocol: TextProtocol;
   /** The other protocols that it can be translated to, best first. */

@@ -17,33 +17,33 @@ import type { TextEndpoint } from './text-endpoint.ts';
  */
 export interface TextRequest {
   readonly bytes: Buffer;
-  /** In bytes; of a message thread the whole, although its provider may get a turn only. */
+  /** In bytes. In a message thread it is the whole conversation, although the provider may get one turn only. */
   readonly inputLength: number;
   readonly content: RequestContent;
   /**
-   * Null for what is sent as it came. Else all that led to it replaces the ids that it names, but for what another
-   * provider sealed.
+   * Null: the request is sent as it came. Otherwise the earlier items replace the ids that it names, except for items that
+   * another provider sealed.
    */
   readonly rewritten: {
     readonly dropped: readonly Dropped[];
-    /** Items of the input that were kept here; they precede the caller's own. */
+    /** The number of stored items in the input. They precede the caller's own. */
     readonly keptItems?: number;
   } | null;
   readonly model: string;
   readonly streamed: boolean;
-  /** Chat: what the caller wants to see in a stream, its usage for one. */
+  /** Chat: what the caller requests to be in a stream, such as its usage. */
   readonly streamOptions: JsonObject | null;
   readonly stored: boolean;
   /** The request sets `store: true` itself, and does not leave it to the protocol's default. */
   readonly setsStore: boolean;
   readonly background: boolean;
-  /** What earlier replies brought and this request names. */
+  /** The ids from earlier replies that this request names. */
   readonly ids: readonly NamedId[];
-  /** Messages: the conversation is to be kept, or the kept one goes on. */
+  /** Messages: the request begins a kept conversation, or continues one. */
   readonly thread: 'create' | 'continue' | null;
   /** Messages: a later request may name this one's reply. */
   readonly keepsMessage: boolean;
-  /** Its key of the conversation that it belongs to, for `affinityOf`. */
+  /** The key of its conversation, for `affinityOf`. */
   readonly conversationKey: string | null;
   /** Null where the request leaves it to the model. */
   readonly maxOutputTokens: number | null;
@@ -93,7 +93,7 @@ export function describeRequest(
     conversationKey: isObject(value) ? conversationKeyIn(protocol, value) : null,
     maxOutputTokens: typeof bound === 'number' ? bound : null,
     compaction: isObject(value) ? requestedCompaction(operation, value) : null,
-    // Chat Completions has none: what it calls web search is a member of its own.
+    // Chat Completions has no built-in tools: its web search is a member.
     builtInTools: protocol === 'chat' ? [] : requestedTools(protocol, body),
     choosesTool: isObject(body.tool_choice),
   };
@@ -101,7 +101,7 @@ export function describeRequest(
 
 /** The parsed content of a body. */
 export interface RequestContent {
-  /** Parsed so that long numbers survive (`parseBody`). It is the taker's own: the next one gets another. */
+  /** Parsed by `parseBody`, which keeps long numbers. Each call returns an object of its own. */
   take(): unknown;
   /** For a request whose bytes are passed on. */
   release(): void;
@@ -129,7 +129,7 @@ class BodyContent implements RequestContent {
   }
 }
 
-/** All of them are looked up in one go. */
+/** All named ids are looked up in one step. */
 const MAX_NAMED_IDS = 5000;
 
 function boundedIds(protocol: TextEndpoint['protocol'], body: JsonObject): readonly NamedId[] {

@@ -12,19 +12,19 @@ export interface AnsweredTurn {
 export interface ThreadTurn {
   /** The turn as the caller sent it. */
   readonly sent: TextRequest;
-  /** Who gave the reply that it continues, and so has its prompt in a cache; null: it continues none, or nobody knows. */
+  /** The maker of the reply that it continues, which has the prompt in its cache; null: none, or not known. */
   readonly servedBy: Maker | null;
-  /** Whether a candidate keeps the thread as well: it gets the turn as it was sent, all others the whole conversation. */
+  /** Whether a candidate keeps the thread too. It gets the turn as it was sent; others get the whole conversation. */
   isKeptBy(candidate: Candidate): boolean;
-  /** Those of a turn's candidates that keep its thread first. */
+  /** The turn's candidates, those that keep its thread first. */
   ordered(candidates: readonly Candidate[]): readonly Candidate[];
   /**
-   * Keeps the conversation with its reply, to be awaited before the caller learns the reply's end; null for a reply that
-   * cannot be gone on from. Never rejects: the caller has an answer, and the next turn gets the error that there is no thread.
+   * Keeps the conversation with its reply; null: the reply cannot be continued. Await it before the caller gets the reply's
+   * end. Never rejects: the caller has an answer. If it fails, the next turn gets the error that there is no thread.
    *
-   * @param answered the request as the candidate got it: the turn, where it keeps the thread as well
+   * @param answered the request as the candidate got it: only the turn, if it keeps the thread too
    */
   keep(message: RecordedMessage | null, answered: AnsweredTurn): Promise<void>;
-  /** The turn is over. One that was not kept may be repeated. Never rejects. */
+  /** Ends the turn. A turn that was not kept can be repeated. Never rejects. */
   end(): Promise<void>;
 }
