@@ -6,7 +6,7 @@ import { unreadableCompaction } from '../call/history/not-found.ts';
 import { isCompactEdit } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import type { Dropped } from '../conversation/losses.ts';
-import { isMadeAt } from '../stored/maker.ts';
+import { isMadeAt } from '../stored/origins/maker.ts';
 import { isObject, type JsonObject, objectOf, textAt } from '../wire/json-object.ts';
 import type { Path } from '../wire/path.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';

@@ -18,7 +18,7 @@ import { createCountHandler } from './counting/count.ts';
 import { MESSAGES_COUNT, RESPONSES_COUNT } from './counting/count-endpoint.ts';
 import { createGenerateHandler } from './generate.ts';
 import { createListModels, createReadModel } from './models/models.ts';
-import { createStoredHandler } from './stored-response.ts';
+import { createStoredHandler } from './stored/stored-response.ts';
 
 type TextAppOptions = TextServices & {
   readonly acceptance: Acceptance;

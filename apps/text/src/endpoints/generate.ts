@@ -7,6 +7,7 @@ import { candidatesFor, openCall } from '../call/open-call.ts';
 import type { TextCall, TextServices } from '../call/request/text-call.ts';
 import type { TextEndpoint } from '../call/request/text-endpoint.ts';
 import { answerCall } from '../compaction/answer-call.ts';
+import { prepareFor } from '../compaction/prepare-attempt.ts';
 import { openThread } from '../threads/open-thread.ts';
 import {
   type Acceptance,
@@ -14,7 +15,6 @@ import {
   doesBackground,
   isDoneByProvider,
 } from './background/accept-response.ts';
-import { prepareFor } from './prepare-attempt.ts';
 
 /** Handles an endpoint that has a model generate: `POST /v1/responses`, `/v1/responses/compact`, `/v1/messages`, `/v1/chat/completions`. */
 export function createGenerateHandler(

@@ -4,7 +4,7 @@ import { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
 import type { Redis, Result } from 'ioredis';
 import { z } from 'zod';
 import type { JsonObject } from '../wire/json-object.ts';
-import { IdOrigin } from './id-origins.ts';
+import { IdOrigin } from './origins/id-origins.ts';
 
 /** A background response whose provider has not reported its usage yet. */
 export const PendingResponse = z.object({

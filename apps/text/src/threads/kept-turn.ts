@@ -4,7 +4,7 @@ import type { TextRequest } from '../call/request/text-request.ts';
 import type { AnsweredTurn, ThreadTurn } from '../call/request/thread-turn.ts';
 import type { RecordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import type { PutResult } from '../stored/conversations/conversation-store.ts';
-import { isMadeAt, type Maker, makerAt } from '../stored/maker.ts';
+import { isMadeAt, type Maker, makerAt } from '../stored/origins/maker.ts';
 import type { NewTurn, ThreadRecords } from './thread-records.ts';
 
 interface KeptTurnOptions {

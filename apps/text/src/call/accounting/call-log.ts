@@ -1,7 +1,7 @@
 import type { RequestContext } from '@gateway/service-kit/request-context';
 import type { Attempt, Reply } from '@gateway/upstream/reply';
 import { type Dropped, droppedHeader } from '../../conversation/losses.ts';
-import type { ProviderId } from '../../stored/id-origins.ts';
+import type { ProviderId } from '../../stored/origins/id-origins.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 import { addUsage, NO_USAGE } from '../../wire/usage.ts';
 import type { TextCall } from '../request/text-call.ts';

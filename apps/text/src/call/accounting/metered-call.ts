@@ -25,7 +25,7 @@ import {
   pricesOf,
   usageOfConsumption,
 } from '../../metering/consumption.ts';
-import { originAt } from '../../stored/maker.ts';
+import { originAt } from '../../stored/origins/maker.ts';
 import { addUsage, NO_USAGE, type Usage } from '../../wire/usage.ts';
 import { MAX_SUMMARY_TOKENS } from '../request/requested-compaction.ts';
 import type { Reservation, TextCall } from '../request/text-call.ts';

@@ -1,5 +1,5 @@
 import type { Affinity } from '@gateway/upstream/catalog';
-import { isMadeAt } from '../../stored/maker.ts';
+import { isMadeAt } from '../../stored/origins/maker.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 import { sessionIn } from '../request/conversation-key.ts';
 import { servedBefore } from '../request/history.ts';

@@ -1,7 +1,7 @@
 import type { Candidate } from '@gateway/upstream/catalog';
-import type { FoundOrigin, IdKind, IdOrigin } from '../../stored/id-origins.ts';
-import { isMadeAt, makerName } from '../../stored/maker.ts';
-import type { NamedId } from '../../stored/named-ids.ts';
+import type { FoundOrigin, IdKind, IdOrigin } from '../../stored/origins/id-origins.ts';
+import { isMadeAt, makerName } from '../../stored/origins/maker.ts';
+import type { NamedId } from '../../stored/origins/named-ids.ts';
 import { notFound } from '../history/not-found.ts';
 import { type History, isStateful, knowsNamed, namesKept, previousIdOf } from '../request/history.ts';
 import type { TextCall } from '../request/text-call.ts';

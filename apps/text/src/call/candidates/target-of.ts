@@ -1,6 +1,6 @@
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import type { Target } from '../../conversation/target.ts';
-import { makerAt, makerName } from '../../stored/maker.ts';
+import { makerAt, makerName } from '../../stored/origins/maker.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 
 /** The vendor whose sealed reasoning the channels of a protocol make and accept. */

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { IdKind } from '../../stored/id-origins.ts';
-import type { NamedId } from '../../stored/named-ids.ts';
+import type { IdKind } from '../../stored/origins/id-origins.ts';
+import type { NamedId } from '../../stored/origins/named-ids.ts';
 import { threadNotFound } from './thread-errors.ts';
 
 /** As the providers write it. */

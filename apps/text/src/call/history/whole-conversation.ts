@@ -3,7 +3,7 @@ import type { Candidate } from '@gateway/upstream/catalog';
 import type { Dropped } from '../../conversation/losses.ts';
 import type { StoredItem } from '../../stored/conversations/conversation-store.ts';
 import { isReference } from '../../stored/kept-response.ts';
-import { makerAt, makerName } from '../../stored/maker.ts';
+import { makerAt, makerName } from '../../stored/origins/maker.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../../wire/raw-json.ts';
 import { isSealedHere } from '../../wire/tokens/compaction-seal.ts';

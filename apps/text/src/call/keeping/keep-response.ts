@@ -1,10 +1,10 @@
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { Dropped } from '../../conversation/losses.ts';
 import type { NewItem } from '../../stored/conversations/window-nodes.ts';
-import type { ProviderId } from '../../stored/id-origins.ts';
 import { dataOf, inputItems, outputItems } from '../../stored/kept-response.ts';
-import { makerAt, makerName, originAt } from '../../stored/maker.ts';
-import { receivedIds } from '../../stored/received-ids.ts';
+import type { ProviderId } from '../../stored/origins/id-origins.ts';
+import { makerAt, makerName, originAt } from '../../stored/origins/maker.ts';
+import { receivedIds } from '../../stored/origins/received-ids.ts';
 import { type JsonObject, textAt } from '../../wire/json-object.ts';
 import { parseBody } from '../../wire/raw-json.ts';
 import { logProvidersCompaction } from '../accounting/call-log.ts';

@@ -1,10 +1,10 @@
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { ConversationHead } from '../../conversations/kept-conversations.ts';
 import type { StoredItem, StoredRecord } from '../../stored/conversations/conversation-store.ts';
-import type { FoundOrigin } from '../../stored/id-origins.ts';
 import { originIn } from '../../stored/kept-response.ts';
-import { isMadeAt, type Maker } from '../../stored/maker.ts';
-import type { NamedId } from '../../stored/named-ids.ts';
+import type { FoundOrigin } from '../../stored/origins/id-origins.ts';
+import { isMadeAt, type Maker } from '../../stored/origins/maker.ts';
+import type { NamedId } from '../../stored/origins/named-ids.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import type { TextRequest } from './text-request.ts';
 

@@ -1,6 +1,6 @@
 import type { StoredItem } from '../../stored/conversations/conversation-store.ts';
 import type { NewItem } from '../../stored/conversations/window-nodes.ts';
-import type { Maker } from '../../stored/maker.ts';
+import type { Maker } from '../../stored/origins/maker.ts';
 import { type JsonObject, textAt } from '../../wire/json-object.ts';
 import type { History, RememberedResponse } from './history.ts';
 import type { TextRequest } from './text-request.ts';

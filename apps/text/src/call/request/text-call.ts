@@ -8,7 +8,7 @@ import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { TextMetrics } from '../../metering/text-metrics.ts';
 import type { Claim, ConversationStore } from '../../stored/conversations/conversation-store.ts';
-import type { IdOrigins } from '../../stored/id-origins.ts';
+import type { IdOrigins } from '../../stored/origins/id-origins.ts';
 import type { BackgroundUsage } from '../../stored/pending-responses.ts';
 import type { CompactionSeals } from '../../wire/tokens/compaction-seal.ts';
 import type { OpaqueTokens } from '../../wire/tokens/opaque-token.ts';

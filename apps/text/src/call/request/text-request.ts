@@ -3,7 +3,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { readJsonBody } from '@gateway/service-kit/json-body';
 import { validate } from '@gateway/service-kit/validate';
 import type { Dropped } from '../../conversation/losses.ts';
-import { type NamedId, namedIds } from '../../stored/named-ids.ts';
+import { type NamedId, namedIds } from '../../stored/origins/named-ids.ts';
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import { mayLosePrecision, parseBody } from '../../wire/raw-json.ts';
 import { conversationKeyIn } from './conversation-key.ts';

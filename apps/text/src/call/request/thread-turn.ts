@@ -1,6 +1,6 @@
 import type { Candidate } from '@gateway/upstream/catalog';
 import type { RecordedMessage } from '../../protocols/messages/reply/message-recorder.ts';
-import type { Maker } from '../../stored/maker.ts';
+import type { Maker } from '../../stored/origins/maker.ts';
 import type { TextRequest } from './text-request.ts';
 
 export interface AnsweredTurn {

@@ -15,10 +15,10 @@ import { conversationOf } from '../../call/request/history.ts';
 import { deliveryOf } from '../../call/request/request-head.ts';
 import type { TextCall } from '../../call/request/text-call.ts';
 import { describeRequest } from '../../call/request/text-request.ts';
+import { prepareFor } from '../../compaction/prepare-attempt.ts';
 import { queuedResponse } from '../../protocols/responses/reply/response-object.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { isJsonObject } from '../../wire/raw-json.ts';
-import { prepareFor } from '../prepare-attempt.ts';
 import { keepAccepted } from './keep-background.ts';
 import { deliveredJobId, responseIdOf } from './response-id.ts';
 

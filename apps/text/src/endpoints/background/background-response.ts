@@ -8,7 +8,7 @@ import { ownersOf } from '../../call/history/conversation-space.ts';
 import { queryOf } from '../../call/request/request-head.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
-import { findOwned, readKept, removeKept, startingAfter } from '../kept-response.ts';
+import { findOwned, readKept, removeKept, startingAfter } from '../stored/kept-response.ts';
 import type { Acceptance } from './accept-response.ts';
 import { cancelBackground } from './end-background.ts';
 import { isOwnId, jobIdOf } from './response-id.ts';

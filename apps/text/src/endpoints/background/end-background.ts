@@ -15,7 +15,7 @@ import type { WindowEnd } from '../../stored/conversations/conversation-store.ts
 import { originIn, type ResponseOrigin } from '../../stored/kept-response.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { NO_USAGE } from '../../wire/usage.ts';
-import { findOwned, readKept } from '../kept-response.ts';
+import { findOwned, readKept } from '../stored/kept-response.ts';
 import { keepEnd } from './keep-background.ts';
 import type { RecordedEnd } from './record-events.ts';
 

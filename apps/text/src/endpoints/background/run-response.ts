@@ -8,9 +8,9 @@ import { resultOf } from '../../call/accounting/metered-call.ts';
 import { candidatesFor } from '../../call/open-call.ts';
 import type { TextCall } from '../../call/request/text-call.ts';
 import { answerCall } from '../../compaction/answer-call.ts';
+import { prepareFor } from '../../compaction/prepare-attempt.ts';
 import type { ResponseOrigin } from '../../stored/kept-response.ts';
-import { originAt } from '../../stored/maker.ts';
-import { prepareFor } from '../prepare-attempt.ts';
+import { originAt } from '../../stored/origins/maker.ts';
 import {
   type BackgroundAccess,
   completeBackground,

@@ -16,7 +16,7 @@ import { estimateTokens, loadTextCounter } from '../../conversation/estimate-tok
 import { refuseParameter } from '../../conversation/losses.ts';
 import { PROTOCOLS } from '../../conversion/protocols.ts';
 import { preparePassthrough } from '../../passthrough/passthrough.ts';
-import type { NamedId } from '../../stored/named-ids.ts';
+import type { NamedId } from '../../stored/origins/named-ids.ts';
 import { openThread } from '../../threads/open-thread.ts';
 import { effectiveBody } from '../../translation/effective-body.ts';
 import { COUNT_OPERATIONS, type CountEndpoint } from './count-endpoint.ts';

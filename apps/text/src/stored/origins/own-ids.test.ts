@@ -1,7 +1,7 @@
 import { collectSse } from '@gateway/testkit/collect-sse';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Stack, startStack } from '../testing/start-stack.ts';
+import { type Stack, startStack } from '../../testing/start-stack.ts';
 
 let stack: Stack;
 beforeAll(async () => {

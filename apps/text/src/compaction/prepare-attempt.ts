@@ -9,10 +9,10 @@ import {
 import { knowsNamed, namesKept } from '../call/request/history.ts';
 import type { CompactionOrder } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
-import { compactsItself, openCompactions } from '../compaction/open-compactions.ts';
-import { prepareCompaction } from '../compaction/prepare-compaction.ts';
 import { preparePassthrough } from '../passthrough/passthrough.ts';
 import { prepareTranslation } from '../translation/translation.ts';
+import { compactsItself, openCompactions } from './open-compactions.ts';
+import { prepareCompaction } from './prepare-compaction.ts';
 
 /** Prepares a call's attempts at its candidates. What is left of a compacted conversation is all in the call. */
 export const prepareFor =

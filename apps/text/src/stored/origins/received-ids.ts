@@ -1,8 +1,8 @@
 import { isCompactionItem } from '@gateway/contracts/openai/responses';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import { isObject, type JsonObject, objectAt, parseObject, textAt } from '../wire/json-object.ts';
-import type { TextProtocol } from '../wire/text-protocol.ts';
-import { compactionDigest, isSealedHere } from '../wire/tokens/compaction-seal.ts';
+import { isObject, type JsonObject, objectAt, parseObject, textAt } from '../../wire/json-object.ts';
+import type { TextProtocol } from '../../wire/text-protocol.ts';
+import { compactionDigest, isSealedHere } from '../../wire/tokens/compaction-seal.ts';
 import type { IdKind, ProviderId } from './id-origins.ts';
 
 /** What of a reply its provider keeps, by its request. */

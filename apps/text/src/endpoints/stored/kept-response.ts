@@ -2,12 +2,12 @@ import type { ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { RequestContext } from '@gateway/service-kit/request-context';
-import { eventStreamHead } from '../call/attempts/reply-head.ts';
-import { ownersOf } from '../call/history/conversation-space.ts';
-import { findResponse } from '../call/history/find-history.ts';
-import type { TextServices } from '../call/request/text-call.ts';
-import { replyFrames } from '../protocols/responses/stream/reply-frames.ts';
-import type { StoredRecord, WindowEnd } from '../stored/conversations/conversation-store.ts';
+import { eventStreamHead } from '../../call/attempts/reply-head.ts';
+import { ownersOf } from '../../call/history/conversation-space.ts';
+import { findResponse } from '../../call/history/find-history.ts';
+import type { TextServices } from '../../call/request/text-call.ts';
+import { replyFrames } from '../../protocols/responses/stream/reply-frames.ts';
+import type { StoredRecord, WindowEnd } from '../../stored/conversations/conversation-store.ts';
 import {
   dataOf,
   isFinal,
@@ -16,10 +16,10 @@ import {
   type ResponseOrigin,
   responseOf,
   shownItem,
-} from '../stored/kept-response.ts';
-import { makerName } from '../stored/maker.ts';
-import type { PendingResponse } from '../stored/pending-responses.ts';
-import type { JsonObject } from '../wire/json-object.ts';
+} from '../../stored/kept-response.ts';
+import { makerName } from '../../stored/origins/maker.ts';
+import type { PendingResponse } from '../../stored/pending-responses.ts';
+import type { JsonObject } from '../../wire/json-object.ts';
 import { itemPage } from './item-page.ts';
 
 /** A response that the gateway has a record for. */

@@ -1,7 +1,7 @@
 import { isCompactionItem } from '@gateway/contracts/openai/responses';
-import { isObject, type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
-import type { TextProtocol } from '../wire/text-protocol.ts';
-import { compactionDigest, isSealedHere } from '../wire/tokens/compaction-seal.ts';
+import { isObject, type JsonObject, objectAt, textAt } from '../../wire/json-object.ts';
+import type { TextProtocol } from '../../wire/text-protocol.ts';
+import { compactionDigest, isSealedHere } from '../../wire/tokens/compaction-seal.ts';
 import type { ProviderId } from './id-origins.ts';
 
 /** An id that a request names: of something that an earlier reply gave to a caller. */

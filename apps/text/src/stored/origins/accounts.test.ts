@@ -1,6 +1,6 @@
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Stack, startStack } from '../testing/start-stack.ts';
+import { type Stack, startStack } from '../../testing/start-stack.ts';
 
 let stack: Stack;
 beforeAll(async () => {

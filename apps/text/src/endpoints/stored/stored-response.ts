@@ -8,19 +8,19 @@ import type { Candidate } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/reply';
 import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
 import type { Request, RequestHandler } from 'express';
-import { jsonHead } from '../call/attempts/reply-head.ts';
-import { send } from '../call/attempts/send.ts';
-import { queryOf } from '../call/request/request-head.ts';
-import type { TextServices } from '../call/request/text-call.ts';
-import { streamHeaders } from '../passthrough/headers.ts';
-import { passedStream } from '../passthrough/passed-stream.ts';
-import { relayJson } from '../passthrough/relay-json.ts';
-import { createResponsesStreamReader } from '../protocols/responses/stream/stream-reader.ts';
-import { candidateAt } from '../stored/candidate-at.ts';
-import type { IdOrigin, ProviderId } from '../stored/id-origins.ts';
-import { isFinal, originIn } from '../stored/kept-response.ts';
-import { listedItems, receivedIds, replyWithin } from '../stored/received-ids.ts';
-import type { JsonObject } from '../wire/json-object.ts';
+import { jsonHead } from '../../call/attempts/reply-head.ts';
+import { send } from '../../call/attempts/send.ts';
+import { queryOf } from '../../call/request/request-head.ts';
+import type { TextServices } from '../../call/request/text-call.ts';
+import { streamHeaders } from '../../passthrough/headers.ts';
+import { passedStream } from '../../passthrough/passed-stream.ts';
+import { relayJson } from '../../passthrough/relay-json.ts';
+import { createResponsesStreamReader } from '../../protocols/responses/stream/stream-reader.ts';
+import { isFinal, originIn } from '../../stored/kept-response.ts';
+import { candidateAt } from '../../stored/origins/candidate-at.ts';
+import type { IdOrigin, ProviderId } from '../../stored/origins/id-origins.ts';
+import { listedItems, receivedIds, replyWithin } from '../../stored/origins/received-ids.ts';
+import type { JsonObject } from '../../wire/json-object.ts';
 import {
   completeKept,
   findKept,
