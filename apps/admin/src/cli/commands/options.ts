@@ -1,5 +1,9 @@
 import { parseArgs } from 'node:util';
-import { UsageError } from './usage-error.ts';
+
+/** A command line that cannot be understood. Shown with a hint at `--help`; exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
 
 const text = { type: 'string' } as const;
 const many = { type: 'string', multiple: true } as const;

@@ -1,6 +1,5 @@
 import { KeyLimits, ModelLimits } from '@gateway/contracts/identity';
-import { list, numberOrText, pair, type Values } from './options.ts';
-import { UsageError } from './usage-error.ts';
+import { list, numberOrText, pair, UsageError, type Values } from './options.ts';
 
 type Json = Record<string, unknown>;
 
