@@ -1,6 +1,6 @@
 import type { Asset, AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { base64Pieces } from './base64-pieces.ts';
+import { base64Pieces } from './base64.ts';
 
 /** A stored image in base64, piece by piece. @throws {GatewayError} `internal` where it is not there */
 export async function* encodeAsset(assets: Pick<AssetStore, 'open'>, id: string): AsyncGenerator<string> {

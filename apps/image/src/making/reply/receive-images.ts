@@ -3,7 +3,7 @@ import { parseJson } from '@gateway/contracts/json-depth';
 import { ImagesReply } from '@gateway/contracts/openai/images';
 import type { Reply } from '@gateway/upstream/reply';
 import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
-import { decodeBase64 } from '../../files/decode-base64.ts';
+import { decodeBase64 } from '../../files/base64.ts';
 import { badReply, MAX_REPLY_BYTES } from '../request/call-upstream.ts';
 import { type JsonPath, type JsonPiece, jsonPieces } from './json-pieces.ts';
 

@@ -4,7 +4,7 @@ import type { ImageSource } from '@gateway/contracts/jobs';
 import { parseJson } from '@gateway/contracts/json-depth';
 import type { UploadStore } from '@gateway/jobs/upload-store';
 import type { StreamedBody } from '@gateway/upstream/upstream-request';
-import { base64Length, base64Pieces } from '../../files/base64-pieces.ts';
+import { base64Length, base64Pieces } from '../../files/base64.ts';
 import { formValues } from '../../form/form-values.ts';
 
 interface JsonEdit {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { decodeBase64 } from './decode-base64.ts';
+import { decodeBase64 } from './base64.ts';
 
 async function decoded(text: string, partLength: number): Promise<Buffer> {
   async function* parts() {
