@@ -9,7 +9,7 @@ import type { SubmittedJob } from '@gateway/model-service/jobs/submit-job';
 import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { RequestContext } from '@gateway/service-kit/request-context';
-import { errorFrame } from '../event-stream/error-frame.ts';
+import { errorFrame } from '../event-frames.ts';
 import { StreamHead } from './transcript/stream-message.ts';
 
 interface AnswerOptions {

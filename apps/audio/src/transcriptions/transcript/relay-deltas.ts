@@ -5,7 +5,7 @@ import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/service-k
 import { attemptsHeader } from '@gateway/upstream/attempts-header';
 import type { Reply } from '@gateway/upstream/reply';
 import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
-import { isErrorEvent, MAX_FRAME_BYTES } from '../../event-stream/upstream-events.ts';
+import { isErrorEvent, MAX_FRAME_BYTES } from '../../event-frames.ts';
 import { piecesOf, type StreamHead } from './stream-message.ts';
 
 const DONE = 'transcript.text.done';
