@@ -8,7 +8,7 @@ import { keepResponse, UNKEPT_HEADER } from '../call/keeping/keep-response.ts';
 import type { CompactionOrder } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import type { AnswerContext } from '../conversation/target.ts';
-import { newItemId } from '../conversations/kept-item.ts';
+import { newItemId } from '../conversations/kept-conversations.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import { echoOf } from '../protocols/responses/reply/response-object.ts';

@@ -8,7 +8,8 @@ import type {
   WindowEnd,
 } from '../stored/conversations/conversation-store.ts';
 import { holdClaim } from '../stored/conversations/held-claim.ts';
-import type { NewItem } from '../stored/conversations/window-nodes.ts';
+import { ID_PREFIXES, type NewItem } from '../stored/conversations/window-nodes.ts';
+import { objectOf, textAt } from '../wire/json-object.ts';
 import { newId } from '../wire/tokens/new-id.ts';
 import {
   conversationLocked,
@@ -229,3 +230,13 @@ const endOf = ({ head, items, bytes }: WindowEnd): WindowEnd => ({ head, items, 
 
 /** What is no id names nothing. */
 const isId = (id: string): boolean => id.length <= MAX_ID_CHARACTERS && !id.includes('\0');
+
+/** An item with an id of its own: the one that it brings, or a new one. */
+export function keptItem(value: unknown): ConversationItem {
+  const item = objectOf(value);
+  return { id: textAt(item, 'id') || newItemId(item.type), json: JSON.stringify(value) };
+}
+
+/** A new id for an item of this type; what has no type is a message. */
+export const newItemId = (type: unknown): string =>
+  newId(ID_PREFIXES.get(typeof type === 'string' ? type : 'message') ?? 'item_');

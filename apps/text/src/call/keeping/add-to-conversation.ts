@@ -1,5 +1,8 @@
-import { type ConversationItem, keptConversations } from '../../conversations/kept-conversations.ts';
-import { newItemId } from '../../conversations/kept-item.ts';
+import {
+  type ConversationItem,
+  keptConversations,
+  newItemId,
+} from '../../conversations/kept-conversations.ts';
 import type { NewItem } from '../../stored/conversations/window-nodes.ts';
 import { objectOf } from '../../wire/json-object.ts';
 import { parseBody } from '../../wire/raw-json.ts';

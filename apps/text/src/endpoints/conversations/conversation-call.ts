@@ -11,8 +11,8 @@ import {
   type KeptConversation,
   type KeptConversations,
   keptConversations,
+  keptItem,
 } from '../../conversations/kept-conversations.ts';
-import { keptItem } from '../../conversations/kept-item.ts';
 import { isReference } from '../../stored/kept-response.ts';
 
 /** What a request may read and change. @throws {GatewayError} where nothing is kept for its caller */
