@@ -23,7 +23,7 @@ export interface Forwarder {
   ): void;
   /** Requests in flight. */
   readonly inFlight: number;
-  /** Fails the request in flight on a connection, for errors that only the connection reports; false if there is none. */
+  /** Fails the request in flight on a connection, for errors that only the connection reports; false: it has no request. */
   failOn(socket: unknown, error: GatewayError): boolean;
   close(): void;
 }

@@ -41,8 +41,8 @@ declare module 'node:http' {
 const SAFE_METHODS = new Set(['GET', 'HEAD']);
 
 /**
- * New work that clients repeat by themselves where its service was lost (`x-should-retry`): text, as long as nothing had been
- * sent. What may have been paid for by the piece is not among it, nor is what changes something that is stored.
+ * New text requests, which clients repeat by themselves after their service was lost (`x-should-retry`), while nothing was
+ * sent. Requests that are billed by the piece are not here, nor requests that change something stored.
  */
 const REPEATED_PATHS = new Set([
   '/v1/responses',
@@ -56,12 +56,12 @@ const REPEATED_PATHS = new Set([
 export const mayMoveOn = ({ method, path }: Endpoint): boolean =>
   SAFE_METHODS.has(method) || (method === 'POST' && REPEATED_PATHS.has(path));
 
-/** Each of them may meet one more connection that is about to be closed. */
+/** Each repeat may meet one more connection that the service is closing. */
 const MAX_REPEATS = 3;
 
 /**
- * Whether a lost request may be sent again unnoticed: it was sent on a kept connection, which the service may have closed
- * in the same moment, and it only reads (RFC 9110 §9.2.2, RFC 9112 §9.3.1).
+ * Whether a lost request may be sent again to the same service. It only reads, and it was sent on a kept connection, which
+ * the service may have closed in the same moment (RFC 9110 §9.2.2, RFC 9112 §9.3.1).
  */
 export const mayRepeat = ({ request, serviceRequest, repeats }: Forwarding): boolean =>
   serviceRequest?.reusedConnection === true &&

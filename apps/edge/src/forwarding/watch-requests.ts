@@ -16,7 +16,7 @@ export interface Watched {
   readonly response: ServerResponse;
   readonly context: EdgeContext;
   readonly endpoint: ForwardedEndpoint;
-  /** Since when the service has the whole request, by the last check. */
+  /** When the service had the whole request, by the last check. */
   waitingSinceMs: number;
   /** Follows the body from the first check at which it was not complete. */
   followBody: ReturnType<typeof followBody> | undefined;
@@ -45,7 +45,7 @@ interface WatchOptions<Request extends Watched> extends WatchLimits {
 
 export interface WatchedRequests<Request extends Watched>
   extends Pick<Underway<Request>, 'add' | 'remove' | 'has' | 'size'> {
-  /** Fails the request in flight on a connection, for errors that only the connection reports; false if there is none. */
+  /** Fails the request in flight on a connection, for errors that only the connection reports; false: it has no request. */
   failOn(socket: unknown, error: GatewayError): boolean;
   close(): void;
 }
