@@ -5,10 +5,10 @@ import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { Conversation, Untranslatable } from './conversation.ts';
 import { type Losses, refuseParameter } from './losses.ts';
 
-/** Losses beyond this many are not listed: a body may be made of nothing else. */
+/** More losses are not listed: a body may contain nothing else. */
 const MAX_DROPS = 1000;
 
-/** Why a member that no schema names is lost, where the reason is more specific than that. */
+/** The reasons for members that have a more specific reason than an unknown name. */
 const REASONS: ReadonlyMap<string | number | undefined, string> = new Map([
   ['cache_control', 'prompt caches are steered differently elsewhere'],
   ['prompt_cache_breakpoint', 'prompt caches are steered differently elsewhere'],
@@ -52,7 +52,7 @@ export class RequestReader {
   }
 }
 
-/** Applies what decoding found, once the protocols are known to differ. @throws GatewayError for class E */
+/** Reports the losses that decoding found, if the protocols differ. @throws GatewayError for class E */
 export function reportUntranslatable(conversation: Conversation, target: TextProtocol, losses: Losses): void {
   if (conversation.source === target) return;
   for (const { path, loss, reason } of conversation.untranslatable) {
@@ -65,9 +65,9 @@ type Step = string | number;
 type Members = { readonly [name: Step]: unknown };
 
 /**
- * Reports the members of a value that its schema left out, at any depth: those that `given` has and `read`, what zod
- * made of it, has not. `null` means absent, and an empty list means nothing. What zod passed on as it was (a JSON schema,
- * a tool's input) is the same value in both and is not looked into. Both are made of parsed JSON.
+ * Reports the members that a schema left out, at any depth: `given` has them, `read`, which zod made of it, does not. A
+ * `null` is absent, and an empty list is too. A value that zod passed on unchanged (a JSON schema, a tool's input) is the
+ * same in both and is skipped. Both are parsed JSON.
  */
 function reportLeftOut(given: unknown, read: unknown, at: Path, report: (path: Path) => void): void {
   compare(given, read, [...at], report);

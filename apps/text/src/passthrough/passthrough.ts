@@ -121,7 +121,7 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
   return { ...consumed, firstByteMs, thrown };
 }
 
-/** A provider does not have a thread as the gateway has it, or cannot keep it. */
+/** The errors of a provider that does not have the thread, or cannot keep it. */
 const NOT_KEPT = new Set<string | null>([
   'thread_not_found',
   'thread_already_continued',
@@ -129,7 +129,7 @@ const NOT_KEPT = new Set<string | null>([
   'thread_unsupported_request',
 ]);
 
-/** Whether a channel refused a thread's turn, which it would not as the whole conversation. */
+/** Whether a channel refused a thread's turn but would accept the whole conversation. */
 function refusesThread(refusal: unknown): boolean {
   if (!(refusal instanceof GatewayError) || refusal.options.relay === undefined) return false;
   const error = objectAt(parseObject(refusal.options.relay.body) ?? {}, 'error');
@@ -140,12 +140,12 @@ function refusesThread(refusal: unknown): boolean {
 const MEMBER = 'stream_options';
 const REFUSES_IT = /stream_options|include_usage/;
 
-/** Whether a caller of Chat Completions wants the chunk of its stream that reports usage. */
+/** Whether a caller of Chat Completions requests the chunk of a stream that reports usage. */
 const showsUsage = ({ streamOptions }: TextRequest): boolean => streamOptions?.include_usage === true;
 
 /**
- * Whether the usage of a chat stream is requested from the provider although the caller did not request it. Providers
- * report it only on request, and without it the stream could only be charged by an estimate.
+ * Whether the gateway requests the usage of a chat stream although the caller did not. Providers report it only on request,
+ * and without it the gateway can only charge an estimate.
  */
 function requestsUsage({ endpoint, request }: TextCall, { route: { quirks } }: Candidate): boolean {
   const mayRequest = endpoint.protocol === 'chat' && request.streamed && !showsUsage(request);
@@ -158,7 +158,7 @@ const usageOption = ({ streamOptions }: TextRequest): JsonObject => ({
   include_usage: true,
 });
 
-/** Whether an upstream refused the option, so that the request should be sent again without it. */
+/** Whether an upstream refused the option. Then the request is sent again without it. */
 const refusesUsageOption = (refusal: unknown): boolean =>
   refusal instanceof GatewayError &&
   refusal.code === 'upstream_rejected' &&

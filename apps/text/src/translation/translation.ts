@@ -61,7 +61,7 @@ function translate(call: TextCall, candidate: Candidate, rules: readonly RetryRu
   };
 }
 
-/** What a response repeats of how it is kept. */
+/** The members of a response that say how it is stored. */
 export const keptEcho = ({ history }: TextCall): JsonObject => ({
   store: history.storing === 'kept',
   previous_response_id: previousIdOf(history),
@@ -80,7 +80,7 @@ const upstreamRequest = (
   body: JSON.stringify(body),
 });
 
-/** Requests the rest of an answer from the same upstream, as often as it pauses: each time after what it sent by then. */
+/** Requests the rest of an answer from the same upstream each time it pauses. */
 function continuing(
   call: TextCall,
   candidate: Candidate,
@@ -101,7 +101,7 @@ function continuing(
   };
 }
 
-/** A refusal that the caller neither caused nor can avoid, and what to change so that it does not come again. */
+/** A refusal that the caller cannot avoid, and the change of the request that avoids it. */
 interface RetryRule {
   readonly isFor: (error: GatewayError) => boolean;
   readonly amend: (target: Target) => Target;
@@ -126,7 +126,7 @@ const RETRY_RULES: readonly RetryRule[] = [
   },
 ];
 
-/** The rule by which a refused request may succeed; null where none is left. Each is applied once to a request. */
+/** The rule by which a refused request may succeed; null: no rule is left. Each rule is applied once to a request. */
 function retryRuleFor(refusal: unknown, applied: readonly RetryRule[]): RetryRule | null {
   if (!(refusal instanceof GatewayError) || refusal.code !== 'upstream_rejected') return null;
   return RETRY_RULES.find((rule) => rule.isFor(refusal) && !applied.includes(rule)) ?? null;
