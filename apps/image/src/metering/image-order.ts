@@ -111,7 +111,7 @@ export function usageOfImages({
   };
 }
 
-/** They have been checked when the job was made. */
+/** The members of a job's input, which were checked when the job was made. */
 const Members = z.object({
   prompt: z.string().catch(''),
   n: z.number().nullish(),
@@ -119,7 +119,7 @@ const Members = z.object({
   quality: z.string().nullish(),
 });
 
-/** What decides the cost of a queued generation or edit. */
+/** The order of a queued generation or edit. */
 export const orderOfJob = (input: ImageGenerationInput | ImageEditInput): ImageOrder =>
   'parameters' in input
     ? { ...Members.parse(input.parameters), inputImages: 0 }

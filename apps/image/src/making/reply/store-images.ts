@@ -23,7 +23,7 @@ export interface ImageMaker {
 const MAX_IMAGE_BYTES = 100 * 1024 * 1024;
 const FETCH_ATTEMPTS = 3;
 const FETCH_PAUSE_MS = 250;
-/** By which an image is known. */
+/** The first bytes of a file show whether it is an image. */
 const HEAD_BYTES = 1024;
 
 export type StoredImage = Omit<ImageOutput['images'][number], 'members'>;
