@@ -23,7 +23,7 @@ const mp4: AudioType = { extensions: ['mp4', 'm4a'], contentType: 'audio/mp4' };
 const m4a: AudioType = { extensions: ['m4a', 'mp4'], contentType: 'audio/mp4' };
 const ogg: AudioType = { extensions: ['ogg', 'oga'], contentType: 'audio/ogg' };
 
-/** What file-type calls the contents that transcription takes. Anything else is refused, whatever its name. */
+/** The accepted contents, by their names in file-type. Other contents are refused, whatever the file's name. */
 export const AUDIO_TYPES: Readonly<Record<string, AudioType>> = {
   flac: { extensions: ['flac'], contentType: 'audio/flac' },
   wav: { extensions: ['wav'], contentType: 'audio/wav' },
@@ -45,7 +45,7 @@ export const AUDIO_TYPES: Readonly<Record<string, AudioType>> = {
   spx: ogg,
 };
 
-/** Names of formats that are known by their content, under whatever other endings people give them. */
+/** The accepted file endings. The content shows the format, so endings of other accepted formats pass too. */
 const ACCEPTED_ENDINGS: ReadonlySet<string> = new Set([
   ...AUDIO_EXTENSIONS,
   ...Object.keys(AUDIO_TYPES),
@@ -54,7 +54,7 @@ const ACCEPTED_ENDINGS: ReadonlySet<string> = new Set([
   'm4r',
 ]);
 const SHORTEST_SECONDS = 0.1;
-/** A name is shown to the upstream, whose interest in it ends with its ending. */
+/** The upstream gets the name, but uses only its ending. */
 const NAME_MAX_CHARACTERS = 200;
 
 /**

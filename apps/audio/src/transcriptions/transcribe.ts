@@ -29,7 +29,7 @@ import {
 } from './transcript/transcript-plans.ts';
 import type { Transcription, TranscriptionContext } from './transcript/transcription.ts';
 
-/** How a transcription is done: the same whether its caller waits, listens to its deltas, or comes back later. */
+/** The processor of transcriptions. It is the same for a caller who waits, reads deltas, or comes back later. */
 export const transcribe = (options: TranscribeOptions): JobProcessor<'audio.transcription'> => ({
   run: (input, context) =>
     listAttempts((onAttempt) => makeTranscript(options, input, { ...context, onAttempt })),
@@ -111,7 +111,7 @@ async function transcribeWhole(
   const attempts = reply.attempts.length;
   const { dropped } = reply;
   const detail = usageDetail({ attempts: reply.attempts, dropped: dropped.join(', ') });
-  // From the first output on it may be billed, whatever becomes of it.
+  // From the first output on, the provider may bill it even if it fails.
   consumed({ ...estimateTranscription(model.price, input), channel, attempts, detail });
   const requested = planOf(reply.candidate).requestedFormat;
   const received = await receiveTranscript(reply, {

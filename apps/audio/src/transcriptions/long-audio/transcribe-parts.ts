@@ -37,7 +37,7 @@ import {
 import { findParts } from './find-cuts.ts';
 import { type Joined, joinShifted, separatorOf, shiftPart } from './join-transcripts.ts';
 
-/** How recordings are handled that no channel takes whole. */
+/** The settings for recordings that no channel takes whole. */
 export interface LongAudio {
   readonly ffmpeg: Ffmpeg;
   /** The longest recording that is split at all. */
@@ -107,7 +107,7 @@ export async function transcribeParts(
 
 /** Space for the head of a file. */
 const HEAD_BYTES = 16_384;
-/** The whole of a part is sent before it is answered, so parts are not made as long as they may be. */
+/** A part is sent in full before it is answered, so parts are shorter than the channels allow. */
 const MAX_PART_SECONDS = 1200;
 
 const secondsOfPart = ({ maxFileBytes, maxAudioSeconds }: AudioBounds): number =>

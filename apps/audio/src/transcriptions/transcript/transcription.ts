@@ -5,7 +5,7 @@ import type { OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import type { WholeTranscript } from './request-transcript.ts';
 import type { StreamHead } from './stream-message.ts';
 
-/** Of a job that transcribes. */
+/** The context of a job that transcribes. */
 export interface TranscriptionContext extends Pick<JobContext, 'signal' | 'emit' | 'consumed'> {
   readonly onAttempt: OnAttempt;
 }
@@ -18,15 +18,15 @@ export interface Transcription {
   readonly channel: string;
   readonly attempts: number;
   readonly detail: UsageDetail;
-  /** As they are shown at the head of a stream. */
+  /** The attempts, in the form of a stream's first message. */
   readonly attemptList: StreamHead['attemptList'];
   readonly dropped: readonly string[];
   /** Files that the recording was cut into; null: it was sent whole. */
   readonly parts: number | null;
   /** Whether what was emitted is the whole stream already. */
   readonly isEmitted: boolean;
-  /** As the recording was found to last; null: nobody listened. */
+  /** The measured length of the recording; null: not measured. */
   readonly durationSeconds: number | null;
-  /** What the provider bills if it does not report it; null: not known. */
+  /** The seconds that the provider bills if it does not report them; null: not known. */
   readonly billedSeconds: number | null;
 }
