@@ -134,7 +134,7 @@ function checkOverseer({ role }: Principal): void {
 const notAllowed = (role: Role): GatewayError =>
   new GatewayError('endpoint_not_allowed', `The role '${role}' may not do this.`);
 
-/** Opens the request, and refuses it of somebody unknown. */
+/** Opens the request. Refuses it if the caller is unknown. */
 const begin =
   (options: AdminAppOptions, endpoint: string): RequestHandler =>
   async (request, response, next) => {

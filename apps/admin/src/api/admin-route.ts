@@ -44,7 +44,7 @@ interface Call<Query, Body> {
   readonly query: Query;
   readonly body: Body;
   readonly by: Actor;
-  /** Who makes the call. On calls that anyone may make, a nobody. */
+  /** The caller. On calls without authentication, a principal without rights. */
   readonly principal: Principal;
   /** For what only HTTP says, such as an address. */
   readonly request: Request;
@@ -62,7 +62,7 @@ interface RouteShape<Query extends z.ZodType, Body extends z.ZodType> {
   readonly body: Body;
   /** The description of the body, if `handle` checks it itself. */
   readonly describedAs?: z.ZodType;
-  /** The body's texts may have several lines: they are read by the gateway only, and shown to nobody. */
+  /** The body's texts may have several lines, because only the gateway reads them. */
   readonly takesLines?: true;
   readonly status?: number;
   readonly reply: RouteDescription['reply'];

@@ -14,7 +14,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return Object.fromEntries(merged);
 }
 
-/** Members that may be left out, or be null, which removes them: for the description of a merge patch. */
+/** For the description of a merge patch: each member may be left out, or be null, which removes it. */
 export const removable = (shape: Readonly<Record<string, z.ZodType>>) =>
   Object.fromEntries(Object.entries(shape).map(([name, member]) => [name, member.nullish()]));
 
