@@ -24,9 +24,9 @@ export interface Page {
   readonly group: 'Traffic' | 'Access' | 'Models' | 'Administration';
   /** What it is for, in the command palette. */
   readonly about: string;
-  /** The calls without which it is no page: it is for the roles that may make them. */
+  /** The calls that the page needs. Only roles that may make all of them see it. */
   readonly needs: readonly Call[];
-  /** It shows one key, which is that of a key holder. */
+  /** The page shows the one key of a key holder. */
   readonly isForOneKey?: true;
 }
 
