@@ -1,5 +1,5 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Candidate } from '@gateway/upstream/catalog';
-import type { RequestHandler } from 'express';
 import { reserve, reserveTwice, settle } from '../call/accounting/metered-call.ts';
 import { lockConversation } from '../call/history/lock-conversation.ts';
 import { sayUnkept } from '../call/keeping/keep-response.ts';
@@ -21,7 +21,7 @@ export function createGenerateHandler(
   endpoint: TextEndpoint,
   services: TextServices,
   acceptance?: Acceptance,
-): RequestHandler {
+): (message: IncomingMessage, response: ServerResponse) => Promise<void> {
   return async (message, response) => {
     const opened = await openCall(endpoint, services, message, response);
     if (opened.request.background && acceptance !== undefined) {

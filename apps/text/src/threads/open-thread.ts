@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { deliveryOf } from '@gateway/service-kit/delivery';
 import { spaceOf } from '../call/history/conversation-space.ts';
 import { findHistory } from '../call/history/find-history.ts';
 import {
@@ -7,7 +8,6 @@ import {
   threadMismatch,
   threadUnsupported,
 } from '../call/history/thread-errors.ts';
-import { deliveryOf } from '../call/request/request-head.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import { describeRequest, type TextRequest } from '../call/request/text-request.ts';
 import type { ThreadTurn } from '../call/request/thread-turn.ts';
@@ -35,7 +35,8 @@ export async function openThread(call: TextCall, purpose: Purpose): Promise<Text
   const body = objectOf(request.content.take());
   const previous = textAt(objectAt(body, 'thread') ?? {}, 'previous_message_id');
   if (previous === null) return opened(call, { body, purpose, previous, records, thread: null, claim: null });
-  const claim = purpose === 'generating' ? await records.claim(previous, deliveryOf(call.message)) : null;
+  const claim =
+    purpose === 'generating' ? await records.claim(previous, deliveryOf(call.message)?.id ?? null) : null;
   if (purpose === 'generating' && claim === null) throw threadInFlight(previous);
   try {
     const thread = await records.find(previous);

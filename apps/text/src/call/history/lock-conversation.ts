@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { deliveryOf } from '@gateway/service-kit/delivery';
 import { keptConversations } from '../../conversations/kept-conversations.ts';
-import { deliveryOf } from '../request/request-head.ts';
 import type { TextCall } from '../request/text-call.ts';
 import { spaceOf } from './conversation-space.ts';
 import { findHistory } from './find-history.ts';
@@ -19,7 +19,7 @@ export async function lockConversation(call: TextCall): Promise<TextCall> {
   call.context.line.conversationId = id;
   const space = spaceOf(identity, request.model, services.upstream.configuration.conversations);
   if (space === null) throw neverKept(request.model);
-  const delivery = deliveryOf(call.message);
+  const delivery = deliveryOf(call.message)?.id ?? null;
   const conversationLock = await keptConversations(services.conversations, space).lock(id, delivery);
   try {
     // Another request may have continued it since it was looked up.

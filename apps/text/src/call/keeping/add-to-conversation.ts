@@ -1,3 +1,4 @@
+import { deliveryOf } from '@gateway/service-kit/delivery';
 import {
   type ConversationItem,
   keptConversations,
@@ -7,7 +8,6 @@ import type { NewItem } from '../../stored/conversations/window-nodes.ts';
 import { objectOf } from '../../wire/json-object.ts';
 import { parseBody } from '../../wire/raw-json.ts';
 import { spaceOf } from '../history/conversation-space.ts';
-import { deliveryOf } from '../request/request-head.ts';
 import type { TextCall } from '../request/text-call.ts';
 
 /**
@@ -28,7 +28,7 @@ export async function addToConversation(
     const adding = keptConversations(services.conversations, space).add(
       id,
       items.map(withId),
-      deliveryOf(call.message),
+      deliveryOf(call.message)?.id ?? null,
     );
     isAdded = await adding.then(
       () => true,
