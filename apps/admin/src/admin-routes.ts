@@ -1,6 +1,6 @@
-import { signAssetUrl } from '@gateway/jobs/asset-url';
-import type { JobList } from '@gateway/jobs/job-list';
-import { createOperatedJobs } from '@gateway/jobs/operated-jobs';
+import { signAssetUrl } from '@gateway/jobs/files/asset-url';
+import type { JobList } from '@gateway/jobs/records/job-list';
+import { createOperatedJobs } from '@gateway/jobs/records/operated-jobs';
 import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import type { ReportBroken } from '@gateway/metering/broken-records';
 import { hashOf } from '@gateway/metering/keys/key-secret';

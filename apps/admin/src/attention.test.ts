@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
-import { QUEUE_PREFIX } from '@gateway/jobs/job-keys';
+import { QUEUE_PREFIX } from '@gateway/jobs/redis/job-keys';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createTeamStore } from '@gateway/metering/keys/team-store';
 import { createLedger } from '@gateway/metering/ledger/ledger';

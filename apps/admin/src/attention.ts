@@ -1,5 +1,5 @@
 import type { Account } from '@gateway/contracts/identity';
-import type { JobList } from '@gateway/jobs/job-list';
+import type { JobList } from '@gateway/jobs/records/job-list';
 import type { ReportBroken } from '@gateway/metering/broken-records';
 import { accountOfKey, type KeyRecord } from '@gateway/metering/keys/key-record';
 import type { KeyStore } from '@gateway/metering/keys/key-store';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createJobList } from '@gateway/jobs/job-list';
+import { createJobList } from '@gateway/jobs/records/job-list';
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createPasses } from '@gateway/metering/keys/pass';

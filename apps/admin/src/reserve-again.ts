@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { longestLifeMs } from '@gateway/jobs/catalog';
-import type { ReserveAgain } from '@gateway/jobs/job-list';
+import type { ReserveAgain } from '@gateway/jobs/records/job-list';
 import { identityOf } from '@gateway/metering/keys/key-record';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import type { TeamStore } from '@gateway/metering/keys/team-store';

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
 import { generation, type JobStage, openJobStage } from '@gateway/jobs/fixtures/job-stage';
-import { newJobId } from '@gateway/jobs/job-keys';
+import { newJobId } from '@gateway/jobs/redis/job-keys';
 import { hashOf } from '@gateway/metering/keys/key-secret';
 import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
 import { createTeamStore } from '@gateway/metering/keys/team-store';

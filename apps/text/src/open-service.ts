@@ -1,5 +1,5 @@
 import { WEBSOCKET } from '@gateway/contracts/endpoints';
-import { oncePerOutage } from '@gateway/jobs/once-per-outage';
+import { oncePerOutage } from '@gateway/jobs/redis/once-per-outage';
 import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';

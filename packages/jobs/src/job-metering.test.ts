@@ -14,9 +14,9 @@ import {
   transcript,
   transcription,
 } from './fixtures/job-stage.ts';
-import { newJobId } from './job-keys.ts';
 import type { JobMetering } from './job-metering.ts';
-import type { JobContext } from './job-processor.ts';
+import { newJobId } from './redis/job-keys.ts';
+import type { JobContext } from './worker/job-processor.ts';
 
 let stage: JobStage;
 const children: ChildProcess[] = [];

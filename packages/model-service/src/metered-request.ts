@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JobKind } from '@gateway/contracts/jobs';
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
 import { longestLifeMs } from '@gateway/jobs/catalog';
-import type { JobOwner } from '@gateway/jobs/job-owner';
+import type { JobOwner } from '@gateway/jobs/queue/job-owner';
 import type { TurnTaker } from '@gateway/jobs/turns/job-turns';
 import { rateLimitHeaders } from '@gateway/metering/limits/rate-limit-headers';
 import { BUDGET_HEADER } from '@gateway/metering/meter/budget-notice';

@@ -5,8 +5,8 @@ import {
   TranscriptFormat,
 } from '@gateway/contracts/openai/transcriptions';
 import type { UsageDetail } from '@gateway/contracts/usage-detail';
-import type { JobContext, JobProcessor } from '@gateway/jobs/job-processor';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
+import type { JobContext, JobProcessor } from '@gateway/jobs/worker/job-processor';
 import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';

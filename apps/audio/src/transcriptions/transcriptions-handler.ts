@@ -3,7 +3,7 @@ import type { TranscriptionInput, TranscriptionOutput } from '@gateway/contracts
 import { DEFAULT_TRANSCRIPT_FORMAT, TranscriptionRequest } from '@gateway/contracts/openai/transcriptions';
 import type { Price } from '@gateway/contracts/price';
 import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { isStrict } from '@gateway/model-service/is-strict';
 import { answerJob } from '@gateway/model-service/jobs/answer-job';
 import { fingerprintOfForm } from '@gateway/model-service/jobs/fingerprint';

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageSource, Upload } from '@gateway/contracts/jobs';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { openaiPath } from '@gateway/service-kit/error-response';
 import { listed } from '@gateway/service-kit/validate';
 import { type ImageHeader, readImageHeader } from '../files/image-header.ts';

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { ImageEditJsonRequest, ImageEditRequest } from '@gateway/contracts/openai/images';
 import { type FormField, readForm } from '@gateway/forms/read-form';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { fingerprintOfForm, fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { readJsonBody, refuseEncoding } from '@gateway/service-kit/json-body';

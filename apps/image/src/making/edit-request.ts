@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageEditInput, ImageSource, Upload } from '@gateway/contracts/jobs';
 import { lookUp } from '@gateway/contracts/look-up';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import type { Provider } from '@gateway/upstream/configuration/presets';
 import { type MultipartPart, multipartBody } from '@gateway/upstream/multipart-body';

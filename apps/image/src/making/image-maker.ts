@@ -1,5 +1,5 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { Upstream } from '@gateway/upstream/upstream';
 
 /** What the making of images needs. */

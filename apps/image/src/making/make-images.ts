@@ -1,6 +1,6 @@
 import { type ImageEditInput, type ImageGenerationInput, ImageOutput } from '@gateway/contracts/jobs';
-import { readOutput } from '@gateway/jobs/job-files';
-import type { JobContext, JobProcessors } from '@gateway/jobs/job-processor';
+import { readOutput } from '@gateway/jobs/files/job-files';
+import type { JobContext, JobProcessors } from '@gateway/jobs/worker/job-processor';
 import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { readStream } from '@gateway/model-service/stream/read-stream';

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageSource, Upload } from '@gateway/contracts/jobs';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
 import { invertAlpha } from '../files/invert-alpha.ts';
 

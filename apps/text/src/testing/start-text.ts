@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openAssetStores } from '@gateway/assets/open-asset-stores';
 import type { Identity } from '@gateway/contracts/identity';
-import type { JobWorker } from '@gateway/jobs/job-worker';
+import type { JobWorker } from '@gateway/jobs/worker/job-worker';
 import { hashOf } from '@gateway/metering/keys/key-secret';
 import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
 import { openMeter } from '@gateway/metering/meter/open-meter';

@@ -10,7 +10,7 @@ import {
   resultBytesKey,
   resultKey,
   resultsOfKey,
-} from '../job-keys.ts';
+} from '../redis/job-keys.ts';
 
 /** How a caller has got a result: all of it, or URLs under which its files lie. */
 export type Delivery = 'whole' | 'by URL';

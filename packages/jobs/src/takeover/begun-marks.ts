@@ -1,4 +1,4 @@
-import type { UploadStore } from '../upload-store.ts';
+import type { UploadStore } from '../files/upload-store.ts';
 
 /**
  * Marks beside a job's input that its work has begun, and in which worker. The mark outlives the data in Redis, which may have lost

@@ -1,8 +1,8 @@
 import { JOBS } from '../catalog.ts';
+import type { UploadStore } from '../files/upload-store.ts';
 import { outcomeUnknown } from '../job-failure.ts';
 import { type SettleJob, settlementOf } from '../job-metering.ts';
-import type { JobToStore } from '../store-job.ts';
-import type { UploadStore } from '../upload-store.ts';
+import type { JobToStore } from '../queue/store-job.ts';
 import type { BegunMarks } from './begun-marks.ts';
 import type { WorkerChannel } from './worker-channel.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis, Result } from 'ioredis';
-import { QUEUE_PREFIX, workerChannel } from '../job-keys.ts';
+import { QUEUE_PREFIX, workerChannel } from '../redis/job-keys.ts';
 import type { JobTurns } from '../turns/job-turns.ts';
 
 declare module 'ioredis' {

@@ -1,9 +1,8 @@
 import type { WebhookAttempt } from '@gateway/contracts/webhooks';
 import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
-import { closeInTime, GOODBYE_MS } from '../close-in-time.ts';
-import { connectPatiently } from '../job-connections.ts';
-import { QUEUE_PREFIX } from '../job-keys.ts';
-import { oncePerOutage } from '../once-per-outage.ts';
+import { closeInTime, connectPatiently, GOODBYE_MS } from '../redis/job-connections.ts';
+import { QUEUE_PREFIX } from '../redis/job-keys.ts';
+import { oncePerOutage } from '../redis/once-per-outage.ts';
 import { Delivery, MAX_SHOWN_ATTEMPTS, shownUrl, WEBHOOK_QUEUE } from './delivery.ts';
 import { RETRY_DELAYS_MS, retryDelayMs } from './retry-delays.ts';
 

@@ -6,7 +6,7 @@ import type { AssetStore } from '@gateway/assets/asset-store';
 import { writeWhole } from '@gateway/assets/write-whole';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { discardRest } from '@gateway/service-kit/discard-rest';
 import { z } from 'zod';
 import { below, checkLine, type LineAsker, type LineEndpoints, readLine } from './line-endpoint.ts';

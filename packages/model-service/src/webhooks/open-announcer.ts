@@ -1,9 +1,9 @@
-import type { AnnounceEnd } from '@gateway/jobs/announce-end';
-import { createJobFinder } from '@gateway/jobs/find-job';
-import { connectPatiently } from '@gateway/jobs/job-connections';
-import type { JobFiles } from '@gateway/jobs/job-files';
-import { oncePerOutage } from '@gateway/jobs/once-per-outage';
+import type { JobFiles } from '@gateway/jobs/files/job-files';
+import { createJobFinder } from '@gateway/jobs/records/find-job';
+import { connectPatiently } from '@gateway/jobs/redis/job-connections';
+import { oncePerOutage } from '@gateway/jobs/redis/once-per-outage';
 import { createKeptResults } from '@gateway/jobs/results/kept-results';
+import type { AnnounceEnd } from '@gateway/jobs/webhooks/announce-end';
 import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyWebhookReader } from '@gateway/metering/keys/key-webhook';

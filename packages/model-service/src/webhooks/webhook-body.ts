@@ -1,5 +1,5 @@
 import type { JobWebhook } from '@gateway/contracts/webhooks';
-import type { FoundJob } from '@gateway/jobs/find-job';
+import type { FoundJob } from '@gateway/jobs/records/find-job';
 import { publicJob } from '../jobs/public-job.ts';
 
 /** Of an error; some providers' are long, and the job itself has the whole of it. */

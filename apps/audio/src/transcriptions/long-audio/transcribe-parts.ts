@@ -5,7 +5,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
 import { JOBS } from '@gateway/jobs/catalog';
-import { retryDelayMs } from '@gateway/jobs/retry-policy';
+import { retryDelayMs } from '@gateway/jobs/worker/retry-policy';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { ResolvedModel } from '@gateway/upstream/catalog';

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { unstarted } from '@gateway/jobs/cancel-job';
-import { newJobId } from '@gateway/jobs/job-keys';
-import type { JobQueue } from '@gateway/jobs/job-queue';
+import { unstarted } from '@gateway/jobs/queue/cancel-job';
+import type { JobQueue } from '@gateway/jobs/queue/job-queue';
+import { newJobId } from '@gateway/jobs/redis/job-keys';
 import { type ReservedJob, turnTakerOf } from '@gateway/model-service/metered-request';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { type BackgroundResponses, unavailable } from '../../background/background-responses.ts';
