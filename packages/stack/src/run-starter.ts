@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { releaseMemory } from '@gateway/service-kit/release-memory';
-import { ConfigurationError } from '@gateway/upstream/configuration/configuration-error';
+import { ConfigurationError } from '@gateway/upstream/configuration/mistakes/configuration-error';
 import { buildConsole } from './build-console.ts';
 import { createLinePrinter, wantsPretty } from './line-printer.ts';
 import { onStopSignals } from './on-stop-signals.ts';

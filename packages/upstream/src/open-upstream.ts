@@ -4,8 +4,8 @@ import { loadConfiguration } from './configuration/load-configuration.ts';
 import { watchConfiguration } from './configuration/watch-configuration.ts';
 import { createAttemptCounts } from './health/attempt-counts.ts';
 import { type HealthLogger, healthLog } from './health/health-log.ts';
-import { createRestStore } from './health/rest-store.ts';
-import { shareRests } from './health/share-rests.ts';
+import { createRestStore } from './health/rests/rest-store.ts';
+import { shareRests } from './health/rests/share-rests.ts';
 import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts';
 
 interface OpenUpstreamOptions

@@ -5,15 +5,14 @@ import {
   createCatalog,
   type ResolvedModel,
 } from './catalog.ts';
-import { ChannelClients } from './channel-clients.ts';
 import type { LeaseStore } from './choosing/lease-store.ts';
 import type { SlotWait } from './choosing/request-slots.ts';
 import { createRouteLoads } from './choosing/route-loads.ts';
 import type { SlotPool } from './choosing/slot-pool.ts';
 import { SlotPools } from './choosing/slot-pools.ts';
 import type { Configuration, Model } from './configuration/configuration.ts';
-import { type AssetOptions, fetchAsset } from './fetch-asset.ts';
-import type { FetchedBody } from './fetch-url.ts';
+import { type AssetOptions, fetchAsset } from './fetching/fetch-asset.ts';
+import type { FetchedBody } from './fetching/fetch-url.ts';
 import {
   createChannelHealth,
   type HealthEvents,
@@ -23,8 +22,9 @@ import {
 import { createChannelSettings } from './health/channel-settings.ts';
 import { Hedger } from './hedging/hedger.ts';
 import type { HedgeResult } from './hedging/send-hedged.ts';
-import type { Attempt, Reply } from './reply.ts';
-import { type SendOptions, send } from './send.ts';
+import type { Attempt, Reply } from './replies/reply.ts';
+import { ChannelClients } from './sending/channel-clients.ts';
+import { type SendOptions, send } from './sending/send.ts';
 
 export interface UpstreamOptions extends HealthEvents {
   readonly configuration: Configuration;

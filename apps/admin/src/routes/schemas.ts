@@ -5,7 +5,7 @@ import { AuditEntry } from '@gateway/metering/audit/audit-log';
 import { KeySettings, TeamSettings } from '@gateway/metering/keys/settings';
 import { MEASURES } from '@gateway/metering/usage/sums';
 import { GROUP_BY } from '@gateway/metering/usage/usage-query';
-import { SCOPES } from '@gateway/upstream/health/target';
+import { SCOPES } from '@gateway/upstream/health/targets/target';
 import { MODEL_KINDS, PROTOCOLS } from '@gateway/upstream/protocol';
 import { z } from 'zod';
 import { Role } from '../sessions/roles.ts';

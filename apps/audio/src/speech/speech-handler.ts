@@ -21,7 +21,7 @@ import { CallerLeft, contextOf, identityOf } from '@gateway/service-kit/request-
 import { validate } from '@gateway/service-kit/validate';
 import type { Candidate } from '@gateway/upstream/catalog';
 import { modelFor } from '@gateway/upstream/model-for';
-import type { Attempt } from '@gateway/upstream/reply';
+import type { Attempt } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Request, RequestHandler, Response } from 'express';
 import { writeSpeech } from '../audio-job-handlers.ts';

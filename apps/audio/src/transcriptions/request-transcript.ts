@@ -4,9 +4,9 @@ import type { Transcript, TranscriptFormat } from '@gateway/contracts/openai/tra
 import type { OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { Candidate } from '@gateway/upstream/catalog';
-import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/check-first-output';
-import type { Reply } from '@gateway/upstream/reply';
-import { readCounted } from '@gateway/upstream/unreadable-reply';
+import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
+import type { Reply } from '@gateway/upstream/replies/reply';
+import { readCounted } from '@gateway/upstream/replies/unreadable-reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { relayDeltas } from './relay-deltas.ts';
 import { type ReceivedTranscript, readTranscript } from './render/read-transcript.ts';

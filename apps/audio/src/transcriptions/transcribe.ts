@@ -10,8 +10,8 @@ import type { JobContext, JobProcessor } from '@gateway/jobs/worker/job-processo
 import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
-import { attemptsHeader } from '@gateway/upstream/attempts-header';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
+import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateTranscription, usageOfTranscription } from '../metering/transcription-usage.ts';
 import { modelGone } from '../model-gone.ts';

@@ -1,5 +1,5 @@
 import type { TranscriptionInput } from '@gateway/contracts/jobs';
-import { type MultipartBody, multipartBody } from '@gateway/upstream/multipart-body';
+import { type MultipartBody, multipartBody } from '@gateway/upstream/requests/multipart-body';
 import type { TranscriptPlan } from './transcript-plans.ts';
 
 interface UpstreamFormOptions {

@@ -3,8 +3,8 @@ import type { ImageEditInput, ImageSource, Upload } from '@gateway/contracts/job
 import { lookUp } from '@gateway/contracts/look-up';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
-import type { Provider } from '@gateway/upstream/configuration/presets';
-import { type MultipartPart, multipartBody } from '@gateway/upstream/multipart-body';
+import type { Provider } from '@gateway/upstream/configuration/presets/presets';
+import { type MultipartPart, multipartBody } from '@gateway/upstream/requests/multipart-body';
 import type { Prepared } from './generation-request.ts';
 import { jsonEditBody } from './json-edit-body.ts';
 import { prepareMembers } from './upstream-parts.ts';

@@ -1,5 +1,5 @@
 import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
-import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
+import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
 import { prepareMembers } from './upstream-parts.ts';
 
 export interface Prepared {

@@ -3,7 +3,7 @@ import { assetId } from '@gateway/assets/asset-id';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
 import type { Channel } from '@gateway/upstream/configuration/configuration';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import { imageTypeOf } from '../files/image-type.ts';
 import { badReply } from './call-upstream.ts';
 import type { ImageMaker } from './image-maker.ts';

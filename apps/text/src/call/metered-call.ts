@@ -17,7 +17,7 @@ import {
 } from '@gateway/model-service/metered-request';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { CallerLeft } from '@gateway/service-kit/request-context';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import {
   consumptionOf,
   costOf,

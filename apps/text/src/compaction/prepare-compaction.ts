@@ -1,6 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import { logFirstByte } from '../call/call-log.ts';
 import { keepResponse, UNKEPT_HEADER } from '../call/keep-response.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';

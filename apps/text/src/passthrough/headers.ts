@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { RequestContext } from '@gateway/service-kit/request-context';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import { UNBUFFERED } from '../call/reply-head.ts';
 import type { TextEndpoint } from '../call/text-endpoint.ts';
 import { betasOf, THREADS_BETA } from '../protocols/messages/betas.ts';

@@ -3,7 +3,7 @@ import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Candidate } from '@gateway/upstream/catalog';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import { logConsumed, logFirstByte, reportDropped } from '../call/call-log.ts';
 import { missed } from '../call/keep-response.ts';
 import { failureOf, NOTHING_KNOWN, type ReplyOutcome } from '../call/outcome.ts';

@@ -1,6 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
-import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
+import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
 import { reportDropped } from '../call/call-log.ts';
 import { conversationOf, previousIdOf } from '../call/history.ts';
 import { lostStore, missed } from '../call/keep-response.ts';

@@ -4,8 +4,8 @@ import { JobAttempts } from '@gateway/contracts/jobs';
 import { ATTEMPTS_HEADER } from '@gateway/contracts/usage-detail';
 import type { FinishedJob } from '@gateway/jobs/worker/finished-job';
 import type { LogFields, RequestContext } from '@gateway/service-kit/request-context';
-import { attemptsHeader } from '@gateway/upstream/attempts-header';
-import type { Attempt } from '@gateway/upstream/reply';
+import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
+import type { Attempt } from '@gateway/upstream/replies/reply';
 
 export type OnAttempt = (attempt: Attempt) => void;
 

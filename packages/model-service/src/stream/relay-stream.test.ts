@@ -8,7 +8,7 @@ import { type Simulator, startSimulator } from '@gateway/simulator/start-simulat
 import { openStandingReader, startFlood, takenAtStandstill } from '@gateway/testkit/start-flood';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import { createUpstream, type Upstream } from '@gateway/upstream/upstream';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createEventStream, type EventMapper, PASS } from './event-stream.ts';

@@ -1,5 +1,5 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Reply } from '@gateway/upstream/replies/reply';
 
 /** What is written for a caller: bytes as they came, or text of ours. Null for nothing. */
 export type Output = Buffer | string | null;

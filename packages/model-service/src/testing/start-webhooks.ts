@@ -14,7 +14,7 @@ import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createKeyWebhookReader } from '@gateway/metering/keys/key-webhook';
 import { startRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
-import { parseNetworks } from '@gateway/upstream/public-address';
+import { parseNetworks } from '@gateway/upstream/fetching/public-address';
 import { Redis } from 'ioredis';
 import { webhookBody } from '../webhooks/webhook-body.ts';
 import { createWebhookSender } from '../webhooks/webhook-sender.ts';

@@ -1,7 +1,7 @@
 import type { WebhookOutcome, WebhookWorkerOptions } from '@gateway/jobs/webhooks/webhook-worker';
 import type { ReadKeyWebhook } from '@gateway/metering/keys/key-webhook';
-import { type InNetworks, isPublicAddress } from '@gateway/upstream/public-address';
-import { NotPublicError, publicConnector } from '@gateway/upstream/public-connector';
+import { type InNetworks, isPublicAddress } from '@gateway/upstream/fetching/public-address';
+import { NotPublicError, publicConnector } from '@gateway/upstream/fetching/public-connector';
 import { Webhook } from 'standardwebhooks';
 import { Agent, request } from 'undici';
 

@@ -1,5 +1,5 @@
 import type { Candidate } from '../catalog.ts';
-import type { FailureKind } from '../failures.ts';
+import type { FailureKind } from '../failures/failure-rules.ts';
 
 /** Failures of a server, whichever key was sent: the channel's other accounts are likely to meet them too. */
 const OF_THE_CHANNEL: ReadonlySet<FailureKind> = new Set(['unreachable', 'failed', 'timeout', 'overloaded']);

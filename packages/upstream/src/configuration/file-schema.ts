@@ -3,7 +3,7 @@ import { QuirkSettings } from '@gateway/contracts/quirks';
 import { z } from 'zod';
 import { MODEL_KINDS, PROTOCOLS } from '../protocol.ts';
 import { ImageFamily } from './image-family-schema.ts';
-import { PRESETS, type Provider } from './presets.ts';
+import { PRESETS, type Provider } from './presets/presets.ts';
 
 // Each `error` completes the sentence "found …, expected …".
 

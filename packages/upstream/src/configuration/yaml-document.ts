@@ -11,9 +11,9 @@ import {
   type Scalar,
   visit,
 } from 'yaml';
-import type { Mistake } from './configuration-error.ts';
 import { expandVariables } from './expand-variables.ts';
-import { syntaxMistakes } from './syntax-mistakes.ts';
+import type { Mistake } from './mistakes/configuration-error.ts';
+import { syntaxMistakes } from './mistakes/syntax-mistakes.ts';
 
 export type Path = readonly (string | number)[];
 

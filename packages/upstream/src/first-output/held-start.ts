@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Disguised, disguised, type Verdict } from '../check-first-output.ts';
+import { parseJson } from '../failures/provider-error.ts';
 import type { Protocol } from '../protocol.ts';
-import { parseJson } from '../provider-error.ts';
+import { type Disguised, disguised, type Verdict } from './check-first-output.ts';
 import { START_EVENTS, type StartEvents } from './start-events.ts';
 
 /** Larger events are not parsed here: what they hold is taken for output. */

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { Attempt } from '../reply.ts';
+import type { Attempt } from '../replies/reply.ts';
 
 /** How attempts at channels ended, counted by all processes together. */
 export interface AttemptCounts {

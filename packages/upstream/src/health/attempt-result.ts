@@ -1,4 +1,4 @@
-import type { Failure } from '../failure.ts';
+import type { Failure } from '../failures/failure.ts';
 import type { AttemptResult } from './channel-health.ts';
 
 /** What an attempt's failure, or its success (null), means for the health of its channel. */

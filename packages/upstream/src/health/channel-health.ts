@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { type Cause, causeRule, type Trouble } from './causes.ts';
+import { type Cause, causeRule, type Trouble } from './causes/causes.ts';
 import type { ChannelSettings } from './channel-settings.ts';
 import { growingRestMs } from './cooldown.ts';
 import { createProbing } from './probing.ts';
-import { type Rest, restField } from './rest.ts';
-import { covers, type HealthCandidate, keyOf, type Scope, scopeOf, targetOf } from './target.ts';
-import type { TargetHealth } from './target-health.ts';
-import { TroubledTargets } from './troubled-targets.ts';
+import { type Rest, restField } from './rests/rest.ts';
+import { covers, type HealthCandidate, keyOf, type Scope, scopeOf, targetOf } from './targets/target.ts';
+import type { TargetHealth } from './targets/target-health.ts';
+import { TroubledTargets } from './targets/troubled-targets.ts';
 import { createTurns, type Turns } from './turns.ts';
 
 /** How an attempt went. */

@@ -1,7 +1,7 @@
 import { scryptSync } from 'node:crypto';
 import type { Account, Channel, Configuration } from '../configuration/configuration.ts';
-import type { Rest } from './rest.ts';
-import { accountOf, type HealthCandidate } from './target.ts';
+import type { Rest } from './rests/rest.ts';
+import { accountOf, type HealthCandidate } from './targets/target.ts';
 
 /** What a rest depends on in the configuration. */
 export interface ChannelSettings {

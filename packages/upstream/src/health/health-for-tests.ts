@@ -1,4 +1,4 @@
-import type { Cause, Trouble } from './causes.ts';
+import type { Cause, Trouble } from './causes/causes.ts';
 import {
   type AttemptResult,
   createChannelHealth,
@@ -6,8 +6,8 @@ import {
   type RestSharing,
 } from './channel-health.ts';
 import { DEFAULT_COOLDOWN } from './cooldown.ts';
-import type { Rest } from './rest.ts';
-import type { HealthCandidate } from './target.ts';
+import type { Rest } from './rests/rest.ts';
+import type { HealthCandidate } from './targets/target.ts';
 
 /** A cooldown with round numbers. */
 export const COOLDOWN = {

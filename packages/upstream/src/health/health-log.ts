@@ -1,6 +1,6 @@
 import type { HealthEvents } from './channel-health.ts';
-import type { Rest } from './rest.ts';
-import { scopeOf } from './target.ts';
+import type { Rest } from './rests/rest.ts';
+import { scopeOf } from './targets/target.ts';
 
 export interface HealthLogger {
   info(message: string): void;

@@ -1,6 +1,6 @@
 import type { RestSharing } from './channel-health.ts';
-import type { Rest } from './rest.ts';
-import type { TargetHealth } from './target-health.ts';
+import type { Rest } from './rests/rest.ts';
+import type { TargetHealth } from './targets/target-health.ts';
 
 /**
  * A probe that has not been answered for this long is followed by another, since its process may have died. So a provider that is

@@ -1,6 +1,6 @@
 import type { Candidate } from '../catalog.ts';
 import type { Hedge } from '../configuration/configuration.ts';
-import type { Reply } from '../reply.ts';
+import type { Reply } from '../replies/reply.ts';
 import type { Hedger } from './hedger.ts';
 
 /** One of two chains of attempts for the same request. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { MultipartPart } from '../multipart-body.ts';
+import { parseJson } from '../failures/provider-error.ts';
 import type { Operation } from '../protocol.ts';
-import { parseJson } from '../provider-error.ts';
-import type { UpstreamRequest } from '../upstream-request.ts';
+import type { MultipartPart } from '../requests/multipart-body.ts';
+import type { UpstreamRequest } from '../requests/upstream-request.ts';
 import type { Members } from './library.ts';
 
 type FilePart = Extract<MultipartPart, { readonly path: string }>;

@@ -9,7 +9,7 @@ import { retryDelayMs } from '@gateway/jobs/worker/retry-policy';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import { estimateTranscription } from '../../metering/transcription-usage.ts';
 import { receiveTranscript, requestTranscript, type WholeTranscript } from '../request-transcript.ts';
 import { piecesOf } from '../stream-message.ts';

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/catalog';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import { logFirstByte } from '../../call/call-log.ts';
 import { failedWith, NOTHING_KNOWN, type ReplyOutcome } from '../../call/outcome.ts';
 import { type PreparedAttempt, unlessRefused } from '../../call/prepared-attempt.ts';
