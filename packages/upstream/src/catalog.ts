@@ -1,7 +1,8 @@
 import { fitsPattern } from '@gateway/contracts/model-pattern';
+import type { Candidate } from './candidate.ts';
 import { type Affinity, type ChosenBy, orderCandidates } from './choosing/order-candidates.ts';
 import type { RouteLoads } from './choosing/route-loads.ts';
-import type { Account, Channel, Configuration, Model, Route } from './configuration/configuration.ts';
+import type { Configuration, Model, Route } from './configuration/configuration.ts';
 import { dearer, KNOWN_MODELS, type KnownModels } from './prices/known-models.ts';
 import { PROTOCOLS_OF_KIND, type Protocol } from './protocol.ts';
 
@@ -12,20 +13,6 @@ export interface ResolvedModel extends Model {
   readonly price: Model['price'];
   /** From the catalogue, for callers to read; the bound for requests is the configured one. */
   readonly knownContextWindow: number | null;
-}
-
-/** An account that may serve a request by one of its channel's routes, under one protocol. */
-export interface Candidate {
-  readonly channel: Channel;
-  readonly account: Account;
-  readonly route: Route;
-  readonly protocol: Protocol;
-  /** Its share among the candidates of its priority: the route's, shared out among the channel's accounts. */
-  readonly weight: number;
-  /** The model's name at the channel, for the body. */
-  readonly model: string;
-  /** The name that the caller used. */
-  readonly requestedModel: string;
 }
 
 export type { Affinity };

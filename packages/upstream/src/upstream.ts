@@ -1,10 +1,5 @@
-import {
-  type Candidate,
-  type CandidateQuery,
-  type Choosing,
-  createCatalog,
-  type ResolvedModel,
-} from './catalog.ts';
+import type { Candidate } from './candidate.ts';
+import { type CandidateQuery, type Choosing, createCatalog, type ResolvedModel } from './catalog.ts';
 import type { LeaseStore } from './choosing/lease-store.ts';
 import type { SlotWait } from './choosing/request-slots.ts';
 import { createRouteLoads } from './choosing/route-loads.ts';
@@ -13,13 +8,9 @@ import { SlotPools } from './choosing/slot-pools.ts';
 import type { Configuration, Model } from './configuration/configuration.ts';
 import { type AssetOptions, fetchAsset } from './fetching/fetch-asset.ts';
 import type { FetchedBody } from './fetching/fetch-url.ts';
-import {
-  createChannelHealth,
-  type HealthEvents,
-  type HealthMemory,
-  type RestSharing,
-} from './health/channel-health.ts';
+import { createChannelHealth, type HealthEvents, type HealthMemory } from './health/channel-health.ts';
 import { createChannelSettings } from './health/channel-settings.ts';
+import type { RestSharing } from './health/rests/rest.ts';
 import { Hedger } from './hedging/hedger.ts';
 import type { HedgeResult } from './hedging/send-hedged.ts';
 import type { Attempt, Reply } from './replies/reply.ts';

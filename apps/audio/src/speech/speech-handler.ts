@@ -19,7 +19,7 @@ import { toGatewayError } from '@gateway/service-kit/error-response';
 import { type JsonBody, readJsonBody } from '@gateway/service-kit/json-body';
 import { CallerLeft, contextOf, identityOf } from '@gateway/service-kit/request-context';
 import { validate } from '@gateway/service-kit/validate';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Attempt } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';

@@ -1,7 +1,7 @@
 import type { SpeechRequest } from '@gateway/contracts/openai/speech';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { AudioAsEvents, EventsAsAudio } from './converted-speech.ts';
 import type { StreamFormat } from './speech-candidates.ts';

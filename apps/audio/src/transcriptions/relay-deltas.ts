@@ -3,8 +3,7 @@ import { parseJson } from '@gateway/contracts/json-depth';
 import { TranscriptDone } from '@gateway/contracts/openai/transcriptions';
 import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/service-kit/event-stream/frame-reader';
 import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
-import type { Reply } from '@gateway/upstream/replies/reply';
-import { UnreadableReply } from '@gateway/upstream/replies/unreadable-reply';
+import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { isErrorEvent, MAX_FRAME_BYTES } from '../event-stream/upstream-events.ts';
 import { piecesOf, type StreamHead } from './stream-message.ts';
 

@@ -1,4 +1,5 @@
-import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
 import { prepareMembers } from './upstream-parts.ts';
 

@@ -5,7 +5,8 @@ import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-at
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { readStream } from '@gateway/model-service/stream/read-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
-import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { estimateImages, usageOfImages } from '../metering/image-order.ts';
 import { orderOfJob } from '../metering/job-order.ts';

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import { fitsPattern } from '@gateway/contracts/model-pattern';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { ConversationRules } from '@gateway/upstream/configuration/configuration';
 import type { ConversationHead } from '../conversations/kept-conversations.ts';
 import type { StoredItem, StoredRecord } from '../stored/conversations/conversation-store.ts';

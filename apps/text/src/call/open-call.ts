@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { contextOf, identityOf } from '@gateway/service-kit/request-context';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { modelFor } from '@gateway/upstream/model-for';
 import { affinityOf } from './affinity.ts';
 import { chooseCandidates } from './choose-candidates.ts';

@@ -1,4 +1,4 @@
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { Attempt } from '@gateway/upstream/replies/reply';
 import type { Usage } from '../wire/usage.ts';
 

@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { knowsNamed, namesKept } from './history.ts';
 import type { PreparedAttempt } from './prepared-attempt.ts';
 import type { TextCall } from './text-call.ts';

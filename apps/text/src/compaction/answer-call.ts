@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { attemptCandidates } from '../call/attempt-candidates.ts';
 import { namesKept } from '../call/history.ts';
 import { type CallOutcome, failedWith } from '../call/outcome.ts';

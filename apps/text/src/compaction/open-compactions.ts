@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { COMPACTION_TRIGGER, isCompactionItem } from '@gateway/contracts/openai/responses';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { ownersOf } from '../call/conversation-space.ts';
 import { unreadableCompaction } from '../call/not-found.ts';
 import { isCompactEdit } from '../call/requested-compaction.ts';

@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { logConsumed } from '../call/call-log.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { RequestHandler } from 'express';
 import { sayUnkept } from '../call/keep-response.ts';
 import { lockConversation } from '../call/lock-conversation.ts';

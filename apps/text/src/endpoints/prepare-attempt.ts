@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { knowsNamed, namesKept } from '../call/history.ts';
 import { prepareNamed } from '../call/prepare-named.ts';
 import { type PrepareAttempt, type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';

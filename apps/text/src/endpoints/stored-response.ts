@@ -4,7 +4,7 @@ import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { contextOf, identityOf, type RequestContext } from '@gateway/service-kit/request-context';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
 import type { Request, RequestHandler } from 'express';

@@ -1,5 +1,5 @@
 import { offersTool } from '@gateway/contracts/built-in-tools';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { lostStore } from '../call/keep-response.ts';
 import type { RequestedTool } from '../call/requested-tools.ts';
 import { targetOf } from '../call/target-of.ts';

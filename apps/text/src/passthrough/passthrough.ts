@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { logConsumed, logFirstByte, reportDropped } from '../call/call-log.ts';
 import { missed } from '../call/keep-response.ts';

@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { TextCall } from '../call/text-call.ts';
 import type { TextRequest } from '../call/text-request.ts';
 import type { JsonObject } from '../wire/json-object.ts';

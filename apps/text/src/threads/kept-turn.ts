@@ -1,5 +1,5 @@
 import type { RequestContext } from '@gateway/service-kit/request-context';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { TextRequest } from '../call/text-request.ts';
 import type { AnsweredTurn, ThreadTurn } from '../call/thread-turn.ts';
 import type { RecordedMessage } from '../protocols/messages/message-recorder.ts';

@@ -1,10 +1,9 @@
 import { boundedJson } from '@gateway/contracts/json-depth';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { cleanMessage } from '@gateway/upstream/failures/clean-message';
-import type { Reply } from '@gateway/upstream/replies/reply';
-import { UnreadableReply } from '@gateway/upstream/replies/unreadable-reply';
+import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { logConsumed, logFirstByte } from '../call/call-log.ts';
 import { type Amendment, keepResponse, UNKEPT_HEADER } from '../call/keep-response.ts';
 import { inputLengthOf } from '../call/metered-call.ts';

@@ -1,5 +1,5 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
 import { reportDropped } from '../call/call-log.ts';
 import { conversationOf, previousIdOf } from '../call/history.ts';

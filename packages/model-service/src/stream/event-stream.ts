@@ -5,8 +5,7 @@ import {
   type FrameReader,
   FrameTooLarge,
 } from '@gateway/service-kit/event-stream/frame-reader';
-import type { Reply } from '@gateway/upstream/replies/reply';
-import { UnreadableReply } from '@gateway/upstream/replies/unreadable-reply';
+import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { Output, RelayedStream } from './relayed-stream.ts';
 
 /** The frame goes on as its bytes are. */

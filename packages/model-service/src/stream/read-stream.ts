@@ -1,6 +1,5 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Reply } from '@gateway/upstream/replies/reply';
-import { UnreadableReply } from '@gateway/upstream/replies/unreadable-reply';
+import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { RelayedStream } from './relayed-stream.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Candidate } from '../catalog.ts';
+import type { Candidate } from '../candidate.ts';
 import type { FailureKind } from '../failures/failure-rules.ts';
 
 /** Failures of a server, whichever key was sent: the channel's other accounts are likely to meet them too. */

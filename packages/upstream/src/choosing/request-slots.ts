@@ -1,4 +1,4 @@
-import type { Candidate } from '../catalog.ts';
+import type { Candidate } from '../candidate.ts';
 import type { SlotPool, SlotWaiter } from './slot-pool.ts';
 import type { SlotPools } from './slot-pools.ts';
 

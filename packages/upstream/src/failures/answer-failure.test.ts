@@ -1,6 +1,7 @@
 import type { Dialect } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
-import { type Candidate, createCatalog, NO_LOADS } from '../catalog.ts';
+import type { Candidate } from '../candidate.ts';
+import { createCatalog, NO_LOADS } from '../catalog.ts';
 import { parseConfiguration } from '../configuration/parse-configuration.ts';
 import type { Protocol } from '../protocol.ts';
 import { answerFailure } from './answer-failure.ts';

@@ -1,4 +1,4 @@
-import type { Candidate } from '../catalog.ts';
+import type { Candidate } from '../candidate.ts';
 
 /** Keys, whole or masked, and the account names that providers put into their messages. */
 const KEY_LIKE =

@@ -1,4 +1,4 @@
-import type { Candidate } from '../catalog.ts';
+import type { Candidate } from '../candidate.ts';
 import type { Cause } from '../health/causes/causes.ts';
 import type { Limit } from '../sending/deadline.ts';
 import { withoutSecrets } from './clean-message.ts';

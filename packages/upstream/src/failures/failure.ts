@@ -1,5 +1,5 @@
 import { GatewayError, type GatewayErrorOptions } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '../catalog.ts';
+import type { Candidate } from '../candidate.ts';
 import type { Trouble } from '../health/causes/causes.ts';
 import { type FailureKind, failureRule } from './failure-rules.ts';
 

@@ -3,27 +3,11 @@ import { type Cause, causeRule, type Trouble } from './causes/causes.ts';
 import type { ChannelSettings } from './channel-settings.ts';
 import { growingRestMs } from './cooldown.ts';
 import { createProbing } from './probing.ts';
-import { type Rest, restField } from './rests/rest.ts';
+import { type Rest, type RestSharing, restField } from './rests/rest.ts';
 import { covers, type HealthCandidate, keyOf, type Scope, scopeOf, targetOf } from './targets/target.ts';
-import type { TargetHealth } from './targets/target-health.ts';
+import type { AttemptResult, TargetHealth } from './targets/target-health.ts';
 import { TroubledTargets } from './targets/troubled-targets.ts';
 import { createTurns, type Turns } from './turns.ts';
-
-/** How an attempt went. */
-export interface AttemptResult {
-  /** When it began, by `performance.now()`. */
-  readonly startedAtMs: number;
-  /**
-   * `first output`: it was accepted, or the attempt failed before; `end`: of a reply whose first output was accepted; `reading`:
-   * a reply that had ended well turned out to be no answer.
-   */
-  readonly stage: 'first output' | 'end' | 'reading';
-  /**
-   * `neutral`: it shows nothing about the provider, because the caller left or was refused for its own request. Else why
-   * the provider failed.
-   */
-  readonly outcome: 'ok' | 'neutral' | Trouble;
-}
 
 /**
  * Which channels, accounts and models rest, as this process knows. Nothing here waits for Redis but `turns.next`, for a
@@ -51,15 +35,6 @@ export interface RestingTarget {
   readonly account: string | null;
   readonly scope: Scope;
   readonly cause: Cause | 'person';
-}
-
-/** What other replicas must know. Calls return at once. */
-export interface RestSharing {
-  began(rest: Rest): void;
-  ended(rest: Rest): void;
-  /** Whether this replica may probe what rested. */
-  beginProbe(rest: Rest): Promise<boolean>;
-  endProbe(rest: Rest): void;
 }
 
 /** For logs and metrics: what this process found out itself. */

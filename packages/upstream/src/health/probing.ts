@@ -1,5 +1,4 @@
-import type { RestSharing } from './channel-health.ts';
-import type { Rest } from './rests/rest.ts';
+import type { Rest, RestSharing } from './rests/rest.ts';
 import type { TargetHealth } from './targets/target-health.ts';
 
 /**

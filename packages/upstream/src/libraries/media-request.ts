@@ -15,6 +15,21 @@ export interface MediaRequest {
   readonly strict: boolean;
 }
 
+/** One request on its way through a library. */
+export interface LibraryCall {
+  readonly members: Members;
+  readonly files: readonly FilePart[];
+  /** The channel's bound for the whole. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** What it came to, as a provider of the protocol would have answered. */
+export interface LibraryAnswer {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
 /** `keywords[]` as `keywords`. */
 const LIST = /\[\d*\]$/;
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '../catalog.ts';
+import { GatewayError, type GatewayErrorOptions } from '@gateway/contracts/gateway-error';
+import type { Candidate } from '../candidate.ts';
 import type { FailureKind } from '../failures/failure-rules.ts';
 
 /** One attempt, and how it went. */
@@ -58,4 +58,21 @@ export interface Reply {
   cancel(): void;
   /** What has come of it is no answer: aborts what is left, and counts as a failure of its channel. */
   unreadable(detail: string): void;
+}
+
+/** What a provider sent as a success turned out to be no answer when it was read. Counts as a failure of its channel. */
+export class UnreadableReply extends GatewayError {
+  constructor(message: string, more: Pick<GatewayErrorOptions, 'retry' | 'cause'> = {}) {
+    super('upstream_failed', { message, source: 'upstream', ...more });
+  }
+}
+
+/** Does what reads a reply. @throws what it throws; an `UnreadableReply` is counted first */
+export async function readCounted<Result>(reply: Reply, read: () => Promise<Result>): Promise<Result> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof UnreadableReply) reply.unreadable(error.message);
+    throw error;
+  }
 }

@@ -1,17 +1,28 @@
 import { Readable } from 'node:stream';
 import type { Dialect } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '../catalog.ts';
+import type { Candidate } from '../candidate.ts';
 import type { SlotPool } from '../choosing/slot-pool.ts';
 import type { Channel } from '../configuration/configuration.ts';
 import type { Failure } from '../failures/failure.ts';
 import type { OutputCheck } from '../first-output/check-first-output.ts';
-import { resultOf } from '../health/attempt-result.ts';
 import type { ChannelHealth } from '../health/channel-health.ts';
+import type { AttemptResult } from '../health/targets/target-health.ts';
 import { callLibrary } from '../libraries/call-library.ts';
 import { upstreamHeaders } from '../requests/request-headers.ts';
 import type { StreamedBody, UpstreamRequest } from '../requests/upstream-request.ts';
 import type { ChannelClient } from './channel-client.ts';
 import { Exchange } from './exchange.ts';
+
+/** What an attempt's failure, or its success (null), means for the health of its channel. */
+const resultOf = (
+  startedAtMs: number,
+  stage: AttemptResult['stage'],
+  failure: Failure | null,
+): AttemptResult => ({
+  startedAtMs,
+  stage,
+  outcome: failure === null ? 'ok' : (failure.trouble ?? 'neutral'),
+});
 
 export interface AttemptOptions {
   readonly candidate: Candidate;

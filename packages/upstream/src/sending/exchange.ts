@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dialect } from '@gateway/contracts/gateway-error';
 import type { Dispatcher } from 'undici';
-import type { Candidate } from '../catalog.ts';
+import type { Candidate } from '../candidate.ts';
 import type { SlotPool } from '../choosing/slot-pool.ts';
 import { answerFailure } from '../failures/answer-failure.ts';
 import {

@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '../catalog.ts';
+import type { Candidate } from '../candidate.ts';
 import { DeferredAccounts } from '../choosing/deferred-accounts.ts';
 import type { RequestSlots } from '../choosing/request-slots.ts';
 import { type Failure, failureError } from '../failures/failure.ts';
@@ -7,9 +7,20 @@ import { failureRule } from '../failures/failure-rules.ts';
 import type { Turns } from '../health/turns.ts';
 import type { Attempt } from '../replies/reply.ts';
 import type { AttemptOptions } from './attempt.ts';
-import type { SendOptions } from './send.ts';
+
+export interface EarlierAttempts {
+  readonly count: number;
+  /** When the request was sent first, by `performance.now()`. */
+  readonly beganAt: number;
+}
 
 const BUSY_RETRY_AFTER_SECONDS = 1;
+
+interface ProgressOptions {
+  /** Best first. */
+  readonly candidates: readonly Candidate[];
+  readonly earlier?: EarlierAttempts | undefined;
+}
 
 /** Who takes the candidates: one of the two legs of a hedged request, or its only one. */
 export interface Taker {
@@ -34,7 +45,7 @@ export class SendProgress {
   #worst: Failure | null = null;
   #refusal: GatewayError | null = null;
 
-  constructor({ candidates, earlier }: Pick<SendOptions, 'candidates' | 'earlier'>, turns: Turns<Candidate>) {
+  constructor({ candidates, earlier }: ProgressOptions, turns: Turns<Candidate>) {
     this.#candidates = candidates;
     this.#turns = turns;
     // All routes of a model have the same bounds.

@@ -1,5 +1,5 @@
 import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '../catalog.ts';
+import type { Candidate } from '../candidate.ts';
 import { RequestSlots, type SlotWait } from '../choosing/request-slots.ts';
 import type { RouteLoads } from '../choosing/route-loads.ts';
 import type { SlotPools } from '../choosing/slot-pools.ts';
@@ -17,13 +17,7 @@ import { UpstreamReply } from '../replies/upstream-reply.ts';
 import type { UpstreamRequest } from '../requests/upstream-request.ts';
 import { attempt } from './attempt.ts';
 import type { ChannelClients } from './channel-clients.ts';
-import { SendProgress } from './send-progress.ts';
-
-export interface EarlierAttempts {
-  readonly count: number;
-  /** When the request was sent first, by `performance.now()`. */
-  readonly beganAt: number;
-}
+import { type EarlierAttempts, SendProgress } from './send-progress.ts';
 
 export interface SendOptions {
   /** Best first. */

@@ -4,7 +4,7 @@ import {
   type TranscriptFormat,
   TranscriptSegment,
 } from '@gateway/contracts/openai/transcriptions';
-import { UnreadableReply } from '@gateway/upstream/replies/unreadable-reply';
+import { UnreadableReply } from '@gateway/upstream/replies/reply';
 import { z } from 'zod';
 import { segmentsOfCues } from './read-cues.ts';
 

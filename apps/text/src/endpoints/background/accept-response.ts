@@ -3,7 +3,7 @@ import { unstarted } from '@gateway/jobs/queue/cancel-job';
 import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import { newJobId } from '@gateway/jobs/redis/job-keys';
 import { type ReservedJob, turnTakerOf } from '@gateway/model-service/metered-request';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { type BackgroundResponses, unavailable } from '../../background/background-responses.ts';
 import type { EventFeed } from '../../background/event-feed.ts';
 import { followResponse } from '../../background/follow-response.ts';

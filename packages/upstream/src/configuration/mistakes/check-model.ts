@@ -1,9 +1,16 @@
 import { lookUp } from '@gateway/contracts/look-up';
 import { type ModelKind, PROTOCOLS_OF_KIND, type Protocol } from '../../protocol.ts';
 import type { ModelEntry } from '../file-schema.ts';
-import { FAMILIES } from './families.ts';
 import type { Complaint } from './mistake-list.ts';
 import { listed, nearest } from './suggest.ts';
+
+/** Families whose rules the services hold as data. An image family can also be given in the configuration. */
+const FAMILIES: Readonly<Record<ModelKind, readonly string[]>> = {
+  text: [],
+  image: ['dall-e-2', 'dall-e-3', 'gpt-image'],
+  speech: ['tts-1', 'gpt-4o-mini-tts'],
+  transcription: ['whisper-1', 'gpt-4o-transcribe', 'gpt-transcribe', 'gpt-4o-transcribe-diarize'],
+};
 
 /** The channels that models are checked against; null for a channel with its own mistakes. */
 export type KnownChannels = ReadonlyMap<string, { readonly speaks: readonly Protocol[] } | null>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Candidate } from '../../catalog.ts';
+import type { Candidate } from '../../candidate.ts';
 import { parseConfiguration } from '../../configuration/parse-configuration.ts';
 import { answerFailure } from '../../failures/answer-failure.ts';
 import { createUpstream } from '../../upstream.ts';

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { lookUp } from '@gateway/contracts/look-up';
-import type { Candidate } from '../../catalog.ts';
+import type { Candidate } from '../../candidate.ts';
 import type { FailureKind } from '../../failures/failure-rules.ts';
 import type { ProviderError } from '../../failures/provider-error.ts';
 import type { Cause, Trouble } from './causes.ts';

@@ -51,3 +51,12 @@ export const fromShared = ({ untilMs, ...rest }: SharedRest, offsetMs: number): 
   sinceMs: rest.sinceMs - offsetMs,
   untilMs: untilMs === null ? Number.POSITIVE_INFINITY : untilMs - offsetMs,
 });
+
+/** What other replicas must know. Calls return at once. */
+export interface RestSharing {
+  began(rest: Rest): void;
+  ended(rest: Rest): void;
+  /** Whether this replica may probe what rested. */
+  beginProbe(rest: Rest): Promise<boolean>;
+  endProbe(rest: Rest): void;
+}

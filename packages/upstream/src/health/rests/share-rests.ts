@@ -1,6 +1,6 @@
-import type { HealthMemory, RestSharing } from '../channel-health.ts';
+import type { HealthMemory } from '../channel-health.ts';
 import { PROBE_MS } from '../probing.ts';
-import { fromShared, type Rest, restField, toShared } from './rest.ts';
+import { fromShared, type Rest, type RestSharing, restField, toShared } from './rest.ts';
 import type { RestStore } from './rest-store.ts';
 
 /** How often a replica checks whether the rests have changed: all of them know of a change within a second. */

@@ -1,8 +1,23 @@
 import { causeRule, type Trouble } from '../causes/causes.ts';
-import type { AttemptResult } from '../channel-health.ts';
 import type { Cooldown } from '../cooldown.ts';
 import type { Rest } from '../rests/rest.ts';
 import type { Target } from './target.ts';
+
+/** How an attempt went. */
+export interface AttemptResult {
+  /** When it began, by `performance.now()`. */
+  readonly startedAtMs: number;
+  /**
+   * `first output`: it was accepted, or the attempt failed before; `end`: of a reply whose first output was accepted; `reading`:
+   * a reply that had ended well turned out to be no answer.
+   */
+  readonly stage: 'first output' | 'end' | 'reading';
+  /**
+   * `neutral`: it shows nothing about the provider, because the caller left or was refused for its own request. Else why
+   * the provider failed.
+   */
+  readonly outcome: 'ok' | 'neutral' | Trouble;
+}
 
 /** How one target has done lately: its failures, its rest, and who probes it after that. All times by `performance.now()`. */
 export class TargetHealth {

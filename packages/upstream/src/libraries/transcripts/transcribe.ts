@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { TranscriptionModelV4 } from '@ai-sdk/provider';
 import { SEEK_PER_SECOND, segmentId, TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
-import type { LibraryAnswer, LibraryCall, TranscriptionAbilities, TranscriptionResult } from '../library.ts';
+import type { TranscriptionAbilities, TranscriptionResult } from '../library.ts';
+import type { LibraryAnswer, LibraryCall } from '../media-request.ts';
 import { segmentsOf, spelledWords } from './words.ts';
 
 /** A transcript in the format of the protocol that was requested. @throws {Error} without a file */
