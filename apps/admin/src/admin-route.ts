@@ -1,6 +1,6 @@
 import type { Actor } from '@gateway/metering/audit/audit-log';
-import { readJsonBody } from '@gateway/service-kit/json-body';
-import { validate } from '@gateway/service-kit/validate';
+import { readJsonBody } from '@gateway/service-kit/request/json-body';
+import { validate } from '@gateway/service-kit/request/validate';
 import type { Request } from 'express';
 import { z } from 'zod';
 import { checkPlain } from './check-plain.ts';

@@ -1,12 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { checkRequest } from '@gateway/service-kit/check-request';
+import type { Readiness } from '@gateway/service-kit/life/readiness';
 import type { MetricsPage } from '@gateway/service-kit/metrics';
 import { mountHealth, mountMetrics } from '@gateway/service-kit/ops';
-import type { Readiness } from '@gateway/service-kit/readiness';
-import { findContext, openContext, type RequestContext } from '@gateway/service-kit/request-context';
-import { requestIdOf } from '@gateway/service-kit/request-id';
-import { type RequestLog, UNKNOWN_PATH } from '@gateway/service-kit/request-log';
+import { checkRequest } from '@gateway/service-kit/request/check-request';
+import { findContext, openContext, type RequestContext } from '@gateway/service-kit/request/request-context';
+import { requestIdOf } from '@gateway/service-kit/request/request-id';
+import { type RequestLog, UNKNOWN_PATH } from '@gateway/service-kit/request/request-log';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { AdminRoute, BodyBounds } from './admin-route.ts';
 import { CONSOLE_PATH } from './console/serve-console.ts';

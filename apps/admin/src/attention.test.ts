@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
+import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import { QUEUE_PREFIX } from '@gateway/jobs/redis/job-keys';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createTeamStore } from '@gateway/metering/keys/team-store';

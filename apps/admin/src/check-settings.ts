@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { KeySettings, TeamSettings } from '@gateway/metering/keys/settings';
-import { validate } from '@gateway/service-kit/validate';
+import { validate } from '@gateway/service-kit/request/validate';
 
 const BUDGET_MEMBERS = ['usd', 'period', 'allowUnpriced'];
 

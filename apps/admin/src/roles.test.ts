@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
+import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
 import { generation, type JobStage, openJobStage } from '@gateway/jobs/fixtures/job-stage';
 import { newJobId } from '@gateway/jobs/redis/job-keys';
 import { hashOf } from '@gateway/metering/keys/key-secret';

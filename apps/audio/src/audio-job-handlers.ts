@@ -7,7 +7,7 @@ import { batchHandler } from '@gateway/model-service/batch/batch-handler';
 import { batchResults } from '@gateway/model-service/batch/batch-results';
 import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
 import { jobHandlers } from '@gateway/model-service/jobs/job-handlers';
-import { contextOf } from '@gateway/service-kit/request-context';
+import { contextOf } from '@gateway/service-kit/request/request-context';
 import type { Request, RequestHandler, Response } from 'express';
 import { audioBatches } from './audio-batches.ts';
 import type { AudioService } from './audio-service.ts';

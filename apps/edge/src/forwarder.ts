@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ServiceName } from '@gateway/contracts/endpoints';
+import type { ServiceName } from '@gateway/contracts/endpoints/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import { discardRest } from '@gateway/service-kit/discard-rest';
+import { discardRest } from '@gateway/service-kit/request/discard-rest';
 import { writeError } from '@gateway/service-kit/write-error';
 import { createProxyMiddleware, proxyEventsPlugin } from 'http-proxy-middleware';
 import { CallerBody, KeptBytes } from './caller-body.ts';

@@ -1,4 +1,4 @@
-import type { Endpoint, ServiceName } from '@gateway/contracts/endpoints';
+import type { Endpoint, ServiceName } from '@gateway/contracts/endpoints/endpoints';
 import type { CallerBody } from './caller-body.ts';
 import type { ServiceExchange } from './service-exchange.ts';
 import type { ServiceAddress } from './service-pool.ts';

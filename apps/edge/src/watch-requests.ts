@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { mayWaitForJob } from '@gateway/contracts/endpoints';
+import { mayWaitForJob } from '@gateway/contracts/endpoints/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { JOB_REPLY_TIMEOUT_MS } from '@gateway/contracts/time-limits';
-import { createUnderway, type Underway } from '@gateway/service-kit/underway';
+import { createUnderway, type Underway } from '@gateway/service-kit/request/underway';
 import { type BodyLimits, followBody } from './body-pace.ts';
 import type { EdgeContext } from './edge-context.ts';
 import type { ForwardedEndpoint } from './forwarding.ts';

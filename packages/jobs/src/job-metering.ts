@@ -1,7 +1,7 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import { failureDetail } from '@gateway/contracts/usage-detail';
-import { type UsageOutcome, UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
-import { type ConsumedUsage, usageWithoutReply } from '@gateway/contracts/usage-without-reply';
+import { failureDetail } from '@gateway/contracts/usage/usage-detail';
+import { type UsageOutcome, UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
+import { type ConsumedUsage, usageWithoutReply } from '@gateway/contracts/usage/usage-without-reply';
 import { z } from 'zod';
 
 /** What was reserved for a job when it was made. The subject's id is the job's. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { ATTEMPTS_HEADER } from '@gateway/contracts/usage-detail';
-import type { RequestContext } from '@gateway/service-kit/request-context';
+import { ATTEMPTS_HEADER } from '@gateway/contracts/usage/usage-detail';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
 import type { Attempt } from '@gateway/upstream/replies/reply';
 

@@ -1,4 +1,4 @@
-import { MAX_DETAIL_LENGTH, type UnitPrices, type UsageDetail } from '@gateway/contracts/usage-detail';
+import { MAX_DETAIL_LENGTH, type UnitPrices, type UsageDetail } from '@gateway/contracts/usage/usage-detail';
 import { attemptsHeader, saysMore } from '@gateway/upstream/replies/attempts-header';
 import type { Attempt } from '@gateway/upstream/replies/reply';
 

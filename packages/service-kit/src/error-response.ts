@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorSpec } from '@gateway/contracts/error-codes';
 import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
-import { nestedTooDeeply } from '@gateway/contracts/json-depth';
+import { nestedTooDeeply } from '@gateway/contracts/json/json-depth';
 
 export interface ErrorResponse {
   readonly status: number;

@@ -1,8 +1,8 @@
 import { READINESS_CHANGES_PATH } from '@gateway/contracts/readiness';
 import express, { type Router } from 'express';
 import type { ProcessSettings } from './config.ts';
+import type { Readiness } from './life/readiness.ts';
 import type { MetricsPage } from './metrics.ts';
-import type { Readiness } from './readiness.ts';
 import type { Started } from './start-service.ts';
 
 /** `/healthz` (the process is alive) and `/readyz` (it can serve, else what is missing). */

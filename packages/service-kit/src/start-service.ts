@@ -1,7 +1,8 @@
 import { ConfigError } from '@gateway/contracts/config-error';
 import type { z } from 'zod';
 import { type ProcessSettings, parseConfig } from './config.ts';
-import { type Life, runService } from './life.ts';
+import { type Life, runService } from './life/life.ts';
+import { readinessOf } from './life/readiness.ts';
 import { createProcessLoad, type ProcessLoad } from './load/process-load.ts';
 import { createLogger, type Logger } from './logger.ts';
 import {
@@ -12,7 +13,6 @@ import {
   type MetricsPage,
   pageOf,
 } from './metrics.ts';
-import { readinessOf } from './readiness.ts';
 
 interface StartOptions<Schema extends z.ZodType<ProcessSettings>> {
   /** The name in log lines and metrics. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { errorResponse, toGatewayError, withoutRetry } from './error-response.ts';
-import type { RequestContext } from './request-context.ts';
+import type { RequestContext } from './request/request-context.ts';
 
 /**
  * Ends a reply with an error in the caller's dialect. After a reply has begun its connection is closed instead, so that

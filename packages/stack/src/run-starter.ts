@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { inspect } from 'node:util';
-import { releaseMemory } from '@gateway/service-kit/release-memory';
+import { releaseMemory } from '@gateway/service-kit/life/release-memory';
 import { ConfigurationError } from '@gateway/upstream/configuration/mistakes/configuration-error';
 import { buildConsole } from './build-console.ts';
 import { createLinePrinter, wantsPretty } from './line-printer.ts';

@@ -1,4 +1,4 @@
-import { fitsPattern } from '@gateway/contracts/model-pattern';
+import { fitsPattern } from '@gateway/contracts/models/model-pattern';
 import type { Candidate } from './candidate.ts';
 import { type Affinity, type ChosenBy, orderCandidates } from './choosing/order-candidates.ts';
 import type { RouteLoads } from './choosing/route-loads.ts';

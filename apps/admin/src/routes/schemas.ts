@@ -1,5 +1,5 @@
 import { JobKind, JobStatus } from '@gateway/contracts/jobs';
-import { Price } from '@gateway/contracts/price';
+import { Price } from '@gateway/contracts/models/price';
 import { ShownWebhook } from '@gateway/contracts/webhooks';
 import { AuditEntry } from '@gateway/metering/audit/audit-log';
 import { KeySettings, TeamSettings } from '@gateway/metering/keys/settings';

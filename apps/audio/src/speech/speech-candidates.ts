@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { SpeechRequest } from '@gateway/contracts/openai/speech';
-import { listed } from '@gateway/service-kit/validate';
+import { listed } from '@gateway/service-kit/request/validate';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Route } from '@gateway/upstream/configuration/configuration';

@@ -4,7 +4,7 @@ import {
   type Transcript,
   TranscriptFormat,
 } from '@gateway/contracts/openai/transcriptions';
-import type { UsageDetail } from '@gateway/contracts/usage-detail';
+import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { JobContext, JobProcessor } from '@gateway/jobs/worker/job-processor';
 import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { TRANSCRIPT_FORMATS, type TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
-import { listed } from '@gateway/service-kit/validate';
+import { listed } from '@gateway/service-kit/request/validate';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Route } from '@gateway/upstream/configuration/configuration';

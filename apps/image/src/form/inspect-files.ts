@@ -4,7 +4,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageSource, Upload } from '@gateway/contracts/jobs';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { openaiPath } from '@gateway/service-kit/error-response';
-import { listed } from '@gateway/service-kit/validate';
+import { listed } from '@gateway/service-kit/request/validate';
 import { type ImageHeader, readImageHeader } from '../files/image-header.ts';
 import { imageTypeOf } from '../files/image-type.ts';
 

@@ -1,5 +1,5 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import { parseJson } from '@gateway/contracts/json-depth';
+import { parseJson } from '@gateway/contracts/json/json-depth';
 import { ImagesReply } from '@gateway/contracts/openai/images';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { decodeBase64 } from '../files/decode-base64.ts';

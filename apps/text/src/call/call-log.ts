@@ -1,4 +1,4 @@
-import type { RequestContext } from '@gateway/service-kit/request-context';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Attempt, Reply } from '@gateway/upstream/replies/reply';
 import { type Dropped, droppedHeader } from '../conversation/losses.ts';
 import type { ProviderId } from '../stored/id-origins.ts';

@@ -1,5 +1,5 @@
-import { offersTool } from '@gateway/contracts/built-in-tools';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { offersTool } from '@gateway/contracts/tools/built-in-tools';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Affinity, ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
-import { fitsPattern } from '@gateway/contracts/model-pattern';
+import { fitsPattern } from '@gateway/contracts/models/model-pattern';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { ConversationRules } from '@gateway/upstream/configuration/configuration';
 import type { ConversationHead } from '../conversations/kept-conversations.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { contextOf, identityOf } from '@gateway/service-kit/request-context';
+import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { modelFor } from '@gateway/upstream/model-for';
 import { affinityOf } from './affinity.ts';

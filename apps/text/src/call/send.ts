@@ -1,5 +1,5 @@
-import { endedRequest } from '@gateway/service-kit/ended-request';
-import { CallerLeft, type RequestContext } from '@gateway/service-kit/request-context';
+import { endedRequest } from '@gateway/service-kit/request/ended-request';
+import { CallerLeft, type RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Attempt, Reply } from '@gateway/upstream/replies/reply';
 import type { SendOptions } from '@gateway/upstream/sending/send';
 import type { Upstream } from '@gateway/upstream/upstream';

@@ -1,4 +1,4 @@
-import { validate } from '@gateway/service-kit/validate';
+import { validate } from '@gateway/service-kit/request/validate';
 import type { z } from 'zod';
 import { reportLeftOut } from '../wire/left-out.ts';
 import type { Path } from '../wire/path.ts';

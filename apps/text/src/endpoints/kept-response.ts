@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
-import type { RequestContext } from '@gateway/service-kit/request-context';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import { ownersOf } from '../call/conversation-space.ts';
 import { findResponse } from '../call/history.ts';
 import { eventStreamHead } from '../call/reply-head.ts';

@@ -3,7 +3,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import { contextOf, identityOf, type RequestContext } from '@gateway/service-kit/request-context';
+import { contextOf, identityOf, type RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';

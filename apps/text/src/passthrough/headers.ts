@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
-import type { RequestContext } from '@gateway/service-kit/request-context';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { UNBUFFERED } from '../call/reply-head.ts';
 import type { TextEndpoint } from '../call/text-endpoint.ts';

@@ -1,4 +1,4 @@
-import { offersTool } from '@gateway/contracts/built-in-tools';
+import { offersTool } from '@gateway/contracts/tools/built-in-tools';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { lostStore } from '../call/keep-response.ts';
 import type { RequestedTool } from '../call/requested-tools.ts';

@@ -1,4 +1,4 @@
-import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
+import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
 import { openJobStores } from '@gateway/jobs/files/job-stores';
 import { createJobWorker } from '@gateway/jobs/worker/job-worker';
 import { Redis } from 'ioredis';

@@ -1,4 +1,4 @@
-import type { RequestContext } from '@gateway/service-kit/request-context';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { TextRequest } from '../call/text-request.ts';
 import type { AnsweredTurn, ThreadTurn } from '../call/thread-turn.ts';

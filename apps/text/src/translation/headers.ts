@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
-import type { RequestContext } from '@gateway/service-kit/request-context';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import type { RequestHeaders } from '@gateway/upstream/requests/request-headers';
 import { jsonHead } from '../call/reply-head.ts';

@@ -1,4 +1,4 @@
-import { boundedJson } from '@gateway/contracts/json-depth';
+import { boundedJson } from '@gateway/contracts/json/json-depth';
 import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Candidate } from '@gateway/upstream/candidate';

@@ -1,5 +1,5 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import { readSchema } from '@gateway/contracts/read-schema';
+import { readSchema } from '@gateway/contracts/json/read-schema';
 import { UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { z } from 'zod';
 

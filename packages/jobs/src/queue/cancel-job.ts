@@ -1,6 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
-import type { UsageResult } from '@gateway/contracts/usage-record';
+import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { JOBS } from '../catalog.ts';

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
-import type { UsageResult } from '@gateway/contracts/usage-record';
+import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { Job } from 'bullmq';
 import { parseEnvelope } from '../job-envelope.ts';
 import { decodeFailure } from '../job-failure.ts';

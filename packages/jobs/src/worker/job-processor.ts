@@ -1,5 +1,5 @@
 import { JobKind } from '@gateway/contracts/jobs';
-import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
+import type { ConsumedUsage } from '@gateway/contracts/usage/usage-without-reply';
 import { JOBS, type JobInput, type JobOutput } from '../catalog.ts';
 import type { FinishedJob } from './finished-job.ts';
 

@@ -1,8 +1,8 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
-import { soundUsage } from '@gateway/contracts/sound-usage';
-import type { UsageResult } from '@gateway/contracts/usage-record';
+import { soundUsage } from '@gateway/contracts/usage/sound-usage';
+import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import { DelayedError, type Job, Worker } from 'bullmq';
 import { JOBS, type KeptAsset } from '../catalog.ts';
 import { createClaimMarks } from '../claims/claim-marks.ts';

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
-import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
+import type { ConsumedUsage } from '@gateway/contracts/usage/usage-without-reply';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { JOBS, type JobOutput, type KeptAsset } from '../catalog.ts';

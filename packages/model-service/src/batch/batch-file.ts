@@ -7,7 +7,7 @@ import { writeWhole } from '@gateway/assets/write-whole';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
-import { discardRest } from '@gateway/service-kit/discard-rest';
+import { discardRest } from '@gateway/service-kit/request/discard-rest';
 import { z } from 'zod';
 import { below, checkLine, type LineAsker, type LineEndpoints, readLine } from './line-endpoint.ts';
 import { linesIn } from './lines.ts';

@@ -6,7 +6,7 @@ import type { FoundJob } from '@gateway/jobs/records/find-job';
 import { hasEnded } from '@gateway/jobs/records/job-record';
 import { lineJobId } from '@gateway/jobs/redis/job-keys';
 import { errorResponse, openaiError } from '@gateway/service-kit/error-response';
-import { contextOf } from '@gateway/service-kit/request-context';
+import { contextOf } from '@gateway/service-kit/request/request-context';
 import type { BatchResults } from '../jobs/job-handlers.ts';
 import { namesId, namesIn } from './batch-file.ts';
 import type { BatchService, LineKind } from './batch-service.ts';

@@ -9,7 +9,7 @@ import type { QueueSlot } from '@gateway/jobs/queue/queue-slots';
 import { newJobId } from '@gateway/jobs/redis/job-keys';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { Metrics } from '@gateway/service-kit/metrics';
-import { contextOf, identityOf } from '@gateway/service-kit/request-context';
+import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
 import { type CostlyRequest, reserveJob, turnTakerOf } from '../metered-request.ts';
 import type { JobWishes } from './job-wishes.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { openContext, type RequestContext } from '@gateway/service-kit/request-context';
+import { openContext, type RequestContext } from '@gateway/service-kit/request/request-context';
 import { writeError } from '@gateway/service-kit/write-error';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { openStandingReader, startFlood, takenAtStandstill } from '@gateway/testkit/start-flood';

@@ -1,4 +1,4 @@
-import type { Price } from '@gateway/contracts/price';
+import type { Price } from '@gateway/contracts/models/price';
 import type { Quirks } from '@gateway/contracts/quirks';
 import type { Cooldown } from '../health/cooldown.ts';
 import type { LibraryName } from '../libraries/libraries.ts';

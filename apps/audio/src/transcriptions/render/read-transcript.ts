@@ -1,4 +1,4 @@
-import { parseJson } from '@gateway/contracts/json-depth';
+import { parseJson } from '@gateway/contracts/json/json-depth';
 import {
   Transcript,
   type TranscriptFormat,

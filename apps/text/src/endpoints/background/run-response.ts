@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TextResponseOutput } from '@gateway/contracts/jobs';
-import type { UsageResult } from '@gateway/contracts/usage-record';
+import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { JobProcessor } from '@gateway/jobs/worker/job-processor';
 import type { BackgroundResponse, Ending } from '../../background/background-responses.ts';
 import { resultOf } from '../../call/metered-call.ts';

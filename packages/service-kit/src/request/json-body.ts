@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { nestedTooDeeply, outlineOf } from '@gateway/contracts/json-depth';
-import { countMembers, findRepeatedMember } from '@gateway/contracts/repeated-member';
+import { nestedTooDeeply, outlineOf } from '@gateway/contracts/json/json-depth';
+import { countMembers, findRepeatedMember } from '@gateway/contracts/json/repeated-member';
+import { openaiPath } from '../error-response.ts';
 import { discardRest } from './discard-rest.ts';
-import { openaiPath } from './error-response.ts';
 import { findContext } from './request-context.ts';
 
 /** A JSON request body: its bytes, which may be passed on unchanged, and its parsed value. */

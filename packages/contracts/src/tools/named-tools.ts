@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { problem } from './wire-types.ts';
+import { problem } from '../wire-types.ts';
 
 /**
  * A `tool_choice` that names a tool must find it in the request. Otherwise providers answer 400, each in its own words,

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { dialectOf } from '@gateway/contracts/endpoints';
+import { dialectOf } from '@gateway/contracts/endpoints/endpoints';
 import type { Dialect, GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
-import type { RequestLoad } from './load/load-guard.ts';
+import type { RequestLoad } from '../load/load-guard.ts';
 import { createUnderway, type Underway } from './underway.ts';
 
 /** Fields that a handler adds to the request's one log line. Flat, and never a body, a prompt or a key. */

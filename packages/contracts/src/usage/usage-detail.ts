@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Dialect, GatewayError } from './gateway-error.ts';
+import type { Dialect, GatewayError } from '../gateway-error.ts';
 
 const milliseconds = z.number().min(0);
 const usd = z.number().min(0);

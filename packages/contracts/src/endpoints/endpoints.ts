@@ -1,6 +1,6 @@
-import type { Dialect } from './gateway-error.ts';
-import type { EndpointScope } from './identity.ts';
-import type { JobArea } from './jobs.ts';
+import type { Dialect } from '../gateway-error.ts';
+import type { EndpointScope } from '../identity.ts';
+import type { JobArea } from '../jobs.ts';
 
 export type ServiceName = 'text' | 'image' | 'audio';
 

@@ -1,12 +1,16 @@
 import type { z } from 'zod';
-import { CountTokensRequest, MessagesRequest } from './anthropic/messages.ts';
-import { BatchLine } from './batch.ts';
-import { ChatCompletionsRequest } from './openai/chat.ts';
-import { ConversationItemsRequest, ConversationRequest, ConversationUpdate } from './openai/conversations.ts';
-import { ImageEditJsonRequest, ImageEditRequest, ImageGenerationRequest } from './openai/images.ts';
-import { CompactRequest, ResponsesRequest } from './openai/responses.ts';
-import { SpeechRequest } from './openai/speech.ts';
-import { TranscriptionRequest } from './openai/transcriptions.ts';
+import { CountTokensRequest, MessagesRequest } from '../anthropic/messages.ts';
+import { BatchLine } from '../batch.ts';
+import { ChatCompletionsRequest } from '../openai/chat.ts';
+import {
+  ConversationItemsRequest,
+  ConversationRequest,
+  ConversationUpdate,
+} from '../openai/conversations.ts';
+import { ImageEditJsonRequest, ImageEditRequest, ImageGenerationRequest } from '../openai/images.ts';
+import { CompactRequest, ResponsesRequest } from '../openai/responses.ts';
+import { SpeechRequest } from '../openai/speech.ts';
+import { TranscriptionRequest } from '../openai/transcriptions.ts';
 
 /** What a request carries: JSON, or a form of text parts as the schema has them and of files. */
 export interface RequestBody {

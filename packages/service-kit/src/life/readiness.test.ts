@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { READINESS_CHANGES_PATH, type ReadinessReport } from '@gateway/contracts/readiness';
 import { afterEach, expect, test, vi } from 'vitest';
-import { closeServers, serveAudio } from './fixtures/serve-audio.ts';
+import { closeServers, serveAudio } from '../fixtures/serve-audio.ts';
 import { createReadiness } from './readiness.ts';
 
 afterEach(closeServers);

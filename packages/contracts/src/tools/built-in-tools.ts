@@ -1,4 +1,4 @@
-import { lookUp } from './look-up.ts';
+import { lookUp } from '../look-up.ts';
 
 /**
  * Built-in tools: those that the provider runs by itself, such as web search. The channel decides whether a model has

@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server, ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
+import { pathOf } from '@gateway/contracts/endpoints/path-table';
 import type { Identity } from '@gateway/contracts/identity';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
-import { pathOf } from '@gateway/contracts/path-table';
 import { requestIdOf } from './request-id.ts';
 
 /** A request whose connection is to carry a WebSocket. */

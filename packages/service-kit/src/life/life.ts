@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server, type ServerOptions } f
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError } from '@gateway/contracts/config-error';
-import type { Logger } from './logger.ts';
+import type { Logger } from '../logger.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 import { releaseMemory } from './release-memory.ts';
 import { type Serving, serveBy } from './serving.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { BatchResultLine } from './batch.ts';
+import { BatchResultLine } from '../batch.ts';
+import { JobListQuery, PublicJob, PublicJobList } from '../jobs.ts';
+import { JobWebhook, WEBHOOK_HEADER } from '../webhooks.ts';
 import { type Endpoint, mayWaitForJob } from './endpoints.ts';
-import { JobListQuery, PublicJob, PublicJobList } from './jobs.ts';
-import { JobWebhook, WEBHOOK_HEADER } from './webhooks.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
 import { ConfigError } from '@gateway/contracts/config-error';
-import type { Logger } from './logger.ts';
+import type { Logger } from '../logger.ts';
 import type { Readiness } from './readiness.ts';
 
 /** What is needed of a Redis client (ioredis, made with `lazyConnect`). */

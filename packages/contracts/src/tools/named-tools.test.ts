@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { MessagesRequest } from './anthropic/messages.ts';
-import { ChatCompletionsRequest } from './openai/chat.ts';
-import { ResponsesRequest } from './openai/responses.ts';
+import { MessagesRequest } from '../anthropic/messages.ts';
+import { ChatCompletionsRequest } from '../openai/chat.ts';
+import { ResponsesRequest } from '../openai/responses.ts';
 
 const parameters = { type: 'object', properties: {} };
 const known = { type: 'function', name: 'known', parameters };

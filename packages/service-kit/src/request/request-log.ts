@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import { createLineWriter, type Logger } from './logger.ts';
-import type { Metrics, RequestOutcome } from './metrics.ts';
+import { createLineWriter, type Logger } from '../logger.ts';
+import type { Metrics, RequestOutcome } from '../metrics.ts';
 import type { RequestContext } from './request-context.ts';
 
 export interface RequestLog {

@@ -1,8 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { readSchema } from '@gateway/contracts/read-schema';
+import { readSchema } from '@gateway/contracts/json/read-schema';
 import { DECIMAL, INTEGER, type Problem } from '@gateway/contracts/wire-types';
 import type { z } from 'zod';
-import { openaiPath } from './error-response.ts';
+import { openaiPath } from '../error-response.ts';
 
 type Path = (string | number)[];
 type Issue = z.core.$ZodIssue;

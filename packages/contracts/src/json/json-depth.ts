@@ -1,4 +1,4 @@
-import { GatewayError } from './gateway-error.ts';
+import { GatewayError } from '../gateway-error.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

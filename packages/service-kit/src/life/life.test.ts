@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
 
-const ENTRY = new URL('./fixtures/small-service.ts', import.meta.url).pathname;
+const ENTRY = new URL('../fixtures/small-service.ts', import.meta.url).pathname;
 const SECRET = 'a secret of more than thirty-two characters';
 
 const children: ChildProcess[] = [];

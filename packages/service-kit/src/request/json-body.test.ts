@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writeError } from '../write-error.ts';
 import { readJsonBody } from './json-body.ts';
-import { writeError } from './write-error.ts';
 
 const MAX_BYTES = 1000;
 const MAX_DEPTH = 20;

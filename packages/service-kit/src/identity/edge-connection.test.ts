@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { closeServers, SECRET, serveAudio, token } from '../fixtures/serve-audio.ts';
 import { edgeMark } from './edge-connection.ts';
-import { closeServers, SECRET, serveAudio, token } from './fixtures/serve-audio.ts';
 
 afterEach(closeServers);
 

@@ -1,4 +1,4 @@
-import type { ErrorCode } from './error-codes.ts';
+import type { ErrorCode } from '../error-codes.ts';
 import { NOTHING_CONSUMED, type UsageResult } from './usage-record.ts';
 
 /** A request's consumption, without its outcome and timing. */

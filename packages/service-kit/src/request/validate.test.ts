@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { characters, decimal, problem } from '@gateway/contracts/wire-types';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { anthropicError, openaiError } from './error-response.ts';
+import { anthropicError, openaiError } from '../error-response.ts';
 import { validate } from './validate.ts';
 
 const Example = z.looseObject({
