@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceName } from '@gateway/contracts/endpoints/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { writeError } from '@gateway/service-kit/error-response';
 import { discardRest } from '@gateway/service-kit/request/discard-rest';
-import { writeError } from '@gateway/service-kit/write-error';
 import { createProxyMiddleware, proxyEventsPlugin } from 'http-proxy-middleware';
 import { CallerBody, KeptBytes } from './caller-body.ts';
 import type { EdgeContext } from './edge-context.ts';

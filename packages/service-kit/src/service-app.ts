@@ -10,6 +10,7 @@ import express, {
   type RequestHandler,
   type Response,
 } from 'express';
+import { writeError } from './error-response.ts';
 import { isStray } from './identity/edge-connection.ts';
 import type { Readiness } from './life/readiness.ts';
 import type { LoadGuard } from './load/load-guard.ts';
@@ -19,7 +20,6 @@ import { checkRequest } from './request/check-request.ts';
 import { findContext, openContext, type RequestContext } from './request/request-context.ts';
 import { requestIdOf } from './request/request-id.ts';
 import { type RequestLog, UNKNOWN_PATH } from './request/request-log.ts';
-import { writeError } from './write-error.ts';
 
 export interface ServiceAppOptions {
   readonly service: ServiceName;

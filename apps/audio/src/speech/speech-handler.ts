@@ -15,9 +15,13 @@ import { showAttempts } from '@gateway/model-service/show-attempts';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { toGatewayError } from '@gateway/service-kit/error-response';
-import { endedRequest } from '@gateway/service-kit/request/ended-request';
 import { type JsonBody, readJsonBody } from '@gateway/service-kit/request/json-body';
-import { CallerLeft, contextOf, identityOf } from '@gateway/service-kit/request/request-context';
+import {
+  CallerLeft,
+  contextOf,
+  endedRequest,
+  identityOf,
+} from '@gateway/service-kit/request/request-context';
 import { validate } from '@gateway/service-kit/request/validate';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { modelFor } from '@gateway/upstream/model-for';

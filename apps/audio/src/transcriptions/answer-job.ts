@@ -7,8 +7,7 @@ import { showJob } from '@gateway/model-service/jobs/answer-job';
 import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
 import type { SubmittedJob } from '@gateway/model-service/jobs/submit-job';
 import { toGatewayError } from '@gateway/service-kit/error-response';
-import { endedRequest } from '@gateway/service-kit/request/ended-request';
-import type { RequestContext } from '@gateway/service-kit/request/request-context';
+import { endedRequest, type RequestContext } from '@gateway/service-kit/request/request-context';
 import { errorFrame } from '../event-stream/error-frame.ts';
 import { StreamHead } from './stream-message.ts';
 

@@ -15,9 +15,8 @@ import {
   submitJob,
 } from '@gateway/model-service/jobs/submit-job';
 import { discardRest } from '@gateway/service-kit/request/discard-rest';
-import { endedRequest } from '@gateway/service-kit/request/ended-request';
 import { refuseEncoding } from '@gateway/service-kit/request/json-body';
-import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
+import { contextOf, endedRequest, identityOf } from '@gateway/service-kit/request/request-context';
 import { validate } from '@gateway/service-kit/request/validate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';

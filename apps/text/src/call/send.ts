@@ -1,5 +1,4 @@
-import { endedRequest } from '@gateway/service-kit/request/ended-request';
-import { CallerLeft, type RequestContext } from '@gateway/service-kit/request/request-context';
+import { CallerLeft, endedRequest, type RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Attempt, Reply } from '@gateway/upstream/replies/reply';
 import type { SendOptions } from '@gateway/upstream/sending/send';
 import type { Upstream } from '@gateway/upstream/upstream';

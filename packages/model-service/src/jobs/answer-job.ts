@@ -4,8 +4,12 @@ import type { JobKind } from '@gateway/contracts/jobs';
 import type { JobHandle } from '@gateway/jobs/queue/job-handle';
 import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
-import { endedRequest } from '@gateway/service-kit/request/ended-request';
-import { contextOf, identityOf, type RequestContext } from '@gateway/service-kit/request/request-context';
+import {
+  contextOf,
+  endedRequest,
+  identityOf,
+  type RequestContext,
+} from '@gateway/service-kit/request/request-context';
 import { jobPath, publicJob } from './public-job.ts';
 import type { SubmittedJob } from './submit-job.ts';
 

@@ -1,8 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { toGatewayError } from '@gateway/service-kit/error-response';
-import { endedRequest } from '@gateway/service-kit/request/ended-request';
-import { CallerLeft, type RequestContext } from '@gateway/service-kit/request/request-context';
+import { CallerLeft, endedRequest, type RequestContext } from '@gateway/service-kit/request/request-context';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { Output, RelayedStream } from './relayed-stream.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { writeError } from '../write-error.ts';
+import { writeError } from '../error-response.ts';
 import { readJsonBody } from './json-body.ts';
 
 const MAX_BYTES = 1000;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dialectOf } from '@gateway/contracts/endpoints/endpoints';
-import type { Dialect, GatewayError } from '@gateway/contracts/gateway-error';
+import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { RequestLoad } from '../load/load-guard.ts';
 import { createUnderway, type Underway } from './underway.ts';
@@ -124,4 +124,15 @@ export function identityOf(request: IncomingMessage): Identity {
   const { identity } = contextOf(request);
   if (identity === null) throw new Error('a public path has no identity');
   return identity;
+}
+
+/** Why a request's signal fired, as its error: the caller left, or this process has waited long enough to stop. */
+export function endedRequest({ signal }: Pick<RequestContext, 'signal'>): GatewayError | undefined {
+  if (!signal.aborted) return undefined;
+  return signal.reason instanceof CallerLeft
+    ? new GatewayError('client_closed_request', 'The caller left before the reply was complete.')
+    : new GatewayError('shutting_down', {
+        message: 'The gateway is shutting down. Please try again.',
+        retryAfterSeconds: 1,
+      });
 }
