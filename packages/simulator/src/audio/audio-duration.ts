@@ -1,5 +1,5 @@
 import { parseBuffer } from 'music-metadata';
-import { invalidRequest } from '../provider-error.ts';
+import { invalidRequest } from '../replies/provider-error.ts';
 
 const FORMATS = ['flac', 'm4a', 'mp3', 'mp4', 'mpeg', 'mpga', 'oga', 'ogg', 'wav', 'webm'];
 const MIN_SECONDS = 0.1;

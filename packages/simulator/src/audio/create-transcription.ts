@@ -1,9 +1,9 @@
-import type { Handler } from '../call.ts';
 import { readForm } from '../checks/read-form.ts';
 import { asText, type JsonObject } from '../json-value.ts';
 import type { LedgerEntry } from '../ledger.ts';
-import { jsonReply, type Reply, streamReply } from '../reply.ts';
-import { dataFrame } from '../sse.ts';
+import { jsonReply, type Reply, streamReply } from '../replies/reply.ts';
+import { dataFrame } from '../replies/sse.ts';
+import type { Handler } from '../requests/call.ts';
 import { countTokens, splitWords } from '../tokens.ts';
 import { audioDuration } from './audio-duration.ts';
 import {

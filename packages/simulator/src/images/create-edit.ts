@@ -1,9 +1,9 @@
-import type { Handler } from '../call.ts';
 import { missingParameter } from '../checks/check-openai.ts';
 import { readForm, typedFields } from '../checks/read-form.ts';
 import { readJson } from '../checks/read-json.ts';
 import { asList, asObject, asText, type JsonObject } from '../json-value.ts';
-import { invalidRequest } from '../provider-error.ts';
+import { invalidRequest } from '../replies/provider-error.ts';
+import type { Handler } from '../requests/call.ts';
 import { checkInputImages } from './check-input-images.ts';
 import { imageReply } from './image-reply.ts';
 import { readImageOrder } from './read-image-order.ts';

@@ -1,6 +1,6 @@
-import type { Handler } from '../call.ts';
 import { readJson } from '../checks/read-json.ts';
 import { asText } from '../json-value.ts';
+import type { Handler } from '../requests/call.ts';
 import { imageReply } from './image-reply.ts';
 import { readImageOrder } from './read-image-order.ts';
 

@@ -1,5 +1,5 @@
-import type { Handler } from '../call.ts';
-import { ProviderError } from '../provider-error.ts';
+import { ProviderError } from '../replies/provider-error.ts';
+import type { Handler } from '../requests/call.ts';
 
 /** `GET /files/{name}`: an image that a reply named by its URL. */
 export const getFile: Handler = ({ provider, params: [name = ''] }) => {

@@ -1,6 +1,6 @@
 import { isOwnSeal, isOwnSignature, REDACTED_THINKING_PREFIX } from '../answer/signature.ts';
 import { asList, asObject, asText } from '../json-value.ts';
-import { invalidMessages } from '../provider-error.ts';
+import { invalidMessages } from '../replies/provider-error.ts';
 
 /**
  * Thinking in a request must be this provider's own, unaltered.

@@ -1,12 +1,12 @@
 import type { Answer, Finish } from '../answer/answer.ts';
 import { composeAnswer } from '../answer/compose-answer.ts';
-import type { Call, Handler } from '../call.ts';
 import { readJson } from '../checks/read-json.ts';
 import { asList, asObject, asText, type JsonObject } from '../json-value.ts';
 import { tokenLedgerEntry } from '../ledger-entry.ts';
-import { invalidMessages } from '../provider-error.ts';
-import { jsonReply, streamReply } from '../reply.ts';
-import { eventFrame } from '../sse.ts';
+import { invalidMessages } from '../replies/provider-error.ts';
+import { jsonReply, streamReply } from '../replies/reply.ts';
+import { eventFrame } from '../replies/sse.ts';
+import type { Call, Handler } from '../requests/call.ts';
 import { checkMessagesRequest } from './check-request.ts';
 import { checkSignatures } from './check-signatures.ts';
 import {

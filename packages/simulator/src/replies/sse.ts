@@ -1,4 +1,4 @@
-import type { JsonObject } from './json-value.ts';
+import type { JsonObject } from '../json-value.ts';
 
 /** One event with its name, in the framing of the Responses, Messages and Images streams. */
 export const eventFrame = (type: string, data: JsonObject): string =>

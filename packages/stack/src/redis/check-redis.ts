@@ -1,7 +1,7 @@
 import { isNewEnough } from '@gateway/redis-server/find-redis-server';
 import { Redis } from 'ioredis';
+import { StartError } from '../start-error.ts';
 import { redisAddress } from './redis-address.ts';
-import { StartError } from './start-error.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { ensureRedisServer } from '@gateway/redis-server/ensure-redis-server';
 import { RedisServerError } from '@gateway/redis-server/redis-server-error';
 import { type RedisServer, runRedisServer } from '@gateway/redis-server/run-redis-server';
-import { StartError } from './start-error.ts';
-import type { StackProcess } from './start-process.ts';
-import { type Restarts, type Supervised, supervise } from './supervise.ts';
+import type { StackProcess } from '../processes/start-process.ts';
+import { type Restarts, type Supervised, supervise } from '../processes/supervise.ts';
+import { StartError } from '../start-error.ts';
 
 interface OwnRedisOptions {
   /** The data folder; Redis has `redis/` in it. */

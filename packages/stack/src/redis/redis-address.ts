@@ -1,4 +1,4 @@
-import { StartError } from './start-error.ts';
+import { StartError } from '../start-error.ts';
 
 /** Host and port, without user and password. */
 export function redisAddress(url: string): string {

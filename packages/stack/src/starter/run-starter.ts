@@ -3,16 +3,16 @@ import { join, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { releaseMemory } from '@gateway/service-kit/life/release-memory';
 import { ConfigurationError } from '@gateway/upstream/configuration/mistakes/configuration-error';
+import { createLinePrinter, wantsPretty } from '../printing/line-printer.ts';
+import { processModeOf } from '../processes/process-mode.ts';
+import { redisAddress } from '../redis/redis-address.ts';
+import { StartError } from '../start-error.ts';
+import { type Stack, startStack } from '../start-stack.ts';
 import { buildConsole } from './build-console.ts';
-import { createLinePrinter, wantsPretty } from './line-printer.ts';
 import { onStopSignals } from './on-stop-signals.ts';
-import { processModeOf } from './process-mode.ts';
-import { redisAddress } from './redis-address.ts';
-import { StartError } from './start-error.ts';
 import { startMessage } from './start-message.ts';
-import { type Stack, startStack } from './start-stack.ts';
 
-const root = join(import.meta.dirname, '../../..');
+const root = join(import.meta.dirname, '../../../..');
 
 /** Runs the gateway until a signal ends it. `starter` is the process itself: its environment, its output, its signals. */
 export async function runStarter(starter: NodeJS.Process): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
 import { MODEL_KINDS } from '@gateway/upstream/protocol';
+import type { Stack } from '../start-stack.ts';
 import { sampleCommands } from './sample-commands.ts';
-import type { Stack } from './start-stack.ts';
 
 interface StartMessageOptions {
   readonly stack: Stack;

@@ -1,10 +1,10 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
-import { collect } from './collect.ts';
+import { collect } from '../collect.ts';
+import { type Simulator, startSimulator } from '../start-simulator.ts';
 import { READERS } from './directives.ts';
 import { isNamedFault, STATUS_FAULTS } from './fault-table.ts';
-import { type Simulator, startSimulator } from './start-simulator.ts';
 
 const openaiOf = ({ baseUrl }: Simulator) =>
   new OpenAI({ baseURL: baseUrl, apiKey: 'sk-test', maxRetries: 0, logLevel: 'off' });
@@ -277,7 +277,7 @@ test('speech that is cut is a broken transfer', async () => {
 
 test('the README explains every directive', async () => {
   const { readFileSync } = await import('node:fs');
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
   const names = [
     ...Object.keys(READERS),
     'quota',

@@ -1,6 +1,6 @@
+import { StartError } from '../start-error.ts';
 import { clean, clockTime, LogRecord, type Paint, painter, requestLine } from './request-line.ts';
 import { createRequestMerger } from './request-merger.ts';
-import { StartError } from './start-error.ts';
 
 export interface LinePrinter {
   /** Lines that a process wrote. */

@@ -1,17 +1,17 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { LedgerEntry } from '../ledger.ts';
+import type { Provider } from '../provider.ts';
+import { ProviderError } from '../replies/provider-error.ts';
+import type { Reply } from '../replies/reply.ts';
+import { replyHeaders } from '../replies/reply-headers.ts';
+import { sendReply } from '../replies/send-reply.ts';
+import type { ScriptedReply, ScriptQueue } from '../script/script-queue.ts';
+import { scriptedReply } from '../script/scripted-reply.ts';
 import { type Call, createCall, type Dialect, type RepeatCounter } from './call.ts';
 import { checkKey } from './check-key.ts';
-import type { LedgerEntry } from './ledger.ts';
-import type { Provider } from './provider.ts';
-import { ProviderError } from './provider-error.ts';
 import { RecordedRequest } from './recorded-request.ts';
-import type { Reply } from './reply.ts';
-import { replyHeaders } from './reply-headers.ts';
 import type { RequestLog } from './request-log.ts';
 import { findRoute } from './routes.ts';
-import type { ScriptedReply, ScriptQueue } from './script-queue.ts';
-import { scriptedReply } from './scripted-reply.ts';
-import { sendReply } from './send-reply.ts';
 
 /** A request whose reply is over. */
 export interface Served {

@@ -1,4 +1,4 @@
-import { type FaultSpec, type ProviderErrorOptions, STATUS_FAULTS } from './fault-table.ts';
+import { type FaultSpec, type ProviderErrorOptions, STATUS_FAULTS } from '../script/fault-table.ts';
 
 /** An error that this provider answers with, in the body shape of the endpoint that was called. */
 export class ProviderError extends Error {

@@ -1,4 +1,4 @@
-import type { Chunk, Reply } from './reply.ts';
+import type { Chunk, Reply } from '../replies/reply.ts';
 import type { Cuts, ScriptedReply } from './script-queue.ts';
 
 const DEFAULT_STATUS = 200;

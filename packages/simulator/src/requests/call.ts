@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { AnswerWish } from './answer/compose-answer.ts';
-import { type Directives, NO_DIRECTIVES, parseDirectives } from './directives.ts';
-import { NAMED_FAULTS, STATUS_FAULTS } from './fault-table.ts';
-import type { Provider } from './provider.ts';
-import { ProviderError } from './provider-error.ts';
+import type { AnswerWish } from '../answer/compose-answer.ts';
+import type { Provider } from '../provider.ts';
+import { ProviderError } from '../replies/provider-error.ts';
+import type { Reply } from '../replies/reply.ts';
+import { type Directives, NO_DIRECTIVES, parseDirectives } from '../script/directives.ts';
+import { NAMED_FAULTS, STATUS_FAULTS } from '../script/fault-table.ts';
+import type { ScriptedReply } from '../script/script-queue.ts';
 import type { RecordedRequest } from './recorded-request.ts';
-import type { Reply } from './reply.ts';
-import type { ScriptedReply } from './script-queue.ts';
 
 export type Dialect = 'openai' | 'anthropic';
 export type Handler = (call: Call) => Reply | Promise<Reply>;

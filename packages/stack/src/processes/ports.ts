@@ -1,6 +1,6 @@
 import { freePort, isFreePort } from '@gateway/redis-server/free-port';
-import type { Environment } from './environment.ts';
-import { StartError } from './start-error.ts';
+import type { Environment } from '../environment.ts';
+import { StartError } from '../start-error.ts';
 
 export interface PortSetting {
   readonly variable: string;

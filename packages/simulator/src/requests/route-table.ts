@@ -1,23 +1,23 @@
-import { createSpeech } from './audio/create-speech.ts';
-import { createTranscription } from './audio/create-transcription.ts';
-import type { Handler } from './call.ts';
-import { countCompletionInput, createCompletion } from './chat/create-completion.ts';
-import { createImageEdit } from './images/create-edit.ts';
-import { createImage } from './images/create-image.ts';
-import { getFile } from './images/get-file.ts';
-import { countMessageTokens, createMessage } from './messages/create-message.ts';
-import { getModel, listModels } from './models/list-models.ts';
-import { jsonReply } from './reply.ts';
-import { compactConversation } from './responses/compaction.ts';
-import { createConversation, getConversation } from './responses/conversations.ts';
-import { createResponse } from './responses/create-response.ts';
+import { createSpeech } from '../audio/create-speech.ts';
+import { createTranscription } from '../audio/create-transcription.ts';
+import { countCompletionInput, createCompletion } from '../chat/create-completion.ts';
+import { createImageEdit } from '../images/create-edit.ts';
+import { createImage } from '../images/create-image.ts';
+import { getFile } from '../images/get-file.ts';
+import { countMessageTokens, createMessage } from '../messages/create-message.ts';
+import { getModel, listModels } from '../models/list-models.ts';
+import { jsonReply } from '../replies/reply.ts';
+import { compactConversation } from '../responses/compaction.ts';
+import { createConversation, getConversation } from '../responses/conversations.ts';
+import { createResponse } from '../responses/create-response.ts';
 import {
   cancelResponse,
   countResponseTokens,
   deleteResponse,
   getResponse,
   listInputItems,
-} from './responses/stored-responses.ts';
+} from '../responses/stored-responses.ts';
+import type { Handler } from './call.ts';
 
 export interface Route {
   readonly method: string;

@@ -1,4 +1,4 @@
-import type { Call } from './call.ts';
+import type { Call } from '../requests/call.ts';
 import type { Reply } from './reply.ts';
 
 const LIMIT_REQUESTS = '10000';

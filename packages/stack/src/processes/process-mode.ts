@@ -1,6 +1,6 @@
-import type { Environment } from './environment.ts';
+import type { Environment } from '../environment.ts';
+import { StartError } from '../start-error.ts';
 import { PROCESS_MODES, type ProcessMode } from './process-table.ts';
-import { StartError } from './start-error.ts';
 
 /** The mode in `GATEWAY_PROCESSES`; `one` if it is not set. @throws StartError for another value */
 export function processModeOf({ GATEWAY_PROCESSES: value }: Environment): ProcessMode {

@@ -1,6 +1,6 @@
+import type { RecordedRequest } from '../requests/recorded-request.ts';
+import type { RequestPredicate } from '../requests/request-log.ts';
 import type { Directives } from './directives.ts';
-import type { RecordedRequest } from './recorded-request.ts';
-import type { RequestPredicate } from './request-log.ts';
 
 /** How raw bytes are cut into writes: as one, an event each, byte by byte, or at these offsets. */
 export type Cuts = 'whole' | 'events' | 'bytes' | readonly number[];

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Directives } from './directives.ts';
+import type { Directives } from '../script/directives.ts';
 import { createPatience } from './patience.ts';
 import type { Chunk, Reply } from './reply.ts';
 

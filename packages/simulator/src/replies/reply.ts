@@ -1,4 +1,4 @@
-import type { LedgerEntry } from './ledger.ts';
+import type { LedgerEntry } from '../ledger.ts';
 
 export type Chunk = string | Uint8Array;
 

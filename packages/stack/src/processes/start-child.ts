@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { z } from 'zod';
-import type { Environment } from './environment.ts';
+import type { Environment } from '../environment.ts';
+import { StartError } from '../start-error.ts';
 import { readLines } from './read-lines.ts';
-import { StartError } from './start-error.ts';
 import type { Running } from './supervise.ts';
 
 export interface ChildOptions {

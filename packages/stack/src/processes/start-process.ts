@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import type { Environment } from '../environment.ts';
 import { localUrl } from './addresses.ts';
-import type { Environment } from './environment.ts';
 import { BUSY_NODE_OPTIONS, type ProcessRow } from './process-table.ts';
 import { type RunningChild, startChild } from './start-child.ts';
 import { type Restarts, type Supervised, supervise } from './supervise.ts';

@@ -1,5 +1,5 @@
+import { ProviderError } from '../replies/provider-error.ts';
 import type { Handler } from './call.ts';
-import { ProviderError } from './provider-error.ts';
 import { ROUTE_TABLE, type Route } from './route-table.ts';
 
 export interface FoundRoute {

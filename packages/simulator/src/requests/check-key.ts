@@ -1,6 +1,6 @@
+import { ProviderError } from '../replies/provider-error.ts';
+import { NAMED_FAULTS } from '../script/fault-table.ts';
 import type { Call } from './call.ts';
-import { NAMED_FAULTS } from './fault-table.ts';
-import { ProviderError } from './provider-error.ts';
 
 const INVALID_KEY_PREFIX = 'sk-invalid';
 const BEARER = /^Bearer\s+(\S+)$/i;

@@ -1,9 +1,9 @@
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
-import { collect } from './collect.ts';
-import { createGate } from './gate.ts';
-import { recordedStream, recordedStreamNames } from './recorded-stream.ts';
-import { type Simulator, startSimulator } from './start-simulator.ts';
+import { collect } from '../collect.ts';
+import { createGate } from '../gate.ts';
+import { recordedStream, recordedStreamNames } from '../recorded-stream.ts';
+import { type Simulator, startSimulator } from '../start-simulator.ts';
 
 const clientOf = ({ baseUrl }: Simulator) =>
   new OpenAI({ baseURL: baseUrl, apiKey: 'sk-test', maxRetries: 0 });
