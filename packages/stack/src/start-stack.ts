@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
 import { loadConfiguration } from '@gateway/upstream/configuration/load-configuration';
-import { newInstanceKey, removeAdminRecord, writeAdminRecord } from './admin-record.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
-import { openDataFolder } from './data-folder.ts';
+import { newInstanceKey, openDataFolder, removeAdminRecord, writeAdminRecord } from './data-folder.ts';
 import type { Environment } from './environment.ts';
 import { chooseAddresses, type KnownAddresses } from './processes/addresses.ts';
 import { createFleet, type Fleet } from './processes/fleet.ts';

@@ -1,7 +1,7 @@
 import { composeAnswer } from '../answer/compose-answer.ts';
 import { readJson } from '../checks/read-json.ts';
 import { asObject, asText } from '../json-value.ts';
-import { tokenLedgerEntry } from '../ledger-entry.ts';
+import { tokenLedgerEntry } from '../ledger.ts';
 import { jsonReply, streamReply } from '../replies/reply.ts';
 import { dataFrame } from '../replies/sse.ts';
 import type { Handler } from '../requests/call.ts';

@@ -3,15 +3,78 @@ import type { LedgerEntry } from '../ledger.ts';
 import type { Provider } from '../provider.ts';
 import { ProviderError } from '../replies/provider-error.ts';
 import type { Reply } from '../replies/reply.ts';
-import { replyHeaders } from '../replies/reply-headers.ts';
 import { sendReply } from '../replies/send-reply.ts';
+import { NAMED_FAULTS } from '../script/fault-table.ts';
 import type { ScriptedReply, ScriptQueue } from '../script/script-queue.ts';
 import { scriptedReply } from '../script/scripted-reply.ts';
 import { type Call, createCall, type Dialect, type RepeatCounter } from './call.ts';
-import { checkKey } from './check-key.ts';
 import { RecordedRequest } from './recorded-request.ts';
 import type { RequestLog } from './request-log.ts';
 import { findRoute } from './routes.ts';
+
+const LIMIT_REQUESTS = '10000';
+const LIMIT_TOKENS = '2000000';
+
+const OPENAI_HEADERS = {
+  'openai-processing-ms': '1',
+  'openai-version': '2020-10-01',
+  'x-ratelimit-limit-requests': LIMIT_REQUESTS,
+  'x-ratelimit-remaining-requests': '9999',
+  'x-ratelimit-reset-requests': '6ms',
+  'x-ratelimit-limit-tokens': LIMIT_TOKENS,
+  'x-ratelimit-remaining-tokens': '1999000',
+  'x-ratelimit-reset-tokens': '30ms',
+};
+
+const ANTHROPIC_HEADERS = {
+  'anthropic-organization-id': '00000000-0000-4000-8000-000000000000',
+  'anthropic-ratelimit-requests-limit': LIMIT_REQUESTS,
+  'anthropic-ratelimit-requests-remaining': '9999',
+  'anthropic-ratelimit-requests-reset': '2026-11-20T00:00:00Z',
+  'anthropic-ratelimit-tokens-limit': LIMIT_TOKENS,
+  'anthropic-ratelimit-tokens-remaining': '1999000',
+  'anthropic-ratelimit-tokens-reset': '2026-11-20T00:00:00Z',
+};
+
+const STREAM_HEADERS = { 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
+
+/** The headers that the real providers put on every reply, the reply's own, and those of a test's script. */
+const replyHeaders = (call: Call, reply: Reply): Record<string, string> => {
+  const headers: Record<string, string> = { 'content-type': reply.contentType };
+  if (call.dialect === 'anthropic')
+    Object.assign(headers, ANTHROPIC_HEADERS, { 'request-id': call.requestId });
+  else Object.assign(headers, OPENAI_HEADERS, { 'x-request-id': call.requestId });
+  if (reply.isStream) Object.assign(headers, STREAM_HEADERS);
+  return Object.assign(headers, reply.headers, call.scripted?.headers);
+};
+
+const INVALID_KEY_PREFIX = 'sk-invalid';
+const BEARER = /^Bearer\s+(\S+)$/i;
+
+const masked = (key: string): string => `${key.slice(0, 7)}*****${key.slice(-4)}`;
+
+/**
+ * Finds the caller's key in the protocol's header: `Authorization: Bearer`, Anthropic's `x-api-key`, Azure's
+ * `api-key`.
+ * @throws ProviderError 401 without a key, or with one that is not accepted
+ */
+const checkKey = ({ request, dialect, provider }: Call): void => {
+  const { headers } = request;
+  const bearer = BEARER.exec(headers.authorization ?? '')?.[1];
+  const header = headers['x-api-key'] ?? headers['api-key'];
+  const key = (typeof header === 'string' ? header : undefined) ?? bearer;
+  if (!key) throw new ProviderError(NAMED_FAULTS['no-key'][dialect]);
+
+  const accepted = provider.apiKeys?.includes(key) ?? !key.startsWith(INVALID_KEY_PREFIX);
+  if (accepted) return;
+  if (dialect === 'anthropic') {
+    throw new ProviderError({ status: 401, message: header ? 'invalid x-api-key' : 'Invalid bearer token' });
+  }
+  throw new ProviderError({
+    status: 401,
+    message: `Incorrect API key provided: ${masked(key)}. You can find your API key at https://platform.openai.com/account/api-keys.`,
+  });
+};
 
 /** A request whose reply is over. */
 export interface Served {

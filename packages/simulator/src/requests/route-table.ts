@@ -1,9 +1,7 @@
 import { createSpeech } from '../audio/create-speech.ts';
 import { createTranscription } from '../audio/create-transcription.ts';
 import { countCompletionInput, createCompletion } from '../chat/create-completion.ts';
-import { createImageEdit } from '../images/create-edit.ts';
-import { createImage } from '../images/create-image.ts';
-import { getFile } from '../images/get-file.ts';
+import { createImage, createImageEdit, getFile } from '../images/image-handlers.ts';
 import { countMessageTokens, createMessage } from '../messages/create-message.ts';
 import { getModel, listModels } from '../models/list-models.ts';
 import { jsonReply } from '../replies/reply.ts';

@@ -3,7 +3,7 @@ import { checkOpenAi, missingParameter } from '../checks/check-openai.ts';
 import { readJson } from '../checks/read-json.ts';
 import type { Rules } from '../checks/rule.ts';
 import { asList, asNumber, asObject, asText, isGiven, type JsonObject } from '../json-value.ts';
-import { tokenLedgerEntry } from '../ledger-entry.ts';
+import { tokenLedgerEntry } from '../ledger.ts';
 import type { Provider } from '../provider.ts';
 import { invalidRequest } from '../replies/provider-error.ts';
 import { jsonReply } from '../replies/reply.ts';

@@ -2,7 +2,7 @@ import { missingParameter } from '../checks/check-openai.ts';
 import { readForm, typedFields } from '../checks/read-form.ts';
 import { readJson } from '../checks/read-json.ts';
 import { asList, asObject, asText, type JsonObject } from '../json-value.ts';
-import { invalidRequest } from '../replies/provider-error.ts';
+import { invalidRequest, ProviderError } from '../replies/provider-error.ts';
 import type { Handler } from '../requests/call.ts';
 import { checkInputImages } from './check-input-images.ts';
 import { imageReply } from './image-reply.ts';
@@ -56,3 +56,18 @@ export const createImageEdit: Handler = async (call) => {
 };
 
 const bytesOf = async (file: File): Promise<Buffer> => Buffer.from(await file.arrayBuffer());
+
+/** `POST /v1/images/generations` */
+export const createImage: Handler = (call) => {
+  const body = readJson(call);
+  call.applyDirectives(asText(body.prompt), asText(body.model));
+  const order = readImageOrder(body, false);
+  return imageReply({ call, order, kind: 'image_generation', inputImages: 0 });
+};
+
+/** `GET /files/{name}`: an image that a reply named by its URL. */
+export const getFile: Handler = ({ provider, params: [name = ''] }) => {
+  const file = provider.files.get(name);
+  if (!file) throw new ProviderError({ status: 404, message: `No such file: ${name}` });
+  return { status: 200, contentType: file.contentType, chunks: [file.bytes], isStream: false };
+};
