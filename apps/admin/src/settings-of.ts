@@ -1,5 +1,5 @@
 import type { ShownKey } from '@gateway/metering/keys/key-record';
-import type { ShownTeam } from '@gateway/metering/keys/team-record';
+import type { ShownTeam } from '@gateway/metering/teams/team-record';
 
 /** The members that are set, in the form of a request for the same key or team. */
 const present = (members: Readonly<Record<string, unknown>>): Record<string, unknown> =>

@@ -4,6 +4,7 @@ import type { Redis, Result } from 'ioredis';
 import { type Actor, type AuditEntry, GATEWAY_ITSELF } from '../audit/audit-log.ts';
 import { type ReportBroken, readStored } from '../broken-records.ts';
 import { loadScript } from '../load-script.ts';
+import { parseTeamRecord, type TeamRecord } from '../teams/team-record.ts';
 import { awaitRedis } from './await-redis.ts';
 import { bootstrapKeyId, newKeyId } from './key-id.ts';
 import {
@@ -16,12 +17,11 @@ import {
   withSettings,
 } from './key-record.ts';
 import { hashOf, isPlausibleSecret, makeSecret } from './key-secret.ts';
-import { createRecordChanger, untilChanged } from './record-changer.ts';
-import { listRecords, type PageRequest } from './record-list.ts';
-import { redisNames } from './redis-names.ts';
+import { createRecordChanger, untilChanged } from './records/record-changer.ts';
+import { listRecords, type PageRequest } from './records/record-list.ts';
+import { redisNames } from './records/redis-names.ts';
 import type { KeySettings } from './settings.ts';
-import { parseTeamRecord, type TeamRecord } from './team-record.ts';
-import { newWebhookSecret, webhookSecretText } from './webhook-secret.ts';
+import { newWebhookSecret, webhookSecretText } from './webhooks/webhook-secret.ts';
 
 /** A valid key's owner, and until when it stays valid by itself, in Unix milliseconds (Infinity for ever). */
 export interface FoundKey {

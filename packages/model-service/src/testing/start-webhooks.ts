@@ -11,7 +11,7 @@ import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import { createWebhookWorker, type FinishedAttempt } from '@gateway/jobs/webhooks/webhook-worker';
 import { createJobWorker } from '@gateway/jobs/worker/job-worker';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
-import { createKeyWebhookReader } from '@gateway/metering/keys/key-webhook';
+import { createKeyWebhookReader } from '@gateway/metering/keys/webhooks/key-webhook';
 import { startRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { parseNetworks } from '@gateway/upstream/fetching/public-address';

@@ -6,7 +6,7 @@ import { createKeptResults } from '@gateway/jobs/results/kept-results';
 import type { AnnounceEnd } from '@gateway/jobs/webhooks/announce-end';
 import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import { reportOnce } from '@gateway/metering/broken-records';
-import { createKeyWebhookReader } from '@gateway/metering/keys/key-webhook';
+import { createKeyWebhookReader } from '@gateway/metering/keys/webhooks/key-webhook';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { ModelSettings } from '../settings.ts';
 import { webhookBody } from './webhook-body.ts';

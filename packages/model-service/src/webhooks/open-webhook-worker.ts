@@ -1,6 +1,6 @@
 import { createWebhookWorker, type FinishedAttempt } from '@gateway/jobs/webhooks/webhook-worker';
 import { reportOnce } from '@gateway/metering/broken-records';
-import { createKeyWebhookReader } from '@gateway/metering/keys/key-webhook';
+import { createKeyWebhookReader } from '@gateway/metering/keys/webhooks/key-webhook';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { Redis } from 'ioredis';
 import type { JobWorkerSettings } from '../settings.ts';

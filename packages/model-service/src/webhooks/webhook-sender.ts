@@ -1,5 +1,5 @@
 import type { WebhookOutcome, WebhookWorkerOptions } from '@gateway/jobs/webhooks/webhook-worker';
-import type { ReadKeyWebhook } from '@gateway/metering/keys/key-webhook';
+import type { ReadKeyWebhook } from '@gateway/metering/keys/webhooks/key-webhook';
 import { type InNetworks, isPublicAddress } from '@gateway/upstream/fetching/public-address';
 import { NotPublicError, publicConnector } from '@gateway/upstream/fetching/public-connector';
 import { Webhook } from 'standardwebhooks';

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { awaitRedis } from './await-redis.ts';
+import { awaitRedis } from '../await-redis.ts';
 
 export interface PageRequest {
   readonly limit: number;

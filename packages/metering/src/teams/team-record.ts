@@ -1,6 +1,6 @@
 import { type Account, Budget, Limits } from '@gateway/contracts/identity';
 import { z } from 'zod';
-import { instant, name, shownBudget, type TeamSettings, toBudget } from './settings.ts';
+import { instant, name, shownBudget, type TeamSettings, toBudget } from '../keys/settings.ts';
 
 /** A team as it is stored. Its members are the keys that name it. */
 const TeamRecord = z.strictObject({

@@ -2,11 +2,11 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Redis } from 'ioredis';
 import type { Actor } from '../audit/audit-log.ts';
 import { type ReportBroken, readStored } from '../broken-records.ts';
-import { awaitRedis } from './await-redis.ts';
-import { createRecordChanger, untilChanged } from './record-changer.ts';
-import { listRecords, type PageRequest } from './record-list.ts';
-import { redisNames } from './redis-names.ts';
-import type { TeamSettings } from './settings.ts';
+import { awaitRedis } from '../keys/await-redis.ts';
+import { createRecordChanger, untilChanged } from '../keys/records/record-changer.ts';
+import { listRecords, type PageRequest } from '../keys/records/record-list.ts';
+import { redisNames } from '../keys/records/redis-names.ts';
+import type { TeamSettings } from '../keys/settings.ts';
 import {
   newTeamRecord,
   parseTeamRecord,

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
-import { type Actor, type AuditEntry, MAX_AUDIT_ENTRIES } from '../audit/audit-log.ts';
-import { loadScript } from '../load-script.ts';
-import { awaitRedis } from './await-redis.ts';
+import { type Actor, type AuditEntry, MAX_AUDIT_ENTRIES } from '../../audit/audit-log.ts';
+import { loadScript } from '../../load-script.ts';
+import { awaitRedis } from '../await-redis.ts';
 import { redisNames } from './redis-names.ts';
 
 /** A change of one record; everything in it happens, or nothing. */

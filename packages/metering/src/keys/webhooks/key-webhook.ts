@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
-import { type ReportBroken, readStored } from '../broken-records.ts';
-import { awaitRedis } from './await-redis.ts';
-import { parseKeyRecord } from './key-record.ts';
-import { redisNames } from './redis-names.ts';
+import { type ReportBroken, readStored } from '../../broken-records.ts';
+import { awaitRedis } from '../await-redis.ts';
+import { parseKeyRecord } from '../key-record.ts';
+import { redisNames } from '../records/redis-names.ts';
 import { webhookSecretText } from './webhook-secret.ts';
 
 interface ReaderOptions {

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { instant } from './settings.ts';
+import { instant } from '../settings.ts';
 
 /** As Standard Webhooks writes a secret. */
 const PREFIX = 'whsec_';
