@@ -1,4 +1,4 @@
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
 
 /** What calls itself text or JSON is not audio; audio itself often comes under a wrong type. */

@@ -6,7 +6,7 @@ import { SpeechRequest } from '@gateway/contracts/openai/speech';
 import { readOutput } from '@gateway/jobs/files/job-files';
 import type { JobContext, JobProcessor } from '@gateway/jobs/worker/job-processor';
 import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
-import { readStream } from '@gateway/model-service/stream/read-stream';
+import { readStream } from '@gateway/model-service/stream/relayed-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateSpeech, usageOfSpeech, withTokensTold } from '../metering/speech-usage.ts';

@@ -1,5 +1,5 @@
 import type { SpeechRequest } from '@gateway/contracts/openai/speech';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';

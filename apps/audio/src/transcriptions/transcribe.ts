@@ -8,7 +8,7 @@ import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { JobContext, JobProcessor } from '@gateway/jobs/worker/job-processor';
 import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';

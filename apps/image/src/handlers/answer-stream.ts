@@ -8,7 +8,7 @@ import { newJobId } from '@gateway/jobs/redis/job-keys';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { reserveRequest, turnTakerOf } from '@gateway/model-service/metered-request';
 import { showAttempts } from '@gateway/model-service/show-attempts';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { toGatewayError } from '@gateway/service-kit/error-response';

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { OutputCheck } from '@gateway/upstream/first-output/check-first-output';
 import { checkFirstOutput } from '@gateway/upstream/first-output/check-first-output';

@@ -1,5 +1,5 @@
 import { boundedJson } from '@gateway/contracts/json/json-depth';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { cleanMessage } from '@gateway/upstream/failures/clean-message';

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import {
   createFrameReader,
@@ -7,6 +8,10 @@ import {
 } from '@gateway/service-kit/event-stream/frame-reader';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { Output, RelayedStream } from './relayed-stream.ts';
+
+/** Whether a reply calls itself an event stream. */
+export const isEventStream = (headers: IncomingHttpHeaders): boolean =>
+  headers['content-type']?.startsWith('text/event-stream') ?? false;
 
 /** The frame goes on as its bytes are. */
 export const PASS = Symbol('pass');

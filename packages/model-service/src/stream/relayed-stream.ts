@@ -1,5 +1,5 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Reply } from '@gateway/upstream/replies/reply';
+import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 
 /** What is written for a caller: bytes as they came, or text of ours. Null for nothing. */
 export type Output = Buffer | string | null;
@@ -36,4 +36,26 @@ export interface RelayedStream {
   keepAlive(): string | null;
   /** After the upstream has closed: the reply in which it goes on. Null where it had not paused. */
   goOn?(): Promise<Reply> | null;
+}
+
+/**
+ * Reads an upstream's stream where nobody holds a connection for it: gives what a caller would have been sent.
+ *
+ * @throws {GatewayError} where it breaks, or is no good answer
+ */
+export async function* readStream(reply: Reply, stream: RelayedStream): AsyncGenerator<Buffer> {
+  for await (const chunk of reply.body) {
+    const output = await stream.push(chunk);
+    if (stream.failure !== null) throw counted(reply, stream.failure);
+    if (output !== null) yield Buffer.from(output);
+    if (stream.rest !== 'wanted') return;
+  }
+  const output = await stream.end();
+  if (stream.failure !== null) throw counted(reply, stream.failure);
+  if (output !== null) yield Buffer.from(output);
+}
+
+function counted(reply: Reply, failure: GatewayError): GatewayError {
+  if (failure instanceof UnreadableReply) reply.unreadable(failure.message);
+  return failure;
 }

@@ -16,7 +16,7 @@ import { startRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { parseNetworks } from '@gateway/upstream/fetching/public-address';
 import { Redis } from 'ioredis';
-import { webhookBody } from '../webhooks/webhook-body.ts';
+import { webhookBody } from '../webhooks/open-announcer.ts';
 import { createWebhookSender } from '../webhooks/webhook-sender.ts';
 
 export interface ReceivedWebhook {
