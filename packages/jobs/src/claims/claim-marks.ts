@@ -4,21 +4,22 @@ import type { UploadStore } from '../files/upload-store.ts';
 
 const ClaimMark = z.strictObject({
   jobId: z.string(),
-  /** Who began it. */
+  /** The worker that began it. */
   workerId: z.string(),
-  /** The same for the same input. */
+  /** Equal inputs have equal digests. */
   inputDigest: z.string(),
 });
 export type ClaimMark = z.infer<typeof ClaimMark>;
 
 /**
- * Marks on disk which job has begun paid work under an idempotency key. Redis, which knows what a key names, may lose its last
- * second: then the mark keeps a repeated request from being paid again. It stays with the result, and goes when the job fails.
+ * Marks on disk which job has begun paid work under an idempotency key. Redis knows which job a key names,
+ * but may lose its last second. Then the mark prevents a second payment for a repeated request. The mark
+ * stays with the result, and is deleted when the job fails.
  */
 export interface ClaimMarks {
-  /** The job that has begun under this claim, which is this one where nobody had. */
+  /** Resolves to the mark of the job that has begun under this claim: this one, if there was none before. */
   begin(claim: string, mark: ClaimMark): Promise<ClaimMark>;
-  /** The next job may begin; with an id, if this job has the mark. */
+  /** Lets another job begin. With an id, only if this job has the mark. */
   clear(claim: string, jobId?: string): Promise<void>;
 }
 

@@ -16,13 +16,13 @@ const CLAIM_SECONDS = 86_400;
 /** Until when a repeated request finds the result of a job that was made for its key, in Unix milliseconds. */
 export const claimedUntilMs = (createdAtMs: number): number => createdAtMs + CLAIM_SECONDS * 1000;
 
-/** How long a request may take from its claim until its job is queued. One that died in between leaves its claim to others. */
+/** How long a request may take from its claim until its job is queued. If it dies before, others may take the claim. */
 const QUEUEING_LIMIT_MS = 20_000;
 const LOOK_AGAIN_MS = 100;
 
 const Claim = z.strictObject({
   jobId: z.string(),
-  /** Of the request that took it. */
+  /** Of the request that took the claim. */
   fingerprint: z.string(),
   takenAtMs: z.number(),
 });
@@ -31,7 +31,7 @@ const Claim = z.strictObject({
 export interface ClaimingRequest {
   readonly keyId: string;
   readonly idempotencyKey: string;
-  /** The same for the same request. */
+  /** Equal requests have equal fingerprints. */
   readonly fingerprint: string;
   /** The job that it would make. */
   readonly jobId: string;
@@ -95,7 +95,7 @@ export function createJobClaims({ redis, find, marks, now }: ClaimsOptions): Job
   };
 }
 
-/** Whether another job has taken this job's idempotency key over, so that this one must not be done. */
+/** Whether another job has taken over this job's idempotency key. Then this job must not run. */
 export async function isSuperseded(redis: Redis, claim: string, jobId: string): Promise<boolean> {
   const text = await redis.get(claim);
   return text !== null && Claim.parse(JSON.parse(text)).jobId !== jobId;

@@ -15,7 +15,7 @@ type Outcome = { readonly output: unknown } | { readonly error: GatewayError };
 export interface Waiter {
   readonly texts: TextChannel;
   readonly outcome: Promise<unknown>;
-  /** To be called when the job has been stored: from then on one that cannot be found is lost. */
+  /** Call it when the job has been stored. From then on, a job that cannot be found is lost. */
   stored(): void;
   /** Ends the waiting here, whatever becomes of the job. */
   settle(outcome: Outcome): void;
@@ -25,7 +25,7 @@ export interface Waiter {
 export interface LostJob {
   /** Whether it is still to be waited for. @param isHeard whether its caller has got texts of it */
   revive(isHeard: boolean): Promise<boolean>;
-  /** Its files go: the worker that ended it could not know that it was the last. */
+  /** Deletes its files: the worker that ended it could not know that nobody else needs them. */
   deleteFiles(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ interface WaitOptions {
 
 /** Follows the event stream of one queue and notifies those who wait for its jobs. */
 export interface JobListener {
-  /** To be called before the job is stored, so that nothing is missed. */
+  /** Call it before the job is stored, so that no event is missed. */
   wait(jobId: string, options: WaitOptions): Waiter;
   /** Notifies those who wait for a job that ended before they waited. */
   lookUp(jobId: string): Promise<void>;
@@ -180,7 +180,7 @@ export async function listenToJobs(options: ListenerOptions): Promise<JobListene
   };
 }
 
-/** Who is interested in which jobs. */
+/** The waiters and watchers of each job. */
 function createRegister<Entry>() {
   const entries = new Map<string, Set<Entry>>();
   return {

@@ -4,9 +4,9 @@ import { textsKey } from '../redis/job-keys.ts';
 
 const MAX_CHARACTERS = 65_536;
 const MAX_TEXTS = 100_000;
-/** What is kept of a job's texts for those who come later; of more, the oldest go. */
+/** How much of a job's texts is kept for later readers. The oldest texts are dropped first. */
 const MAX_KEPT_CHARACTERS = 4 * 1024 * 1024;
-/** How long texts are kept that nobody takes, because their reader or their writer is gone. */
+/** How long texts are kept that nobody reads, because their reader or their writer is gone. */
 const UNREAD_TTL_S = 3600;
 const ENDED_TTL_S = 300;
 /** Read in one round trip. */
@@ -22,7 +22,7 @@ export interface JobEmitter {
 interface EmitterOptions {
   readonly jobId: string;
   readonly redis: Redis;
-  /** Texts stay when they have been read. */
+  /** Texts are kept after they have been read. */
   readonly keepsTexts: boolean;
   /** Publishes in the queue's event stream how many there are. */
   readonly publish: (count: number) => Promise<unknown>;
@@ -45,8 +45,8 @@ function createKeptTexts() {
 }
 
 /**
- * Sends a job's texts through a stream of its own, which goes when they have been read, or after a while. The queue's event stream, which
- * also reports the job's end, announces that there are more.
+ * Sends a job's texts through a stream of their own. The stream is deleted after it has been read, or after
+ * some time. The queue's event stream, which also reports the job's end, announces new texts.
  */
 export function createJobEmitter({ jobId, redis, keepsTexts, publish }: EmitterOptions): JobEmitter {
   const key = textsKey(jobId);
@@ -84,7 +84,7 @@ export function createJobEmitter({ jobId, redis, keepsTexts, publish }: EmitterO
 /** Whether this attempt or an earlier one has emitted: the progress of a new job is 0, ours is an object. */
 export const hasEmitted = (job: Job): boolean => typeof job.progress === 'object';
 
-/** After a job's end: what its reader has not taken yet is kept a little longer; without a reader nothing is kept. */
+/** After a job's end: keeps unread texts a little longer for their reader; without a reader, deletes them. */
 export async function endTexts(redis: Redis, jobId: string, { isRead }: { isRead: boolean }): Promise<void> {
   if (isRead) await redis.expire(textsKey(jobId), ENDED_TTL_S);
   else await redis.del(textsKey(jobId));
@@ -99,7 +99,7 @@ export interface TextReader {
 }
 
 interface ReaderOptions {
-  /** What has been taken stays in Redis. */
+  /** Texts that were read stay in Redis. */
   readonly keepsTexts: boolean;
   readonly onText: (text: string) => void;
 }

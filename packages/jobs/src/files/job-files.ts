@@ -6,8 +6,8 @@ import { decodeFailure, encodeFailure } from '../job-failure.ts';
 import type { UploadStore } from './upload-store.ts';
 
 /**
- * What jobs are given and what they make lies in files; Redis holds their names. An input goes with the uploads that it names,
- * when its job has ended; an output is an asset, and goes with the images that it names.
+ * Inputs and outputs of jobs lie in files; Redis holds their names. An input is deleted with its uploads
+ * after its job has ended. An output is an asset, and is deleted with its images.
  */
 export interface JobFiles {
   readonly uploads: UploadStore;

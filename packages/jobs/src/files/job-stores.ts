@@ -9,7 +9,7 @@ export interface JobStoresOptions extends Omit<AssetStoresOptions, 'url'> {
   readonly url?: string | undefined;
 }
 
-/** What jobs are given and what they make. Services and workers open the same. */
+/** The stores of jobs' inputs and outputs. Services and workers open the same. */
 export interface JobStores {
   readonly uploads: UploadStore;
   readonly assets: AssetStore;

@@ -8,13 +8,13 @@ const HOUR_MS = 60 * MINUTE_MS;
 const RESULTS_INTERVAL_MS = 10 * MINUTE_MS;
 /** All files are looked at. */
 const FILES_INTERVAL_MS = HOUR_MS;
-/** Longer than any result: as long as one is kept for its caller, then as long as the URLs hold that are given out at the end of it. */
+/** Longer than any result is kept: its retention, then the life of URLs that were signed at the end of it. */
 const ASSET_LIFETIME_MS =
   Math.max(...Object.values(JOBS).map(({ resultRetentionSeconds }) => resultRetentionSeconds)) * 1000 +
   2 * HOUR_MS;
 /**
- * Longer than any job waits and runs. So long are left those whose service died before it queued them, and those of failed jobs that
- * can be queued again.
+ * Longer than any job waits and runs. Uploads are kept this long if their service died before it queued them,
+ * or if their failed job can be queued again.
  */
 const UPLOAD_LIFETIME_MS =
   Math.max(...Object.values(JOBS).map(({ queueLimitMs }) => queueLimitMs)) + 2 * HOUR_MS;
@@ -31,8 +31,9 @@ interface SweepOptions {
 }
 
 /**
- * Deletes expired results, now and every ten minutes; and files that nobody knows of any more, now and every hour: those of jobs that
- * failed halfway, or whose Redis was emptied, and uploads that were never queued. Several processes may do so at once.
+ * Deletes expired results, now and every ten minutes. Deletes files that nothing refers to, now and every
+ * hour: of jobs that failed halfway, of an emptied Redis, and uploads that were never queued. Several
+ * processes may do this at once.
  */
 export function startSweeping(options: SweepOptions): { close(): void } {
   const { results, assets, uploads, now, onSwept, onError } = options;

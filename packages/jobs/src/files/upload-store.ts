@@ -7,8 +7,8 @@ import { openFolderStore } from '@gateway/assets/folder-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 
 /**
- * What jobs are given: the files of requests, from their arrival, and inputs, until their job ends. A file is written and read on
- * the machine that needs it; in between it lies where services and workers share files.
+ * The files of requests and the inputs of jobs, until the job ends. A file is written and read on the machine
+ * that needs it. Between these machines it lies in the store that services and workers share.
  */
 export interface UploadStore {
   /** Where this process writes and reads files, under names of `newId`. */
@@ -17,15 +17,15 @@ export interface UploadStore {
   /** Where a file lies on this machine: from its arrival until it is shared, and while it is borrowed. */
   pathOf(uploadId: string): string;
   /**
-   * Lets workers on other machines have files that lie here. From then on they are theirs.
+   * Shares files of this machine with the workers on other machines. From then on the files are the workers'.
    *
    * @throws {GatewayError} `storage_full`, `service_unavailable`
    */
   share(uploadIds: readonly string[]): Promise<void>;
   /**
-   * Brings files that were shared to this machine, until what is returned is disposed of.
+   * Copies shared files to this machine, until the result is disposed of.
    *
-   * @throws {GatewayError} `internal` for one that is not there, `storage_full`, `service_unavailable`
+   * @throws {GatewayError} `internal` if a file is missing, `storage_full`, `service_unavailable`
    */
   borrow(uploadIds: readonly string[]): Promise<AsyncDisposable>;
   /** Keeps the input of a job, which is its request without the files. Resolves to its id. @throws {GatewayError} as `share` */
@@ -34,13 +34,13 @@ export interface UploadStore {
   readInput(inputId: string): Promise<string | undefined>;
   /** What is noted beside an input; it is deleted with the input. */
   readonly notes: Pick<AssetStore, 'putNew' | 'open' | 'delete'>;
-  /** Under which something is noted there: that the input's job has begun. */
+  /** The id of the note that the input's job has begun. */
   begunIdOf(inputId: string): string;
-  /** Under which it is noted that paid work has begun under a claim. It stays when the input goes. */
+  /** The id of the note that paid work has begun under a claim. It stays when the input is deleted. */
   claimedIdOf(claim: string): string;
   /** Deletes what is there, files and inputs, here and where they are shared. */
   delete(...ids: string[]): Promise<void>;
-  /** Deletes what has been forgotten: files written before this time, in Unix milliseconds. Resolves to how many. */
+  /** Deletes files that were written before this time, in Unix milliseconds. Resolves to how many. */
   sweep(olderThanMs: number): Promise<number>;
 }
 
@@ -53,7 +53,7 @@ export async function openUploadStore(stores: AssetStores, dataDir: string): Pro
   const sharedFolder = stores.folderOf('uploads');
   const folder = sharedFolder ?? join(dataDir, 'uploads');
   const here = await openFolderStore(folder);
-  /** Those that nobody but this process knows. */
+  /** The files that only this process knows. */
   const unshared = new Set<string>();
 
   const pathOf = (id: string) => join(folder, checked(id, 'upload'));

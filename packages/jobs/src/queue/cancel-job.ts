@@ -21,14 +21,14 @@ interface CancelOptions {
   readonly files: JobFiles;
   /** Accounts for a metered job that never starts. */
   readonly settle: SettleJob | undefined;
-  /** Sees to its webhook, if it is detached. */
+  /** Queues its webhook, if it is detached. */
   readonly announce: AnnounceEnd | undefined;
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Takes a queued job out of the line and stops a running one. The mark is set first: a worker that is just taking the
- * job either finds it there or is already listening. Resolves to whether there is such a job.
+ * Removes a queued job from its queue, or stops a running one. The mark is set first, so that a worker that
+ * takes the job now finds the mark or already listens. Resolves to whether there is such a job.
  */
 export async function cancelJob(options: CancelOptions): Promise<boolean> {
   const { id, queue, redis, turns, files, settle } = options;
@@ -52,6 +52,6 @@ export async function cancelJob(options: CancelOptions): Promise<boolean> {
   return true;
 }
 
-/** How a job is accounted whose work never began. */
+/** The accounting of a job whose work never began. */
 export const unstarted = (metering: JobMetering, error: GatewayError): UsageResult =>
   settlementOf({ metering, hasRun: false, consumed: undefined, error, nowMs: Date.now() });

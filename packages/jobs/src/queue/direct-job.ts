@@ -26,9 +26,9 @@ export interface DirectJob<Output> {
   /** Sends a text to those who follow the job. */
   emit(text: string): Promise<void>;
   /**
-   * Keeps the output. Never rejects: where that cannot be done the job has failed.
+   * Keeps the output. Never rejects: if the output cannot be kept, the job has failed.
    *
-   * @param delivery how the caller has got it already; null where it has not
+   * @param delivery how the caller has got it already; null if not yet
    */
   complete(output: Output, delivery: Delivery | null): Promise<void>;
   fail(error: GatewayError): Promise<void>;

@@ -17,7 +17,7 @@ export interface JobHandle<Output> {
    * @throws {GatewayError} the job's own failure, `job_cancelled`, `outcome_unknown`, or `service_timeout`
    */
   result(signal: AbortSignal): Promise<Output>;
-  /** Its caller has got the result, which is kept for a shorter time from now on. */
+  /** Call it when the caller has got the result: it is kept for a shorter time from then on. */
   delivered(how: Delivery): void;
   /** Waits no longer; the job goes on. */
   leave(): void;
@@ -63,7 +63,7 @@ export function openHandle<Output>(options: HandleOptions<Output>): JobHandle<Ou
   };
 }
 
-/** What is wrong with a finished job's output is our mistake, and the work has been paid for. */
+/** A finished job with a broken output is our mistake, and its work has been paid for. */
 function outputAs<Output>(schema: ZodType<Output>, output: unknown): Output {
   const parsed = schema.safeParse(output);
   if (parsed.success) return parsed.data;

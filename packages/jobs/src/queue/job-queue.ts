@@ -43,10 +43,10 @@ export interface JobQueueOptions<Kind extends JobKind> {
   readonly maxResultBytes: number;
   /** Accounts for metered jobs that never start. */
   readonly settle?: SettleJob;
-  /** Sees to the webhooks of detached jobs that never start. */
+  /** Queues the webhooks of detached jobs that never start. */
   readonly announce?: AnnounceEnd;
   readonly now: () => number;
-  /** How often jobs that are waited for are looked up beside what is heard of them. */
+  /** How often jobs with waiters are looked up, in case an event was lost. */
   readonly lookUpMs?: number;
   /** Called for lost connections and the like, which the queue recovers from itself. */
   readonly onError: (error: unknown) => void;
@@ -73,10 +73,13 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
   attach<Kind extends Kinds>(kind: Kind, jobId: string): Promise<JobHandle<JobOutput<Kind>>>;
   /** Takes a queued job out of the line and stops a running one, in whatever process it runs. */
   cancel(record: JobRecord): Promise<void>;
-  /** The same for one that was submitted, of which only the id is known. It waits for a Redis that is away. @throws {GatewayError} `service_unavailable` */
+  /**
+   * Cancels a submitted job, of which only the id is known. Waits for a Redis that is away. @throws
+   * {GatewayError} `service_unavailable`
+   */
   cancelSubmitted(kind: Kinds, jobId: string): Promise<void>;
   /**
-   * Makes a job that this process does by itself, outside the queues.
+   * Begins a job that this process does by itself, outside the queues.
    *
    * @throws {GatewayError} `result_quota_exhausted`, `service_unavailable`
    */
@@ -84,7 +87,7 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
     kind: Kind,
     job: TurnTaker & { readonly id: string; readonly model: string },
   ): Promise<DirectJob<JobOutput<Kind>>>;
-  /** Keeps that a job failed before it was stored. @throws {GatewayError} `service_unavailable` */
+  /** Records that a job failed before it was stored. @throws {GatewayError} `service_unavailable` */
   keepRefused(
     job: { readonly id: string; readonly kind: Kinds; readonly keyId: string; readonly model: string },
     error: GatewayError,
@@ -98,7 +101,7 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
   close(): Promise<void>;
 }
 
-/** A day for its lines, and two in which a batch is remembered. */
+/** A batch's lines have a day; the batch is remembered for two more days. */
 const COUNTS_SECONDS = 4 * 86_400;
 /** A Redis that was emptied reports nothing. */
 const LOOK_UP_MS = 5000;

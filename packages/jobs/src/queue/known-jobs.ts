@@ -26,11 +26,11 @@ interface ListOptions {
 export interface WaitingJob {
   /** From 1. */
   readonly position: number;
-  /** Until about then a worker takes it, as measured by the jobs that ended lately; undefined where there are few. At most five minutes. */
+  /** When a worker will take it, about, as measured by jobs that ended lately; undefined if there are few. At most five minutes. */
   readonly waitSeconds: number | undefined;
 }
 
-/** What callers can learn of jobs that were made before, here or elsewhere. All of it fails with `service_unavailable` while Redis is away. */
+/** What callers can learn of earlier jobs, made here or elsewhere. Everything fails with `service_unavailable` while Redis is away. */
 export interface KnownJobs<Kinds extends JobKind> {
   /** Which jobs idempotency keys name. */
   readonly claims: JobClaims;
@@ -44,7 +44,7 @@ export interface KnownJobs<Kinds extends JobKind> {
   ): Promise<{ records: FoundJob[]; size: number; lastId: string | null } | undefined>;
   /** The stored output of a job that has ended well. @throws {GatewayError} `internal` when it is not there */
   outputOf<Kind extends Kinds>(kind: Kind, jobId: string): Promise<JobOutput<Kind>>;
-  /** A caller has got a job's result, which is kept for a shorter time from now on. */
+  /** Call it when a caller has got a job's result: it is kept for a shorter time from then on. */
   delivered(jobId: string, how: Delivery): void;
   /** Removes what a finished job made. */
   removeResult(record: JobRecord): Promise<void>;
@@ -113,7 +113,7 @@ export function createKnownJobs<Kinds extends JobKind>(options: KnownJobsOptions
   };
 }
 
-/** Claims whose Redis is away are refused like everything else. */
+/** While Redis is away, claims are refused as everything else is. */
 const awareOfOutages = ({ claim, jobOf, release }: JobClaims): JobClaims => ({
   claim: (request) => unlessAway(claim(request)),
   jobOf: (keyId, idempotencyKey) => unlessAway(jobOf(keyId, idempotencyKey)),

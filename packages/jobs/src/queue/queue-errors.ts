@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 
 const AWAY_RETRY_AFTER_SECONDS = 5;
 
-/** What goes wrong between us and Redis is nothing that a caller did. */
+/** Turns every error of Redis into `service_unavailable`: the caller has done nothing wrong. */
 export async function unlessAway<Value>(answer: Promise<Value>): Promise<Value> {
   try {
     return await answer;

@@ -12,7 +12,7 @@ export interface QueueSlot extends AsyncDisposable {
 export interface QueueSlots {
   /** @throws {GatewayError} `queue_full` */
   reserve(queue: string, taker: TurnTaker): Promise<QueueSlot>;
-  /** A job has been stored in it. */
+  /** Call it when a job has been stored in the slot. */
   used(slotId: string): void;
   close(): void;
 }
@@ -54,10 +54,10 @@ export function createQueueSlots({ turns, maxWaiting, onError }: SlotsOptions): 
   };
 }
 
-/** Where nothing has been measured. */
+/** The wait while nothing has been measured. */
 const DEFAULT_WAIT_SECONDS = 5;
 const MAX_WAIT_SECONDS = 300;
-/** Of the queue: when so much has become free, those who were refused may come again. */
+/** The share of the queue that must become free before refused callers may come again. */
 const FREED_SHARE = 0.02;
 
 /** How long so many jobs take, in whole seconds. */

@@ -6,7 +6,7 @@ import { BULLMQ_PRIORITY, type JobTurns } from '../turns/job-turns.ts';
 
 /** Ended jobs that are remembered per queue, whatever their age. */
 const MAX_REMEMBERED = 10_000;
-/** How long the queue itself knows of them; what became of them is kept for longer (`records/ended-jobs.ts`). */
+/** How long the queue itself remembers them. How they ended is kept for longer (`records/ended-jobs.ts`). */
 const REMEMBERED_SECONDS = 3600;
 
 export interface JobToStore {
@@ -19,7 +19,7 @@ export interface JobToStore {
   readonly createdAtMs: number;
 }
 
-/** Stores a job in its queue and gives it its turn, both or neither. One that is stored already is left as it is. */
+/** Stores a job in its queue and gives it its turn: both or neither. Does nothing if the job is stored already. */
 export async function storeJob(
   { queue, turns }: { readonly queue: Queue; readonly turns: JobTurns },
   { id, kind, envelope, slotId, createdAtMs }: JobToStore,

@@ -26,8 +26,8 @@ export interface JobEnd {
 }
 
 /**
- * Keeps what became of a job, for longer than the queue knows of it. To be called before its end is published, so that it can
- * be found by who hears of that.
+ * Keeps how a job ended, for longer than the queue does. Call it before the end is published: whoever gets
+ * that event may look for the job at once.
  */
 export async function keepEnd(redis: Redis, job: Job, { error, reason }: JobEnd): Promise<void> {
   const kind = JobKind.parse(job.name);
@@ -47,13 +47,13 @@ export async function keepEnd(redis: Redis, job: Job, { error, reason }: JobEnd)
   });
 }
 
-/** The same for a job that no queue has. */
+/** Keeps the record of a job that is in no queue. */
 export async function keepRecord(redis: Redis, record: JobRecord, reason: string | null): Promise<void> {
   const { error: _, ...rest } = record;
   await keep(redis, { ...rest, reason });
 }
 
-/** What became of a job, from what Redis keeps of it. */
+/** Reads how a job ended from its record in Redis. */
 export async function readEnded(text: string, files: JobFiles): Promise<JobRecord> {
   const { reason, ...ended } = EndedJob.parse(JSON.parse(text));
   const error = reason === null ? null : (await failureOf(files, ended.id, reason)).serialize();

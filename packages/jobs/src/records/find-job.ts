@@ -25,11 +25,11 @@ interface FinderOptions {
 
 /** A job, and how long its result is kept. */
 export interface FoundJob extends JobRecord {
-  /** When the result goes, in Unix milliseconds; null where there is none. */
+  /** When the result expires, in Unix milliseconds; null if there is none. */
   readonly expiresAtMs: number | null;
 }
 
-/** Looks for a job wherever one may be: ended, under way in a process of ours, or in a queue. */
+/** Looks for a job in all places: among the ended ones, in our processes, in the queues. */
 export type FindJob = (jobId: string) => Promise<FoundJob | undefined>;
 
 export function createJobFinder({ redis, queues, files, results }: FinderOptions): FindJob {

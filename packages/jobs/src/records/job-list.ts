@@ -11,20 +11,20 @@ import type { JobMetering } from '../job-metering.ts';
 import { endedKey, QUEUE_PREFIX, requeueKey } from '../redis/job-keys.ts';
 import { mayBeRequeued } from '../worker/retry-policy.ts';
 
-/** How many of a queue's jobs are where. */
+/** How many of a queue's jobs are in which state. */
 export interface QueueCounts {
   readonly queue: string;
   readonly queued: number;
   readonly inProgress: number;
-  /** Between two attempts, or parked because their key has enough at work. */
+  /** Jobs between two attempts, and jobs that are parked because their key has enough at work. */
   readonly delayed: number;
   readonly failed: number;
   readonly completed: number;
-  /** When the one that has waited longest was queued, in Unix milliseconds; null where none waits. */
+  /** When the oldest waiting job was queued, in Unix milliseconds; null if none waits. */
   readonly oldestQueuedAtMs: number | null;
 }
 
-/** A job as the people see it who run the gateway. Times are Unix milliseconds. */
+/** A job as operators see it. Times are Unix milliseconds. */
 export interface ListedJob {
   readonly id: string;
   readonly kind: JobKind;

@@ -13,7 +13,7 @@ const STATUS_OF: Readonly<Record<Exclude<JobState, 'delayed'> | 'unknown', JobSt
   unknown: 'failed',
 };
 
-/** Delayed are jobs between two attempts, and those that are parked because their key has enough at work. */
+/** Jobs are delayed between two attempts, and while they are parked because their key has enough at work. */
 export const statusOf = (state: JobState | 'unknown', attemptsStarted: number): JobStatus => {
   if (state === 'delayed') return attemptsStarted > 0 ? 'in_progress' : 'queued';
   return STATUS_OF[state];
@@ -50,6 +50,6 @@ export async function recordOf(
   };
 }
 
-/** Whether nothing more will become of it. */
+/** Whether the job has ended for good. */
 export const hasEnded = ({ status }: Pick<JobRecord, 'status'>): boolean =>
   status === 'completed' || status === 'failed' || status === 'cancelled';

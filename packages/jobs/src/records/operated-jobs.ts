@@ -33,9 +33,9 @@ export interface OperatedJob {
   /** The assets of its result that are still kept. */
   readonly assets: readonly { readonly id: string; readonly contentType: string }[];
   readonly expiresAtMs: number | null;
-  /** Of its end; there is one where the job went on without its caller and has somebody to tell. */
+  /** The webhook of its end. There is one if the job is detached and a receiver is configured. */
   readonly webhookId: string;
-  /** What only its queue knows; null once that has forgotten it, an hour after its end. */
+  /** What only its queue knows; null from an hour after its end, when the queue has forgotten it. */
   readonly run: OperatedRun | null;
 }
 
@@ -55,10 +55,10 @@ export interface OperatedJobs {
   /** Undefined for a job that nobody remembers. */
   get(jobId: string): Promise<OperatedJob | undefined>;
   /**
-   * Cancels a job of any key. A running one is stopped at once; for one that waits the worker that would take it does
-   * what the end of a job needs: it settles, reports and deletes.
+   * Cancels a job of any key. A running job is stopped at once. For a waiting job, the worker that would take
+   * it does what each end of a job needs: it settles, reports and deletes.
    *
-   * @throws {GatewayError} `object_not_found`; `conflict` for one that has ended, or that no queue has
+   * @throws {GatewayError} `object_not_found`; `conflict` for a job that has ended, or that is in no queue
    */
   cancel(jobId: string): Promise<void>;
 }

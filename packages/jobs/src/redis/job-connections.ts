@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 
-/** A request waits for these: they fail rather than wait for a Redis that is away or frozen. */
+/** For commands that a request waits for: they fail when Redis is away or frozen. */
 const PROMPT = {
   enableOfflineQueue: false,
   maxRetriesPerRequest: 1,
@@ -8,7 +8,7 @@ const PROMPT = {
   connectTimeout: 5000,
 } as const;
 
-/** Workers and listeners sit out an outage. BullMQ demands `maxRetriesPerRequest: null` for its blocking commands. */
+/** For workers and listeners: they wait until an outage is over. BullMQ demands `maxRetriesPerRequest: null` for its blocking commands. */
 const PATIENT = { maxRetriesPerRequest: null, connectTimeout: 5000 } as const;
 
 const RETRY_DELAY_MS = 250;

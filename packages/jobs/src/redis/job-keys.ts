@@ -4,36 +4,36 @@ import type { JobArea } from '@gateway/contracts/jobs';
 /** Before every key of the queues. The braces keep them in one slot of a Redis Cluster, as BullMQ's scripts need. */
 export const QUEUE_PREFIX = 'gateway:{jobs}';
 
-/** Where workers hear which jobs are no longer wanted. Messages are job ids. */
+/** The channel that tells workers which jobs are cancelled. Messages are job ids. */
 export const CANCEL_CHANNEL = `${QUEUE_PREFIX}:cancel`;
 
 /** A worker that takes a job over publishes its id here; a worker that still runs the job answers on the second channel. */
 export const ASK_CHANNEL = `${QUEUE_PREFIX}:ask`;
 export const ANSWER_CHANNEL = `${QUEUE_PREFIX}:answer`;
 
-/** A worker is subscribed to its own for as long as it is alive; nothing is sent there. */
+/** A worker subscribes to a channel of its own while it is alive. Nothing is published there. */
 export const workerChannel = (workerId: string): string => `${QUEUE_PREFIX}:worker:${workerId}`;
 
 /** The mark of a cancelled job, for the process that takes it later; its value is the job's record. */
 export const cancelledKey = (jobId: string): string => `${QUEUE_PREFIX}:cancelled:${jobId}`;
 
-/** What a job came to: whose it is, its bytes, its assets. The scripts of `results` build the keys of its owner themselves. */
+/** A job's result: its owner, its bytes, its assets. The scripts of `results` build the keys of its owner themselves. */
 export const resultKey = (jobId: string): string => `${QUEUE_PREFIX}:result:${jobId}`;
 
-/** All jobs with a result, by when that expires. */
+/** All jobs with a result, sorted by when the result expires. */
 export const RESULTS_KEY = `${QUEUE_PREFIX}:results`;
 
-/** Of one key: the jobs with a result, and those whose result it has got, by when they expire; and the bytes of all. */
+/** For one key: its jobs with a result, those whose result was fetched, both by when they expire; and the bytes of all. */
 export const resultsOfKey = (keyId: string): string => `${QUEUE_PREFIX}:results-of:${keyId}`;
 export const deliveredResultsKey = (keyId: string): string => `${QUEUE_PREFIX}:results-delivered:${keyId}`;
 export const resultBytesKey = (keyId: string): string => `${QUEUE_PREFIX}:result-bytes:${keyId}`;
 
 /** Exists while a failed job is queued again. */
 export const requeueKey = (jobId: string): string => `${QUEUE_PREFIX}:requeue:${jobId}`;
-/** What became of a job that a worker has ended. */
+/** How a job ended that a worker did. */
 export const endedKey = (jobId: string): string => `${QUEUE_PREFIX}:ended:${jobId}`;
 
-/** A job that is done outside the queues, and the sign of life of the process that does it. */
+/** A job outside the queues, and the sign that its process is alive. */
 export const directKey = (jobId: string): string => `${QUEUE_PREFIX}:direct:${jobId}`;
 export const directLeaseKey = (jobId: string): string => `${QUEUE_PREFIX}:direct-lease:${jobId}`;
 
@@ -43,7 +43,7 @@ export const batchCountsKey = (jobId: string): string => `${QUEUE_PREFIX}:batch:
 /** The ids of a key's jobs in one area, by when they were made. */
 export const jobListKey = (area: JobArea, keyId: string): string => `${QUEUE_PREFIX}:list:${area}:${keyId}`;
 
-/** Which job has a key's idempotency key. What callers sent is kept as a digest: it may be long, or a secret. */
+/** The job of a key's idempotency key. The caller's text is kept as a digest: it may be long, or a secret. */
 export const claimKey = (keyId: string, idempotencyKey: string): string =>
   `${QUEUE_PREFIX}:claim:${keyId}:${createHash('sha256').update(idempotencyKey).digest('base64url')}`;
 

@@ -23,7 +23,7 @@ export interface WorkerChannel {
 
 interface ChannelOptions {
   readonly redisUrl: string;
-  /** Under which others see that this worker is alive; a process without a worker has none. */
+  /** The worker's id, by which others see that it is alive. Absent in a process without a worker. */
   readonly workerId?: string;
   /** What this worker runs. */
   readonly running: ReadonlyMap<string, { readonly stopper: AbortController }>;

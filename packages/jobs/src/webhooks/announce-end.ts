@@ -4,7 +4,7 @@ import { parseEnvelope } from '../job-envelope.ts';
 import { webhookIdOf } from './delivery.ts';
 import type { EndedJobNotice } from './webhook-log.ts';
 
-/** Sees to the webhook of a job that has ended. */
+/** Queues the webhook of a job that has ended. */
 export type AnnounceEnd = (notice: EndedJobNotice) => Promise<void>;
 
 interface Announcer {
@@ -13,8 +13,8 @@ interface Announcer {
 }
 
 /**
- * To be called when a detached job's end has been kept and before it is published, so that a process that dies in between does it
- * again. A job does not fail because of its webhook.
+ * Call it after a detached job's end was kept and before it is published: if the process dies in between,
+ * another does it again. A failing webhook does not fail the job.
  */
 export async function announceEnd(
   { announce, onError }: Announcer,

@@ -8,7 +8,7 @@ import { RETRY_DELAYS_MS } from './retry-delays.ts';
 
 /** An ended job that somebody may want to hear of. */
 export interface EndedJobNotice extends Pick<Delivery, 'jobId' | 'keyId' | 'requestId' | 'url'> {
-  /** Of its webhook. */
+  /** The id of its webhook. */
   readonly id: string;
 }
 

@@ -1,6 +1,6 @@
 /** Bytes that a process may hold at once, shared out in the order of requests. */
 export interface ByteBudget {
-  /** Waits until so many are free; one that wants more than there are gets all of them. Rejects when the signal aborts. */
+  /** Waits until so many bytes are free. A loan larger than the budget gets the whole budget. Rejects when the signal aborts. */
   take(bytes: number, signal: AbortSignal): Promise<ByteLoan>;
 }
 

@@ -21,7 +21,7 @@ export interface FinishedJob {
   readonly attempts: number;
   readonly queuedMs: number;
   readonly durationMs: number;
-  /** What was put down for it; undefined where it is not metered. */
+  /** The recorded usage; undefined if the job is not metered. */
   readonly usage: UsageResult | undefined;
 }
 

@@ -36,7 +36,10 @@ export interface JobWorkerOptions {
   readonly processors: JobProcessors;
   /** Jobs at a time in this process. */
   readonly concurrency: number;
-  /** What the jobs at work may hold in memory together, as estimated; one that alone holds more runs alone. Absent: not bounded. */
+  /**
+   * How much memory the running jobs may need together, in bytes, as estimated. A job that alone needs more
+   * runs alone. Absent: no bound.
+   */
   readonly maxBytesInFlight?: number;
   /** The uploads of a job that has ended are deleted. */
   readonly uploads: UploadStore;
@@ -44,7 +47,7 @@ export interface JobWorkerOptions {
   readonly assets: Pick<AssetStore, 'put' | 'open' | 'delete'>;
   /** Accounts for the jobs that are metered. */
   readonly settle?: SettleJob;
-  /** Sees to the webhooks of detached jobs that have ended. */
+  /** Queues the webhooks of detached jobs that have ended. */
   readonly announce?: AnnounceEnd;
   /** For the log line and the metrics. */
   readonly onFinished: (job: FinishedJob) => void;
@@ -66,7 +69,7 @@ export interface TakeoverTimes {
 export interface JobWorker {
   /** Whether Redis answers and jobs are being taken. */
   isReady(): Promise<boolean>;
-  /** What its jobs came to, and what others of the same Redis did. */
+  /** The results of its jobs, and of others in the same Redis. */
   readonly results: Pick<KeptResults, 'sweep'>;
   /** How many jobs are being run. */
   readonly running: number;
@@ -267,7 +270,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   };
 }
 
-/** What the kinds of a queue have in common, once it is sure that they are all there. */
+/** What all kinds of a queue have in common. Throws if a kind is missing. */
 function specOfQueue(processors: JobProcessors) {
   const kinds = JobKind.options.filter((kind) => processors[kind] !== undefined);
   const [first] = kinds;

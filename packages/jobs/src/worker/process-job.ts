@@ -34,11 +34,11 @@ export interface ProcessOptions<Kind extends JobKind> {
   readonly isRunElsewhere: (jobId: string, begunBy: string) => Promise<boolean>;
   /** An attempt that was interrupted, if there was one. */
   readonly earlier: EarlierRun | undefined;
-  /** Under which this worker marks what it begins. */
+  /** The id with which this worker marks what it begins. */
   readonly workerId: string;
   /** Aborts the attempt; already registered with those who may do so. */
   readonly stopper: AbortController;
-  /** Puts down what the job has stored, for as long as it is kept. Never rejects. */
+  /** Records what the job has stored, for as long as it is kept. Never rejects. */
   readonly keep: (assets: readonly KeptAsset[]) => Promise<void>;
   /** Bounds what the process holds in memory. */
   readonly memory: ByteBudget;
@@ -48,7 +48,7 @@ export interface ProcessOptions<Kind extends JobKind> {
   readonly announce: () => Promise<void>;
 }
 
-/** What an attempt has come to. */
+/** The result of an attempt. */
 export interface JobRun {
   /** Whether the work was begun, in this attempt or in one that was interrupted. */
   hasRun: boolean;
@@ -126,9 +126,10 @@ function failureWith(
 }
 
 /**
- * What another job has made under the same idempotency key, of which Redis knows nothing any more; undefined where nobody has begun.
+ * The output of another job under the same idempotency key, which Redis has forgotten; undefined if no job
+ * has begun.
  *
- * @throws {GatewayError} `outcome_unknown` where another has begun, and has no result of this request
+ * @throws {GatewayError} `outcome_unknown` if another job has begun and has no result for this request
  */
 async function madeBefore<Kind extends JobKind>(
   { kind, jobId, workerId, files, claimMarks, isRunElsewhere }: ProcessOptions<Kind>,

@@ -1,11 +1,11 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobSpec } from '../catalog.ts';
 
-/** Whether the work certainly did not begin, so that even paid work may be done after all. */
+/** Whether the work certainly did not begin, so that even paid work may be tried again. */
 const hasNotBegun = (error: GatewayError, { retry }: Pick<JobSpec, 'retry'>): boolean =>
   retry.notBegun.has(error.code) && error.retry;
 
-/** Whether a failed job may be queued again: where that cannot pay twice, and its caller made no mistake. */
+/** Whether a failed job may be queued again: the work cannot be paid twice, and the request was not wrong. */
 export const mayBeRequeued = (error: GatewayError, spec: Pick<JobSpec, 'retry'>): boolean =>
   hasNotBegun(error, spec) || spec.retry.mayHaveBegun.has(error.code);
 
