@@ -24,7 +24,7 @@ export interface CandidateQuery {
   readonly orElse?: readonly Protocol[];
   /** Further conditions, such as a built-in tool that the route must offer. */
   readonly requires?: (route: Route, protocol: Protocol) => boolean;
-  /** Which candidate has the request's prompt in its cache; null: it does not matter. Only called where there is a choice. */
+  /** Which candidate has the request's prompt in its cache; null: it does not matter. It is only called if there is a choice. */
   readonly affinity?: () => Affinity | null;
 }
 
@@ -33,7 +33,7 @@ export interface Choosing {
   /** In [0, 1), as `Math.random`. */
   readonly random: () => number;
   readonly loads: Pick<RouteLoads, 'isLighter'>;
-  /** Called where there was a choice. */
+  /** Called if there was a choice. */
   readonly onPick?: (candidate: Candidate, by: ChosenBy) => void;
 }
 

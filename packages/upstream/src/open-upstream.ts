@@ -102,7 +102,7 @@ const fieldsOf = (rest: Rest) => ({
 const secondsOf = ({ sinceMs, untilMs }: Rest): number | null =>
   untilMs === Number.POSITIVE_INFINITY ? null : Math.round((untilMs - sinceMs) / 1000);
 
-/** One line when a rest begins and one when it ends, in the replica that found it out. */
+/** Logs one line when a rest begins and one when it ends, in the replica that found it out. */
 const healthLog = (logger: HealthLogger): Required<Pick<HealthEvents, 'onRestBegan' | 'onRestEnded'>> => ({
   onRestBegan(rest) {
     const scope = scopeOf(rest);

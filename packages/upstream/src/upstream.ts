@@ -21,7 +21,7 @@ export interface UpstreamOptions extends HealthEvents {
   readonly configuration: Configuration;
   /** In [0, 1); decides between routes of one priority. */
   readonly random?: () => number;
-  /** Through which all replicas keep `maxConcurrent` together; absent: the process keeps it by itself. */
+  /** The store by which all replicas keep `maxConcurrent` together. Absent: each process keeps it by itself. */
   readonly leases?: LeaseStore | undefined;
   /** Called for every choice between candidates, and for every wait for a slot, for metrics. */
   readonly onPick?: Choosing['onPick'];
@@ -30,7 +30,7 @@ export interface UpstreamOptions extends HealthEvents {
   readonly onAttempt?: (attempt: Attempt) => void;
   /** Called for every request that was hedged, for metrics. */
   readonly onHedge?: (result: HedgeResult) => void;
-  /** How replicas share which channels rest; without it this process keeps that to itself. */
+  /** How replicas share which channels rest. Absent: each process knows only its own. */
   readonly sharing?: RestSharing;
 }
 
@@ -52,7 +52,7 @@ export interface Upstream {
   readonly health: HealthMemory;
   /** Fetches what a provider's result links to. Throws a `GatewayError`. */
   fetchAsset<Result>(options: AssetOptions, read: (body: FetchedBody) => Promise<Result>): Promise<Result>;
-  /** From now on another configuration holds. Requests that have begun end under the old one. */
+  /** Replaces the configuration. Requests that have begun end under the old one. */
   replace(configuration: Configuration): void;
   /** Takes no more requests; resolves when those in flight have ended. */
   close(): Promise<void>;

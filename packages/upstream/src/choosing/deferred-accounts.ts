@@ -29,7 +29,7 @@ export class DeferredAccounts {
     return isDeferred;
   }
 
-  /** To be called when no other candidate is left. Null: nor is one of these. */
+  /** Call it when no other candidate is left. Null: none of these is left either. */
   next(): Candidate | null {
     this.#isLate = true;
     this.#failed = null;

@@ -19,7 +19,7 @@ class DecayingMean {
     this.#atMs = nowMs;
   }
 
-  /** Null while it is not known. */
+  /** Null while the mean is not known. */
   at(nowMs: number): number | null {
     return this.#weight * this.#keptAt(nowMs) < MIN_WEIGHT ? null : this.#sum / this.#weight;
   }
@@ -31,7 +31,7 @@ class DecayingMean {
 
 /** How busy candidates are, as far as this process knows. */
 export interface RouteLoads {
-  /** The time from a streamed request to its first output. A whole reply's depends on its length and shows nothing. */
+  /** Adds the time from a streamed request to its first output. The time of a whole reply depends on its length and shows nothing. */
   addFirstOutput(candidate: Candidate, durationMs: number): void;
   /** Whether `other` is clearly less loaded than `chosen`. */
   isLighter(other: Candidate, chosen: Candidate): boolean;
@@ -48,8 +48,9 @@ interface RouteLoadsOptions {
 const CLEARLY = 0.8;
 
 /**
- * A candidate's load is its recent time to first output, and once more of it for each request in flight; a candidate of
- * twice the weight is as loaded with twice the requests. While one of two times is unknown, only the requests count.
+ * A candidate's load is its recent time to first output, once, and once more for each request in flight. A
+ * candidate of twice the weight has the same load with twice the requests. While one of the two times is
+ * unknown, only the requests count.
  */
 export const createRouteLoads = ({ inFlight, clock }: RouteLoadsOptions): RouteLoads => {
   // The catalog gives the same candidates for the same model and protocol, until the configuration changes.

@@ -15,7 +15,7 @@ interface TokenCounts {
   readonly maximum: string;
 }
 
-/** Messages with both numbers: of vLLM and OpenAI's likes, llama.cpp, Anthropic. */
+/** Messages that contain both numbers, of vLLM and servers like OpenAI, of llama.cpp, of Anthropic. */
 const COUNTS: readonly RegExp[] = [
   /maximum context length is (?<maximum>\d+) tokens\D*(?<input>\d+)/,
   /\((?<input>\d+) tokens\) exceeds the available context size \((?<maximum>\d+) tokens\)/,
@@ -51,7 +51,7 @@ export interface ErrorAnswer {
 
 interface Context {
   readonly candidate: Candidate;
-  /** The caller's. */
+  /** The caller's dialect. */
   readonly dialect: Dialect;
   readonly namesObject: boolean;
   /** The request was translated: the caller uses another protocol. */

@@ -54,7 +54,7 @@ const SLOW_LIMITS: Readonly<Record<'checking' | 'open', ReadonlySet<Limit>>> = {
   open: new Set<Limit>(['idle']),
 };
 
-/** A time limit that ran out, while the reply was `checking`, or `open` to its consumer. */
+/** The failure for a time limit that ran out, while the reply was `checking`, or `open` to its consumer. */
 export const timeoutFailure = (
   candidate: Candidate,
   kind: FailureKind,

@@ -9,9 +9,9 @@ interface FailureRule {
   readonly elsewhere: boolean;
   /** The caller gets the failure with the highest rank: failures worth a retry rank before others. */
   readonly rank: number;
-  /** For callers. */
+  /** The message for callers. */
   readonly message: string;
-  /** For `retry-after`, if the provider sent none. */
+  /** The value of `retry-after`, if the provider sent none. */
   readonly retryAfterSeconds?: number;
 }
 

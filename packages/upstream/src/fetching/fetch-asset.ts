@@ -24,9 +24,10 @@ const failed = (
   });
 
 /**
- * Fetches what a provider's result links to, over http(s), without any of the channel's credentials, and gives what comes to
- * `read`. Only public addresses and the channel's own origin are connected to, redirects included; size and time are bounded.
- * Throws `upstream_failed`, `upstream_timeout`, or `client_closed_request` when the signal fires, and whatever `read` throws.
+ * Fetches what a provider's result links to, over http(s) and without the channel's credentials, and passes
+ * it to `read`. Only public addresses and the channel's own origin are connected to, also after redirects.
+ * Size and time are bounded. Throws `upstream_failed`, `upstream_timeout`, or `client_closed_request` when
+ * the signal fires, and whatever `read` throws.
  */
 export const fetchAsset = async <Result>(
   options: AssetOptions,

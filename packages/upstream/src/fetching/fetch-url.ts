@@ -3,7 +3,7 @@ import { publicConnector } from './public-connector.ts';
 
 export interface FetchUrlOptions {
   readonly url: string;
-  /** Origins that may be connected to wherever they are; of all others only those with a public address. */
+  /** Origins that may be connected to at any address. All others only at a public address. */
   readonly trustedOrigins: readonly string[];
   readonly maxBytes: number;
   readonly connectMs: number;
@@ -34,8 +34,8 @@ export interface FetchedBody {
 const MAX_REDIRECTS = 3;
 
 /**
- * Fetches over http(s) without anybody's credentials, from public addresses and trusted origins only, redirects
- * included, and gives what comes to `read`.
+ * Fetches over http(s) without credentials and passes the answer to `read`. Only public addresses and trusted
+ * origins are connected to, also after redirects.
  *
  * @throws {FetchUrlError} and whatever `read` throws
  */

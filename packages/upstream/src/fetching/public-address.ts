@@ -15,7 +15,7 @@ export type InNetworks = (address: string) => boolean;
 /**
  * Reads networks as CIDR, separated by commas: `10.1.0.0/16, fd00::/8`.
  *
- * @returns undefined where one of them is none
+ * @returns undefined if one of them is no network
  */
 export function parseNetworks(text: string): InNetworks | undefined {
   const parts = text.split(',').map((part) => part.trim());

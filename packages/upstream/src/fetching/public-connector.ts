@@ -28,8 +28,9 @@ const lookupAllowed =
   };
 
 /**
- * Connects to allowed addresses only: those of the public internet, unless it is given others. Literal addresses are checked before, names while they are resolved, and the
- * address that the connection really has once more after.
+ * Connects to allowed addresses only: to those of the public internet, unless others are given. Literal
+ * addresses are checked before the connection, names while they are resolved. The real address is checked
+ * again after it.
  */
 export const publicConnector = (
   timeoutMs: number,

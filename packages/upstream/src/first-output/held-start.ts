@@ -55,14 +55,14 @@ const NONE: StartEvents = { names: new Set(), empty: null };
 type FrameVerdict = 'start' | Exclude<Verdict, 'wait' | 'wait-for-end'>;
 
 /**
- * Reads a text stream up to its first output, so that another channel can be tried as long as there is none. Its bytes
- * are looked at and not kept: they wait where the reply's body waits for its consumer.
+ * Reads a text stream up to its first output: until then another channel can be tried. Its bytes are read and
+ * not kept. They wait where the reply's body waits for its consumer.
  */
 export class HeldStart {
   readonly #startEvents: StartEvents;
   /** One character per byte, from the beginning of the frame that has not ended. */
   #text = '';
-  /** Whether a start event has come: the provider has taken the request. */
+  /** Whether a start event has arrived: the provider has taken the request. */
   hasBegun = false;
 
   constructor(protocol: Protocol) {
@@ -104,7 +104,7 @@ export class HeldStart {
     if (FAILURE_EVENTS.has(name)) return failure(data);
     const { names, empty } = this.#startEvents;
     if (!looksLikeObject(data)) return UNREADABLE;
-    // A start event may repeat a whole request; that it is an object must do.
+    // A start event may repeat a whole request, so that only its outer shape is checked.
     if (names.has(name)) return 'start';
     if (data.length > MAX_PARSED_CHARS) return 'accept';
     const event = parseJson(data);
@@ -122,7 +122,7 @@ const looksLikeObject = (data: string): boolean => {
   return text.startsWith('{') && text.endsWith('}');
 };
 
-/** Chat has no name for it: its error is a chunk with the member `error`. */
+/** Whether a chunk reports a failure. Chat has no event for it, but a chunk with the member `error`. */
 const reportsFailure = (event: unknown): boolean =>
   typeof event === 'object' && event !== null && 'error' in event && Boolean(event.error);
 

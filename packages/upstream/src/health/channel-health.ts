@@ -10,8 +10,8 @@ import { TroubledTargets } from './targets/troubled-targets.ts';
 import { createTurns, type Turns } from './turns.ts';
 
 /**
- * Which channels, accounts and models rest, as this process knows. Nothing here waits for Redis but `turns.next`, for a
- * candidate whose rest is over: one request probes it, in all replicas together, before others follow.
+ * Which channels, accounts and models rest, as this process knows. Only `turns.next` waits for Redis, for a
+ * candidate whose rest is over: one request of all replicas probes it before others follow.
  */
 export interface ChannelHealth {
   /** Whether requests should go elsewhere: it rests, or its rest is over and a probing request is on its way. O(1). */
@@ -37,7 +37,7 @@ export interface RestingTarget {
   readonly cause: Cause | 'person';
 }
 
-/** For logs and metrics: what this process found out itself. */
+/** What this process found out itself, for logs and metrics. */
 export interface HealthEvents {
   /** A failure that counts. */
   readonly onTrouble?: (channel: string, cause: Cause) => void;
@@ -55,7 +55,7 @@ export interface ChannelHealthOptions extends HealthEvents {
   readonly settings: Pick<ChannelSettings, 'of' | 'isCurrent'>;
 }
 
-/** What the owner of the configuration and the sharing do to it. */
+/** The methods for the owner of the configuration and for the sharing of rests. */
 export interface HealthMemory extends ChannelHealth {
   /** These are all rests that the replicas share. Those that began here stay if `isPending`. */
   adopt(shared: readonly Rest[], isPending: (rest: Rest) => boolean): void;
@@ -74,7 +74,7 @@ export const createChannelHealth = (options: ChannelHealthOptions): HealthMemory
   });
   const startedAtMs = clock();
   const probing = createProbing({ clock, sharing });
-  /** What people put to rest. */
+  /** The rests that people began. */
   const held = new Map<string, Rest>();
 
   const heldRests = (candidate: HealthCandidate): Rest[] =>

@@ -28,7 +28,7 @@ interface HedgedOptions {
   readonly streamed: boolean;
   /** Whether another candidate is left. */
   readonly hasNext: () => boolean;
-  /** Called before another candidate is asked beside this one. */
+  /** Called before another candidate is tried beside this one. */
   readonly onLate: (candidate: Candidate) => void;
   /** Tries candidates in turn; null: none of them has answered. */
   readonly sendInTurn: (leg: Leg) => Promise<Reply | null>;

@@ -14,9 +14,9 @@ export interface Attempt {
   readonly isHedge: boolean;
   /** The provider's HTTP status, if it answered. */
   readonly status: number | null;
-  /** Until its first output, or its failure. */
+  /** How long it took until its first output, or its failure. */
   readonly durationMs: number;
-  /** For a free slot, before it. */
+  /** How long it waited for a free slot before it began. */
   readonly waitedMs: number;
   /** Why it failed, for the log; free of secrets. */
   readonly detail: string | null;
@@ -56,18 +56,18 @@ export interface Reply {
   bytes(maxBytes: number): Promise<Buffer>;
   /** Aborts the reply. */
   cancel(): void;
-  /** What has come of it is no answer: aborts what is left, and counts as a failure of its channel. */
+  /** Call it when what has arrived is no answer. It aborts the rest, and counts as a failure of its channel. */
   unreadable(detail: string): void;
 }
 
-/** What a provider sent as a success turned out to be no answer when it was read. Counts as a failure of its channel. */
+/** What a provider sent as a success turned out to be no answer when it was read. It counts as a failure of its channel. */
 export class UnreadableReply extends GatewayError {
   constructor(message: string, more: Pick<GatewayErrorOptions, 'retry' | 'cause'> = {}) {
     super('upstream_failed', { message, source: 'upstream', ...more });
   }
 }
 
-/** Does what reads a reply. @throws what it throws; an `UnreadableReply` is counted first */
+/** Calls a function that reads a reply. @throws what it throws; an `UnreadableReply` is counted first */
 export async function readCounted<Result>(reply: Reply, read: () => Promise<Result>): Promise<Result> {
   try {
     return await read();

@@ -24,18 +24,18 @@ export class ChannelClient {
     return channel.origin === this.#origin && channel.timeouts.connectMs === this.#connectMs;
   }
 
-  /** Begins a request. Each call must be followed by exactly one `release`. */
+  /** Begins a request. Exactly one `release` must follow each call. */
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     this.begin();
     this.dispatchPart(options, handler);
   }
 
-  /** Counts a request that is made of several; each call must be followed by exactly one `release`. */
+  /** Counts a request that consists of several. Exactly one `release` must follow each call. */
   begin(): void {
     this.#inFlight += 1;
   }
 
-  /** Sends one of the several requests of what has begun. */
+  /** Sends one of several requests that were counted together. */
   dispatchPart(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     this.#pool ??= this.#open();
     this.#pool.dispatch(options, handler);

@@ -36,7 +36,7 @@ export class Deadline {
     this.#since = performance.now();
   }
 
-  /** From now on the exchange ends at this time at the latest, on the clock of `performance.now()`. */
+  /** Ends the exchange at this time at the latest, by the clock of `performance.now()`. */
   endBy(limit: Limit, endsAt: number): void {
     this.#endsAt = endsAt;
     this.#endsBy = limit;

@@ -63,7 +63,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #phase: 'checking' | 'refused' | 'open' | 'over' = 'checking';
   #controller: Dispatcher.DispatchController | null = null;
   #sent = false;
-  /** By when this channel, and any channel, must have sent its first output. */
+  /** The times by which this channel, and any channel, must have sent its first output. */
   #outputBy = Number.POSITIVE_INFINITY;
   readonly #allBy: number;
   /** Reads the start of a stream whose start events are held back. */
@@ -74,7 +74,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #isAwaiting = false;
   /** The check has no verdict before the reply has ended. */
   #waitsForEnd = false;
-  /** How it ended as long as its consumer may still find that it is no answer. */
+  /** How it ended, while its consumer may still find that it is no answer. */
   #unjudged: 'whole' | 'cancelled' | null = null;
   /** The consumer was slower than the provider, which may have given up because of it. */
   #hasPaused = false;
@@ -107,7 +107,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     options.signal?.addEventListener('abort', this);
   }
 
-  /** When the caller leaves: aborts, or reads on for the final usage, by the channel's setting. */
+  /** Called when the caller leaves: aborts, or reads on for the final usage, by the channel's setting. */
   handleEvent(): void {
     const { channel } = this.#options.candidate;
     if (channel.onDisconnect === 'cancel' || !this.#sent) {
@@ -125,7 +125,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail({ kind, candidate: this.#options.candidate, status: this.status || null, detail, cause });
   }
 
-  /** Its consumer found that it is no answer. */
+  /** Called when its consumer found that it is no answer. */
   unreadable(detail: string): void {
     const failure = this.#noAnswer(detail);
     if (this.#phase !== 'over') this.#fail(failure);
@@ -134,7 +134,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#unjudged = null;
   }
 
-  /** Its consumer takes no more. */
+  /** Called when its consumer takes no more. */
   cancel(): void {
     if (this.#phase === 'open') this.#unjudged = 'cancelled';
     this.fail('left', 'the reply was cancelled');

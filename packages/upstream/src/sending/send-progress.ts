@@ -25,7 +25,7 @@ interface ProgressOptions {
 /** Who takes the candidates: one of the two legs of a hedged request, or its only one. */
 export interface Taker {
   readonly slots: RequestSlots;
-  /** It asks beside another one, and so nobody who rests. */
+  /** It runs beside another leg. So it skips candidates that rest. */
   readonly isHedge: boolean;
 }
 
@@ -75,12 +75,15 @@ export class SendProgress {
     return turn;
   }
 
-  /** After all that are ready: other accounts of channels that failed, then who gets a free slot in time, then who rests. */
+  /**
+   * The next candidate after all that are ready: other accounts of channels that failed, then one that gets a
+   * free slot in time, then one that rests.
+   */
   async #late({ slots, isHedge }: Taker): Promise<Candidate | null> {
-    // Its channel may have begun to rest meanwhile. It is asked all the same: a failure then adds nothing to its rest and leads on
-    // to who is left, and nobody who waited longer is overtaken.
+    // Its channel may have begun to rest meanwhile. It is tried nevertheless: a failure adds nothing to its
+    // rest, and no request that waited longer is overtaken.
     const ready = this.#deferred.next() ?? (await slots.waitForOne(this.#leftMs));
-    // Meanwhile the time may be over, or the other leg's attempts the last.
+    // Meanwhile the time may be over, or the other leg may have made the last attempts.
     if (!this.#mayGoOn) return null;
     const candidate = ready ?? (isHedge ? null : this.#turns.lastResort(this.#worst !== null));
     if (candidate !== null) this.#taken += 1;
@@ -92,7 +95,7 @@ export class SendProgress {
     this.#turns.skip(candidate);
   }
 
-  /** A second candidate is asked beside this one: rather one of another channel. */
+  /** A second candidate is tried beside this one, if possible one of another channel. */
   foundLate(candidate: Candidate): void {
     this.#deferred.add(candidate, 'timeout');
   }

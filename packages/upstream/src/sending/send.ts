@@ -41,8 +41,8 @@ export interface SendOptions {
   /** Replaces `checkFirstOutput`. */
   readonly checkOutput?: OutputCheck;
   /**
-   * Text streams: the events before the first output wait for it, so that a stream that breaks until then is another
-   * channel's. Not for a response that goes on at its provider without its stream.
+   * For text streams: the events before the first output wait for it, so that a stream that breaks before it
+   * can be answered by another channel. Not for a response that goes on at its provider without its stream.
    */
   readonly holdsStart?: boolean;
   /** Called when such events have begun to wait, once for each attempt. */
@@ -133,7 +133,7 @@ const sendInTurn = async (
   }
 };
 
-/** Nobody waits for a slot once the caller has left or the other leg has answered. */
+/** Aborts the wait for a slot when the caller has left or the other leg has answered. */
 const endOfWaiting = (signal: AbortSignal | undefined, leg: Leg | null): AbortSignal | undefined => {
   if (leg === null) return signal;
   return signal === undefined ? leg.overtaken : AbortSignal.any([signal, leg.overtaken]);

@@ -48,7 +48,7 @@ const overloaded: CauseOf = ({ status, error }) => {
   return status === 529 || isNamed ? 'overloaded' : 'failing';
 };
 
-/** 408: the request did not arrive in time; 425: too early. 501 and 505 refuse what was requested. */
+/** 408: the request did not arrive in time. 425: it came too early. 501 and 505 refuse what was requested. */
 const NOT_BROKEN: ReadonlySet<number> = new Set([408, 425, 501, 505]);
 
 const CREDENTIAL_CODES: Readonly<Record<string, true>> = {

@@ -12,7 +12,7 @@ export interface ShareOptions {
   readonly store: RestStore;
   readonly clock: () => number;
   readonly pollMs?: number;
-  /** Once when Redis cannot be read, until it can again. */
+  /** Called once when Redis cannot be read, and again only after it could. */
   readonly onProblem: (error: unknown) => void;
 }
 
@@ -52,7 +52,7 @@ export const shareRests = ({ store, clock, pollMs = POLL_MS, onProblem }: ShareO
     for (const [field, change] of changes) if (pending.get(field) === change) pending.delete(field);
   };
 
-  /** Writes what is pending, and reads what has changed. Redis' clock is the one that all replicas have. */
+  /** Writes what is pending, and reads what has changed. Redis' clock is common to all replicas. */
   const exchange = async (version: string): Promise<void> => {
     const askedMs = clock();
     const redisMs = await store.time();

@@ -19,7 +19,7 @@ export interface AttemptResult {
   readonly outcome: 'ok' | 'neutral' | Trouble;
 }
 
-/** How one target has done lately: its failures, its rest, and who probes it after that. All times by `performance.now()`. */
+/** The state of one target: its recent failures, its rest, and its probe. All times are by `performance.now()`. */
 export class TargetHealth {
   readonly target: Target;
   rest: Rest | null = null;
@@ -28,7 +28,7 @@ export class TargetHealth {
   #consecutive = 0;
   /** Replies in a row that broke after their first output. */
   #broken = 0;
-  /** The same before the last one that came whole, which may turn out to be no answer. */
+  /** The same count before the last whole reply, which may turn out to be no answer. */
   #brokenBefore = 0;
   #windowStartedAtMs = Number.NEGATIVE_INFINITY;
   #ok = 0;
