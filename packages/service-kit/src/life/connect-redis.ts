@@ -22,9 +22,8 @@ interface ConnectOptions {
 const NO_KEY = 'gateway:takes-writes';
 
 /**
- * Connects to the Redis without which the process cannot work, makes the process's readiness depend on it, and logs
- * Connects to the Redis that the process needs, makes the process's readiness depend on it, and logs once when it goes
- * away and once when it is back; the same when it answers but refuses writes (out of memory, a
+ * Connects to the Redis that the process needs, and makes the process's readiness depend on it. Logs once when it goes
+ * away and once when it is back; the same when it answers but refuses writes (out of memory, a full disk, a replica).
  *
  * @throws {ConfigError} when it cannot be reached now, or refuses what is to be prepared
  */
