@@ -5,6 +5,7 @@ import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
+import { createKey } from './support/admin-keys.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
 /** A replica of the text service is killed with a request that changes something: the edge sends it to the other one, and it is done once. */
@@ -135,6 +136,42 @@ test('a killed service does not hold its conversation against the same request',
   expect([reply.status, await reply.json()]).toMatchObject([200, { status: 'completed' }]);
   expect(await rolesIn(conversation)).toEqual(['user', 'assistant']);
 });
+
+test('a request of a killed service counts once, and the next one finds its slot free', LASTING, async () => {
+  const limits = { requestsPerMinute: 100, concurrentRequests: 1 };
+  const { key } = await createKey(gateway.stack, { name: 'one at a time', limits });
+  const headers = { authorization: `Bearer ${key}` };
+  const ask = () => gateway.fetch('/v1/responses', { json: { model: 'over-chat', input: 'hi' }, headers });
+  const gate = createGate();
+  gateway.simulator.script({ gate: gate.opened });
+  const asked = ask();
+  await gateway.simulator.nextRequest();
+  gateway.stack.process(await busyReplica()).kill('SIGKILL');
+  const reply = await asked;
+  gate.open();
+  expect([reply.status, reply.headers.get('x-ratelimit-remaining-requests')]).toEqual([200, '99']);
+  await reply.text();
+  await waitFor(async () => (await ask()).status === 200);
+});
+
+test(
+  'a request that is lost with its service in the middle of its stream leaves no slot taken',
+  LASTING,
+  async () => {
+    const { key } = await createKey(gateway.stack, {
+      name: 'one at a time',
+      limits: { concurrentRequests: 1 },
+    });
+    const headers = { authorization: `Bearer ${key}` };
+    const ask = (json: object) =>
+      gateway.fetch('/v1/responses', { json: { model: 'over-chat', input: 'hi', ...json }, headers });
+    const streamed = await ask({ input: 'Count. [[simulate tokens=500 pace=50]]', stream: true });
+    expect(streamed.status).toBe(200);
+    gateway.stack.process(await busyReplica()).kill('SIGKILL');
+    await expect(streamed.text()).rejects.toThrow();
+    await waitFor(async () => (await ask({})).status === 200, { timeoutMs: 30_000 });
+  },
+);
 
 /** The replica that has a request of a caller. */
 async function busyReplica(): Promise<string> {

@@ -11,6 +11,8 @@ export interface EdgeContext extends RequestContext {
   readonly requestId: string;
   readonly dialect: Dialect;
   identity: Identity | null;
+  /** The service was lost with the request: nobody there frees what it holds. */
+  serviceLost?: boolean;
   readonly line: LogFields;
   failure: GatewayError | undefined;
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceName } from '@gateway/contracts/endpoints/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import { writeError } from '@gateway/service-kit/error-response';
 import { discardRest } from '@gateway/service-kit/request/discard-rest';
 import { createProxyMiddleware, proxyEventsPlugin } from 'http-proxy-middleware';
@@ -45,6 +46,10 @@ export function createForwarder(
     serviceRequest?.destroy();
     if (!request.complete) discardRest(request);
   };
+  const failLost = (forwarding: Forwarding, error: GatewayError): void => {
+    forwarding.context.serviceLost = true;
+    fail(forwarding, error);
+  };
   const underway = watchRequests<Forwarding>({
     ...limits,
     isReplied: ({ replied }) => replied,
@@ -74,7 +79,7 @@ export function createForwarder(
     if (forwarding === undefined || forwarding.failed || !underway.has(forwarding)) return;
     // The caller has left; the end of its response follows.
     if (request.socket.destroyed) return;
-    if (forwarding.replied) return fail(forwarding, serviceBrokeOff(error));
+    if (forwarding.replied) return failLost(forwarding, serviceBrokeOff(error));
     if (forwarding.serviceRequest === undefined) {
       const address = forwarding.tried.at(-1);
       if (address !== undefined) pools[forwarding.endpoint.service].refused(address);
@@ -84,7 +89,7 @@ export function createForwarder(
       forwarding.repeats += 1;
       return send(forwarding);
     }
-    if (!moveOn(forwarding)) fail(forwarding, serviceLost(forwarding.endpoint, request, error));
+    if (!moveOn(forwarding)) failLost(forwarding, serviceLost(forwarding.endpoint, request, error));
   };
 
   /** Sends a request whose service was lost to another one, once: a request that kills services must not meet all of them. */
@@ -98,6 +103,8 @@ export function createForwarder(
     if (next === undefined || !isIn(next)) return false;
     forwarding.movedOn = true;
     context.line.movedOn = true;
+    if (forwarding.request.headers[INTERNAL_HEADERS.delivery] !== undefined)
+      forwarding.request.headers[INTERNAL_HEADERS.redelivery] = '1';
     sendTo(forwarding, next);
     return true;
   };

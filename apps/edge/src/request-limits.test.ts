@@ -47,7 +47,14 @@ interface Call {
   readonly signal?: AbortSignal;
 }
 
-const call = ({ secret, turn = 0, path = '/v1/responses', method = 'POST', headers, signal }: Call) =>
+const call = ({
+  secret,
+  turn = 0,
+  path = '/v1/responses/input_tokens',
+  method = 'POST',
+  headers,
+  signal,
+}: Call) =>
   fetch((turn % 2 === 0 ? edges[0] : edges[1]).url + path, {
     method,
     headers: { authorization: `Bearer ${secret}`, ...headers },
@@ -124,7 +131,7 @@ test("a refused caller gets the limit and the real time to wait, in its protocol
     'x-ratelimit-remaining-requests': '1',
     'x-ratelimit-reset-requests': '30s',
   });
-  const second = await call({ secret, path: '/v1/messages' });
+  const second = await call({ secret, path: '/v1/messages/count_tokens' });
   expect(second.headers.get('anthropic-ratelimit-requests-remaining')).toBe('0');
   const openai = await call({ secret, turn: 1 });
   const waitSeconds = Number(openai.headers.get('retry-after-ms')) / 1000;
@@ -147,7 +154,7 @@ test("a refused caller gets the limit and the real time to wait, in its protocol
       message: `Rate limit of your key reached on requests per minute: Limit 2, Requested 1. Please try again in ${waitSeconds}s.`,
     },
   });
-  const anthropic = await call({ secret, path: '/v1/messages' });
+  const anthropic = await call({ secret, path: '/v1/messages/count_tokens' });
   expect(anthropic.status).toBe(429);
   expect(await anthropic.json()).toMatchObject({ type: 'error', error: { type: 'rate_limit_error' } });
   expect(anthropic.headers.get('anthropic-ratelimit-requests-limit')).toBe('2');

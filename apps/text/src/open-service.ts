@@ -32,11 +32,11 @@ export async function openTextService(started: Started<TextSettings>): Promise<T
   };
   const service = serviceAppOptions(started, access);
   const { requestLog, verifyIdentity, load } = service;
-  const { redis, refusals } = access;
-  const { acceptSocket } = openSockets(started, { services, redis, refusals, requestLog, load });
+  const { redis, entry, refusals } = access;
+  const { acceptSocket } = openSockets(started, { services, redis, entry, refusals, requestLog, load });
   const acceptance = { responses: openBackgroundResponses(started, access), queue, feed };
   return {
-    ...createTextService({ ...services, acceptance, service }),
+    ...createTextService({ ...services, acceptance, counting: { entry, refusals }, service }),
     acceptSocket,
     handshakes: serveHandshakes({ path: WEBSOCKET.path, verifyIdentity, accept: acceptSocket }),
   };

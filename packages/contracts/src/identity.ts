@@ -118,4 +118,12 @@ export const INTERNAL_HEADERS = {
    * request id, and the same one for several requests.
    */
   delivery: 'x-gateway-delivery',
+  /** Set where that request may have reached another replica before. */
+  redelivery: 'x-gateway-redelivery',
 } as const;
+
+/** A request that the edge may deliver twice: its id, the same each time, and whether it was delivered before. */
+export interface Delivery {
+  readonly id: string;
+  readonly isSecond: boolean;
+}

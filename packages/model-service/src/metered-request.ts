@@ -9,6 +9,7 @@ import { BUDGET_HEADER } from '@gateway/metering/meter/budget-notice';
 import type { Meter, Metered } from '@gateway/metering/meter/meter';
 import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
 import { requestIdOf } from '@gateway/service-kit/request/request-id';
+import { pendingEntryOf } from './counted-request.ts';
 
 interface MeteringService {
   readonly meter: Meter;
@@ -82,6 +83,7 @@ async function reserve(
     accounts,
     estimate,
     isTentative,
+    entry: pendingEntryOf(request),
     ...(leaseMs && { leaseMs }),
   });
   line.usageId = id;

@@ -1,3 +1,6 @@
+import { createOperationBatch } from '@gateway/metering/batch/operation-batch';
+import { createAdmission } from '@gateway/metering/limits/admission';
+import { createRequestEntry, type RequestEntry } from '@gateway/metering/limits/request-entry';
 import type { Meter } from '@gateway/metering/meter/meter';
 import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createRequestRedis } from '@gateway/metering/request-redis';
@@ -16,6 +19,8 @@ export interface ModelAccess {
   readonly upstream: Upstream;
   readonly redis: Redis;
   readonly meter: Meter;
+  /** Counts requests on their limits, in the same calls of Redis as the meter. */
+  readonly entry: RequestEntry;
   /** Of requests that are refused before the meter knows what they would use. */
   readonly refusals: Refusals<RefusalReason>;
 }
@@ -56,9 +61,12 @@ export async function openModelAccess({
   const { now } = Date;
   const keepSumsDays = config.USAGE_SUMS_DAYS;
   const counts = life.own(createRefusalCounts({ redis, now, keepSumsDays }), (opened) => opened.close());
+  const batch = createOperationBatch({ redis });
+  const admission = life.own(createAdmission({ redis, batch }), (opened) => opened.close());
   const meter = life.own(
     await openMeter({
       redis,
+      batch,
       settings: config,
       metrics,
       refusals: counts,
@@ -67,5 +75,6 @@ export async function openModelAccess({
     }),
     (opened) => opened.close(),
   );
-  return { upstream, redis, meter, refusals: createRefusals({ counts, metrics }) };
+  const entry = createRequestEntry({ admission, now });
+  return { upstream, redis, meter, entry, refusals: createRefusals({ counts, metrics }) };
 }

@@ -1,10 +1,10 @@
+import { deliveryOf } from '@gateway/service-kit/delivery';
 import { type ConversationItem, keptConversations } from '../conversations/kept-conversations.ts';
 import { newItemId } from '../conversations/kept-item.ts';
 import type { NewItem } from '../stored/conversations/window-nodes.ts';
 import { objectOf } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import { spaceOf } from './conversation-space.ts';
-import { deliveryOf } from './delivery.ts';
 import type { TextCall } from './text-call.ts';
 
 /**
@@ -25,7 +25,7 @@ export async function addToConversation(
     const adding = keptConversations(services.conversations, space).add(
       id,
       items.map(withId),
-      deliveryOf(call.message),
+      deliveryOf(call.message)?.id ?? null,
     );
     isAdded = await adding.then(
       () => true,

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { deliveryOf } from '@gateway/service-kit/delivery';
 import { keptConversations } from '../conversations/kept-conversations.ts';
 import { spaceOf } from './conversation-space.ts';
-import { deliveryOf } from './delivery.ts';
 import { findHistory } from './history.ts';
 import type { TextCall } from './text-call.ts';
 
@@ -19,7 +19,7 @@ export async function lockConversation(call: TextCall): Promise<TextCall> {
   call.context.line.conversationId = id;
   const space = spaceOf(identity, request.model, services.upstream.configuration.conversations);
   if (space === null) throw neverKept(request.model);
-  const delivery = deliveryOf(call.message);
+  const delivery = deliveryOf(call.message)?.id ?? null;
   const conversationLock = await keptConversations(services.conversations, space).lock(id, delivery);
   try {
     // Somebody may have gone on with it since it was looked up.

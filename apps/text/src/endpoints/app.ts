@@ -1,6 +1,7 @@
+import { countsWhereItReserves } from '@gateway/model-service/counted-request';
 import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { TextServices } from '../call/text-call.ts';
-import { CHAT, COMPACT, MESSAGES, RESPONSES } from '../call/text-endpoint.ts';
+import { CHAT, COMPACT, MESSAGES, RESPONSES, type TextEndpoint } from '../call/text-endpoint.ts';
 import type { Acceptance } from './background/accept-response.ts';
 import {
   createCancelHandler,
@@ -22,17 +23,24 @@ import { createStoredHandler } from './stored-response.ts';
 
 type TextAppOptions = TextServices & {
   readonly acceptance: Acceptance;
+  readonly counting: Parameters<typeof countsWhereItReserves>[1];
   readonly service: Omit<ServiceAppOptions, 'service' | 'handlers'>;
 };
 
 /** The text service: conversations under three protocols, counting them, and the list of models. */
-export function createTextService({ service, acceptance, ...services }: TextAppOptions): Service {
+export function createTextService({ service, acceptance, counting, ...services }: TextAppOptions): Service {
   const background = { ...acceptance, services };
+  const generate = (endpoint: TextEndpoint, accept?: Acceptance) =>
+    countsWhereItReserves(
+      { scope: endpoint.protocol },
+      counting,
+      createGenerateHandler(endpoint, services, accept),
+    );
   return createService({
     ...service,
     service: 'text',
     handlers: {
-      'POST /v1/responses': createGenerateHandler(RESPONSES, services, acceptance),
+      'POST /v1/responses': generate(RESPONSES, acceptance),
       'GET /v1/responses/{id}': createReadHandler(
         background,
         createStoredHandler({ method: 'GET', subpath: '' }, services),
@@ -57,11 +65,11 @@ export function createTextService({ service, acceptance, ...services }: TextAppO
       'GET /v1/conversations/{id}/items': listItems(services),
       'GET /v1/conversations/{id}/items/{item_id}': readItem(services),
       'DELETE /v1/conversations/{id}/items/{item_id}': deleteItem(services),
-      'POST /v1/messages': createGenerateHandler(MESSAGES, services),
+      'POST /v1/messages': generate(MESSAGES),
       'POST /v1/messages/count_tokens': createCountHandler(MESSAGES_COUNT, services),
-      'POST /v1/responses/compact': createGenerateHandler(COMPACT, services),
+      'POST /v1/responses/compact': generate(COMPACT),
       'POST /v1/responses/input_tokens': createCountHandler(RESPONSES_COUNT, services),
-      'POST /v1/chat/completions': createGenerateHandler(CHAT, services),
+      'POST /v1/chat/completions': generate(CHAT),
       'GET /v1/models': createListModels(services.upstream),
       'GET /v1/models/{id}': createReadModel(services.upstream),
     },

@@ -1,5 +1,5 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Candidate } from '@gateway/upstream/candidate';
-import type { RequestHandler } from 'express';
 import { sayUnkept } from '../call/keep-response.ts';
 import { lockConversation } from '../call/lock-conversation.ts';
 import { reserve, reserveTwice, settle } from '../call/metered-call.ts';
@@ -21,7 +21,7 @@ export function createGenerateHandler(
   endpoint: TextEndpoint,
   services: TextServices,
   acceptance?: Acceptance,
-): RequestHandler {
+): (message: IncomingMessage, response: ServerResponse) => Promise<void> {
   return async (message, response) => {
     const opened = await openCall(endpoint, services, message, response);
     if (opened.request.background && acceptance !== undefined) {

@@ -1,8 +1,7 @@
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyCache } from '@gateway/metering/keys/key-cache';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
-import { createAdmission } from '@gateway/metering/limits/admission';
-import { createRequestEntry } from '@gateway/metering/limits/request-entry';
+import type { RequestEntry } from '@gateway/metering/limits/request-entry';
 import type { Refusals } from '@gateway/metering/usage/refusals';
 import type { RefusalReason } from '@gateway/service-kit/metrics';
 import type { ServiceAppOptions } from '@gateway/service-kit/service-app';
@@ -18,6 +17,7 @@ import { createRequestRunner } from './run-create.ts';
 interface SocketsAccess extends Pick<ServiceAppOptions, 'requestLog' | 'load'> {
   readonly services: TextServices;
   readonly redis: Redis;
+  readonly entry: RequestEntry;
   readonly refusals: Refusals<RefusalReason>;
 }
 
@@ -34,7 +34,7 @@ type Opened = Pick<Started<TextSettings>, 'logger' | 'metrics'> & {
 /** Opens the WebSockets of the text service; the process's life closes them. */
 export function openSockets(
   { config, life, logger, metrics }: Opened,
-  { services, redis, refusals, requestLog, load }: SocketsAccess,
+  { services, redis, entry, refusals, requestLog, load }: SocketsAccess,
 ): Sockets {
   const { now } = services;
   const onBroken = reportOnce((broken) => {
@@ -42,10 +42,9 @@ export function openSockets(
     metrics.brokenRecord(broken.kind);
   });
   const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });
-  const admission = life.own(createAdmission({ redis }), (opened) => opened.close());
   const access = createCallerAccess({
     keys: createKeyCache({ findKey: keys.findKeyByHash, now, uptime: () => performance.now() }),
-    entry: createRequestEntry({ admission, now }),
+    entry,
     refusals,
   });
   return life.own(

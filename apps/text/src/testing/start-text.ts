@@ -6,8 +6,11 @@ import { join } from 'node:path';
 import { openAssetStores } from '@gateway/assets/open-asset-stores';
 import type { Identity } from '@gateway/contracts/identity';
 import type { JobWorker } from '@gateway/jobs/worker/job-worker';
+import { createOperationBatch } from '@gateway/metering/batch/operation-batch';
 import { hashOf } from '@gateway/metering/keys/key-secret';
 import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
+import { createAdmission } from '@gateway/metering/limits/admission';
+import { createRequestEntry } from '@gateway/metering/limits/request-entry';
 import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { createRefusals } from '@gateway/metering/usage/refusals';
@@ -68,7 +71,7 @@ export interface TextUnderTest {
   /** The log lines of requests that have ended, oldest first. */
   readonly lines: readonly Record<string, unknown>[];
   /** What the edge adds to a request, for a client that is not `fetch`. */
-  identityHeaders(): Record<string, string>;
+  identityHeaders(identity?: Partial<Identity>): Record<string, string>;
   /** As the edge passes a request on: with a signed identity. */
   fetch(path: string, init?: FetchInit): Promise<Response>;
   /** Starts a worker that generates this service's background responses. It ends with the service. */
@@ -132,8 +135,12 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
   const dataDir = await mkdtemp(join(tmpdir(), 'text-'));
   const counts = createRefusalCounts({ redis: options.redis, now: Date.now, keepSumsDays: 1 });
   const refusals = createRefusals<RefusalReason>({ counts, metrics });
+  const batch = createOperationBatch({ redis: options.redis });
+  const admission = createAdmission({ redis: options.redis, batch });
+  const entry = createRequestEntry({ admission, now: Date.now });
   const meter = await openMeter({
     redis: options.redis,
+    batch,
     settings: {
       GATEWAY_DATA_DIR: dataDir,
       GATEWAY_TIME_ZONE: 'UTC',
@@ -195,6 +202,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
   const { app } = createTextService({
     ...services,
     acceptance,
+    counting: { entry, refusals },
     service: { readiness, metrics, requestLog, verifyIdentity, deadline: deadline.signal, load },
   });
   const life = new AsyncDisposableStack();
@@ -212,7 +220,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
         deadline: deadline.signal,
       },
     },
-    { services, redis: options.redis, refusals, requestLog, load },
+    { services, redis: options.redis, entry, refusals, requestLog, load },
   );
   const handshakes = serveHandshakes({
     path: '/v1/responses',
@@ -236,7 +244,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     metrics,
     dataDir,
     lines,
-    identityHeaders: () => ({ 'x-gateway-identity': sign(IDENTITY) }),
+    identityHeaders: (identity) => ({ 'x-gateway-identity': sign({ ...IDENTITY, ...identity }) }),
     fetch: (path, { body, headers, identity, ...init } = {}) =>
       fetch(`${url}${path}`, {
         ...(body === undefined ? {} : { method: 'POST', body: bodyOf(body) }),
@@ -263,6 +271,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
       await acceptance.close();
       await background.close();
       await upstream.destroy();
+      await admission.close();
       await meter.close();
       await counts.close();
       await rm(dataDir, { recursive: true });

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { deliveryOf } from '@gateway/service-kit/delivery';
 import { spaceOf } from '../call/conversation-space.ts';
-import { deliveryOf } from '../call/delivery.ts';
 import { findHistory } from '../call/history.ts';
 import type { TextCall } from '../call/text-call.ts';
 import { describeRequest, type TextRequest } from '../call/text-request.ts';
@@ -30,7 +30,8 @@ export async function openThread(call: TextCall, purpose: Purpose): Promise<Text
   const body = objectOf(request.content.take());
   const previous = textAt(objectAt(body, 'thread') ?? {}, 'previous_message_id');
   if (previous === null) return opened(call, { body, purpose, previous, records, thread: null, claim: null });
-  const claim = purpose === 'generating' ? await records.claim(previous, deliveryOf(call.message)) : null;
+  const claim =
+    purpose === 'generating' ? await records.claim(previous, deliveryOf(call.message)?.id ?? null) : null;
   if (purpose === 'generating' && claim === null) throw threadInFlight(previous);
   try {
     const thread = await records.find(previous);

@@ -87,6 +87,18 @@ export const ENDPOINTS: readonly Endpoint[] = [
 /** Whether a request is for new work. Reading, deleting and cancelling (`GET`, `DELETE`, paths with an id) are not. */
 export const isForWork = ({ method, path }: Endpoint): boolean => method === 'POST' && !path.includes('{');
 
+/** Generating text: the service counts such a request on its limits, in one step with what it reserves. */
+const COUNTED_BY_SERVICE = new Set([
+  '/v1/responses',
+  '/v1/responses/compact',
+  '/v1/messages',
+  '/v1/chat/completions',
+]);
+
+/** Whether a request counts on its limits on requests in its service. The edge counts all others before it forwards them. */
+export const isCountedByService = ({ method, path }: Endpoint): boolean =>
+  method === 'POST' && COUNTED_BY_SERVICE.has(path);
+
 /** Whether a caller may be held until a queued job has ended (`JOB_WAIT_LIMIT_MS`). */
 export const mayWaitForJob = ({ method, scope }: Endpoint): boolean =>
   method === 'POST' && (scope === 'images' || scope === 'speech' || scope === 'transcriptions');

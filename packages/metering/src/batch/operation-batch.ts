@@ -1,9 +1,9 @@
 import type { Redis, Result } from 'ioredis';
-import { clockArgument, type LimitClock, loadScript } from '../load-script.ts';
+import { clockArgument, type LimitClock, loadScript, redisClock } from '../load-script.ts';
 
 /** One operation of a batch: all of it or nothing, independent of the others in its batch. */
 export interface Operation {
-  readonly name: 'admit' | 'free' | 'reserve' | 'settle';
+  readonly name: 'admit' | 'free' | 'reserve' | 'enter' | 'settle';
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
 }
@@ -38,6 +38,7 @@ export const RUN_OPERATIONS = loadScript(
   new URL('./counters.lua', import.meta.url),
   new URL('../limits/admit.lua', import.meta.url),
   new URL('../ledger/reserve.lua', import.meta.url),
+  new URL('../ledger/enter.lua', import.meta.url),
   new URL('../ledger/settle.lua', import.meta.url),
   new URL('./run-operations.lua', import.meta.url),
 );
@@ -50,10 +51,11 @@ const GATHER_MS = 2;
 
 interface OperationBatchOptions {
   readonly redis: Redis;
-  readonly clock: LimitClock;
+  readonly clock?: LimitClock;
 }
 
-export function createOperationBatch({ redis, clock }: OperationBatchOptions): OperationBatch {
+/** One for each connection: what all parts of a process send to Redis goes in the same calls. */
+export function createOperationBatch({ redis, clock = redisClock }: OperationBatchOptions): OperationBatch {
   redis.defineCommand('gatewayRunOperations', { lua: RUN_OPERATIONS });
   let queue: Queued[] = [];
   let isRunning = false;

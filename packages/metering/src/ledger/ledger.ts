@@ -1,8 +1,9 @@
 import { type UsageRecord, UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { createOperationBatch } from '../batch/operation-batch.ts';
+import { createOperationBatch, type OperationBatch } from '../batch/operation-batch.ts';
 import { type ReportBroken, readStored } from '../broken-records.ts';
+import type { Admitted, PendingAdmission } from '../limits/admission.ts';
 import { type LimitClock, redisClock } from '../load-script.ts';
 import { redisNames } from '../redis-names.ts';
 import { latencyBuckets } from '../usage/latency.ts';
@@ -15,6 +16,8 @@ export interface LedgerOptions {
   readonly keepRecordsDays: number;
   readonly keepSumsDays: number;
   readonly clock?: LimitClock;
+  /** Over the same connection. */
+  readonly batch?: OperationBatch;
   readonly onBroken?: ReportBroken;
 }
 
@@ -41,9 +44,17 @@ export type Reserved =
       readonly remaining: number;
     };
 
+/** What a request was let in with, and what was reserved for it; null for one that was not let in. */
+export interface AdmittedAndReserved {
+  readonly admitted: Admitted;
+  readonly reserved: Reserved | null;
+}
+
 export interface Ledger {
   /** Reserves the estimate against every charge, all or nothing. Repeating an id that is reserved changes nothing. */
   reserve(reservation: Reservation): Promise<Reserved>;
+  /** Admits a request and reserves for it, in one round trip. A refused reservation does not undo the admission. */
+  enter(admission: PendingAdmission, reservation: Reservation): Promise<AdmittedAndReserved>;
   /**
    * Settles a request with what was really consumed, once, with or without a reservation in Redis. False when there is a
    * record of this id.
@@ -59,6 +70,8 @@ export interface Ledger {
 
 /** The script's answer to a reservation: 0 or the number of the charge that refuses, and numbers that belong to it. */
 const ReserveAnswer = z.array(z.number());
+/** The answer to both; the second is there for an admitted request. */
+const EnterAnswer = z.union([z.tuple([z.unknown()]), z.tuple([z.unknown(), ReserveAnswer])]);
 
 /** What a reservation stores for the process that settles it if its own ends. */
 const About = z.object({ subject: UsageSubject, estimate: UsageResult });
@@ -86,8 +99,8 @@ function checkAmounts({ consumption, costMicroUsd }: UsageResult): void {
 /** Reserves, settles and records what requests consume. Exact on any number of replicas. */
 export function createLedger(options: LedgerOptions): Ledger {
   const { redis, now, keepRecordsDays, keepSumsDays } = options;
-  const { clock = redisClock, onBroken = () => undefined } = options;
-  const batch = createOperationBatch({ redis, clock });
+  const { clock = redisClock, batch = createOperationBatch({ redis, clock }) } = options;
+  const { onBroken = () => undefined } = options;
 
   // Leases are compared with Redis' clock only, so that a process with a wrong clock settles nothing too early.
   const redisNow = async (): Promise<number> => {
@@ -154,35 +167,44 @@ export function createLedger(options: LedgerOptions): Ledger {
     return append(subject, { ...estimate, outcome: 'abandoned', estimated: true }, 'abandoned');
   };
 
+  const reserveOperation = ({ subject, estimate, charges, leaseMs }: Reservation) => {
+    const amounts = amountsOf(estimate);
+    return {
+      name: 'reserve',
+      keys: [
+        redisNames.reservation(subject.id),
+        redisNames.openReservations,
+        ...charges.map((charge) => chargeKey(charge, now())),
+      ],
+      args: [
+        subject.id,
+        leaseMs,
+        JSON.stringify({ subject, estimate }),
+        ...charges.flatMap(({ kind, dimension, limit }) => [kind, dimension, limit, amounts[dimension] ?? 0]),
+      ],
+    } as const;
+  };
+
   return {
-    reserve: async ({ subject, estimate, charges, leaseMs }) => {
-      const amounts = amountsOf(estimate);
-      const operation = {
-        name: 'reserve',
-        keys: [
-          redisNames.reservation(subject.id),
-          redisNames.openReservations,
-          ...charges.map((charge) => chargeKey(charge, now())),
-        ],
-        args: [
-          subject.id,
-          leaseMs,
-          JSON.stringify({ subject, estimate }),
-          ...charges.flatMap(({ kind, dimension, limit }) => [
-            kind,
-            dimension,
-            limit,
-            amounts[dimension] ?? 0,
-          ]),
-        ],
-      } as const;
+    reserve: async (reservation) => {
+      const { charges } = reservation;
+      const operation = reserveOperation(reservation);
       // Without charges nothing can refuse it, so no request waits for it.
       const answer = await (charges.length === 0 ? batch.runSoon(operation) : batch.run(operation));
-      const [failed = 0, ...rest] = ReserveAnswer.parse(answer);
-      const charge = failed > 0 ? charges[failed - 1] : undefined;
-      if (charge === undefined) return { ok: true, remaining: rest };
-      const [waitMs = -1, remaining = 0] = rest;
-      return { ok: false, charge, waitMs: waitMs < 0 ? null : waitMs, remaining };
+      return reservedBy(charges, ReserveAnswer.parse(answer));
+    },
+    enter: async ({ operation: admit, read }, reservation) => {
+      const reserve = reserveOperation(reservation);
+      const answer = await batch.run({
+        name: 'enter',
+        keys: [...admit.keys, ...reserve.keys],
+        args: [admit.keys.length, admit.args.length, ...admit.args, ...reserve.args],
+      });
+      const [admitted, reserved] = EnterAnswer.parse(answer);
+      return {
+        admitted: read(admitted),
+        reserved: reserved === undefined ? null : reservedBy(reservation.charges, reserved),
+      };
     },
     settle: (subject, result) => append(subject, result, 'ended'),
     release: giveBack,
@@ -205,4 +227,11 @@ export function createLedger(options: LedgerOptions): Ledger {
       return settled.filter(Boolean).length;
     },
   };
+}
+
+function reservedBy(charges: readonly Charge[], [failed = 0, ...rest]: readonly number[]): Reserved {
+  const charge = failed > 0 ? charges[failed - 1] : undefined;
+  if (charge === undefined) return { ok: true, remaining: rest };
+  const [waitMs = -1, remaining = 0] = rest;
+  return { ok: false, charge, waitMs: waitMs < 0 ? null : waitMs, remaining };
 }

@@ -1,10 +1,10 @@
 import type { Redis, Result } from 'ioredis';
 import { z } from 'zod';
-import { createOperationBatch, type Operation } from '../batch/operation-batch.ts';
+import { createOperationBatch, type Operation, type OperationBatch } from '../batch/operation-batch.ts';
 import { clockArgument, type LimitClock, loadScript, redisClock } from '../load-script.ts';
 import { redisNames } from '../redis-names.ts';
 
-/** A check that a request passes at the edge, before its body is read. */
+/** A check that a request passes before it does anything that costs. */
 export type Check =
   | { readonly kind: 'rate'; readonly owner: string /** Requests per minute. */; readonly limit: number }
   | { readonly kind: 'slots'; readonly owner: string /** Requests at once. */; readonly limit: number };
@@ -21,9 +21,25 @@ export type Admitted =
       readonly waitMs: number | null;
     };
 
+/** An admission that is not sent yet, so that it can go in one step with what follows it. */
+export interface PendingAdmission {
+  readonly operation: Operation;
+  /** Takes the script's answer to the operation. */
+  read(answer: unknown): Admitted;
+}
+
 export interface Admission {
   /** Lets a request in or not, in one round trip for all checks, exactly on any number of replicas. */
   admit(requestId: string, checks: readonly Check[]): Promise<Admitted>;
+  /**
+   * The same, not sent yet.
+   *
+   * @param earlierId of a request that was delivered before: the id under which another process may have admitted it. If that
+   * holds a slot, the request has been counted, and goes on with that slot
+   */
+  prepare(requestId: string, checks: readonly Check[], earlierId?: string): PendingAdmission;
+  /** Sends an admission by itself. */
+  send(admission: PendingAdmission): Promise<Admitted>;
   /** Frees the request's slots. Never throws: a slot that could not be freed expires with its lease. */
   release(requestId: string, checks: readonly Check[]): void;
   /** Stops renewing, and frees what is still to be freed. */
@@ -53,16 +69,21 @@ const checkKey = ({ kind, owner }: Check): string =>
 interface AdmissionOptions {
   readonly redis: Redis;
   readonly clock?: LimitClock;
+  /** Over the same connection. */
+  readonly batch?: OperationBatch;
 }
 
-export function createAdmission({ redis, clock = redisClock }: AdmissionOptions): Admission {
+export function createAdmission({
+  redis,
+  clock = redisClock,
+  batch = createOperationBatch({ redis, clock }),
+}: AdmissionOptions): Admission {
   redis.defineCommand('gatewayRenewSlots', { lua: RENEW });
   /** Ids of the running requests that hold a slot, by the slot's Redis key. */
   const held = new Map<string, Set<string>>();
 
   const slots = (checks: readonly Check[]) => checks.filter(({ kind }) => kind === 'slots').map(checkKey);
 
-  const batch = createOperationBatch({ redis, clock });
   /** Not freed yet because Redis did not answer. */
   let unfreed: Operation[] = [];
   const free = (operation: Operation): void => {
@@ -82,13 +103,18 @@ export function createAdmission({ redis, clock = redisClock }: AdmissionOptions)
     for (const [key, ids] of held) renew(key, ids).catch(() => undefined);
   }, RENEW_EVERY_MS).unref();
 
-  return {
-    admit: async (requestId, checks) => {
-      const answer = await batch.run({
-        name: 'admit',
-        keys: checks.map(checkKey),
-        args: [requestId, LEASE_MS, ...checks.flatMap(({ kind, limit }) => [kind, limit])],
-      });
+  const prepare: Admission['prepare'] = (requestId, checks, earlierId) => ({
+    operation: {
+      name: 'admit',
+      keys: checks.map(checkKey),
+      args: [
+        requestId,
+        LEASE_MS,
+        ...checks.flatMap(({ kind, limit }) => [kind, limit]),
+        ...(earlierId === undefined ? [] : [earlierId]),
+      ],
+    },
+    read: (answer) => {
       if (unfreed.length > 0) freeAgain();
       const [failed = 0, ...rest] = AdmitAnswer.parse(answer);
       const check = failed > 0 ? checks[failed - 1] : undefined;
@@ -99,6 +125,14 @@ export function createAdmission({ redis, clock = redisClock }: AdmissionOptions)
       for (const key of slots(checks)) held.set(key, (held.get(key) ?? new Set()).add(requestId));
       return { ok: true, remaining: rest };
     },
+  });
+
+  const send: Admission['send'] = async ({ operation, read }) => read(await batch.run(operation));
+
+  return {
+    admit: (requestId, checks) => send(prepare(requestId, checks)),
+    prepare,
+    send,
     release: (requestId, checks) => {
       for (const key of slots(checks)) {
         const ids = held.get(key);

@@ -3,8 +3,9 @@ import type { Account } from '@gateway/contracts/identity';
 import { soundUsage } from '@gateway/contracts/usage/sound-usage';
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
 import type { Charge } from '../ledger/charge.ts';
-import { amountsOf, type Ledger } from '../ledger/ledger.ts';
+import { type AdmittedAndReserved, amountsOf, type Ledger, type Reserved } from '../ledger/ledger.ts';
 import type { Rate } from '../limits/rate-limit-headers.ts';
+import type { PendingEntry } from '../limits/request-entry.ts';
 import { chargesOf } from './account-charges.ts';
 import { budgetNotice } from './budget-notice.ts';
 import { type RefusedFor, reasonOf, refusalOf, refuseUnpriced } from './refusal.ts';
@@ -52,6 +53,8 @@ export interface Demand {
   readonly leaseMs?: number;
   /** The caller will demand less if this is refused: the refusal is not counted. */
   readonly isTentative?: boolean;
+  /** The request has yet to be counted on its limits on requests: that goes in the same round trip. */
+  readonly entry?: Pick<PendingEntry, 'isCounted' | 'count'> | undefined;
 }
 
 /** A request that has been let in. */
@@ -196,13 +199,17 @@ export function createMeter(options: MeterOptions): Meter {
   const timer = setInterval(() => void upkeep(), UPKEEP_EVERY_MS).unref();
 
   return {
-    begin: async ({ subject, accounts, estimate, leaseMs, isTentative = false }) => {
+    begin: async ({ subject, accounts, estimate, leaseMs, isTentative = false, entry }) => {
       if (estimate.costMicroUsd === null)
         refuseUnpriced(subject.model, accounts, () => onRefused('unpriced_model', subject));
       const charges = chargesOf(accounts, subject.model, timeZone);
-      const reserving = ledger.reserve({ subject, estimate, charges, leaseMs: leaseMs ?? LEASE_MS });
+      const reservation = { subject, estimate, charges, leaseMs: leaseMs ?? LEASE_MS };
+      const isCounted = entry === undefined || entry.isCounted;
+      const reserving = isCounted
+        ? ledger.reserve(reservation)
+        : entry.count((admission) => ledger.enter(admission, reservation)).then(reservedIn);
       if (leaseMs === undefined) open.add(subject.id);
-      if (charges.length === 0 && leaseMs === undefined) {
+      if (isCounted && charges.length === 0 && leaseMs === undefined) {
         // Nothing can refuse it, so no request waits: Redis takes commands in order, the settling comes after it.
         return metered(
           subject,
@@ -212,6 +219,8 @@ export function createMeter(options: MeterOptions): Meter {
       }
       const answer = await reserving.catch((cause: unknown) => {
         open.delete(subject.id);
+        // Refused by a limit on requests: nothing was reserved.
+        if (cause instanceof GatewayError) throw cause;
         if (doubtful.size < MAX_DOUBTFUL) doubtful.add(subject.id);
         throw new GatewayError('service_unavailable', {
           message: `The gateway cannot check this key's limits at the moment. Please try again in ${RETRY_AFTER_SECONDS} seconds.`,
@@ -239,6 +248,12 @@ export function createMeter(options: MeterOptions): Meter {
         });
     },
   };
+}
+
+/** What was reserved for an admitted request. */
+function reservedIn({ reserved }: AdmittedAndReserved): Reserved {
+  if (reserved === null) throw new Error('nothing was reserved for an admitted request');
+  return reserved;
 }
 
 /** The token limit of a request with the least left. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
+import { createOperationBatch, type OperationBatch } from '../batch/operation-batch.ts';
 import { type BrokenRecord, reportOnce } from '../broken-records.ts';
 import { createLedger } from '../ledger/ledger.ts';
 import type { RefusalCounts } from '../usage/refusal-counts.ts';
@@ -10,6 +11,8 @@ import { openUsageSpool } from './usage-spool.ts';
 
 interface OpenMeterOptions extends Pick<MeterOptions, 'report'> {
   readonly redis: Redis;
+  /** Over the same connection. */
+  readonly batch?: OperationBatch;
   readonly settings: {
     readonly GATEWAY_DATA_DIR: string;
     readonly GATEWAY_TIME_ZONE: string;
@@ -31,6 +34,7 @@ const SPOOL_FOLDER = 'usage-spool';
 /** A process's meter over its Redis connection and its data folder. */
 export async function openMeter({
   redis,
+  batch = createOperationBatch({ redis }),
   settings,
   metrics,
   refusals,
@@ -43,7 +47,7 @@ export async function openMeter({
     metrics.brokenRecord(kind);
   });
   return createMeter({
-    ledger: createLedger({ redis, now, keepRecordsDays, keepSumsDays, onBroken }),
+    ledger: createLedger({ redis, batch, now, keepRecordsDays, keepSumsDays, onBroken }),
     spool: await openUsageSpool(join(settings.GATEWAY_DATA_DIR, SPOOL_FOLDER), randomUUID(), now, onBroken),
     now,
     timeZone: settings.GATEWAY_TIME_ZONE,

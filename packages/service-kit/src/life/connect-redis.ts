@@ -23,7 +23,8 @@ const NO_KEY = 'gateway:takes-writes';
 
 /**
  * Connects to the Redis that the process needs, and makes the process's readiness depend on it. Logs once when it goes
- * away and once when it is back; the same when it answers but refuses writes (out of memory, a full disk, a replica).
+ * away and once when it is back; the same when it answers but refuses writes (out of memory, a replica, a full
+ * disk, too few replicas).
  *
  * @throws {ConfigError} when it cannot be reached now, or refuses what is to be prepared
  */
