@@ -11,7 +11,7 @@ export interface ErrorResponse {
   readonly body: string;
 }
 
-/** Anything thrown, as an error that a caller may see: all but a `GatewayError` is `internal`, without its cause. */
+/** Turns anything thrown into an error for callers. All but a `GatewayError` become `internal`, without their cause. */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (isStackOverflow(error)) return nestedTooDeeply(error);

@@ -37,7 +37,7 @@ export function mountReadinessChanges(router: Router, readiness: Readiness): voi
     let leaving: NodeJS.Timeout | undefined;
     const unwatch = readiness.watch((report) => {
       if (report.status === 'stopping') leaving ??= setTimeout(() => response.destroy(), LEAVE_MS);
-      // Nothing piles up for an edge that does not read; to that edge the process is silent.
+      // Nothing is queued for an edge that does not read. To that edge the process is silent.
       if (!response.writableNeedDrain) response.write(`${JSON.stringify(report)}\n`);
     });
     response.once('close', () => {

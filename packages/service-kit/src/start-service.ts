@@ -22,7 +22,7 @@ interface StartOptions<Schema extends z.ZodType<ProcessSettings>> {
   readonly process: NodeJS.Process;
 }
 
-/** What a service or a worker is opened with. */
+/** The parts with which a service or a worker is opened. */
 export interface Started<Config extends ProcessSettings> {
   readonly config: Config;
   /** The whole environment, from which the configuration file takes the variables that it names. */
@@ -57,7 +57,7 @@ export async function startService<Schema extends z.ZodType<ProcessSettings>>(
   });
 }
 
-/** The same for a process of several parts. `service` names the process itself. */
+/** Starts a process of several parts. `service` names the process itself. */
 export async function startParts<Schema extends z.ZodType<ProcessSettings>>(
   options: StartOptions<Schema>,
   open: (started: StartedProcess<z.infer<Schema>>) => Promise<void>,

@@ -29,7 +29,7 @@ export interface StackOptions {
   readonly mode?: ProcessMode;
   /** What to run. Default: all. A process of several runs for each of its parts. The simulator runs only if a channel leads to it. */
   readonly services?: readonly ProcessName[];
-  /** How many of each, in the mode `each`. Default: 1. */
+  /** How many replicas of each, in the mode `each`. Default: 1. */
   readonly replicas?: Partial<Record<ProcessName, number>>;
   /** Default: true. */
   readonly restarts?: Restarts;

@@ -4,7 +4,7 @@ import type { JobArea } from '../jobs.ts';
 
 export type ServiceName = 'text' | 'image' | 'audio';
 
-/** Who answers an endpoint: a service, or the edge itself. */
+/** The process that answers an endpoint: a service, or the edge itself. */
 export type Responder = ServiceName | 'edge';
 
 /** One row of the public surface. A path segment `{id}` matches one segment of any value. */

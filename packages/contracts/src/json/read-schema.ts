@@ -24,7 +24,7 @@ const UNFIT = Symbol('unfit');
 type Reader = (value: unknown) => unknown;
 type Schema = z.core.$ZodType;
 
-/** For what has been read by this schema. */
+/** Whether the reader of this schema has accepted the data. */
 const isOutputOf = <Of extends z.ZodType>(_schema: Of, data: unknown): data is z.output<Of> => data !== UNFIT;
 
 const readers = new WeakMap<Schema, Reader>();

@@ -41,7 +41,7 @@ export interface KeyWithSecret {
   readonly secret: string;
 }
 
-/** Which keys a change may be made to, looked at in the same step as the change. Any other key counts as absent. */
+/** The keys that a change may apply to. The check and the change are one step. Any other key counts as absent. */
 export type KeySelection = (record: KeyRecord) => boolean;
 
 /**
@@ -94,7 +94,7 @@ export interface KeyStore {
   ensureBootstrapKey(secret: string): Promise<void>;
   /** The valid key that has this secret, with its team's account; undefined if unknown, revoked, disabled or expired. */
   findKey(secret: string): Promise<FoundKey | undefined>;
-  /** The same by the keyed hash of the secret, for those who must not have the secret itself. */
+  /** The valid key by the keyed hash of its secret, for processes that must not have the secret itself. */
   findKeyByHash(secretHash: string): Promise<FoundKey | undefined>;
 }
 

@@ -12,7 +12,7 @@ import type { Started } from '@gateway/service-kit/start-service';
 import { publicJob } from '../jobs/public-job.ts';
 import type { ModelSettings } from '../settings.ts';
 
-/** Of an error; some providers' are long, and the job itself has the whole of it. */
+/** The longest error message of a webhook. Some providers' messages are longer; the job itself has the whole message. */
 const MAX_MESSAGE_CHARACTERS = 1000;
 
 const typeOf = ({ status }: FoundJob): JobWebhook['type'] => {
@@ -34,7 +34,8 @@ export async function webhookBody(record: FoundJob): Promise<string> {
 }
 
 /**
- * Queues the webhooks of ended jobs, where their request or their key names a receiver. Waits for a Redis that is away.
+ * Queues the webhooks of ended jobs, if their request or their key names a receiver. Waits for a Redis that
+ * is away.
  *
  * @param files where long errors of these jobs lie; the process that sends the webhook may not have them
  */

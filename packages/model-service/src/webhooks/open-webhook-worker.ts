@@ -46,7 +46,7 @@ function resultOf({ outcome }: FinishedAttempt): 'delivered' | 'failed' | 'refus
   return outcome.isFinal ? 'refused' : 'failed';
 }
 
-/** Of where it went, only the host: a path or a query may hold a secret. */
+/** Only the host of its address: a path or a query may contain a secret. */
 const attemptLine = (attempt: FinishedAttempt) => {
   const { outcome, ...line } = attempt;
   return {

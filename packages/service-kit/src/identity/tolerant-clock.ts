@@ -5,12 +5,12 @@ interface Clocks {
   readonly uptime: () => number;
 }
 
-/** How long after it was set the clock still goes by what it said before. */
+/** How long after a change of the clock its earlier time still counts. */
 const TOLERATED_MS = 60_000;
 /** Clocks that are corrected bit by bit differ by less. */
 const SET_MS = 1000;
 
-/** What the clock that people set was ahead of the other one. */
+/** How far the clock that people set was ahead of the other one. */
 interface Setting {
   aheadMs: number;
   /** Of the clock that nobody sets. */
@@ -18,11 +18,12 @@ interface Setting {
 }
 
 /**
- * Unix milliseconds for whether something that was made a moment ago has expired: the earliest time that any setting of the last minute
- * tells. So what was on its way while the clock was set forward is still good, however often it is set.
+ * A time in Unix milliseconds for checks whether something new has expired: the earliest time by any setting
+ * of the clock in the last minute. So a token that was sent while the clock was set forward stays valid,
+ * however often the clock is set.
  */
 export function createTolerantClock({ now, uptime }: Clocks): () => number {
-  /** The one of this moment comes last; those before it were seen within the tolerated time, and each tells an earlier time. */
+  /** The current setting is the last. Those before it were seen within the tolerated time, and each gives an earlier time. */
   const settings: Setting[] = [{ aheadMs: now() - uptime(), lastSeenAtMs: uptime() }];
   return () => {
     const uptimeMs = uptime();

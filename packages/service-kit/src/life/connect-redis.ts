@@ -2,7 +2,7 @@ import { ConfigError } from '@gateway/contracts/config-error';
 import type { Logger } from '../logger.ts';
 import type { Readiness } from './readiness.ts';
 
-/** What is needed of a Redis client (ioredis, made with `lazyConnect`). */
+/** The part of a Redis client that is needed (ioredis, made with `lazyConnect`). */
 interface RedisConnection {
   readonly status: string;
   connect(): Promise<unknown>;
@@ -69,7 +69,7 @@ export async function connectRedis(
   });
 }
 
-/** Why Redis refuses a write; undefined where it takes one. Rejects when there is no answer. */
+/** Why Redis refuses a write; undefined if it accepts one. Rejects when there is no answer. */
 async function refusalOf(redis: RedisConnection): Promise<Error | undefined> {
   try {
     await redis.set(NO_KEY, '', 'XX');

@@ -5,10 +5,10 @@ export interface Readiness {
   /** A named condition, such as "redis answers". May throw or resolve to false. */
   check(name: string, passes: () => boolean | Promise<boolean>): void;
   open(): void;
-  /** The process stops, which its watchers learn at once. Resolves when all have gone; to whether there were any. */
+  /** Call it when the process stops. Its watchers learn it at once. Resolves when all have gone; to whether there were any. */
   close(): Promise<boolean>;
   report(): Promise<ReadinessReport>;
-  /** Calls the watcher soon, every `READINESS_INTERVAL_MS`, and at once when the process stops. Returns how to end that. */
+  /** Calls the watcher soon, then every `READINESS_INTERVAL_MS`, and at once when the process stops. Returns how to end this. */
   watch(watcher: ReadinessWatcher): () => void;
 }
 
@@ -20,7 +20,7 @@ const CHECK_TIMEOUT_MS = 2000;
 const STARTING: ReadinessReport = { status: 'unready', missing: ['serving'] };
 const STOPPING: ReadinessReport = { status: 'stopping', missing: ['serving'] };
 
-/** The same for one part of a process: its checks bear its name. */
+/** The readiness of one part of a process. Its checks have the part's name. */
 export const readinessOf = (part: string, whole: Readiness): Readiness => ({
   ...whole,
   check: (name, passes) => whole.check(`${part} ${name}`, passes),
@@ -32,7 +32,7 @@ export function createReadiness(): Readiness {
   let phase: 'starting' | 'serving' | 'stopping' = 'starting';
   let timer: NodeJS.Timeout | undefined;
   let onUnwatched: (() => void) | undefined;
-  /** What watchers get: a check that takes long does not delay their next report. */
+  /** The report for watchers. A slow check does not delay their next report. */
   let latest = STARTING;
   let reading: Promise<void> | undefined;
 

@@ -23,7 +23,7 @@ const CLOSE_GRACE_MS = 1000;
 /** How often draining looks for connections that have become idle. */
 const IDLE_CHECK_MS = 50;
 
-/** How long a client may use a connection again whose reply had promised that before the process began to stop. */
+/** How long a client may use a connection again after a reply that promised this before the process began to stop. */
 const REUSE_MS = 1000;
 
 export function serveBy(server: Server): Serving {
@@ -56,7 +56,7 @@ export function serveBy(server: Server): Serving {
     const nowMs = performance.now();
     let awaited = false;
     for (const socket of sockets) {
-      // Node takes a connection on which nothing was ever sent for one whose request is on its way.
+      // Node treats a connection without any bytes as one whose request is on its way.
       if (socket.bytesRead === 0) socket.destroy();
       else if (isAwaited(socket, nowMs)) awaited = true;
     }

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 
 /**
- * Refuses a request whose framing or target two HTTP implementations could understand differently, beyond what Node's
- * parser refuses. To be called before anything of the request is used or passed on.
+ * Refuses a request whose framing or target two HTTP implementations could understand differently, beyond
+ * what Node's parser refuses. Call it before anything of the request is used or passed on.
  *
  * @throws {GatewayError} `malformed_request`
  */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** How long a refused upload is read on, so that a client that is still writing gets to read the refusal. */
+/** How long the rest of a refused upload is read, so that a client that is still writing can read the refusal. */
 const DISCARD_MS = 10_000;
 
 /** Reads and discards the rest of a refused body; a sender who has not finished by then is cut off. */

@@ -36,7 +36,7 @@ export const opensSocket = (identity: Identity | undefined): identity is SocketA
   identity?.secretHash !== undefined;
 
 interface ServedHandshakes {
-  /** The one path that takes them. */
+  /** The only path that takes handshakes. */
   readonly path: string;
   readonly verifyIdentity: (token: string) => Identity | undefined;
   readonly accept: AcceptSocket;

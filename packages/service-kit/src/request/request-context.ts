@@ -19,11 +19,11 @@ export interface RequestContext {
   readonly line: LogFields;
   /** The error that ended the request, if any: set by the error writer, and by a stream that broke after its start. */
   failure: GatewayError | undefined;
-  /** Its connection carries a WebSocket now, and is not answered over HTTP. */
+  /** Whether its connection carries a WebSocket now. Then it is not answered over HTTP. */
   upgraded?: boolean;
   /** A provider may have got the request: after an internal error from here on, clients must not send and pay it again. */
   mayBePaid?: boolean;
-  /** What the request holds of what its service can take on; absent where nothing is counted. */
+  /** The request's share of its service's load. Absent if nothing is counted. */
   readonly load?: RequestLoad;
 }
 

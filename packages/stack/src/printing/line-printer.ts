@@ -9,7 +9,7 @@ export interface LinePrinter {
   report(text: string): void;
   /** Prints the lines held back so far, and each later one at once. */
   open(): void;
-  /** Prints requests whose other lines are still awaited. */
+  /** Prints requests that still wait for other lines. */
   close(): void;
 }
 

@@ -15,7 +15,7 @@ export interface PortChooser {
   public(setting: PortSetting): Promise<number>;
   /** For the stack's own processes, before they run: a free one if the usual one is taken. */
   internal(setting: PortSetting): Promise<number>;
-  /** The same for processes that report their port once they listen; 0 means any. */
+  /** The port for processes that report their port once they listen; 0 means any. */
   reported(rows: readonly { readonly port: PortSetting | null }[]): Promise<Record<string, number>>;
 }
 

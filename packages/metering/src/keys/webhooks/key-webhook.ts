@@ -13,11 +13,11 @@ interface ReaderOptions {
 /** How a key's webhooks are sent. */
 export interface KeyWebhook {
   readonly url: string | null;
-  /** By which each one is signed: one, and during a rotation's grace the one before. Empty: none may be sent. */
+  /** The secrets that sign each webhook: one, and also the one before during a rotation's grace. Empty: no webhook may be sent. */
   readonly secrets: (masterSecret: string, nowMs: number) => string[];
 }
 
-/** Undefined where there is no such key. @throws {GatewayError} `service_unavailable` when Redis does not answer */
+/** Resolves to undefined if there is no such key. @throws {GatewayError} `service_unavailable` when Redis does not answer */
 export type ReadKeyWebhook = (keyId: string) => Promise<KeyWebhook | undefined>;
 
 export const createKeyWebhookReader =

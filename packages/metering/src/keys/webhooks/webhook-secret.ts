@@ -7,8 +7,8 @@ const PREFIX = 'whsec_';
 const SALT_BYTES = 16;
 
 /**
- * What a secret is derived from, together with `WEBHOOK_SECRET`: receivers' secrets are symmetric, so that a hash would not do, and
- * the database alone shall not be enough to sign a webhook.
+ * A secret is derived from this, together with `WEBHOOK_SECRET`. Receivers' secrets are symmetric, so that a
+ * hash is not enough; and the database alone must not be enough to sign a webhook.
  */
 export const WebhookSecret = z.strictObject({
   salt: z.string(),
