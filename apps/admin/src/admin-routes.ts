@@ -1,13 +1,13 @@
-import { signAssetUrl } from '@gateway/jobs/asset-url';
-import type { JobList } from '@gateway/jobs/job-list';
-import { createOperatedJobs } from '@gateway/jobs/operated-jobs';
+import { signAssetUrl } from '@gateway/jobs/files/asset-url';
+import type { JobList } from '@gateway/jobs/records/job-list';
+import { createOperatedJobs } from '@gateway/jobs/records/operated-jobs';
 import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import type { ReportBroken } from '@gateway/metering/broken-records';
 import { hashOf } from '@gateway/metering/keys/key-secret';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import type { Passes } from '@gateway/metering/keys/pass';
-import { createTeamStore } from '@gateway/metering/keys/team-store';
 import { createLedger } from '@gateway/metering/ledger/ledger';
+import { createTeamStore } from '@gateway/metering/teams/team-store';
 import { createRecordTail } from '@gateway/metering/usage/record-tail';
 import type { Logger } from '@gateway/service-kit/logger';
 import type { Metrics } from '@gateway/service-kit/metrics';

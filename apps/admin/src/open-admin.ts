@@ -1,13 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { createJobList } from '@gateway/jobs/job-list';
+import { createJobList } from '@gateway/jobs/records/job-list';
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createPasses } from '@gateway/metering/keys/pass';
 import { createRequestRedis } from '@gateway/metering/request-redis';
-import { connectRedis } from '@gateway/service-kit/connect-redis';
-import { createRequestLog } from '@gateway/service-kit/request-log';
+import { connectRedis } from '@gateway/service-kit/life/connect-redis';
+import { createRequestLog } from '@gateway/service-kit/request/request-log';
 import type { Started } from '@gateway/service-kit/start-service';
 import { adminRoutes } from './admin-routes.ts';
 import { createAdminApp } from './app.ts';

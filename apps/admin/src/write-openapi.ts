@@ -1,7 +1,7 @@
 /** Writes the description of the admin API into a file: `node src/write-openapi.ts FILE`. It calls nothing. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { createJobList } from '@gateway/jobs/job-list';
+import { createJobList } from '@gateway/jobs/records/job-list';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createPasses } from '@gateway/metering/keys/pass';
 import { createRequestRedis } from '@gateway/metering/request-redis';

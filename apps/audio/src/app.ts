@@ -1,7 +1,7 @@
 import { batchHandler } from '@gateway/model-service/batch/batch-handler';
 import { batchResults } from '@gateway/model-service/batch/batch-results';
 import { jobHandlers } from '@gateway/model-service/jobs/job-handlers';
-import { contextOf } from '@gateway/service-kit/request-context';
+import { contextOf } from '@gateway/service-kit/request/request-context';
 import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { RequestHandler } from 'express';
 import { audioBatches } from './audio-batches.ts';

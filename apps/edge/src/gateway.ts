@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ENDPOINTS, type Endpoint, WEBSOCKET } from '@gateway/contracts/endpoints';
+import { ENDPOINTS, type Endpoint, WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
+import { createPathTable, type PathRow, pathOf } from '@gateway/contracts/endpoints/path-table';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
-import { createPathTable, type PathRow, pathOf } from '@gateway/contracts/path-table';
 import type { KeyCache } from '@gateway/metering/keys/key-cache';
 import type { Refusals } from '@gateway/metering/usage/refusals';
-import { isWebSocketHandshake } from '@gateway/service-kit/handshake';
 import type { LoadGuard } from '@gateway/service-kit/load/load-guard';
 import type { RefusalReason } from '@gateway/service-kit/metrics';
-import { UNKNOWN_PATH } from '@gateway/service-kit/request-log';
+import { isWebSocketHandshake } from '@gateway/service-kit/request/handshake';
+import { UNKNOWN_PATH } from '@gateway/service-kit/request/request-log';
 import type { Forwarder } from './forwarding/forwarder.ts';
 import { isForwarded, mayMoveOn } from './forwarding/forwarding.ts';
 import { type CallerSecret, callerSecretOf, invalidKey } from './request/caller-secret.ts';

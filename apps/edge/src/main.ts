@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
-import { edgeMark } from '@gateway/service-kit/edge-connection';
-import { createIdentitySigner } from '@gateway/service-kit/identity-token';
+import { edgeMark } from '@gateway/service-kit/identity/edge-connection';
+import { createIdentitySigner } from '@gateway/service-kit/identity/identity-token';
 import { type Started, startService } from '@gateway/service-kit/start-service';
 import { EdgeConfig } from './config.ts';
 import { createForwarder } from './forwarding/forwarder.ts';

@@ -1,5 +1,5 @@
-import type { ServiceName } from '@gateway/contracts/endpoints';
-import type { AcceptSocket } from '@gateway/service-kit/handshake';
+import type { ServiceName } from '@gateway/contracts/endpoints/endpoints';
+import type { AcceptSocket } from '@gateway/service-kit/request/handshake';
 import type { Dispatch } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { EdgeSettings } from './config.ts';

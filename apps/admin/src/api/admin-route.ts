@@ -1,8 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Actor } from '@gateway/metering/audit/audit-log';
 import { openaiPath } from '@gateway/service-kit/error-response';
-import { readJsonBody } from '@gateway/service-kit/json-body';
-import { validate } from '@gateway/service-kit/validate';
+import { readJsonBody } from '@gateway/service-kit/request/json-body';
+import { validate } from '@gateway/service-kit/request/validate';
 import type { Request } from 'express';
 import { z } from 'zod';
 import type { Principal } from '../sessions/authenticate.ts';

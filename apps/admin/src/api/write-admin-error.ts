@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { openaiPath, toGatewayError } from '@gateway/service-kit/error-response';
-import type { RequestContext } from '@gateway/service-kit/request-context';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
 
 /** `{"error":{"code","message","path"}}`: `path` names the member of the request that is wrong, or is null. */
 export function writeAdminError(response: ServerResponse, thrown: unknown, context: RequestContext): void {

@@ -1,12 +1,15 @@
 import { stat } from 'node:fs/promises';
 import { lookUp } from '@gateway/contracts/look-up';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
-import { ConfigurationError, type Mistake } from '@gateway/upstream/configuration/configuration-error';
 import {
   configurationFromText,
   readConfigurationText,
 } from '@gateway/upstream/configuration/load-configuration';
 import { maskedConfiguration } from '@gateway/upstream/configuration/masked-configuration';
+import {
+  ConfigurationError,
+  type Mistake,
+} from '@gateway/upstream/configuration/mistakes/configuration-error';
 import { withPlaceholders } from './read-configuration.ts';
 
 interface ConfigurationStateOptions {

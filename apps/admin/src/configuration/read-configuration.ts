@@ -1,11 +1,11 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { lookUp } from '@gateway/contracts/look-up';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
-import { ConfigurationError } from '@gateway/upstream/configuration/configuration-error';
 import {
   configurationFromText,
   readConfigurationText,
 } from '@gateway/upstream/configuration/load-configuration';
+import { ConfigurationError } from '@gateway/upstream/configuration/mistakes/configuration-error';
 
 /** The channels and models of the current configuration; undefined if it cannot be read. */
 export type ReadConfiguration = () => Promise<Configuration | undefined>;

@@ -1,5 +1,5 @@
 import type { KeySettings } from '@gateway/metering/keys/settings';
-import type { TeamStore } from '@gateway/metering/keys/team-store';
+import type { TeamStore } from '@gateway/metering/teams/team-store';
 import { patternsOverlap } from './patterns-overlap.ts';
 import type { ReadConfiguration } from './read-configuration.ts';
 

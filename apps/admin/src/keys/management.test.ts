@@ -1,4 +1,4 @@
-import { NOTHING_CONSUMED, type UsageOutcome } from '@gateway/contracts/usage-record';
+import { NOTHING_CONSUMED, type UsageOutcome } from '@gateway/contracts/usage/usage-record';
 import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
 import { createLedger } from '@gateway/metering/ledger/ledger';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';

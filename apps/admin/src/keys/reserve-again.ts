@@ -1,12 +1,12 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { longestLifeMs } from '@gateway/jobs/catalog';
-import type { ReserveAgain } from '@gateway/jobs/job-list';
+import type { ReserveAgain } from '@gateway/jobs/records/job-list';
 import { identityOf } from '@gateway/metering/keys/key-record';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
-import type { TeamStore } from '@gateway/metering/keys/team-store';
 import { amountsOf, type Ledger } from '@gateway/metering/ledger/ledger';
 import { chargesOf } from '@gateway/metering/meter/account-charges';
 import { refusalOf } from '@gateway/metering/meter/refusal';
+import type { TeamStore } from '@gateway/metering/teams/team-store';
 
 interface ReserveOptions {
   readonly keys: KeyStore;

@@ -1,8 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ShownKey } from '@gateway/metering/keys/key-record';
 import { KeySettings, TeamSettings } from '@gateway/metering/keys/settings';
-import type { ShownTeam } from '@gateway/metering/keys/team-record';
-import { validate } from '@gateway/service-kit/validate';
+import type { ShownTeam } from '@gateway/metering/teams/team-record';
+import { validate } from '@gateway/service-kit/request/validate';
 
 const BUDGET_MEMBERS = ['usd', 'period', 'allowUnpriced'];
 

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
-import { QUEUE_PREFIX } from '@gateway/jobs/job-keys';
+import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
+import { QUEUE_PREFIX } from '@gateway/jobs/redis/job-keys';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
-import { createTeamStore } from '@gateway/metering/keys/team-store';
 import { createLedger } from '@gateway/metering/ledger/ledger';
 import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createTeamStore } from '@gateway/metering/teams/team-store';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { Queue } from 'bullmq';

@@ -1,10 +1,10 @@
 import type { Account } from '@gateway/contracts/identity';
-import type { JobList } from '@gateway/jobs/job-list';
+import type { JobList } from '@gateway/jobs/records/job-list';
 import type { ReportBroken } from '@gateway/metering/broken-records';
 import { accountOfKey, type KeyRecord } from '@gateway/metering/keys/key-record';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
-import { accountOfTeam } from '@gateway/metering/keys/team-record';
-import type { TeamStore } from '@gateway/metering/keys/team-store';
+import { accountOfTeam } from '@gateway/metering/teams/team-record';
+import type { TeamStore } from '@gateway/metering/teams/team-store';
 import { queryUsage } from '@gateway/metering/usage/usage-query';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';

@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type Actor, type AuditEntry, addAuditEntry } from '@gateway/metering/audit/audit-log';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
-import { restField, type SharedRest } from '@gateway/upstream/health/rest';
-import { changeRests, commit, createRestStore, type RestChanges } from '@gateway/upstream/health/rest-store';
-import { SCOPES, scopeOf, type Target } from '@gateway/upstream/health/target';
+import { restField, type SharedRest } from '@gateway/upstream/health/rests/rest';
+import {
+  changeRests,
+  commit,
+  createRestStore,
+  type RestChanges,
+} from '@gateway/upstream/health/rests/rest-store';
+import { SCOPES, scopeOf, type Target } from '@gateway/upstream/health/targets/target';
 import type { Redis } from 'ioredis';
 import type { z } from 'zod';
 import type { RestReply } from '../api/schemas/operations.ts';

@@ -1,6 +1,6 @@
 import { freePort } from '@gateway/testkit/free-port';
 import { createAttemptCounts } from '@gateway/upstream/health/attempt-counts';
-import { createRestStore } from '@gateway/upstream/health/rest-store';
+import { createRestStore } from '@gateway/upstream/health/rests/rest-store';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { AuditPage, ChannelPage, RestedChannelReply } from '../api/schemas/operations.ts';

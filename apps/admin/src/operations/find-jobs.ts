@@ -1,4 +1,4 @@
-import type { JobList, JobPage, ListedJob, ListedStatus } from '@gateway/jobs/job-list';
+import type { JobList, JobPage, ListedJob, ListedStatus } from '@gateway/jobs/records/job-list';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { type Scope, seesKey } from '../sessions/scope.ts';
 

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
+import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
 import { generation, images, type JobStage, openJobStage, staying } from '@gateway/jobs/fixtures/job-stage';
-import { newJobId } from '@gateway/jobs/job-keys';
+import { newJobId } from '@gateway/jobs/redis/job-keys';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { NOTHING_CONSUMED, type UsageResult, type UsageSubject } from '@gateway/contracts/usage-record';
+import { NOTHING_CONSUMED, type UsageResult, type UsageSubject } from '@gateway/contracts/usage/usage-record';
 import { createLedger, type Ledger } from '@gateway/metering/ledger/ledger';
 import { redisNames } from '@gateway/metering/redis-names';
-import { requestIdOf } from '@gateway/service-kit/request-id';
+import { requestIdOf } from '@gateway/service-kit/request/request-id';
 import { readSse } from '@gateway/testkit/collect-sse';
 import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';

@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
+import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
 import { generation, type JobStage, openJobStage } from '@gateway/jobs/fixtures/job-stage';
-import { newJobId } from '@gateway/jobs/job-keys';
+import { newJobId } from '@gateway/jobs/redis/job-keys';
 import { hashOf } from '@gateway/metering/keys/key-secret';
 import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
-import { createTeamStore } from '@gateway/metering/keys/team-store';
 import { createLedger, type Ledger } from '@gateway/metering/ledger/ledger';
 import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createTeamStore } from '@gateway/metering/teams/team-store';
 import { readSse } from '@gateway/testkit/collect-sse';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -4,7 +4,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { SpeechOutput } from '@gateway/contracts/jobs';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
-import { contextOf } from '@gateway/service-kit/request-context';
+import { contextOf } from '@gateway/service-kit/request/request-context';
 import type { Request, Response } from 'express';
 
 /** Answers with stored speech. Resolves when the caller has got all of it. */

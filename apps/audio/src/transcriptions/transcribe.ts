@@ -4,12 +4,12 @@ import {
   type Transcript,
   TranscriptFormat,
 } from '@gateway/contracts/openai/transcriptions';
-import type { JobProcessor } from '@gateway/jobs/job-processor';
+import type { JobProcessor } from '@gateway/jobs/worker/job-processor';
 import { listAttempts } from '@gateway/model-service/jobs/job-attempts';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
-import { attemptsHeader } from '@gateway/upstream/attempts-header';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
+import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
 import { estimateTranscription, usageOfTranscription } from '../metering/transcription-usage.ts';
 import { modelGone } from '../model-gone.ts';
 import { type TranscribeOptions, transcribeParts } from './long-audio/transcribe-parts.ts';

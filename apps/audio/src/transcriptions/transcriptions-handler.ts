@@ -1,10 +1,10 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TranscriptionInput, TranscriptionOutput } from '@gateway/contracts/jobs';
+import type { Price } from '@gateway/contracts/models/price';
 import { DEFAULT_TRANSCRIPT_FORMAT, TranscriptionRequest } from '@gateway/contracts/openai/transcriptions';
-import type { Price } from '@gateway/contracts/price';
 import type { FormRefusal, FormRules } from '@gateway/forms/form-rules';
 import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { isStrict } from '@gateway/model-service/is-strict';
 import { answerJob } from '@gateway/model-service/jobs/answer-job';
 import { fingerprintOfForm } from '@gateway/model-service/jobs/fingerprint';
@@ -15,11 +15,10 @@ import {
   type SubmittedJob,
   submitJob,
 } from '@gateway/model-service/jobs/submit-job';
-import { discardRest } from '@gateway/service-kit/discard-rest';
-import { endedRequest } from '@gateway/service-kit/ended-request';
-import { refuseEncoding } from '@gateway/service-kit/json-body';
-import { contextOf, identityOf } from '@gateway/service-kit/request-context';
-import { validate } from '@gateway/service-kit/validate';
+import { discardRest } from '@gateway/service-kit/request/discard-rest';
+import { refuseEncoding } from '@gateway/service-kit/request/json-body';
+import { contextOf, endedRequest, identityOf } from '@gateway/service-kit/request/request-context';
+import { validate } from '@gateway/service-kit/request/validate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Request, RequestHandler } from 'express';

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ServiceName } from '@gateway/contracts/endpoints';
+import type { ServiceName } from '@gateway/contracts/endpoints/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
-import { discardRest } from '@gateway/service-kit/discard-rest';
-import { writeError } from '@gateway/service-kit/write-error';
+import { writeError } from '@gateway/service-kit/error-response';
+import { discardRest } from '@gateway/service-kit/request/discard-rest';
 import { createProxyMiddleware, proxyEventsPlugin } from 'http-proxy-middleware';
 import type { EdgeContext } from '../request/edge-context.ts';
 import type { ServiceConnections } from '../services/service-connections.ts';

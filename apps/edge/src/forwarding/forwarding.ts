@@ -1,4 +1,4 @@
-import type { Endpoint } from '@gateway/contracts/endpoints';
+import type { Endpoint } from '@gateway/contracts/endpoints/endpoints';
 import type { ServiceAddress } from '../services/service-pool.ts';
 import type { CallerBody } from './caller-body.ts';
 import type { ForwardedEndpoint, Watched } from './watch-requests.ts';

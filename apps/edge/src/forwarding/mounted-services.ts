@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ServiceName } from '@gateway/contracts/endpoints';
+import type { ServiceName } from '@gateway/contracts/endpoints/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import { discardRest } from '@gateway/service-kit/discard-rest';
-import { findContext, leaveRequest } from '@gateway/service-kit/request-context';
+import { writeError } from '@gateway/service-kit/error-response';
+import { discardRest } from '@gateway/service-kit/request/discard-rest';
+import { findContext, leaveRequest } from '@gateway/service-kit/request/request-context';
 import type { Dispatch } from '@gateway/service-kit/service-app';
-import { writeError } from '@gateway/service-kit/write-error';
 import type { Forwarder } from './forwarder.ts';
 import { serviceBrokeOff } from './service-errors.ts';
 import { type Watched, type WatchLimits, watchRequests } from './watch-requests.ts';

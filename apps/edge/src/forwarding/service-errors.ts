@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Endpoint } from '@gateway/contracts/endpoints';
+import type { Endpoint } from '@gateway/contracts/endpoints/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { BodyLimits, Slowness } from './body-pace.ts';
 

@@ -1,6 +1,6 @@
 import { IncomingMessage } from 'node:http';
-import { mayHaveBody } from '@gateway/service-kit/check-request';
-import { discardRest } from '@gateway/service-kit/discard-rest';
+import { mayHaveBody } from '@gateway/service-kit/request/check-request';
+import { discardRest } from '@gateway/service-kit/request/discard-rest';
 import type { Plugin } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
 import type { ServiceConnection, ServiceConnections } from '../services/service-connections.ts';

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Endpoint, mayWaitForJob, type ServiceName } from '@gateway/contracts/endpoints';
+import { type Endpoint, mayWaitForJob, type ServiceName } from '@gateway/contracts/endpoints/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { JOB_REPLY_TIMEOUT_MS } from '@gateway/contracts/time-limits';
-import { createUnderway, type Underway } from '@gateway/service-kit/underway';
+import { createUnderway, type Underway } from '@gateway/service-kit/request/underway';
 import type { EdgeContext } from '../request/edge-context.ts';
 import { type BodyLimits, followBody } from './body-pace.ts';
 import { bodyTooSlow, serviceTooSlow, shuttingDown } from './service-errors.ts';

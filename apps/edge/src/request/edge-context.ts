@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { dialectOf } from '@gateway/contracts/endpoints';
+import { dialectOf } from '@gateway/contracts/endpoints/endpoints';
 import type { Dialect, GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
-import type { LogFields, RequestContext } from '@gateway/service-kit/request-context';
-import { requestIdOf } from '@gateway/service-kit/request-id';
-import { type RequestLog, UNKNOWN_PATH } from '@gateway/service-kit/request-log';
+import type { LogFields, RequestContext } from '@gateway/service-kit/request/request-context';
+import { requestIdOf } from '@gateway/service-kit/request/request-id';
+import { type RequestLog, UNKNOWN_PATH } from '@gateway/service-kit/request/request-log';
 
 /** The edge's context of a request. Unlike a service's context, it gets the identity only during the request. */
 export interface EdgeContext extends RequestContext {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import { WEBHOOK_HEADER } from '@gateway/contracts/webhooks';
-import { requestIdOf } from '@gateway/service-kit/request-id';
+import { requestIdOf } from '@gateway/service-kit/request/request-id';
 
 /** Headers that are not passed on to a service. */
 const REMOVED = new Set([

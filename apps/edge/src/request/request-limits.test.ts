@@ -1,7 +1,7 @@
 import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
 import type { KeySettings } from '@gateway/metering/keys/settings';
-import { createTeamStore } from '@gateway/metering/keys/team-store';
 import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createTeamStore } from '@gateway/metering/teams/team-store';
 import { queryUsage } from '@gateway/metering/usage/usage-query';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';

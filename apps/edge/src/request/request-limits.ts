@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type Endpoint, isCountedByService, isForWork } from '@gateway/contracts/endpoints';
+import { type Endpoint, isCountedByService, isForWork } from '@gateway/contracts/endpoints/endpoints';
 import type { Identity } from '@gateway/contracts/identity';
 import type { Entered, RequestEntry } from '@gateway/metering/limits/request-entry';
 import type { Refusals } from '@gateway/metering/usage/refusals';

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { dialectOf } from '@gateway/contracts/endpoints';
+import { dialectOf } from '@gateway/contracts/endpoints/endpoints';
 import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
 import { errorResponse } from '@gateway/service-kit/error-response';
 

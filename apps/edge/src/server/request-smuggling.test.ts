@@ -1,4 +1,4 @@
-import { edgeMark } from '@gateway/service-kit/edge-connection';
+import { edgeMark } from '@gateway/service-kit/identity/edge-connection';
 import { isLongRun } from '@gateway/testkit/is-long-run';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';

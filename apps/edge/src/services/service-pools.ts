@@ -1,4 +1,4 @@
-import type { ServiceName } from '@gateway/contracts/endpoints';
+import type { ServiceName } from '@gateway/contracts/endpoints/endpoints';
 import type { Logger } from '@gateway/service-kit/logger';
 import type { Metrics } from '@gateway/service-kit/metrics';
 import { type AddressWatch, watchAddress } from './address-watch.ts';

@@ -1,6 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { writeError } from '@gateway/service-kit/write-error';
+import { writeError } from '@gateway/service-kit/error-response';
 import { responseHeaders } from '../forwarding/response-headers.ts';
 import { serviceDown, serviceTooSlow } from '../forwarding/service-errors.ts';
 import type { ServiceAddress, ServicePool } from '../services/service-pool.ts';

@@ -1,4 +1,4 @@
-import { signAssetUrl } from '@gateway/jobs/asset-url';
+import { signAssetUrl } from '@gateway/jobs/files/asset-url';
 import { SECRET } from '@gateway/model-service/testing/media-options';
 import { startS3, type TestS3 } from '@gateway/testkit/start-s3';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
-import { signAssetUrl } from '@gateway/jobs/asset-url';
+import { signAssetUrl } from '@gateway/jobs/files/asset-url';
 import { encodeAsset } from '../files/encode-asset.ts';
 import type { ImageService } from './image-service.ts';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { contextOf, identityOf } from '@gateway/service-kit/request-context';
-import type { Candidate } from '@gateway/upstream/catalog';
+import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { modelFor } from '@gateway/upstream/model-for';
 import { affinityOf } from './candidates/affinity.ts';
 import { chooseCandidates } from './candidates/choose-candidates.ts';

@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { type CallOutcome, failedWith } from '../call/accounting/outcome.ts';
 import { attemptCandidates } from '../call/attempts/attempt-candidates.ts';
 import { type PrepareAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { COMPACTION_TRIGGER, isCompactionItem } from '@gateway/contracts/openai/responses';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { ownersOf } from '../call/history/conversation-space.ts';
 import { unreadableCompaction } from '../call/history/not-found.ts';
 import { isCompactEdit } from '../call/request/requested-compaction.ts';

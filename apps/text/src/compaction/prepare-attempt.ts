@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { prepareNamed } from '../call/attempts/prepare-named.ts';
 import {
   type PrepareAttempt,

@@ -1,4 +1,4 @@
-import { validate } from '@gateway/service-kit/validate';
+import { validate } from '@gateway/service-kit/request/validate';
 import type { z } from 'zod';
 import type { Path } from '../wire/path.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';

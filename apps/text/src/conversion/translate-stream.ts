@@ -1,6 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
-import type { Reply as UpstreamReply } from '@gateway/upstream/reply';
+import type { Reply as UpstreamReply } from '@gateway/upstream/replies/reply';
 import type { Finish } from '../conversation/reply/reply.ts';
 import { replyEvents } from '../conversation/reply/reply-events.ts';
 import type { StreamEvent } from '../conversation/reply/stream-event.ts';

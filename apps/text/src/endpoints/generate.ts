@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { reserve, reserveTwice, settle } from '../call/accounting/metered-call.ts';
 import { lockConversation } from '../call/history/lock-conversation.ts';
 import { sayUnkept } from '../call/keeping/keep-response.ts';

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
-import type { RequestContext } from '@gateway/service-kit/request-context';
-import type { Reply } from '@gateway/upstream/reply';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import { UNBUFFERED } from '../call/attempts/reply-head.ts';
 import type { TextEndpoint } from '../call/request/text-endpoint.ts';
 import { betasOf, THREADS_BETA } from '../protocols/messages/request/betas.ts';

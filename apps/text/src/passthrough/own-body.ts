@@ -1,5 +1,5 @@
-import { offersTool } from '@gateway/contracts/built-in-tools';
-import type { Candidate } from '@gateway/upstream/catalog';
+import { offersTool } from '@gateway/contracts/tools/built-in-tools';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { targetOf } from '../call/candidates/target-of.ts';
 import { lostStore } from '../call/keeping/keep-response.ts';
 import type { RequestedTool } from '../call/request/requested-tools.ts';

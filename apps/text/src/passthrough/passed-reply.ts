@@ -1,5 +1,5 @@
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import { isPending } from '../background/ending.ts';
 import { logProvidersCompaction } from '../call/accounting/call-log.ts';
 import { inputLengthOf, keepPending } from '../call/accounting/metered-call.ts';

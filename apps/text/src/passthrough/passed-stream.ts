@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
+import { UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { StreamReader } from '../wire/stream/stream-reader.ts';
 
 /** A frame may hold a whole image; beyond this it is the upstream's failure. */

@@ -1,9 +1,9 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import type { Candidate } from '@gateway/upstream/catalog';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import { logConsumed, logFirstByte, reportDropped } from '../call/accounting/call-log.ts';
 import { failureOf, NOTHING_KNOWN, type ReplyOutcome } from '../call/accounting/outcome.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';

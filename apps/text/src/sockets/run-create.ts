@@ -1,12 +1,12 @@
 import { type IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { WEBSOCKET } from '@gateway/contracts/endpoints';
+import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Identity, INTERNAL_HEADERS } from '@gateway/contracts/identity';
+import { writeError } from '@gateway/service-kit/error-response';
 import type { LoadGuard } from '@gateway/service-kit/load/load-guard';
-import { openContext } from '@gateway/service-kit/request-context';
-import { requestIdOf } from '@gateway/service-kit/request-id';
-import type { RequestLog } from '@gateway/service-kit/request-log';
-import { writeError } from '@gateway/service-kit/write-error';
+import { openContext } from '@gateway/service-kit/request/request-context';
+import { requestIdOf } from '@gateway/service-kit/request/request-id';
+import type { RequestLog } from '@gateway/service-kit/request/request-log';
 import { openReadCall } from '../call/open-call.ts';
 import type { TextServices } from '../call/request/text-call.ts';
 import { RESPONSES } from '../call/request/text-endpoint.ts';

@@ -1,5 +1,5 @@
-import type { RequestContext } from '@gateway/service-kit/request-context';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { TextRequest } from '../call/request/text-request.ts';
 import type { AnsweredTurn, ThreadTurn } from '../call/request/thread-turn.ts';
 import type { RecordedMessage } from '../protocols/messages/reply/message-recorder.ts';

@@ -1,6 +1,6 @@
 import type { Output, RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import { createFrameReader, type Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import type { TextCall } from '../call/request/text-call.ts';
 import { MessageRecorder, type RecordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 

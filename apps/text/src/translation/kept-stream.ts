@@ -1,6 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Output, RelayedStream } from '@gateway/model-service/stream/relayed-stream';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import type { Amendment } from '../call/keeping/keep-response.ts';
 import type { StreamTranslator } from '../conversion/translate-stream.ts';
 import { type JsonObject, objectAt } from '../wire/json-object.ts';

@@ -1,10 +1,9 @@
-import { boundedJson } from '@gateway/contracts/json-depth';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { boundedJson } from '@gateway/contracts/json/json-depth';
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
-import type { Candidate } from '@gateway/upstream/catalog';
-import { cleanMessage } from '@gateway/upstream/clean-message';
-import type { Reply } from '@gateway/upstream/reply';
-import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
+import type { Candidate } from '@gateway/upstream/candidate';
+import { cleanMessage } from '@gateway/upstream/failures/clean-message';
+import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { logConsumed, logFirstByte } from '../call/accounting/call-log.ts';
 import { inputLengthOf } from '../call/accounting/metered-call.ts';
 import {

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '@gateway/upstream/catalog';
-import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
 import { reportDropped } from '../call/accounting/call-log.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
 import { send } from '../call/attempts/send.ts';

@@ -1,8 +1,8 @@
 import { JobKind, JobStatus } from '@gateway/contracts/jobs';
-import { Price } from '@gateway/contracts/price';
+import { Price } from '@gateway/contracts/models/price';
 import { ShownWebhook } from '@gateway/contracts/webhooks';
 import { AuditEntry } from '@gateway/metering/audit/audit-log';
-import { SCOPES } from '@gateway/upstream/health/target';
+import { SCOPES } from '@gateway/upstream/health/targets/target';
 import { MODEL_KINDS, PROTOCOLS } from '@gateway/upstream/protocol';
 import { z } from 'zod';
 import { instant, page, warnings } from './page.ts';

@@ -7,8 +7,8 @@ import {
   type ShownTeam,
   shownTeam,
   type TeamRecord,
-} from '@gateway/metering/keys/team-record';
-import type { TeamStore } from '@gateway/metering/keys/team-store';
+} from '@gateway/metering/teams/team-record';
+import type { TeamStore } from '@gateway/metering/teams/team-store';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
 import { mergePatch, nullableLimits } from '../../api/merge-patch.ts';

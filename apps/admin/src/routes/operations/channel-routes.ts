@@ -5,7 +5,7 @@ import type { KeyStore } from '@gateway/metering/keys/key-store';
 import type { Channel, Configuration, Model } from '@gateway/upstream/configuration/configuration';
 import { SafeName } from '@gateway/upstream/configuration/file-schema';
 import type { CountsByChannel } from '@gateway/upstream/health/attempt-counts';
-import type { Target } from '@gateway/upstream/health/target';
+import type { Target } from '@gateway/upstream/health/targets/target';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
 import { ChannelPage, RestedChannelReply } from '../../api/schemas/operations.ts';

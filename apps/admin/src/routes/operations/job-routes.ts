@@ -6,8 +6,8 @@ import {
   type ListedJob,
   ListedStatus,
   type ReserveAgain,
-} from '@gateway/jobs/job-list';
-import type { OperatedJob, OperatedJobs } from '@gateway/jobs/operated-jobs';
+} from '@gateway/jobs/records/job-list';
+import type { OperatedJob, OperatedJobs } from '@gateway/jobs/records/operated-jobs';
 import type { WebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { KeyStore } from '@gateway/metering/keys/key-store';

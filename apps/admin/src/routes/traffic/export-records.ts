@@ -1,4 +1,4 @@
-import { NOTHING_CONSUMED, type UsageRecord } from '@gateway/contracts/usage-record';
+import { NOTHING_CONSUMED, type UsageRecord } from '@gateway/contracts/usage/usage-record';
 
 type Format = 'csv' | 'ndjson';
 

@@ -1,10 +1,10 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { UsageRecord } from '@gateway/contracts/usage-record';
+import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import type { ReportBroken } from '@gateway/metering/broken-records';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import { firstRecordWithId, newestRecords, RECORD_CURSOR } from '@gateway/metering/usage/newest-records';
 import type { Group } from '@gateway/metering/usage/sums';
-import { timeOfRequestId } from '@gateway/service-kit/request-id';
+import { timeOfRequestId } from '@gateway/service-kit/request/request-id';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY, streamRoute } from '../../api/admin-route.ts';

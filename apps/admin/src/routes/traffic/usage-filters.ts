@@ -1,4 +1,4 @@
-import type { UsageRecord } from '@gateway/contracts/usage-record';
+import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { GROUPS, type Group } from '@gateway/metering/usage/sums';
 import { z } from 'zod';
 

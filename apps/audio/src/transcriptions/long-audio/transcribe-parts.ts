@@ -5,12 +5,12 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
 import { JOBS } from '@gateway/jobs/catalog';
-import { retryDelayMs } from '@gateway/jobs/retry-policy';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
+import { retryDelayMs } from '@gateway/jobs/worker/retry-policy';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateTranscription } from '../../metering/transcription-usage.ts';
 import {

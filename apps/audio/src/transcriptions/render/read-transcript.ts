@@ -1,10 +1,10 @@
-import { parseJson } from '@gateway/contracts/json-depth';
+import { parseJson } from '@gateway/contracts/json/json-depth';
 import {
   Transcript,
   type TranscriptFormat,
   TranscriptSegment,
 } from '@gateway/contracts/openai/transcriptions';
-import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
+import { UnreadableReply } from '@gateway/upstream/replies/reply';
 import { z } from 'zod';
 
 /** A transcript that came, in whatever format it was requested. */

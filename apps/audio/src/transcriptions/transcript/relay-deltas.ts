@@ -1,10 +1,9 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { parseJson } from '@gateway/contracts/json-depth';
+import { parseJson } from '@gateway/contracts/json/json-depth';
 import { TranscriptDone } from '@gateway/contracts/openai/transcriptions';
 import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/service-kit/event-stream/frame-reader';
-import { attemptsHeader } from '@gateway/upstream/attempts-header';
-import type { Reply } from '@gateway/upstream/reply';
-import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
+import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
+import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { isErrorEvent, MAX_FRAME_BYTES } from '../../event-frames.ts';
 import { piecesOf, type StreamHead } from './stream-message.ts';
 

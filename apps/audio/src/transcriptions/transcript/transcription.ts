@@ -1,6 +1,6 @@
 import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
-import type { UsageDetail } from '@gateway/contracts/usage-detail';
-import type { JobContext } from '@gateway/jobs/job-processor';
+import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
+import type { JobContext } from '@gateway/jobs/worker/job-processor';
 import type { OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import type { WholeTranscript } from './request-transcript.ts';
 import type { StreamHead } from './stream-message.ts';

@@ -1,8 +1,7 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import { parseJson } from '@gateway/contracts/json-depth';
+import { parseJson } from '@gateway/contracts/json/json-depth';
 import { ImagesReply } from '@gateway/contracts/openai/images';
-import type { Reply } from '@gateway/upstream/reply';
-import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
+import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { decodeBase64 } from '../../files/base64.ts';
 import { badReply, MAX_REPLY_BYTES } from '../request/call-upstream.ts';
 import { type JsonPath, type JsonPiece, jsonPieces } from './json-pieces.ts';

@@ -1,10 +1,10 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { parseJson } from '@gateway/contracts/json-depth';
+import { parseJson } from '@gateway/contracts/json/json-depth';
 import { ImagesReply } from '@gateway/contracts/openai/images';
-import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
-import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/check-first-output';
-import type { Attempt, Reply } from '@gateway/upstream/reply';
-import { readCounted, UnreadableReply } from '@gateway/upstream/unreadable-reply';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
+import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
+import { type Attempt, type Reply, readCounted, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Prepared } from './generation-request.ts';
 

@@ -1,10 +1,11 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageEditInput, ImageSource, Upload } from '@gateway/contracts/jobs';
 import { lookUp } from '@gateway/contracts/look-up';
-import type { UploadStore } from '@gateway/jobs/upload-store';
-import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
-import type { Provider } from '@gateway/upstream/configuration/presets';
-import { type MultipartPart, multipartBody } from '@gateway/upstream/multipart-body';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
+import type { Provider } from '@gateway/upstream/configuration/presets/presets';
+import { type MultipartPart, multipartBody } from '@gateway/upstream/requests/multipart-body';
 import type { Prepared } from './generation-request.ts';
 import { jsonEditBody } from './json-edit-body.ts';
 import { prepareMembers } from './upstream-parts.ts';

@@ -1,5 +1,6 @@
-import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
-import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
+import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
 import { prepareMembers } from './upstream-parts.ts';
 
 export interface Prepared {

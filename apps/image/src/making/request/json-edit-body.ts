@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { ImageSource } from '@gateway/contracts/jobs';
-import { parseJson } from '@gateway/contracts/json-depth';
-import type { UploadStore } from '@gateway/jobs/upload-store';
-import type { StreamedBody } from '@gateway/upstream/upstream-request';
+import { parseJson } from '@gateway/contracts/json/json-depth';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
+import type { StreamedBody } from '@gateway/upstream/requests/upstream-request';
 import { base64Length, base64Pieces } from '../../files/base64.ts';
 import { formValues } from '../../form/form-values.ts';
 

@@ -1,7 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageSource, Upload } from '@gateway/contracts/jobs';
-import type { UploadStore } from '@gateway/jobs/upload-store';
-import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { invertAlpha } from '../../files/invert-alpha.ts';
 
 /** A request's mask, as each route takes it. */

@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { adaptMembers } from '../../families/adapt-members.ts';
 import type { ImageRules } from '../../families/image-rules.ts';
 import { rulesFor, rulesOfCandidate } from '../../families/rules-for.ts';

@@ -1,13 +1,13 @@
 import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { failureDetail } from '@gateway/contracts/usage-detail';
+import { failureDetail } from '@gateway/contracts/usage/usage-detail';
 import {
   type Consumption,
   NOTHING_CONSUMED,
   type UsageOutcome,
   type UsageResult,
-} from '@gateway/contracts/usage-record';
-import { mayBeBilled } from '@gateway/contracts/usage-without-reply';
+} from '@gateway/contracts/usage/usage-record';
+import { mayBeBilled } from '@gateway/contracts/usage/usage-without-reply';
 import { costMicroUsd } from '@gateway/metering/price/cost';
 import {
   type CostlyRequest,
@@ -16,8 +16,8 @@ import {
   reserveRequest,
 } from '@gateway/model-service/metered-request';
 import { usageDetail } from '@gateway/model-service/usage-detail';
-import { CallerLeft } from '@gateway/service-kit/request-context';
-import type { Reply } from '@gateway/upstream/reply';
+import { CallerLeft } from '@gateway/service-kit/request/request-context';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import {
   consumptionOf,
   costOf,

@@ -1,5 +1,5 @@
-import type { Candidate } from '@gateway/upstream/catalog';
-import type { Attempt } from '@gateway/upstream/reply';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { Attempt } from '@gateway/upstream/replies/reply';
 import type { Usage } from '../../wire/usage.ts';
 
 /** What a reply consumed, as far as it is known. */

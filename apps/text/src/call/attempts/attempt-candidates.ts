@@ -1,8 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { showAttempts } from '@gateway/model-service/show-attempts';
-import type { Candidate } from '@gateway/upstream/catalog';
-import type { Attempt, Reply } from '@gateway/upstream/reply';
-import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
+import type { Candidate } from '@gateway/upstream/candidate';
+import { type Attempt, type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { checkWholeReply } from '../../passthrough/relay-json.ts';
 import { type CallOutcome, failedWith, type ReplyOutcome } from '../accounting/outcome.ts';
 import type { TextCall } from '../request/text-call.ts';

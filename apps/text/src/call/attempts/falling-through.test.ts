@@ -1,5 +1,5 @@
 import { recordedStream } from '@gateway/simulator/recorded-stream';
-import type { ScriptedReply } from '@gateway/simulator/script-queue';
+import type { ScriptedReply } from '@gateway/simulator/script/script-queue';
 import { collectSse } from '@gateway/testkit/collect-sse';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';

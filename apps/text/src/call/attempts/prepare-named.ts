@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { wholeCall } from '../history/whole-conversation.ts';
 import { knowsNamed, namesKept } from '../request/history.ts';
 import type { TextCall } from '../request/text-call.ts';

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '@gateway/upstream/catalog';
-import type { Reply } from '@gateway/upstream/reply';
-import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { Reply } from '@gateway/upstream/replies/reply';
+import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
 import type { ReplyOutcome } from '../accounting/outcome.ts';
 
 type MaybePromise<Value> = Value | Promise<Value>;

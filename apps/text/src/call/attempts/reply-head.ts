@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import type { RequestContext } from '@gateway/service-kit/request-context';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
 
 type Identified = Pick<RequestContext, 'requestId'>;
 

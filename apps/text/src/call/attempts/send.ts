@@ -1,7 +1,6 @@
-import { endedRequest } from '@gateway/service-kit/ended-request';
-import { CallerLeft, type RequestContext } from '@gateway/service-kit/request-context';
-import type { Attempt, Reply } from '@gateway/upstream/reply';
-import type { SendOptions } from '@gateway/upstream/send';
+import { CallerLeft, endedRequest, type RequestContext } from '@gateway/service-kit/request/request-context';
+import type { Attempt, Reply } from '@gateway/upstream/replies/reply';
+import type { SendOptions } from '@gateway/upstream/sending/send';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { logAttempt, logReply } from '../accounting/call-log.ts';
 

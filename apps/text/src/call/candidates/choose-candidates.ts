@@ -1,6 +1,7 @@
-import { offersTool } from '@gateway/contracts/built-in-tools';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Affinity, Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import { offersTool } from '@gateway/contracts/tools/built-in-tools';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { Affinity, ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { RequestedTool } from '../request/requested-tools.ts';
 import type { TextEndpoint } from '../request/text-endpoint.ts';

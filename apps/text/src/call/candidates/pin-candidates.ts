@@ -1,4 +1,4 @@
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { FoundOrigin, IdKind, IdOrigin } from '../../stored/origins/id-origins.ts';
 import { isMadeAt, makerName } from '../../stored/origins/maker.ts';
 import type { NamedId } from '../../stored/origins/named-ids.ts';

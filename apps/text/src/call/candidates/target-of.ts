@@ -1,4 +1,5 @@
-import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Target } from '../../conversation/target.ts';
 import { makerAt, makerName } from '../../stored/origins/maker.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';

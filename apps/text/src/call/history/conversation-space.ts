@@ -1,5 +1,5 @@
 import type { Identity } from '@gateway/contracts/identity';
-import { fitsPattern } from '@gateway/contracts/model-pattern';
+import { fitsPattern } from '@gateway/contracts/models/model-pattern';
 import type { ConversationRules } from '@gateway/upstream/configuration/configuration';
 import type { ConversationSpace } from '../../conversations/kept-conversations.ts';
 

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
-import { fitsPattern } from '@gateway/contracts/model-pattern';
+import { fitsPattern } from '@gateway/contracts/models/model-pattern';
 import type { ConversationRules } from '@gateway/upstream/configuration/configuration';
 import type { StoredItem, StoredRecord } from '../../stored/conversations/conversation-store.ts';
 import { originIn } from '../../stored/kept-response.ts';

@@ -1,5 +1,5 @@
 import { isCompactionItem } from '@gateway/contracts/openai/responses';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { Dropped } from '../../conversation/losses.ts';
 import type { StoredItem } from '../../stored/conversations/conversation-store.ts';
 import { isReference } from '../../stored/kept-response.ts';

@@ -1,4 +1,4 @@
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { Dropped } from '../../conversation/losses.ts';
 import type { NewItem } from '../../stored/conversations/window-nodes.ts';
 import { dataOf, inputItems, outputItems } from '../../stored/kept-response.ts';

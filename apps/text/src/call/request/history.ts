@@ -1,4 +1,4 @@
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { ConversationHead } from '../../conversations/kept-conversations.ts';
 import type { StoredItem, StoredRecord } from '../../stored/conversations/conversation-store.ts';
 import { originIn } from '../../stored/kept-response.ts';

@@ -1,4 +1,4 @@
-import { builtInToolOf } from '@gateway/contracts/built-in-tools';
+import { builtInToolOf } from '@gateway/contracts/tools/built-in-tools';
 import type { TextBody } from './text-endpoint.ts';
 
 /** A built-in tool that a request names, and where. */

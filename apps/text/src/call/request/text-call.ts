@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Identity } from '@gateway/contracts/identity';
-import type { UsageResult } from '@gateway/contracts/usage-record';
+import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { ReservedRequest } from '@gateway/model-service/metered-request';
-import type { RequestContext } from '@gateway/service-kit/request-context';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { TextMetrics } from '../../metering/text-metrics.ts';

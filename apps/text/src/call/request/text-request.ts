@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { readJsonBody } from '@gateway/service-kit/json-body';
-import { validate } from '@gateway/service-kit/validate';
+import { readJsonBody } from '@gateway/service-kit/request/json-body';
+import { validate } from '@gateway/service-kit/request/validate';
 import type { Dropped } from '../../conversation/losses.ts';
 import { type NamedId, namedIds } from '../../stored/origins/named-ids.ts';
 import { isObject, type JsonObject } from '../../wire/json-object.ts';

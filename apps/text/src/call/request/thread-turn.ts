@@ -1,4 +1,4 @@
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { RecordedMessage } from '../../protocols/messages/reply/message-recorder.ts';
 import type { Maker } from '../../stored/origins/maker.ts';
 import type { TextRequest } from './text-request.ts';

@@ -1,10 +1,10 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { unstarted } from '@gateway/jobs/cancel-job';
-import { newJobId } from '@gateway/jobs/job-keys';
-import type { JobQueue } from '@gateway/jobs/job-queue';
+import { unstarted } from '@gateway/jobs/queue/cancel-job';
+import type { JobQueue } from '@gateway/jobs/queue/job-queue';
+import { newJobId } from '@gateway/jobs/redis/job-keys';
 import { type ReservedJob, turnTakerOf } from '@gateway/model-service/metered-request';
 import { deliveryOf } from '@gateway/service-kit/delivery';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { type BackgroundResponses, unavailable } from '../../background/background-responses.ts';
 import type { EventFeed } from '../../background/event-feed.ts';
 import { followResponse } from '../../background/follow-response.ts';

@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { contextOf, identityOf } from '@gateway/service-kit/request-context';
+import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
 import type { Request, RequestHandler, Response } from 'express';
 import { type BackgroundResponse, unavailable } from '../../background/background-responses.ts';
 import { followResponse } from '../../background/follow-response.ts';

@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { UsageResult } from '@gateway/contracts/usage-record';
+import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import {
   type BackgroundResponse,
   type BackgroundResponses,

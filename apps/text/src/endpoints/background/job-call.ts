@@ -1,5 +1,5 @@
 import type { TextResponseInput } from '@gateway/contracts/jobs';
-import { openContext } from '@gateway/service-kit/request-context';
+import { openContext } from '@gateway/service-kit/request/request-context';
 import { modelFor } from '@gateway/upstream/model-for';
 import { findHistory } from '../../call/history/find-history.ts';
 import { lockConversation } from '../../call/history/lock-conversation.ts';

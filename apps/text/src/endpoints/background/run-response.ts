@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TextResponseOutput } from '@gateway/contracts/jobs';
-import type { UsageResult } from '@gateway/contracts/usage-record';
-import type { JobProcessor } from '@gateway/jobs/job-processor';
+import type { UsageResult } from '@gateway/contracts/usage/usage-record';
+import type { JobProcessor } from '@gateway/jobs/worker/job-processor';
 import type { BackgroundResponse, Ending } from '../../background/background-responses.ts';
 import { resultOf } from '../../call/accounting/metered-call.ts';
 import { candidatesFor } from '../../call/open-call.ts';

@@ -1,6 +1,6 @@
-import { readJsonBody } from '@gateway/service-kit/json-body';
-import { contextOf, identityOf } from '@gateway/service-kit/request-context';
-import { validate } from '@gateway/service-kit/validate';
+import { readJsonBody } from '@gateway/service-kit/request/json-body';
+import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
+import { validate } from '@gateway/service-kit/request/validate';
 import type { Request } from 'express';
 import type { z } from 'zod';
 import { spaceOf } from '../../call/history/conversation-space.ts';

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '@gateway/upstream/catalog';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import { logFirstByte } from '../../call/accounting/call-log.ts';
 import { failedWith, NOTHING_KNOWN, type ReplyOutcome } from '../../call/accounting/outcome.ts';
 import { type PreparedAttempt, unlessRefused } from '../../call/attempts/prepared-attempt.ts';

@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { RequestHandler } from 'express';
 import { attemptCandidates } from '../../call/attempts/attempt-candidates.ts';
 import { prepareNamed } from '../../call/attempts/prepare-named.ts';

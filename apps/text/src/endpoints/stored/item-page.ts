@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { validate } from '@gateway/service-kit/validate';
+import { validate } from '@gateway/service-kit/request/validate';
 import { z } from 'zod';
 
 const [DEFAULT_LIMIT, MAX_LIMIT] = [20, 100];

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
-import type { RequestContext } from '@gateway/service-kit/request-context';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import { eventStreamHead } from '../../call/attempts/reply-head.ts';
 import { ownersOf } from '../../call/history/conversation-space.ts';
 import { findResponse } from '../../call/history/find-history.ts';

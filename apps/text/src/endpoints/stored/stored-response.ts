@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import { contextOf, identityOf, type RequestContext } from '@gateway/service-kit/request-context';
-import type { Candidate } from '@gateway/upstream/catalog';
-import type { Reply } from '@gateway/upstream/reply';
-import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
+import { contextOf, identityOf, type RequestContext } from '@gateway/service-kit/request/request-context';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { Reply } from '@gateway/upstream/replies/reply';
+import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
 import type { Request, RequestHandler } from 'express';
 import { jsonHead } from '../../call/attempts/reply-head.ts';
 import { send } from '../../call/attempts/send.ts';

@@ -1,4 +1,4 @@
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { Account, Channel } from '@gateway/upstream/configuration/configuration';
 import type { IdOrigin } from './id-origins.ts';
 

@@ -1,5 +1,5 @@
+import { listOf, maybeText } from '@gateway/contracts/json/reply-members';
 import type { ChatOutput, ChatOutputPart, ChatToolCallFragment } from '@gateway/contracts/openai/chat-wire';
-import { listOf, maybeText } from '@gateway/contracts/reply-members';
 import { z } from 'zod';
 import type { Target } from '../../../conversation/target.ts';
 import type { ThinkTags, ThoughtPiece } from './think-tags.ts';

@@ -3,7 +3,7 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { lookUp } from '@gateway/contracts/look-up';
 import { anthropicError } from '@gateway/service-kit/error-response';
 
-import { notFoundFault } from '@gateway/upstream/not-found';
+import { notFoundFault } from '@gateway/upstream/failures/not-found';
 
 import { type JsonObject, objectAt, textAt } from '../../../wire/json-object.ts';
 import { type CleanText, upstreamError } from '../../../wire/public-message.ts';
