@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Price } from '@gateway/contracts/price';
+import { Price } from '@gateway/contracts/models/price';
 import { PriceCatalogue, type PricedModel } from '@gateway/upstream/prices/catalogue-schema';
 import type { ModelKind } from '@gateway/upstream/protocol';
 import {

@@ -12,7 +12,7 @@ import { AudioConfig, AudioWorkerConfig } from '../apps/audio/src/config.ts';
 import { EdgeConfig } from '../apps/edge/src/config.ts';
 import { ImageConfig, ImageWorkerConfig } from '../apps/image/src/config.ts';
 import { TextConfig, TextWorkerConfig } from '../apps/text/src/config.ts';
-import { BUSY_NODE_OPTIONS, PROCESSES } from '../packages/stack/src/process-table.ts';
+import { BUSY_NODE_OPTIONS, PROCESSES } from '../packages/stack/src/processes/process-table.ts';
 
 /** `docker-compose.yml` as Compose 2 and later read it: strictly, each key once. */
 

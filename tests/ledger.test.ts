@@ -1,5 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
-import type { UsageOutcome } from '@gateway/contracts/usage-record';
+import type { UsageOutcome } from '@gateway/contracts/usage/usage-record';
 import { createGate } from '@gateway/simulator/gate';
 import { waitFor } from '@gateway/testkit/wait-for';
 import OpenAI from 'openai';

@@ -1,4 +1,4 @@
-import { dialectOf } from '@gateway/contracts/endpoints';
+import { dialectOf } from '@gateway/contracts/endpoints/endpoints';
 import { freePort } from '@gateway/testkit/free-port';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Gateway, startGateway } from './support/start-gateway.ts';

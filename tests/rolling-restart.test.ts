@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createGate } from '@gateway/simulator/gate';
-import type { ScriptedReply } from '@gateway/simulator/script-queue';
+import type { ScriptedReply } from '@gateway/simulator/script/script-queue';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-import type { ScriptedReply } from '@gateway/simulator/script-queue';
+import type { ScriptedReply } from '@gateway/simulator/script/script-queue';
 import { createPrng } from './prng.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RecordedRequest } from '@gateway/simulator/recorded-request';
+import type { RecordedRequest } from '@gateway/simulator/requests/recorded-request';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { type Stack, startStack } from '@gateway/stack/start-stack';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';

@@ -1,4 +1,4 @@
-import { ENDPOINTS } from '@gateway/contracts/endpoints';
+import { ENDPOINTS } from '@gateway/contracts/endpoints/endpoints';
 import fc from 'fast-check';
 import { problemsOf, sendRequest } from './check-reply.ts';
 import { byteMutation, mutated, mutatedBytes, mutation } from './json-mutations.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { ConfigurationError } from '@gateway/upstream/configuration/configuration-error';
+import { ConfigurationError } from '@gateway/upstream/configuration/mistakes/configuration-error';
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
 import fc from 'fast-check';
 import { parse, stringify } from 'yaml';

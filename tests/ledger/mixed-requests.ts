@@ -1,4 +1,4 @@
-import type { UsageOutcome } from '@gateway/contracts/usage-record';
+import type { UsageOutcome } from '@gateway/contracts/usage/usage-record';
 import { expect } from 'vitest';
 import { pngFile, wavFile } from '../support/media-files.ts';
 import { broken, type Caller, leaveStream, leaveWaiting, whole } from './caller.ts';

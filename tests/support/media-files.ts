@@ -1,6 +1,6 @@
 import { SPEECH_FORMATS } from '@gateway/simulator/audio/encode-speech';
-import { encodePng } from '@gateway/simulator/images/encode-png';
-import { pictureOf } from '@gateway/simulator/images/picture';
+import { encodePng } from '@gateway/simulator/images/drawing/encode-png';
+import { pictureOf } from '@gateway/simulator/images/drawing/picture';
 
 /** A PNG; with `alpha` below 255 it has an alpha channel, as a mask needs. */
 export const pngFile = (name = 'picture.png', { size = 64, alpha = 255 } = {}): File =>

@@ -1,22 +1,24 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { checkRequest } from '@gateway/service-kit/check-request';
+import { awaitRedis } from '@gateway/metering/keys/await-redis';
+import type { Readiness } from '@gateway/service-kit/life/readiness';
 import type { MetricsPage } from '@gateway/service-kit/metrics';
 import { mountHealth, mountMetrics } from '@gateway/service-kit/ops';
-import type { Readiness } from '@gateway/service-kit/readiness';
-import { findContext, openContext, type RequestContext } from '@gateway/service-kit/request-context';
-import { requestIdOf } from '@gateway/service-kit/request-id';
-import { type RequestLog, UNKNOWN_PATH } from '@gateway/service-kit/request-log';
+import { checkRequest } from '@gateway/service-kit/request/check-request';
+import { findContext, openContext, type RequestContext } from '@gateway/service-kit/request/request-context';
+import { requestIdOf } from '@gateway/service-kit/request/request-id';
+import { type RequestLog, UNKNOWN_PATH } from '@gateway/service-kit/request/request-log';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
-import type { AdminRoute, BodyBounds } from './admin-route.ts';
+import type { AdminRoute, BodyBounds } from './api/admin-route.ts';
+import { mountInstanceProof } from './api/instance-proof.ts';
+import { writeAdminError } from './api/write-admin-error.ts';
 import { CONSOLE_PATH } from './console/serve-console.ts';
-import { mountInstanceProof } from './instance-proof.ts';
-import { bearerOf, JOB_BOARD_PATH } from './job-board.ts';
+import { bearerOf, JOB_BOARD_PATH } from './operations/job-board.ts';
 import { PLAYGROUND_PATH, type Relay } from './playground/relay.ts';
-import { sendStream } from './send-stream.ts';
 import type { Authenticate, Principal } from './sessions/authenticate.ts';
 import { type Access, accessOf, isOverseer, type Role } from './sessions/roles.ts';
-import { writeAdminError } from './write-admin-error.ts';
 
 interface AdminAppOptions extends BodyBounds {
   readonly routes: readonly AdminRoute[];
@@ -132,7 +134,7 @@ function checkOverseer({ role }: Principal): void {
 const notAllowed = (role: Role): GatewayError =>
   new GatewayError('endpoint_not_allowed', `The role '${role}' may not do this.`);
 
-/** Opens the request, and refuses it of somebody unknown. */
+/** Opens the request. Refuses it if the caller is unknown. */
 const begin =
   (options: AdminAppOptions, endpoint: string): RequestHandler =>
   async (request, response, next) => {
@@ -157,3 +159,32 @@ const beginBoard =
     }
     next();
   };
+
+interface StreamReply {
+  readonly status: number;
+  readonly contentType: string;
+  readonly stream: AsyncIterable<string>;
+}
+
+/**
+ * Sends text at the reader's pace. An error before the first piece is thrown and becomes an error reply; after it the
+ * connection is cut, so that no client takes a part for the whole.
+ */
+async function sendStream(
+  response: ServerResponse,
+  { status, contentType, stream }: StreamReply,
+): Promise<void> {
+  const pieces = stream[Symbol.asyncIterator]();
+  const first = await awaitRedis(pieces.next());
+  response.writeHead(status, { 'content-type': contentType });
+  const rest = async function* () {
+    try {
+      for (let piece = first; !piece.done; piece = await pieces.next()) yield piece.value;
+    } finally {
+      // A stream has something to end when its reader leaves.
+      await pieces.return?.();
+    }
+  };
+  // A reader that leaves needs no answer; a failure of Redis is in the log.
+  await pipeline(Readable.from(rest()), response);
+}

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
+import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import { createLedger } from '@gateway/metering/ledger/ledger';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { freePort } from '@gateway/testkit/free-port';

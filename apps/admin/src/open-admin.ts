@@ -1,18 +1,19 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
-import { createJobList } from '@gateway/jobs/job-list';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { createJobList } from '@gateway/jobs/records/job-list';
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createPasses } from '@gateway/metering/keys/pass';
 import { createRequestRedis } from '@gateway/metering/request-redis';
-import { connectRedis } from '@gateway/service-kit/connect-redis';
-import { createRequestLog } from '@gateway/service-kit/request-log';
+import { connectRedis } from '@gateway/service-kit/life/connect-redis';
+import { createRequestLog } from '@gateway/service-kit/request/request-log';
 import type { Started } from '@gateway/service-kit/start-service';
 import { adminRoutes } from './admin-routes.ts';
-import { createTokenCheck } from './admin-token.ts';
 import { createAdminApp } from './app.ts';
 import { type AdminConfig, edgeUrlOf } from './config.ts';
 import { serveConsole } from './console/serve-console.ts';
-import { createJobBoard } from './job-board.ts';
+import { createJobBoard } from './operations/job-board.ts';
 import { createRelay } from './playground/relay.ts';
 import { createAuthenticate } from './sessions/authenticate.ts';
 import { oidcSettings } from './sessions/oidc/oidc-settings.ts';
@@ -106,3 +107,27 @@ export async function openAdmin({
     options: { requestTimeout: REQUEST_TIMEOUT_MS },
   });
 }
+
+const BEARER = /^bearer +(\S+) *$/i;
+
+/** A digest, so that any tokens have equal lengths for the comparison in constant time. */
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/**
+ * Makes the check of an `Authorization` header against the admin token.
+ *
+ * @throws {GatewayError} `missing_key` without a bearer token, `invalid_key` for another one (by the check)
+ */
+function createTokenCheck(token: string): (authorization: string | undefined) => void {
+  const expected = digest(token);
+  return (authorization) => {
+    const sent = BEARER.exec(authorization ?? '')?.[1];
+    if (sent === undefined)
+      throw refusal('missing_key', 'Send the admin token: Authorization: Bearer GATEWAY_ADMIN_TOKEN.');
+    if (!timingSafeEqual(digest(sent), expected))
+      throw refusal('invalid_key', 'This is not the admin token.');
+  };
+}
+
+const refusal = (code: 'missing_key' | 'invalid_key', message: string): GatewayError =>
+  new GatewayError(code, { message, headers: { 'www-authenticate': 'Bearer' } });

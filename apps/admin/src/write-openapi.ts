@@ -1,15 +1,15 @@
 /** Writes the description of the admin API into a file: `node src/write-openapi.ts FILE`. It calls nothing. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { createJobList } from '@gateway/jobs/job-list';
+import { createJobList } from '@gateway/jobs/records/job-list';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createPasses } from '@gateway/metering/keys/pass';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { parseConfig } from '@gateway/service-kit/config';
 import { createLogger } from '@gateway/service-kit/logger';
 import { adminRoutes } from './admin-routes.ts';
+import { adminOpenapi } from './api/openapi.ts';
 import { AdminConfig } from './config.ts';
-import { adminOpenapi } from './openapi.ts';
 import { createSessionCookies } from './sessions/session-cookie.ts';
 import { createSessionStore } from './sessions/session-store.ts';
 

@@ -1,7 +1,14 @@
+import { batchHandler } from '@gateway/model-service/batch/batch-handler';
+import { batchResults } from '@gateway/model-service/batch/batch-results';
+import { jobHandlers } from '@gateway/model-service/jobs/job-handlers';
+import { contextOf } from '@gateway/service-kit/request/request-context';
 import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
-import { audioJobHandlers } from './audio-job-handlers.ts';
+import type { RequestHandler } from 'express';
+import { audioBatches } from './audio-batches.ts';
 import type { AudioService } from './audio-service.ts';
+import { writeSpeech } from './speech/answer-job.ts';
 import { speechHandler } from './speech/speech-handler.ts';
+import { writeTranscript } from './transcriptions/answer-job.ts';
 import { transcriptionsHandler } from './transcriptions/transcriptions-handler.ts';
 
 interface AudioAppOptions extends Omit<ServiceAppOptions, 'service' | 'handlers'>, AudioService {}
@@ -17,3 +24,21 @@ export const createAudioService = (options: AudioAppOptions): Service =>
       ...audioJobHandlers(options),
     },
   });
+
+/** `/v1/audio/jobs…` */
+function audioJobHandlers(service: AudioService): Readonly<Record<string, RequestHandler>> {
+  const { queue, assets, now } = service;
+  const batches = audioBatches(service);
+  const handlers = jobHandlers({
+    area: 'audio',
+    queue,
+    now,
+    batches: batchResults(batches),
+    writers: {
+      'audio.transcription': (output, request, response) =>
+        writeTranscript(output, response, contextOf(request)),
+      'audio.speech': (output, request, response) => writeSpeech(assets, output, request, response),
+    },
+  });
+  return { ...handlers, 'POST /v1/audio/jobs': batchHandler(batches) };
+}

@@ -3,7 +3,7 @@ import type { SpeechOutput } from '@gateway/contracts/jobs';
 import { SpeechRequest } from '@gateway/contracts/openai/speech';
 import type { BatchService } from '@gateway/model-service/batch/batch-service';
 import { type LineEndpoint, noStream } from '@gateway/model-service/batch/line-endpoint';
-import { validate } from '@gateway/service-kit/validate';
+import { validate } from '@gateway/service-kit/request/validate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { AudioService } from './audio-service.ts';
 import { estimateSpeech } from './metering/speech-usage.ts';

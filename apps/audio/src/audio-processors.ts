@@ -1,13 +1,10 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
-import type { JobProcessors } from '@gateway/jobs/job-processor';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
+import type { JobProcessors } from '@gateway/jobs/worker/job-processor';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { speak } from './speech/speak.ts';
 import type { LongAudio } from './transcriptions/long-audio/transcribe-parts.ts';
 import { transcribe } from './transcriptions/transcribe.ts';
-
-/** What the audio service queues. */
-export type AudioJobKind = 'audio.transcription' | 'audio.speech' | 'audio.batch';
 
 interface AudioMaker {
   readonly upstream: Upstream;

@@ -1,11 +1,13 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
-import type { JobQueue } from '@gateway/jobs/job-queue';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
+import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { Metrics } from '@gateway/service-kit/metrics';
 import type { Upstream } from '@gateway/upstream/upstream';
-import type { AudioJobKind } from './audio-processors.ts';
+
+/** What the audio service queues. */
+export type AudioJobKind = 'audio.transcription' | 'audio.speech' | 'audio.batch';
 
 /** What the audio endpoints work with. */
 export interface AudioService {

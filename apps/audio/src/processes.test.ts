@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { Identity } from '@gateway/contracts/identity';
-import { createIdentitySigner } from '@gateway/service-kit/identity-token';
+import { createIdentitySigner } from '@gateway/service-kit/identity/identity-token';
 import { startSimulator } from '@gateway/simulator/start-simulator';
 import { startRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';

@@ -1,4 +1,4 @@
-import { NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
+import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import { createLedger } from '@gateway/metering/ledger/ledger';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { z } from 'zod';

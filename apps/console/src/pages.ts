@@ -24,16 +24,14 @@ export interface Page {
   readonly group: 'Traffic' | 'Access' | 'Models' | 'Administration';
   /** What it is for, in the command palette. */
   readonly about: string;
-  /** The calls without which it is no page: it is for the roles that may make them. */
+  /** The calls that the page needs. Only roles that may make all of them see it. */
   readonly needs: readonly Call[];
-  /** It shows one key, which is that of a key holder. */
+  /** The page shows the one key of a key holder. */
   readonly isForOneKey?: true;
-  /** Loaded when it is opened for the first time. */
-  readonly load: () => Promise<{ default: ComponentType }>;
 }
 
-/** Every page behind the sign-in. A new one is a row here and a folder below `pages/` with a default export. */
-export const PAGES: readonly Page[] = [
+/** Every page behind the sign-in. A new one is a row here, one in the router, and a folder below `pages/` with a default export. */
+export const PAGES = [
   {
     path: '/my-key',
     label: 'My key',
@@ -42,7 +40,6 @@ export const PAGES: readonly Page[] = [
     about: 'What is left of your limits and budget, and what was used',
     needs: ['GET /admin/v1/keys/{id}', 'GET /admin/v1/keys/{id}/balance'],
     isForOneKey: true,
-    load: () => import('./pages/my-key/my-key-page.tsx'),
   },
   {
     path: '/overview',
@@ -51,7 +48,6 @@ export const PAGES: readonly Page[] = [
     group: 'Traffic',
     about: 'Requests, errors, spend and latency, and what needs a person now',
     needs: ['GET /admin/v1/usage', 'GET /admin/v1/attention'],
-    load: () => import('./pages/overview/overview-page.tsx'),
   },
   {
     path: '/requests',
@@ -60,7 +56,6 @@ export const PAGES: readonly Page[] = [
     group: 'Traffic',
     about: 'What became of each request, as it ends and by its id',
     needs: ['GET /admin/v1/requests', 'GET /admin/v1/requests/tail'],
-    load: () => import('./pages/requests/requests-page.tsx'),
   },
   {
     path: '/usage',
@@ -69,7 +64,6 @@ export const PAGES: readonly Page[] = [
     group: 'Traffic',
     about: 'What was used, by whom and of what; CSV and NDJSON',
     needs: ['GET /admin/v1/usage'],
-    load: () => import('./pages/usage/usage-page.tsx'),
   },
   {
     path: '/playground',
@@ -78,7 +72,6 @@ export const PAGES: readonly Page[] = [
     group: 'Traffic',
     about: 'Try models: text, images, speech, transcription; with code and raw events',
     needs: ['POST /admin/v1/playground'],
-    load: () => import('./pages/playground/playground-page.tsx'),
   },
   {
     path: '/keys',
@@ -87,7 +80,6 @@ export const PAGES: readonly Page[] = [
     group: 'Access',
     about: 'Make, find, change, rotate and revoke keys',
     needs: ['GET /admin/v1/keys', 'GET /admin/v1/teams'],
-    load: () => import('./pages/keys/keys-page.tsx'),
   },
   {
     path: '/teams',
@@ -96,7 +88,6 @@ export const PAGES: readonly Page[] = [
     group: 'Access',
     about: 'Limits and budgets that keys share',
     needs: ['GET /admin/v1/teams'],
-    load: () => import('./pages/teams/teams-page.tsx'),
   },
   {
     path: '/channels',
@@ -105,7 +96,6 @@ export const PAGES: readonly Page[] = [
     group: 'Models',
     about: 'What serves, what rests, and why',
     needs: ['GET /admin/v1/channels'],
-    load: () => import('./pages/channels/channels-page.tsx'),
   },
   {
     path: '/models',
@@ -114,7 +104,6 @@ export const PAGES: readonly Page[] = [
     group: 'Models',
     about: 'Routes, protocols and prices of every model',
     needs: ['GET /admin/v1/models'],
-    load: () => import('./pages/models/models-page.tsx'),
   },
   {
     path: '/jobs',
@@ -123,7 +112,6 @@ export const PAGES: readonly Page[] = [
     group: 'Models',
     about: 'Queues, what runs and what failed; cancel, queue again',
     needs: ['GET /admin/v1/jobs'],
-    load: () => import('./pages/jobs/jobs-page.tsx'),
   },
   {
     path: '/configuration',
@@ -132,7 +120,6 @@ export const PAGES: readonly Page[] = [
     group: 'Administration',
     about: 'What is loaded, the last reload, a check of the next change',
     needs: ['GET /admin/v1/configuration'],
-    load: () => import('./pages/configuration/configuration-page.tsx'),
   },
   {
     path: '/audit',
@@ -141,7 +128,6 @@ export const PAGES: readonly Page[] = [
     group: 'Administration',
     about: 'Who changed what, before and after',
     needs: ['GET /admin/v1/audit'],
-    load: () => import('./pages/audit/audit-page.tsx'),
   },
   {
     path: '/sessions',
@@ -150,9 +136,10 @@ export const PAGES: readonly Page[] = [
     group: 'Administration',
     about: 'Who is signed in to this console',
     needs: ['GET /admin/v1/sessions'],
-    load: () => import('./pages/sessions/sessions-page.tsx'),
   },
-];
+] as const satisfies readonly Page[];
+
+export type PagePath = (typeof PAGES)[number]['path'];
 
 /** Whether a page is for this person. */
 export const isFor = (session: OwnSession, { needs, isForOneKey }: Page): boolean =>

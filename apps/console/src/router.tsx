@@ -1,18 +1,22 @@
+import { Anchor } from '@mantine/core';
+import { IconMapOff } from '@tabler/icons-react';
 import type { QueryClient } from '@tanstack/react-query';
 import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
+  Link,
   lazyRouteComponent,
   notFound,
   Outlet,
   redirect,
 } from '@tanstack/react-router';
+import type { ComponentType } from 'react';
 import { ApiError } from './api/client.ts';
 import { sessionQuery } from './api/queries.ts';
-import { isFor, PAGES, pagesFor } from './pages.ts';
-import { PageFailed } from './parts/page-failed.tsx';
-import { PageMissing } from './parts/page-missing.tsx';
+import { isFor, PAGES, type PagePath, pagesFor } from './pages.ts';
+import { EmptyState } from './parts/empty-state.tsx';
+import { PageFailed } from './parts/page/page-failed.tsx';
 import { Shell } from './shell/shell.tsx';
 import { SignInPage, SignInSearch } from './shell/sign-in-page.tsx';
 
@@ -52,12 +56,29 @@ const firstRoute = createRoute({
   },
 });
 
+/** Each page is loaded when it is opened for the first time. */
+const LOAD: Readonly<Record<PagePath, () => Promise<{ default: ComponentType }>>> = {
+  '/my-key': () => import('./pages/my-key/my-key-page.tsx'),
+  '/overview': () => import('./pages/overview/overview-page.tsx'),
+  '/requests': () => import('./pages/requests/requests-page.tsx'),
+  '/usage': () => import('./pages/usage/usage-page.tsx'),
+  '/playground': () => import('./pages/playground/playground-page.tsx'),
+  '/keys': () => import('./pages/keys/keys-page.tsx'),
+  '/teams': () => import('./pages/teams/teams-page.tsx'),
+  '/channels': () => import('./pages/channels/channels-page.tsx'),
+  '/models': () => import('./pages/models/models-page.tsx'),
+  '/jobs': () => import('./pages/jobs/jobs-page.tsx'),
+  '/configuration': () => import('./pages/configuration/configuration-page.tsx'),
+  '/audit': () => import('./pages/audit/audit-page.tsx'),
+  '/sessions': () => import('./pages/sessions/sessions-page.tsx'),
+};
+
 /** A page that is not for the person's role is like one that does not exist. */
 const pageRoutes = PAGES.map((page) =>
   createRoute({
     getParentRoute: () => shellRoute,
     path: page.path,
-    component: lazyRouteComponent(page.load),
+    component: lazyRouteComponent(LOAD[page.path]),
     beforeLoad: async ({ context: { queries } }) => {
       if (!isFor(await queries.ensureQueryData(sessionQuery), page)) throw notFound();
     },
@@ -81,4 +102,15 @@ declare module '@tanstack/react-router' {
   interface Register {
     router: ReturnType<typeof createConsoleRouter>;
   }
+}
+
+function PageMissing() {
+  return (
+    <EmptyState icon={IconMapOff} title="There is no such page">
+      The address may be old or mistyped, or the page is not for your role.{' '}
+      <Anchor component={Link} to="/" inherit>
+        Go to the first page
+      </Anchor>
+    </EmptyState>
+  );
 }

@@ -1,14 +1,14 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { openapiDocument } from '@gateway/contracts/endpoints/openapi';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { openapiDocument } from '@gateway/contracts/openapi';
-import { checkRequest } from '@gateway/service-kit/check-request';
-import { discardRest } from '@gateway/service-kit/discard-rest';
+import { writeError } from '@gateway/service-kit/error-response';
+import type { Readiness } from '@gateway/service-kit/life/readiness';
 import { mountHealth } from '@gateway/service-kit/ops';
-import type { Readiness } from '@gateway/service-kit/readiness';
-import { writeError } from '@gateway/service-kit/write-error';
+import { checkRequest } from '@gateway/service-kit/request/check-request';
+import { discardRest } from '@gateway/service-kit/request/discard-rest';
 import express, { type ErrorRequestHandler, type Router } from 'express';
-import type { EdgeContexts } from './edge-context.ts';
 import type { createGateway } from './gateway.ts';
+import type { EdgeContexts } from './request/edge-context.ts';
 
 interface EdgeAppOptions {
   readonly contexts: EdgeContexts;

@@ -1,22 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ENDPOINTS, type Endpoint, WEBSOCKET } from '@gateway/contracts/endpoints';
+import { ENDPOINTS, type Endpoint, WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
+import { createPathTable, type PathRow, pathOf } from '@gateway/contracts/endpoints/path-table';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
-import { createPathTable, type PathRow, pathOf } from '@gateway/contracts/path-table';
 import type { KeyCache } from '@gateway/metering/keys/key-cache';
 import type { Refusals } from '@gateway/metering/usage/refusals';
-import { isWebSocketHandshake } from '@gateway/service-kit/handshake';
 import type { LoadGuard } from '@gateway/service-kit/load/load-guard';
 import type { RefusalReason } from '@gateway/service-kit/metrics';
-import { UNKNOWN_PATH } from '@gateway/service-kit/request-log';
-import { type CallerSecret, callerSecretOf, invalidKey } from './caller-secret.ts';
-import type { CrossOrigin } from './cross-origin.ts';
-import type { EdgeContext, EdgeContexts } from './edge-context.ts';
-import type { Forwarder } from './forwarder.ts';
-import { isForwarded, mayMoveOn } from './forwarding.ts';
-import type { OwnKey } from './own-key.ts';
-import { requestHeaders } from './request-headers.ts';
-import type { RequestLimits } from './request-limits.ts';
+import { isWebSocketHandshake } from '@gateway/service-kit/request/handshake';
+import { UNKNOWN_PATH } from '@gateway/service-kit/request/request-log';
+import type { Forwarder } from './forwarding/forwarder.ts';
+import { isForwarded, mayMoveOn } from './forwarding/forwarding.ts';
+import { type CallerSecret, callerSecretOf, invalidKey } from './request/caller-secret.ts';
+import type { CrossOrigin } from './request/cross-origin.ts';
+import type { EdgeContext, EdgeContexts } from './request/edge-context.ts';
+import type { OwnKey } from './request/own-key.ts';
+import { requestHeaders } from './request/request-headers.ts';
+import type { RequestLimits } from './request/request-limits.ts';
 import { isUpgrading, SOCKETS_NAME, type SocketDoor } from './sockets/socket-door.ts';
 
 interface GatewayOptions {

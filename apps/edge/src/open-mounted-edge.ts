@@ -1,10 +1,10 @@
-import type { ServiceName } from '@gateway/contracts/endpoints';
-import type { AcceptSocket } from '@gateway/service-kit/handshake';
+import type { ServiceName } from '@gateway/contracts/endpoints/endpoints';
+import type { AcceptSocket } from '@gateway/service-kit/request/handshake';
 import type { Dispatch } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { EdgeSettings } from './config.ts';
+import { createMountedForwarder } from './forwarding/mounted-services.ts';
 import { limitsOf, listenEdge } from './listen-edge.ts';
-import { createMountedForwarder } from './mounted-services.ts';
 import type { Opening } from './sockets/socket-door.ts';
 
 interface MountedServices {

@@ -1,9 +1,16 @@
+import type { ImageOutput } from '@gateway/contracts/jobs';
+import { batchHandler } from '@gateway/model-service/batch/batch-handler';
+import { batchResults } from '@gateway/model-service/batch/batch-results';
+import { jobHandlers } from '@gateway/model-service/jobs/job-handlers';
 import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
+import type { Request, RequestHandler, Response } from 'express';
 import { assetsHandler } from './handlers/assets-handler.ts';
 import { editsHandler } from './handlers/edits-handler.ts';
 import { generationsHandler } from './handlers/generations-handler.ts';
-import { imageJobHandlers } from './handlers/image-job-handlers.ts';
+import { imageBatches } from './handlers/image-batches.ts';
 import type { ImageService } from './handlers/image-service.ts';
+import { writeImages } from './handlers/write-images.ts';
+import { expandEvent } from './stream/job-events.ts';
 
 interface ImageAppOptions extends Omit<ServiceAppOptions, 'service' | 'handlers'>, ImageService {}
 
@@ -19,3 +26,19 @@ export const createImageService = (options: ImageAppOptions): Service =>
       ...imageJobHandlers(options),
     },
   });
+
+/** `/v1/images/jobs…` */
+function imageJobHandlers(service: ImageService): Readonly<Record<string, RequestHandler>> {
+  const write = (output: ImageOutput, request: Request, response: Response) =>
+    writeImages({ service, output, format: output.responseFormat ?? 'b64_json', request, response });
+  const batches = imageBatches(service);
+  const handlers = jobHandlers({
+    area: 'images',
+    queue: service.queue,
+    now: service.now,
+    writers: { 'image.generation': write, 'image.edit': write },
+    batches: batchResults(batches),
+    expandEvent: expandEvent(service),
+  });
+  return { ...handlers, 'POST /v1/images/jobs': batchHandler(batches) };
+}

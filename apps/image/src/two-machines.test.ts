@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { AssetStores } from '@gateway/assets/asset-store';
 import { openAssetStores } from '@gateway/assets/open-asset-stores';
 import { Identity } from '@gateway/contracts/identity';
-import { createIdentitySigner } from '@gateway/service-kit/identity-token';
+import { createIdentitySigner } from '@gateway/service-kit/identity/identity-token';
 import { startSimulator } from '@gateway/simulator/start-simulator';
 import { COMPILE_CACHE } from '@gateway/testkit/compile-cache';
 import { startRedis } from '@gateway/testkit/start-redis';

@@ -3,17 +3,17 @@ import type { ModelAccess } from '@gateway/model-service/open-model-access';
 import type { Started } from '@gateway/service-kit/start-service';
 import { createBackgroundResponses } from './background/background-responses.ts';
 import { createBackgroundUsage } from './background/background-usage.ts';
-import type { TextServices } from './call/text-call.ts';
+import type { TextServices } from './call/request/text-call.ts';
 import type { SharedSettings } from './config.ts';
-import { keepEnding } from './endpoints/kept-response.ts';
+import { keepEnding } from './endpoints/stored/kept-response.ts';
 import { createTextMetrics } from './metering/text-metrics.ts';
 import { partFilesIn } from './stored/conversations/part-files.ts';
 import { createConversationStore } from './stored/conversations/redis-conversation-store.ts';
 import { startSweeping } from './stored/conversations/start-sweeping.ts';
-import { createIdOrigins } from './stored/id-origins.ts';
+import { createIdOrigins } from './stored/origins/id-origins.ts';
 import { createPendingResponses } from './stored/pending-responses.ts';
-import { createCompactionSeals } from './wire/compaction-seal.ts';
-import { createOpaqueTokens } from './wire/opaque-token.ts';
+import { createCompactionSeals } from './wire/tokens/compaction-seal.ts';
+import { createOpaqueTokens } from './wire/tokens/opaque-token.ts';
 
 const SWEEP_INTERVAL_MS = 60_000;
 

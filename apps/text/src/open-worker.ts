@@ -1,6 +1,6 @@
 import { TextResponseOutput } from '@gateway/contracts/jobs';
-import { connectPatiently } from '@gateway/jobs/job-connections';
-import { oncePerOutage } from '@gateway/jobs/once-per-outage';
+import { connectPatiently } from '@gateway/jobs/redis/job-connections';
+import { oncePerOutage } from '@gateway/jobs/redis/once-per-outage';
 import { openJobWorker } from '@gateway/model-service/jobs/open-job-worker';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { TextWorkerSettings } from './config.ts';

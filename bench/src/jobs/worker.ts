@@ -1,6 +1,6 @@
 import process from 'node:process';
-import { openJobStores } from '@gateway/jobs/job-stores';
-import { createJobWorker } from '@gateway/jobs/job-worker';
+import { openJobStores } from '@gateway/jobs/files/job-stores';
+import { createJobWorker } from '@gateway/jobs/worker/job-worker';
 import { liveBytes } from './live-bytes.ts';
 
 // A worker whose jobs cost nothing but the queue. Arguments: the Redis URL, the data folder.

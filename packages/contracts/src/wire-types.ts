@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode } from './error-codes.ts';
-import { readSchema } from './read-schema.ts';
+import { readSchema } from './json/read-schema.ts';
 
 /** The mark of a range check on a decimal in its issue, since messages name "decimal" or "integer". */
 export const DECIMAL = 'decimal';

@@ -1,13 +1,14 @@
 import { isUtf8 } from 'node:buffer';
+import { createWriteStream } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Request, Response } from 'express';
 import multer from 'multer';
 import { brokenOff, formError, notUtf8, refusalError, tooMuchText, unknownPart } from './form-error.ts';
 import { type FilePart, type FormRefusal, type FormRules, UTF8_NAMES } from './form-rules.ts';
 import { PartHeads } from './part-heads.ts';
-import { storeFile } from './store-file.ts';
 
 /** A file of the form. It belongs to the reader of the form. */
 export interface ReceivedFile {
@@ -193,4 +194,24 @@ function checkHead({ headers }: IncomingMessage, rules: FormRules): void {
     );
   }
   if (Number(headers['content-length'] ?? 0) > largestBody(rules)) throw refusalError(rules.tooLarge);
+}
+
+interface StoreOptions {
+  readonly path: string;
+  readonly maxBytes: number;
+  readonly tooLarge: () => Error;
+}
+
+/** Writes a file as it arrives. Rejects with `tooLarge()` at the first byte beyond the bound. Resolves to its size in bytes. */
+async function storeFile(source: Readable, { path, maxBytes, tooLarge }: StoreOptions): Promise<number> {
+  let sizeBytes = 0;
+  async function* bounded(chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      sizeBytes += chunk.length;
+      if (sizeBytes > maxBytes) throw tooLarge();
+      yield chunk;
+    }
+  }
+  await pipeline(source, bounded, createWriteStream(path, { flags: 'wx' }));
+  return sizeBytes;
 }

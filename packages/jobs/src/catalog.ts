@@ -34,15 +34,15 @@ export interface KeptAsset {
   readonly sizeBytes: number;
 }
 
-/** After which failures an attempt is followed by another, and how soon. */
+/** The failures after which a job is tried again, and how soon. */
 export interface RetryRules {
   /** The work certainly did not begin, unless the error itself forbids a repetition. */
   readonly notBegun: ReadonlySet<ErrorCode>;
   /** It may have been done: only for work that costs nothing. */
   readonly mayHaveBegun: ReadonlySet<ErrorCode>;
-  /** Before the second attempt; it doubles with each one. */
+  /** The wait before the second attempt. It doubles with each attempt. */
   readonly firstDelayMs: number;
-  /** A caller waits: a longer wait is answered with an error at once. */
+  /** The longest wait, because a caller waits too. Instead of a longer one, the caller gets an error at once. */
   readonly maxDelayMs: number;
 }
 
@@ -52,28 +52,28 @@ export interface JobSpec<Kind extends JobKind = JobKind> {
   readonly queue: string;
   readonly input: z.ZodType<JobInput<Kind>>;
   readonly output: z.ZodType<JobOutput<Kind>>;
-  /** Ids of the uploads that the job reads; they are deleted when it has ended. */
+  /** Ids of the uploads that the job reads. They are deleted after its end. */
   readonly uploadsOf: (input: JobInput<Kind>) => string[];
-  /** The assets that an output names; they go with it. */
+  /** The assets that an output names. They are deleted with the output. */
   readonly assetsOf: (output: JobOutput<Kind>) => KeptAsset[];
-  /** What a worker holds of it in memory at most, as estimated before it begins. */
+  /** How much memory a worker needs for it at most, in bytes, as estimated before it begins. */
   readonly bytesOf: (input: JobInput<Kind>) => number;
   /** `paid` work is never begun twice; `free` work may be repeated after a worker's death. */
   readonly work: 'paid' | 'free';
   /** How often it is tried at most. */
   readonly attempts: number;
   readonly retry: RetryRules;
-  /** How often it is taken over from a worker that fell silent; `paid` work only to look for its result. */
+  /** How often another worker takes it over from one that fell silent. For `paid` work, only to look for its result. */
   readonly takeovers: number;
   /** One attempt, from start to end. */
   readonly timeLimitMs: number;
   /** How long a caller is held, from enqueue to end. */
   readonly waitLimitMs: number;
-  /** How long a job may wait that goes on without its caller. */
+  /** How long a detached job may wait. */
   readonly queueLimitMs: number;
-  /** How many one worker process runs at a time, unless the settings say otherwise. */
+  /** How many of these one worker process runs at a time. A setting may change this. */
   readonly concurrency: number;
-  /** How long a result is kept that nobody has got. That there was one is remembered twice as long. */
+  /** How long a result is kept that nobody has fetched. The gateway remembers for twice as long that there was one. */
   readonly resultRetentionSeconds: number;
 }
 
@@ -91,9 +91,9 @@ const NOT_BEGUN: ReadonlySet<ErrorCode> = new Set([
 ]);
 const BACKOFF = { firstDelayMs: 500, maxDelayMs: 5000 } as const;
 
-/** Of images that are stored while their reply comes: what is on its way, in each direction. */
+/** For images that are stored while their reply arrives: the bytes on their way, in each direction. */
 const STREAMED_BYTES = 16 * MEBIBYTE;
-/** Of images that come as events: one event, as bytes and as text, and its image. */
+/** For images that arrive as events: one event, as bytes and as text, and its image. */
 const EVENT_BYTES = 40 * MEBIBYTE;
 
 const imageBytes = ({ stream }: { readonly stream?: boolean | undefined }): number =>
@@ -118,7 +118,7 @@ const image = {
   ...kept,
 } as const;
 
-/** One that takes jobs from a file; it runs in a service, and costs nothing by itself. */
+/** A batch takes its jobs from a file. It runs in a service and costs nothing by itself. */
 const batch = {
   input: BatchInput,
   output: BatchOutput,

@@ -5,10 +5,10 @@ import { z } from 'zod';
 import { JOBS } from './catalog.ts';
 import { JobMetering } from './job-metering.ts';
 
-/** What lies in the queue for one job: references, so that a job is small in Redis whatever its caller sent. */
+/** The data of one job in its queue. It holds references only, so that each job is small in Redis. */
 export const JobEnvelope = z.strictObject({
   keyId: z.string(),
-  /** Of the request that made the job; the worker logs under it. */
+  /** The id of the request that made the job. The worker logs under it. */
   requestId: z.string(),
   /** The caller's name for it. */
   model: z.string(),
@@ -19,19 +19,19 @@ export const JobEnvelope = z.strictObject({
   /** What was reserved for it, for the process that ends it to settle. Absent: it is not metered. */
   metering: JobMetering.optional(),
   /**
-   * It goes on without its caller, and what it emits is kept for later readers. Its files stay when it fails without having
-   * been done, so that it can be queued again.
+   * Whether the job goes on without its caller. Its texts are kept for later readers. If it fails before its
+   * work was done, its files are kept, so that it can be queued again.
    */
   isDetached: z.boolean().optional(),
   /** The key of its idempotency claim in Redis. The job runs only as long as no other job has taken the claim over. */
   claim: z.string().optional(),
   /** Where its end is to be reported, from its request. */
   webhook: z.string().optional(),
-  /** The batch that it is a line of: it is begun only as long as that is not cancelled. */
+  /** The batch that this job is a line of. The job begins only while the batch is not cancelled. */
   batchId: z.string().optional(),
-  /** How often it has been. */
+  /** How often a person has queued it again. */
   requeues: z.int().optional(),
-  /** Its begin is marked beside its input; absent in jobs of before that was so. */
+  /** Whether its begin is marked beside its input. Absent in jobs from before these marks. */
   marksBegin: z.literal(true).optional(),
   /** The priority and weight of its key's jobs among others'. Absent: the defaults. */
   share: JobShare.optional(),
@@ -39,8 +39,8 @@ export const JobEnvelope = z.strictObject({
 export type JobEnvelope = z.infer<typeof JobEnvelope>;
 
 /**
- * A job from before inputs lay in files. A queued job outlives a deploy; to be dropped in 2027, when nobody updates from a version of
- * November 2026 any more.
+ * A job from before inputs lay in files. A queued job outlives a deploy. Remove this in 2027, when nobody
+ * updates from a version of November 2026 any more.
  */
 const InlineEnvelope = z.strictObject({
   keyId: z.string(),
@@ -67,7 +67,7 @@ export interface QueuedJob
     | 'batchId'
     | 'requeues'
   > {
-  /** In a file, or in the envelope itself: then the waiting service expects the output in the job as well. */
+  /** In a file, or in the envelope itself. In the second case the waiting service expects the output in the job as well. */
   readonly input: { readonly inputId: string } | { readonly inline: unknown };
 }
 
@@ -100,7 +100,7 @@ export const JobRecord = z.object({
   finishedAtMs: z.number().nullable(),
   error: SerializedError.nullable(),
   claim: z.string().optional(),
-  /** Of a batch. */
+  /** Only for a batch. */
   counts: BatchCounts.optional(),
 });
 export type JobRecord = z.infer<typeof JobRecord>;

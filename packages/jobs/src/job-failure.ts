@@ -3,7 +3,7 @@ import { GatewayError, SerializedError } from '@gateway/contracts/gateway-error'
 /** How a failed job's reason is written into Redis. */
 export const encodeFailure = (error: GatewayError): string => JSON.stringify(error.serialize());
 
-/** Reads a failed job's reason. What BullMQ wrote itself is about workers that died in the middle. */
+/** Reads a failed job's reason. A reason that BullMQ wrote itself means that the worker died. */
 export function decodeFailure(reason: string): GatewayError {
   try {
     return GatewayError.deserialize(SerializedError.parse(JSON.parse(reason)));
@@ -24,7 +24,7 @@ export const outcomeUnknown = (cause?: unknown): GatewayError =>
 
 const AWAY_RETRY_AFTER_SECONDS = 5;
 
-/** For a job whose output Redis did not take while it was made. Paid work has begun by then, and is not to be repeated. */
+/** For a job whose output could not be written to Redis. Paid work has begun by then and must not be repeated. */
 export const outputLost = (work: 'free' | 'paid', cause: unknown): GatewayError =>
   new GatewayError('service_unavailable', {
     message: 'What the job put out could not be stored.',

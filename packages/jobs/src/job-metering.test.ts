@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
+import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import {
@@ -14,9 +14,9 @@ import {
   transcript,
   transcription,
 } from './fixtures/job-stage.ts';
-import { newJobId } from './job-keys.ts';
 import type { JobMetering } from './job-metering.ts';
-import type { JobContext } from './job-processor.ts';
+import { newJobId } from './redis/job-keys.ts';
+import type { JobContext } from './worker/job-processor.ts';
 
 let stage: JobStage;
 const children: ChildProcess[] = [];

@@ -1,14 +1,14 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import { failureDetail } from '@gateway/contracts/usage-detail';
-import { type UsageOutcome, UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
-import { type ConsumedUsage, usageWithoutReply } from '@gateway/contracts/usage-without-reply';
+import { failureDetail } from '@gateway/contracts/usage/usage-detail';
+import { type UsageOutcome, UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
+import { type ConsumedUsage, usageWithoutReply } from '@gateway/contracts/usage/usage-without-reply';
 import { z } from 'zod';
 
 /** What was reserved for a job when it was made. The subject's id is the job's. */
 export const JobMetering = z.strictObject({ subject: UsageSubject, estimate: UsageResult });
 export type JobMetering = z.infer<typeof JobMetering>;
 
-/** Puts down how a metered job went. Only the first time counts, whichever process it is; it never rejects. */
+/** Records how a metered job went. Only the first call for a job counts, in any process. Never rejects. */
 export type SettleJob = (subject: UsageSubject, result: UsageResult) => Promise<void>;
 
 export interface JobEnding {
@@ -25,7 +25,7 @@ export interface JobEnding {
   readonly queuedMs?: number | undefined;
 }
 
-/** How a job is accounted that ends like this: by what it reported, else by an estimate if the provider may bill it. */
+/** How a job with this end is accounted: by what it reported; else by an estimate, if the provider may bill it. */
 export function settlementOf({ metering, hasRun, consumed, error, nowMs, queuedMs }: JobEnding): UsageResult {
   const { subject, estimate } = metering;
   const usage = consumed ?? usageWithoutReply(estimate, error?.code, hasRun);

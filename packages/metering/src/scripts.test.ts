@@ -100,7 +100,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
     before: () => redis.zadd('slots', 5, 'req_1'),
   },
   'change-record': {
-    source: new URL('./keys/change-record.lua', import.meta.url),
+    source: new URL('./keys/records/change-record.lua', import.meta.url),
     keys: { record: 'string', index: 'sorted set', audit: 'stream', hash: 'any' },
     args: ['', '{"id":"key_1"}', 'key_1', '{"who":"me"}', '1000', '1'],
     numbers: [4, 5],

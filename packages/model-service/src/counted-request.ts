@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import type { Endpoint } from '@gateway/contracts/endpoints';
+import type { Endpoint } from '@gateway/contracts/endpoints/endpoints';
 import type { PendingEntry, RequestEntry } from '@gateway/metering/limits/request-entry';
 import type { Refusals } from '@gateway/metering/usage/refusals';
 import { deliveryOf } from '@gateway/service-kit/delivery';
-import { discardRest } from '@gateway/service-kit/discard-rest';
 import type { RefusalReason } from '@gateway/service-kit/metrics';
-import { contextOf, identityOf } from '@gateway/service-kit/request-context';
+import { discardRest } from '@gateway/service-kit/request/discard-rest';
+import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
 import type { Request, RequestHandler, Response } from 'express';
 
 /** The property of a request that is counted with what it reserves. */

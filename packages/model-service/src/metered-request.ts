@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JobKind } from '@gateway/contracts/jobs';
-import type { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
+import type { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
 import { longestLifeMs } from '@gateway/jobs/catalog';
-import type { JobOwner } from '@gateway/jobs/job-owner';
+import type { JobOwner } from '@gateway/jobs/queue/job-owner';
 import type { TurnTaker } from '@gateway/jobs/turns/job-turns';
 import { rateLimitHeaders } from '@gateway/metering/limits/rate-limit-headers';
 import { BUDGET_HEADER } from '@gateway/metering/meter/budget-notice';
 import type { Meter, Metered } from '@gateway/metering/meter/meter';
-import { contextOf, identityOf } from '@gateway/service-kit/request-context';
-import { requestIdOf } from '@gateway/service-kit/request-id';
+import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
+import { requestIdOf } from '@gateway/service-kit/request/request-id';
 import { pendingEntryOf } from './counted-request.ts';
 
 interface MeteringService {

@@ -6,7 +6,7 @@ import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { createRefusals, type Refusals } from '@gateway/metering/usage/refusals';
-import { connectRedis } from '@gateway/service-kit/connect-redis';
+import { connectRedis } from '@gateway/service-kit/life/connect-redis';
 import type { RefusalReason } from '@gateway/service-kit/metrics';
 import type { Started } from '@gateway/service-kit/start-service';
 import { openUpstream } from '@gateway/upstream/open-upstream';

@@ -1,9 +1,9 @@
-import { createIdentityVerifier } from '@gateway/service-kit/identity-token';
+import { createIdentityVerifier } from '@gateway/service-kit/identity/identity-token';
+import { createTolerantClock } from '@gateway/service-kit/identity/tolerant-clock';
 import { createLoadGuard } from '@gateway/service-kit/load/load-guard';
-import { createRequestLog } from '@gateway/service-kit/request-log';
+import { createRequestLog } from '@gateway/service-kit/request/request-log';
 import type { ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
-import { createTolerantClock } from '@gateway/service-kit/tolerant-clock';
 import type { ModelAccess } from './open-model-access.ts';
 import type { ModelServiceSettings } from './settings.ts';
 

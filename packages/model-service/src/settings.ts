@@ -1,6 +1,6 @@
 import { isAssetsUrl } from '@gateway/assets/open-asset-stores';
 import { LoadSettings, MeterSettings, ProcessSettings, setting } from '@gateway/service-kit/config';
-import { parseNetworks } from '@gateway/upstream/public-address';
+import { parseNetworks } from '@gateway/upstream/fetching/public-address';
 import { z } from 'zod';
 
 const MEBIBYTE = 1024 * 1024;

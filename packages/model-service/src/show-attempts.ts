@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { ATTEMPTS_HEADER } from '@gateway/contracts/usage-detail';
-import type { RequestContext } from '@gateway/service-kit/request-context';
-import { attemptsHeader } from '@gateway/upstream/attempts-header';
-import type { Attempt } from '@gateway/upstream/reply';
+import { ATTEMPTS_HEADER } from '@gateway/contracts/usage/usage-detail';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
+import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
+import type { Attempt } from '@gateway/upstream/replies/reply';
 
 /** Names every attempt for a request to its caller and, where there were several, in the log. */
 export function showAttempts(

@@ -1,6 +1,6 @@
-import { MAX_DETAIL_LENGTH, type UnitPrices, type UsageDetail } from '@gateway/contracts/usage-detail';
-import { attemptsHeader, saysMore } from '@gateway/upstream/attempts-header';
-import type { Attempt } from '@gateway/upstream/reply';
+import { MAX_DETAIL_LENGTH, type UnitPrices, type UsageDetail } from '@gateway/contracts/usage/usage-detail';
+import { attemptsHeader, saysMore } from '@gateway/upstream/replies/attempts-header';
+import type { Attempt } from '@gateway/upstream/replies/reply';
 
 interface Went {
   /** Every attempt for the request, in the order in which they ended. */

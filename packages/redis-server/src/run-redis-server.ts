@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { endWithStarter } from './end-with-starter.ts';
 import { freePort } from './free-port.ts';
 import { RedisServerError } from './redis-server-error.ts';
 
@@ -131,4 +130,19 @@ async function stop(child: ChildProcess, ended: Promise<string>): Promise<void> 
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
   await ended;
   clearTimeout(timer);
+}
+
+/**
+ * Ends the process `pid` with SIGTERM when this process has ended, also by SIGKILL: a shell waits for the end of a pipe
+ * that only this process holds open. For programs that cannot notice the end of their starter.
+ * @returns a function that stops the watch, to be called when `pid` has ended.
+ */
+function endWithStarter(pid: number): () => void {
+  const watch = spawn('sh', ['-c', 'read -r _; kill -TERM "$1"', 'sh', String(pid)], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  watch.on('error', () => undefined);
+  watch.unref();
+  return () => watch.kill('SIGKILL');
 }

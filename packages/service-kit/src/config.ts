@@ -45,7 +45,7 @@ export const setting = {
   port: (fallback: number) => wholeNumber(0, 65_535).default(fallback),
   integer: (fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}) =>
     wholeNumber(min, max).default(fallback),
-  /** A number of which each takes so many bytes of the heap; by default as many as fit. */
+  /** A count of things that take this many bytes of the heap each. Default: as many as fit. */
   partOfHeap: (bytesOfEach: number) =>
     wholeNumber(1, Number.MAX_SAFE_INTEGER).default(Math.floor(HEAP_BYTES / bytesOfEach)),
   /** How deep a request's JSON may be nested. Beyond the upper bound recursive functions may overflow the stack. */
@@ -95,9 +95,9 @@ export const ProcessSettings = z.object({
 });
 export type ProcessSettings = z.infer<typeof ProcessSettings>;
 
-/** What a request in flight takes of the heap, at most and on average: a stream takes about half of that. */
+/** How much of the heap a request in flight takes, at most and on average. A stream takes about half of that. */
 const HEAP_BYTES_OF_REQUEST = 256 * 1024;
-/** What a JSON body takes of the heap when it has been parsed, in relation to its bytes. */
+/** How much of the heap a parsed JSON body takes, in relation to its bytes. */
 const HEAP_OF_BODY = 8;
 
 /** The bounds of what the edge and a service take on. By default they follow the process's heap. */

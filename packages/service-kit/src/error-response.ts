@@ -1,6 +1,8 @@
+import type { ServerResponse } from 'node:http';
 import { ERRORS, type ErrorSpec } from '@gateway/contracts/error-codes';
 import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
-import { nestedTooDeeply } from '@gateway/contracts/json-depth';
+import { nestedTooDeeply } from '@gateway/contracts/json/json-depth';
+import type { RequestContext } from './request/request-context.ts';
 
 export interface ErrorResponse {
   readonly status: number;
@@ -9,7 +11,7 @@ export interface ErrorResponse {
   readonly body: string;
 }
 
-/** Anything thrown, as an error that a caller may see: all but a `GatewayError` is `internal`, without its cause. */
+/** Turns anything thrown into an error for callers. All but a `GatewayError` become `internal`, without their cause. */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (isStackOverflow(error)) return nestedTooDeeply(error);
@@ -95,4 +97,24 @@ function errorBody(error: GatewayError, dialect: Dialect, requestId: string): st
   return dialect === 'openai'
     ? JSON.stringify({ error: openaiError(error) })
     : JSON.stringify({ type: 'error', error: anthropicError(error), request_id: requestId });
+}
+
+/**
+ * Ends a reply with an error in the caller's dialect. After a reply has begun its connection is closed instead, so that
+ * no client takes half a body for a whole one. (Event streams send their own error events.)
+ */
+export function writeError(
+  response: ServerResponse,
+  thrown: unknown,
+  context: Pick<RequestContext, 'dialect' | 'requestId' | 'failure' | 'mayBePaid'>,
+): void {
+  const error = context.mayBePaid === true ? withoutRetry(toGatewayError(thrown)) : toGatewayError(thrown);
+  context.failure = error;
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const { status, headers, body } = errorResponse(error, context.dialect, context.requestId);
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) });
+  response.end(body);
 }

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 
-/** Metrics that are read whenever their page is: the state at that moment. */
+/** Metrics of the present state, which are read each time the page is. */
 
 export interface RestLabels {
   readonly channel: string;

@@ -1,5 +1,5 @@
 import pino, { type Logger } from 'pino';
-import type { LogFields } from './request-context.ts';
+import type { LogFields } from './request/request-context.ts';
 
 export type { Logger } from 'pino';
 

@@ -24,7 +24,7 @@ export interface Metrics {
   brokenRecord(kind: string): void;
   /** A request that is done by a job: one that it made, or one that an earlier request made. */
   jobRequest(labels: JobRequestLabels): void;
-  /** So many lines of a batch that was done. */
+  /** Counts lines of a batch that is done. */
   batchLines(
     labels: { readonly kind: string; readonly outcome: 'completed' | 'failed' },
     lines: number,
@@ -47,7 +47,7 @@ export interface Metrics {
   hedge(labels: { readonly channel: string; readonly winner: 'first' | 'second' | 'none' }): void;
   /** A failure that counts for a channel's cooldown. */
   trouble(channel: string, cause: string): void;
-  /** From where the page learns what rests, each time it is read. */
+  /** Sets the source from which the page reads what rests, each time it is read. */
   showRests(read: () => readonly RestLabels[]): void;
   /** Shows the addresses of services that an edge knows, read whenever the page is. */
   serviceAddresses(read: () => readonly AddressLabels[]): void;
@@ -58,7 +58,7 @@ export interface Metrics {
     labels: { readonly channel: string; readonly account: string; readonly outcome: string },
     durationMs: number,
   ): void;
-  /** From where the page learns how many requests are in flight and wait, each time it is read. */
+  /** Sets the source from which the page reads how many requests are in flight and wait, each time it is read. */
   showSlots(read: () => Iterable<SlotCounts>): void;
 }
 

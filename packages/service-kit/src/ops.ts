@@ -1,8 +1,8 @@
 import { READINESS_CHANGES_PATH } from '@gateway/contracts/readiness';
 import express, { type Router } from 'express';
 import type { ProcessSettings } from './config.ts';
+import type { Readiness } from './life/readiness.ts';
 import type { MetricsPage } from './metrics.ts';
-import type { Readiness } from './readiness.ts';
 import type { Started } from './start-service.ts';
 
 /** `/healthz` (the process is alive) and `/readyz` (it can serve, else what is missing). */
@@ -37,7 +37,7 @@ export function mountReadinessChanges(router: Router, readiness: Readiness): voi
     let leaving: NodeJS.Timeout | undefined;
     const unwatch = readiness.watch((report) => {
       if (report.status === 'stopping') leaving ??= setTimeout(() => response.destroy(), LEAVE_MS);
-      // Nothing piles up for an edge that does not read; to that edge the process is silent.
+      // Nothing is queued for an edge that does not read. To that edge the process is silent.
       if (!response.writableNeedDrain) response.write(`${JSON.stringify(report)}\n`);
     });
     response.once('close', () => {

@@ -6,12 +6,12 @@ import pino from 'pino';
 import { afterEach, expect, test } from 'vitest';
 import { LoadSettings, parseConfig } from './config.ts';
 import { audioHandlers, closeServers, identity, serveAudio, signed, token } from './fixtures/serve-audio.ts';
+import { createReadiness } from './life/readiness.ts';
 import { createLoadGuard } from './load/load-guard.ts';
 import { createProcessLoad } from './load/process-load.ts';
 import { createMetrics } from './metrics.ts';
-import { createReadiness } from './readiness.ts';
-import { CallerLeft, contextOf, identityOf } from './request-context.ts';
-import { createRequestLog } from './request-log.ts';
+import { CallerLeft, contextOf, identityOf } from './request/request-context.ts';
+import { createRequestLog } from './request/request-log.ts';
 import { createService } from './service-app.ts';
 
 afterEach(closeServers);

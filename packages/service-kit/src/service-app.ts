@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { ENDPOINTS, type Endpoint, type ServiceName } from '@gateway/contracts/endpoints';
+import { ENDPOINTS, type Endpoint, type ServiceName } from '@gateway/contracts/endpoints/endpoints';
+import { createPathTable, paramsOf, pathOf } from '@gateway/contracts/endpoints/path-table';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Identity, INTERNAL_HEADERS } from '@gateway/contracts/identity';
-import { createPathTable, paramsOf, pathOf } from '@gateway/contracts/path-table';
 import express, {
   type ErrorRequestHandler,
   type Express,
@@ -10,16 +10,16 @@ import express, {
   type RequestHandler,
   type Response,
 } from 'express';
-import { checkRequest } from './check-request.ts';
-import { isStray } from './edge-connection.ts';
+import { writeError } from './error-response.ts';
+import { isStray } from './identity/edge-connection.ts';
+import type { Readiness } from './life/readiness.ts';
 import type { LoadGuard } from './load/load-guard.ts';
 import { type Metrics, pageOf } from './metrics.ts';
 import { mountHealth, mountMetrics, mountReadinessChanges } from './ops.ts';
-import type { Readiness } from './readiness.ts';
-import { findContext, openContext, type RequestContext } from './request-context.ts';
-import { requestIdOf } from './request-id.ts';
-import { type RequestLog, UNKNOWN_PATH } from './request-log.ts';
-import { writeError } from './write-error.ts';
+import { checkRequest } from './request/check-request.ts';
+import { findContext, openContext, type RequestContext } from './request/request-context.ts';
+import { requestIdOf } from './request/request-id.ts';
+import { type RequestLog, UNKNOWN_PATH } from './request/request-log.ts';
 
 export interface ServiceAppOptions {
   readonly service: ServiceName;

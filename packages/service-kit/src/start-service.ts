@@ -1,7 +1,8 @@
 import { ConfigError } from '@gateway/contracts/config-error';
 import type { z } from 'zod';
 import { type ProcessSettings, parseConfig } from './config.ts';
-import { type Life, runService } from './life.ts';
+import { type Life, runService } from './life/life.ts';
+import { readinessOf } from './life/readiness.ts';
 import { createProcessLoad, type ProcessLoad } from './load/process-load.ts';
 import { createLogger, type Logger } from './logger.ts';
 import {
@@ -12,7 +13,6 @@ import {
   type MetricsPage,
   pageOf,
 } from './metrics.ts';
-import { readinessOf } from './readiness.ts';
 
 interface StartOptions<Schema extends z.ZodType<ProcessSettings>> {
   /** The name in log lines and metrics. */
@@ -22,7 +22,7 @@ interface StartOptions<Schema extends z.ZodType<ProcessSettings>> {
   readonly process: NodeJS.Process;
 }
 
-/** What a service or a worker is opened with. */
+/** The parts with which a service or a worker is opened. */
 export interface Started<Config extends ProcessSettings> {
   readonly config: Config;
   /** The whole environment, from which the configuration file takes the variables that it names. */
@@ -57,7 +57,7 @@ export async function startService<Schema extends z.ZodType<ProcessSettings>>(
   });
 }
 
-/** The same for a process of several parts. `service` names the process itself. */
+/** Starts a process of several parts. `service` names the process itself. */
 export async function startParts<Schema extends z.ZodType<ProcessSettings>>(
   options: StartOptions<Schema>,
   open: (started: StartedProcess<z.infer<Schema>>) => Promise<void>,

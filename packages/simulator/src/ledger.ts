@@ -1,3 +1,5 @@
+import type { AnswerUsage } from './answer/answer.ts';
+
 /** One answered request's consumption. */
 export interface LedgerEntry {
   readonly model: string;
@@ -72,3 +74,13 @@ export const createLedger = (): Ledger => {
     clear: () => rows.clear(),
   };
 };
+
+/** A text answer's usage, for the ledger. */
+export const tokenLedgerEntry = (model: string, usage: AnswerUsage): LedgerEntry => ({
+  model,
+  inputTokens: usage.inputTokens,
+  cachedInputTokens: usage.cachedTokens,
+  cacheWriteTokens: usage.cacheWriteTokens,
+  outputTokens: usage.outputTokens,
+  reasoningTokens: usage.reasoningTokens,
+});

@@ -1,17 +1,17 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { RepeatCounter } from './call.ts';
 import { createIds } from './ids.ts';
 import { createFileStore } from './images/file-store.ts';
 import { createLedger, type LedgerRow } from './ledger.ts';
 import { createThreadStore } from './messages/thread-store.ts';
 import type { Provider } from './provider.ts';
-import type { RecordedRequest } from './recorded-request.ts';
-import { createRequestHandler, type Served } from './request-handler.ts';
-import { createRequestLog, type RequestPredicate } from './request-log.ts';
+import { RepeatCounter } from './requests/call.ts';
+import type { RecordedRequest } from './requests/recorded-request.ts';
+import { createRequestHandler, type Served } from './requests/request-handler.ts';
+import { createRequestLog, type RequestPredicate } from './requests/request-log.ts';
 import { createConversationStore } from './responses/conversation-store.ts';
 import { createResponseStore } from './responses/response-store.ts';
-import { createScriptQueue, type Matcher, type ScriptedReply } from './script-queue.ts';
+import { createScriptQueue, type Matcher, type ScriptedReply } from './script/script-queue.ts';
 
 export interface SimulatorOptions {
   /** Default 0: any free port. */

@@ -4,8 +4,7 @@ import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openDataFolder } from './data-folder.ts';
-import { startTimeOf } from './process-identity.ts';
+import { openDataFolder, startTimeOf } from './data-folder.ts';
 import { loadSecrets } from './secrets.ts';
 
 let folder: TemporaryFolder;

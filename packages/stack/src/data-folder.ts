@@ -1,6 +1,6 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { isAlive, startTimeOf } from './process-identity.ts';
 import { StartError } from './start-error.ts';
 
 export interface DataFolder {
@@ -53,3 +53,39 @@ async function createFile(path: string, content: string): Promise<boolean> {
     throw error;
   }
 }
+
+/**
+ * Distinguishes a process from a later one with the same id by its start, in clock ticks since the machine's start.
+ * Empty where the system does not report it (no /proc) or there is no such process.
+ * @see man 5 proc_pid_stat, field 22; the second field may hold spaces and parentheses
+ */
+export async function startTimeOf(pid: number): Promise<string> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+/** In the data folder, for the command line: the address of the running gateway's admin service, and the key that proves it. */
+const FILE = 'admin.json';
+
+export const newInstanceKey = (): string => randomBytes(32).toString('base64url');
+
+/** Written to another file and moved, so that no reader sees half a record. Only this user can read it. */
+export async function writeAdminRecord(
+  dataFolder: string,
+  record: { readonly url: string; readonly instanceKey: string },
+): Promise<void> {
+  const file = join(dataFolder, FILE);
+  await writeFile(`${file}.new`, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}
+
+export const removeAdminRecord = (dataFolder: string): Promise<void> =>
+  rm(join(dataFolder, FILE), { force: true });

@@ -1,4 +1,4 @@
 /** `npm start`: the whole gateway on this machine, in the foreground. */
-import { runStarter } from './run-starter.ts';
+import { runStarter } from './starter/run-starter.ts';
 
 await runStarter(process);

@@ -9,8 +9,8 @@ import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporar
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { isAlive } from './process-identity.ts';
-import { BUSY_NODE_OPTIONS, type ProcessRow } from './process-table.ts';
+import { isAlive } from './data-folder.ts';
+import { BUSY_NODE_OPTIONS, type ProcessRow } from './processes/process-table.ts';
 import { type Stack, type StackOptions, startStack } from './start-stack.ts';
 
 const FIXTURES = join(import.meta.dirname, '../fixtures');

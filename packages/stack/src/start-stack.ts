@@ -1,19 +1,18 @@
 import { join } from 'node:path';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
 import { loadConfiguration } from '@gateway/upstream/configuration/load-configuration';
-import { chooseAddresses, type KnownAddresses } from './addresses.ts';
-import { newInstanceKey, removeAdminRecord, writeAdminRecord } from './admin-record.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
-import { openDataFolder } from './data-folder.ts';
+import { newInstanceKey, openDataFolder, removeAdminRecord, writeAdminRecord } from './data-folder.ts';
 import type { Environment } from './environment.ts';
-import { createFleet, type Fleet } from './fleet.ts';
-import { createPortChooser, type PortChoice } from './ports.ts';
-import { PROCESSES, type ProcessMode, type ProcessName, type ProcessRow } from './process-table.ts';
+import { chooseAddresses, type KnownAddresses } from './processes/addresses.ts';
+import { createFleet, type Fleet } from './processes/fleet.ts';
+import { createPortChooser, type PortChoice } from './processes/ports.ts';
+import { PROCESSES, type ProcessMode, type ProcessName, type ProcessRow } from './processes/process-table.ts';
+import type { StackProcess } from './processes/start-process.ts';
+import { startProcesses } from './processes/start-processes.ts';
+import type { Restarts } from './processes/supervise.ts';
+import { startRedis } from './redis/start-redis.ts';
 import { loadSecrets } from './secrets.ts';
-import type { StackProcess } from './start-process.ts';
-import { startProcesses } from './start-processes.ts';
-import { startRedis } from './start-redis.ts';
-import type { Restarts } from './supervise.ts';
 
 export interface StackOptions {
   /** The folder for Redis, secrets, assets and spools; one stack at a time. */
@@ -30,7 +29,7 @@ export interface StackOptions {
   readonly mode?: ProcessMode;
   /** What to run. Default: all. A process of several runs for each of its parts. The simulator runs only if a channel leads to it. */
   readonly services?: readonly ProcessName[];
-  /** How many of each, in the mode `each`. Default: 1. */
+  /** How many replicas of each, in the mode `each`. Default: 1. */
   readonly replicas?: Partial<Record<ProcessName, number>>;
   /** Default: true. */
   readonly restarts?: Restarts;
@@ -113,7 +112,7 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
   const drainMs = Number(env.DRAIN_DELAY_MS || 0) + Number(env.DRAIN_TIMEOUT_MS || DRAIN_TIMEOUT_MS);
   if (env.REDIS_URL) {
     // Its client is a third of what this process would load, and the stack's own Redis does not need it.
-    const { checkRedis } = await import('./check-redis.ts');
+    const { checkRedis } = await import('./redis/check-redis.ts');
     await checkRedis(env.REDIS_URL, report);
   }
   const redis = env.REDIS_URL

@@ -1,7 +1,8 @@
-import { fitsPattern } from '@gateway/contracts/model-pattern';
+import { fitsPattern } from '@gateway/contracts/models/model-pattern';
+import type { Candidate } from './candidate.ts';
 import { type Affinity, type ChosenBy, orderCandidates } from './choosing/order-candidates.ts';
 import type { RouteLoads } from './choosing/route-loads.ts';
-import type { Account, Channel, Configuration, Model, Route } from './configuration/configuration.ts';
+import type { Configuration, Model, Route } from './configuration/configuration.ts';
 import { dearer, KNOWN_MODELS, type KnownModels } from './prices/known-models.ts';
 import { PROTOCOLS_OF_KIND, type Protocol } from './protocol.ts';
 
@@ -14,20 +15,6 @@ export interface ResolvedModel extends Model {
   readonly knownContextWindow: number | null;
 }
 
-/** An account that may serve a request by one of its channel's routes, under one protocol. */
-export interface Candidate {
-  readonly channel: Channel;
-  readonly account: Account;
-  readonly route: Route;
-  readonly protocol: Protocol;
-  /** Its share among the candidates of its priority: the route's, shared out among the channel's accounts. */
-  readonly weight: number;
-  /** The model's name at the channel, for the body. */
-  readonly model: string;
-  /** The name that the caller used. */
-  readonly requestedModel: string;
-}
-
 export type { Affinity };
 
 export interface CandidateQuery {
@@ -37,7 +24,7 @@ export interface CandidateQuery {
   readonly orElse?: readonly Protocol[];
   /** Further conditions, such as a built-in tool that the route must offer. */
   readonly requires?: (route: Route, protocol: Protocol) => boolean;
-  /** Which candidate has the request's prompt in its cache; null: it does not matter. Only called where there is a choice. */
+  /** Which candidate has the request's prompt in its cache; null: it does not matter. It is only called if there is a choice. */
   readonly affinity?: () => Affinity | null;
 }
 
@@ -46,7 +33,7 @@ export interface Choosing {
   /** In [0, 1), as `Math.random`. */
   readonly random: () => number;
   readonly loads: Pick<RouteLoads, 'isLighter'>;
-  /** Called where there was a choice. */
+  /** Called if there was a choice. */
   readonly onPick?: (candidate: Candidate, by: ChosenBy) => void;
 }
 

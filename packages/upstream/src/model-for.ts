@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
-import { fitsPattern } from '@gateway/contracts/model-pattern';
+import { fitsPattern } from '@gateway/contracts/models/model-pattern';
 import type { Catalog, ResolvedModel } from './catalog.ts';
 import { type ModelKind, PROTOCOLS_OF_KIND, type Protocol } from './protocol.ts';
 

@@ -3,9 +3,11 @@ import { createLeaseStore } from './choosing/lease-store.ts';
 import { loadConfiguration } from './configuration/load-configuration.ts';
 import { watchConfiguration } from './configuration/watch-configuration.ts';
 import { createAttemptCounts } from './health/attempt-counts.ts';
-import { type HealthLogger, healthLog } from './health/health-log.ts';
-import { createRestStore } from './health/rest-store.ts';
-import { shareRests } from './health/share-rests.ts';
+import type { HealthEvents } from './health/channel-health.ts';
+import type { Rest } from './health/rests/rest.ts';
+import { createRestStore } from './health/rests/rest-store.ts';
+import { shareRests } from './health/rests/share-rests.ts';
+import { scopeOf } from './health/targets/target.ts';
 import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts';
 
 interface OpenUpstreamOptions
@@ -81,3 +83,35 @@ export async function openUpstream({
     },
   };
 }
+
+interface HealthLogger {
+  info(message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+const fieldsOf = (rest: Rest) => ({
+  channel: rest.channel,
+  account: rest.account,
+  model: rest.model,
+  cause: rest.cause,
+  reason: rest.reason,
+});
+
+const secondsOf = ({ sinceMs, untilMs }: Rest): number | null =>
+  untilMs === Number.POSITIVE_INFINITY ? null : Math.round((untilMs - sinceMs) / 1000);
+
+/** Logs one line when a rest begins and one when it ends, in the replica that found it out. */
+const healthLog = (logger: HealthLogger): Required<Pick<HealthEvents, 'onRestBegan' | 'onRestEnded'>> => ({
+  onRestBegan(rest) {
+    const scope = scopeOf(rest);
+    const fields = { ...fieldsOf(rest), scope, failures: rest.failures, seconds: secondsOf(rest) };
+    if (rest.cause === 'credentials')
+      logger.error(fields, 'a provider refuses the API key: correct it in the configuration');
+    else logger.warn(fields, 'a channel rests');
+  },
+  onRestEnded(rest, how) {
+    logger.info({ ...fieldsOf(rest), scope: scopeOf(rest), how }, 'a channel no longer rests');
+  },
+});

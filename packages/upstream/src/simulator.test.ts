@@ -1,9 +1,9 @@
 import { startSimulator } from '@gateway/simulator/start-simulator';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfiguration } from './configuration/load-configuration.ts';
-import { PRESETS } from './configuration/presets.ts';
-import { multipartBody } from './multipart-body.ts';
+import { PRESETS } from './configuration/presets/presets.ts';
 import { OPERATIONS } from './protocol.ts';
+import { multipartBody } from './requests/multipart-body.ts';
 import { createUpstream } from './upstream.ts';
 
 const form = multipartBody([{ name: 'model', value: 'x' }]);

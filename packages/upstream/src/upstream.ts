@@ -1,36 +1,27 @@
-import {
-  type Candidate,
-  type CandidateQuery,
-  type Choosing,
-  createCatalog,
-  type ResolvedModel,
-} from './catalog.ts';
-import { ChannelClients } from './channel-clients.ts';
+import type { Candidate } from './candidate.ts';
+import { type CandidateQuery, type Choosing, createCatalog, type ResolvedModel } from './catalog.ts';
 import type { LeaseStore } from './choosing/lease-store.ts';
 import type { SlotWait } from './choosing/request-slots.ts';
 import { createRouteLoads } from './choosing/route-loads.ts';
 import type { SlotPool } from './choosing/slot-pool.ts';
 import { SlotPools } from './choosing/slot-pools.ts';
 import type { Configuration, Model } from './configuration/configuration.ts';
-import { type AssetOptions, fetchAsset } from './fetch-asset.ts';
-import type { FetchedBody } from './fetch-url.ts';
-import {
-  createChannelHealth,
-  type HealthEvents,
-  type HealthMemory,
-  type RestSharing,
-} from './health/channel-health.ts';
+import { type AssetOptions, fetchAsset } from './fetching/fetch-asset.ts';
+import type { FetchedBody } from './fetching/fetch-url.ts';
+import { createChannelHealth, type HealthEvents, type HealthMemory } from './health/channel-health.ts';
 import { createChannelSettings } from './health/channel-settings.ts';
+import type { RestSharing } from './health/rests/rest.ts';
 import { Hedger } from './hedging/hedger.ts';
 import type { HedgeResult } from './hedging/send-hedged.ts';
-import type { Attempt, Reply } from './reply.ts';
-import { type SendOptions, send } from './send.ts';
+import type { Attempt, Reply } from './replies/reply.ts';
+import { ChannelClients } from './sending/channel-clients.ts';
+import { type SendOptions, send } from './sending/send.ts';
 
 export interface UpstreamOptions extends HealthEvents {
   readonly configuration: Configuration;
   /** In [0, 1); decides between routes of one priority. */
   readonly random?: () => number;
-  /** Through which all replicas keep `maxConcurrent` together; absent: the process keeps it by itself. */
+  /** The store by which all replicas keep `maxConcurrent` together. Absent: each process keeps it by itself. */
   readonly leases?: LeaseStore | undefined;
   /** Called for every choice between candidates, and for every wait for a slot, for metrics. */
   readonly onPick?: Choosing['onPick'];
@@ -39,7 +30,7 @@ export interface UpstreamOptions extends HealthEvents {
   readonly onAttempt?: (attempt: Attempt) => void;
   /** Called for every request that was hedged, for metrics. */
   readonly onHedge?: (result: HedgeResult) => void;
-  /** How replicas share which channels rest; without it this process keeps that to itself. */
+  /** How replicas share which channels rest. Absent: each process knows only its own. */
   readonly sharing?: RestSharing;
 }
 
@@ -61,7 +52,7 @@ export interface Upstream {
   readonly health: HealthMemory;
   /** Fetches what a provider's result links to. Throws a `GatewayError`. */
   fetchAsset<Result>(options: AssetOptions, read: (body: FetchedBody) => Promise<Result>): Promise<Result>;
-  /** From now on another configuration holds. Requests that have begun end under the old one. */
+  /** Replaces the configuration. Requests that have begun end under the old one. */
   replace(configuration: Configuration): void;
   /** Takes no more requests; resolves when those in flight have ended. */
   close(): Promise<void>;

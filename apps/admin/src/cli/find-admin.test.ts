@@ -6,7 +6,7 @@ import { freePort } from '@gateway/testkit/free-port';
 import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
 import express from 'express';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { mountInstanceProof } from '../instance-proof.ts';
+import { mountInstanceProof } from '../api/instance-proof.ts';
 import { findAdmin } from './find-admin.ts';
 
 const KEY = 'an instance key that has more than 32 characters';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { challengeUrl, isProof } from '../instance-proof.ts';
+import { challengeUrl, isProof } from '../api/instance-proof.ts';
 import { CommandError } from './admin-client.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

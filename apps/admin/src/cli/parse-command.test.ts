@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { settingsBody } from './commands/settings-body.ts';
 import { parseCommand } from './parse-command.ts';
-import { settingsBody } from './settings-body.ts';
 
 /** The request of a command line. */
 function sentBy(argv: readonly string[]): unknown {

@@ -1,9 +1,8 @@
 import { ACCESS_COMMANDS } from './commands/access-commands.ts';
 import type { CommandRow, Commands } from './commands/command-row.ts';
 import { OPERATIONS_COMMANDS } from './commands/operations-commands.ts';
+import { namesGiven, readOptions, UsageError, type Values } from './commands/options.ts';
 import { TRAFFIC_COMMANDS } from './commands/traffic-commands.ts';
-import { namesGiven, readOptions, type Values } from './options.ts';
-import { UsageError } from './usage-error.ts';
 
 const COMMANDS: Commands = { ...ACCESS_COMMANDS, ...TRAFFIC_COMMANDS, ...OPERATIONS_COMMANDS };
 

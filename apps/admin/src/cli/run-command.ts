@@ -1,9 +1,9 @@
 import { type AdminClient, CommandError, createAdminClient } from './admin-client.ts';
 import type { CommandRow } from './commands/command-row.ts';
+import { UsageError } from './commands/options.ts';
 import { findAdmin } from './find-admin.ts';
 import { type Command, parseCommand } from './parse-command.ts';
 import { USAGE } from './usage.ts';
-import { UsageError } from './usage-error.ts';
 
 export interface CommandLine {
   /** Without the program's own name. */

@@ -1,16 +1,16 @@
 import { type IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { ENDPOINTS } from '@gateway/contracts/endpoints';
+import { ENDPOINTS } from '@gateway/contracts/endpoints/endpoints';
+import { createPathTable, pathOf } from '@gateway/contracts/endpoints/path-table';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
-import { createPathTable, pathOf } from '@gateway/contracts/path-table';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import type { Passes } from '@gateway/metering/keys/pass';
-import { findContext, type RequestContext } from '@gateway/service-kit/request-context';
+import { findContext, type RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware, proxyEventsPlugin } from 'http-proxy-middleware';
+import { writeAdminError } from '../api/write-admin-error.ts';
 import type { Principal } from '../sessions/authenticate.ts';
 import { mayUseKey } from '../sessions/scope.ts';
-import { writeAdminError } from '../write-admin-error.ts';
 
 /** Before the edge's own paths. */
 export const PLAYGROUND_PATH = '/admin/v1/playground';

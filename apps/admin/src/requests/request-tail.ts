@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { UsageRecord } from '@gateway/contracts/usage-record';
+import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import type { RecordTail } from '@gateway/metering/usage/record-tail';
 import { shownRequest } from './shown-request.ts';
 

@@ -1,8 +1,8 @@
-import type { UsageRecord } from '@gateway/contracts/usage-record';
+import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { costParts } from '@gateway/metering/price/unit-prices';
-import { answeredAtOnce, readAttempts, type ShownAttempt } from '@gateway/upstream/attempts-header';
+import { answeredAtOnce, readAttempts, type ShownAttempt } from '@gateway/upstream/replies/attempts-header';
 import { z } from 'zod';
-import { instant, page } from '../routes/schemas.ts';
+import { instant, page } from '../api/schemas/page.ts';
 
 const milliseconds = z.number().min(0);
 const count = z.int().min(0);

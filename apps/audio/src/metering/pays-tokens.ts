@@ -1,4 +1,4 @@
-import type { Price } from '@gateway/contracts/price';
+import type { Price } from '@gateway/contracts/models/price';
 
 /** Whether tokens cost anything of their own, so that they have to be estimated. */
 export const paysTokens = (price: Price | null): boolean =>

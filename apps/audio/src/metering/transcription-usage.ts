@@ -1,8 +1,8 @@
 import type { TranscriptionInput, TranscriptionOutput } from '@gateway/contracts/jobs';
-import type { Price } from '@gateway/contracts/price';
-import type { UsageDetail } from '@gateway/contracts/usage-detail';
-import { type Consumption, NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
-import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
+import type { Price } from '@gateway/contracts/models/price';
+import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
+import { type Consumption, NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
+import type { ConsumedUsage } from '@gateway/contracts/usage/usage-without-reply';
 import { estimateOf } from '@gateway/metering/meter/estimate';
 import { costMicroUsd } from '@gateway/metering/price/cost';
 import { unitPricesOf } from '@gateway/metering/price/unit-prices';

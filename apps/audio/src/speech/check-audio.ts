@@ -1,5 +1,5 @@
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
-import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/check-first-output';
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
+import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
 
 /** What calls itself text or JSON is not audio; audio itself often comes under a wrong type. */
 const NOT_AUDIO = /^(?:text\/|application\/(?:json|problem|xml))/;

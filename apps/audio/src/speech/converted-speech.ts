@@ -1,10 +1,9 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { parseJson } from '@gateway/contracts/json-depth';
+import { parseJson } from '@gateway/contracts/json/json-depth';
 import type { Output, RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/service-kit/event-stream/frame-reader';
 import { z } from 'zod';
-import { errorFrame } from '../event-stream/error-frame.ts';
-import { isErrorEvent, MAX_FRAME_BYTES } from '../event-stream/upstream-events.ts';
+import { errorFrame, isErrorEvent, MAX_FRAME_BYTES } from '../event-frames.ts';
 
 /** Base64 of every three bytes is independent of the rest, so that the events' texts joined are that of the whole audio. */
 const UNIT_BYTES = 3;

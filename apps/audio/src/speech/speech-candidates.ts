@@ -1,7 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { SpeechRequest } from '@gateway/contracts/openai/speech';
-import { listed } from '@gateway/service-kit/validate';
-import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import { listed } from '@gateway/service-kit/request/validate';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Route } from '@gateway/upstream/configuration/configuration';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { familyOf } from '../model-family.ts';

@@ -2,9 +2,9 @@ import type { AssetStore } from '@gateway/assets/asset-store';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { SpeechOutput } from '@gateway/contracts/jobs';
 import { DEFAULT_SPEECH_FORMAT, SpeechRequest } from '@gateway/contracts/openai/speech';
-import { failureDetail } from '@gateway/contracts/usage-detail';
-import type { UsageOutcome, UsageResult } from '@gateway/contracts/usage-record';
-import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage-without-reply';
+import { failureDetail } from '@gateway/contracts/usage/usage-detail';
+import type { UsageOutcome, UsageResult } from '@gateway/contracts/usage/usage-record';
+import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage/usage-without-reply';
 import { isStrict } from '@gateway/model-service/is-strict';
 import { answerJob } from '@gateway/model-service/jobs/answer-job';
 import { fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
@@ -14,19 +14,23 @@ import { reserveRequest } from '@gateway/model-service/metered-request';
 import { showAttempts } from '@gateway/model-service/show-attempts';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
-import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
-import { type JsonBody, readJsonBody } from '@gateway/service-kit/json-body';
-import { CallerLeft, contextOf, identityOf } from '@gateway/service-kit/request-context';
-import { validate } from '@gateway/service-kit/validate';
-import type { Candidate } from '@gateway/upstream/catalog';
+import { type JsonBody, readJsonBody } from '@gateway/service-kit/request/json-body';
+import {
+  CallerLeft,
+  contextOf,
+  endedRequest,
+  identityOf,
+} from '@gateway/service-kit/request/request-context';
+import { validate } from '@gateway/service-kit/request/validate';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { modelFor } from '@gateway/upstream/model-for';
-import type { Attempt } from '@gateway/upstream/reply';
+import type { Attempt } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Request, RequestHandler, Response } from 'express';
-import { writeSpeech } from '../audio-job-handlers.ts';
-import type { AudioJobKind } from '../audio-processors.ts';
+import type { AudioJobKind } from '../audio-service.ts';
 import { estimateSpeech, usageOfSpeech, withTokensTold } from '../metering/speech-usage.ts';
+import { writeSpeech } from './answer-job.ts';
 import { checkAudio } from './check-audio.ts';
 import { type StreamFormat, speechCandidates, streamFormatOf } from './speech-candidates.ts';
 import { inStreamFormat, speechStreamFor } from './speech-request.ts';

@@ -1,8 +1,8 @@
 import type { SpeechRequest } from '@gateway/contracts/openai/speech';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
-import type { Candidate } from '@gateway/upstream/catalog';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import { AudioAsEvents, EventsAsAudio } from './converted-speech.ts';
 import type { StreamFormat } from './speech-candidates.ts';
 import { audioStream, speechEventStream } from './speech-stream.ts';

@@ -7,8 +7,7 @@ import {
 import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import { errorFrame } from '../event-stream/error-frame.ts';
-import { isErrorEvent, MAX_FRAME_BYTES } from '../event-stream/upstream-events.ts';
+import { errorFrame, isErrorEvent, MAX_FRAME_BYTES } from '../event-frames.ts';
 
 /** The last event of a complete answer. */
 const DONE = 'speech.audio.done';

@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { TranscriptionOutput } from '@gateway/contracts/jobs';
-import { ATTEMPTS_HEADER } from '@gateway/contracts/usage-detail';
+import { ATTEMPTS_HEADER } from '@gateway/contracts/usage/usage-detail';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { showJob } from '@gateway/model-service/jobs/answer-job';
 import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
 import type { SubmittedJob } from '@gateway/model-service/jobs/submit-job';
-import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
-import type { RequestContext } from '@gateway/service-kit/request-context';
-import { errorFrame } from '../event-stream/error-frame.ts';
-import { StreamHead } from './stream-message.ts';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
+import { endedRequest } from '@gateway/service-kit/request/request-context';
+import { errorFrame } from '../event-frames.ts';
+import { StreamHead } from './transcript/stream-message.ts';
 
 interface AnswerOptions {
   readonly submitted: SubmittedJob<TranscriptionOutput>;

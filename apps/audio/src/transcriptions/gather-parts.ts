@@ -1,4 +1,4 @@
-import { isDeeperThan, nestedTooDeeply } from '@gateway/contracts/json-depth';
+import { isDeeperThan, nestedTooDeeply } from '@gateway/contracts/json/json-depth';
 import { lookUp } from '@gateway/contracts/look-up';
 import { TRANSCRIPTION_LIST_PARTS } from '@gateway/contracts/openai/transcriptions';
 import type { FormField } from '@gateway/forms/read-form';

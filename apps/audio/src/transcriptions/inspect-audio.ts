@@ -1,9 +1,8 @@
 import { extname } from 'node:path';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { lookUp } from '@gateway/contracts/look-up';
-import { AUDIO_EXTENSIONS } from '@gateway/contracts/openai/transcriptions';
+import { AUDIO_EXTENSIONS, type AudioExtension } from '@gateway/contracts/openai/transcriptions';
 import type { IFormat } from 'music-metadata';
-import { AUDIO_TYPES } from './audio-types.ts';
 
 export interface AudioFile {
   /** The caller's name for it, with an ending that fits its content. */
@@ -13,7 +12,40 @@ export interface AudioFile {
   readonly durationSeconds: number | null;
 }
 
-/** Names of formats that are known by their content, under whatever other endings people give them. */
+interface AudioType {
+  /** File endings that fit the content; the first is used where a file's own ending does not fit. */
+  readonly extensions: readonly [AudioExtension, ...AudioExtension[]];
+  readonly contentType: string;
+}
+
+const mpegAudio: AudioType = { extensions: ['mp3', 'mpga', 'mpeg'], contentType: 'audio/mpeg' };
+const mp4: AudioType = { extensions: ['mp4', 'm4a'], contentType: 'audio/mp4' };
+const m4a: AudioType = { extensions: ['m4a', 'mp4'], contentType: 'audio/mp4' };
+const ogg: AudioType = { extensions: ['ogg', 'oga'], contentType: 'audio/ogg' };
+
+/** The accepted contents, by their names in file-type. Other contents are refused, whatever the file's name. */
+export const AUDIO_TYPES: Readonly<Record<string, AudioType>> = {
+  flac: { extensions: ['flac'], contentType: 'audio/flac' },
+  wav: { extensions: ['wav'], contentType: 'audio/wav' },
+  webm: { extensions: ['webm'], contentType: 'audio/webm' },
+  mp1: mpegAudio,
+  mp2: mpegAudio,
+  mp3: mpegAudio,
+  mpg: { extensions: ['mpeg'], contentType: 'video/mpeg' },
+  mp4,
+  m4v: mp4,
+  m4a,
+  m4b: m4a,
+  f4a: m4a,
+  f4b: m4a,
+  '3gp': m4a,
+  ogg,
+  oga: ogg,
+  opus: ogg,
+  spx: ogg,
+};
+
+/** The accepted file endings. The content shows the format, so endings of other accepted formats pass too. */
 const ACCEPTED_ENDINGS: ReadonlySet<string> = new Set([
   ...AUDIO_EXTENSIONS,
   ...Object.keys(AUDIO_TYPES),
@@ -22,7 +54,7 @@ const ACCEPTED_ENDINGS: ReadonlySet<string> = new Set([
   'm4r',
 ]);
 const SHORTEST_SECONDS = 0.1;
-/** A name is shown to the upstream, whose interest in it ends with its ending. */
+/** The upstream gets the name, but uses only its ending. */
 const NAME_MAX_CHARACTERS = 200;
 
 /**

@@ -4,57 +4,32 @@ import {
   type Transcript,
   TranscriptFormat,
 } from '@gateway/contracts/openai/transcriptions';
-import type { UsageDetail } from '@gateway/contracts/usage-detail';
-import type { JobContext, JobProcessor } from '@gateway/jobs/job-processor';
-import type { UploadStore } from '@gateway/jobs/upload-store';
-import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import type { JobProcessor } from '@gateway/jobs/worker/job-processor';
+import { listAttempts } from '@gateway/model-service/jobs/job-attempts';
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
-import { attemptsHeader } from '@gateway/upstream/attempts-header';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
-import type { Upstream } from '@gateway/upstream/upstream';
+import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
 import { estimateTranscription, usageOfTranscription } from '../metering/transcription-usage.ts';
 import { modelGone } from '../model-gone.ts';
-import { type LongAudio, transcribeParts } from './long-audio/transcribe-parts.ts';
+import { type TranscribeOptions, transcribeParts } from './long-audio/transcribe-parts.ts';
 import { renderTranscript } from './render/render-transcript.ts';
-import { receiveTranscript, requestTranscript, type WholeTranscript } from './request-transcript.ts';
-import { piecesOf, type StreamHead } from './stream-message.ts';
-import { deltaFrames, doneFrame, STREAMED_FORMATS } from './transcript-events.ts';
-import { fits, incompatibleFormat, type TranscriptPlans, transcriptPlans } from './transcript-plans.ts';
+import {
+  receiveTranscript,
+  requestTranscript,
+  type WholeTranscript,
+} from './transcript/request-transcript.ts';
+import { piecesOf, type StreamHead } from './transcript/stream-message.ts';
+import { deltaFrames, doneFrame, STREAMED_FORMATS } from './transcript/transcript-events.ts';
+import {
+  fits,
+  incompatibleFormat,
+  type TranscriptPlans,
+  transcriptPlans,
+} from './transcript/transcript-plans.ts';
+import type { Transcription, TranscriptionContext } from './transcript/transcription.ts';
 
-export interface TranscribeOptions {
-  readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates' | 'send'>;
-  readonly uploads: Pick<UploadStore, 'pathOf' | 'newId' | 'delete'>;
-  readonly longAudio: LongAudio;
-}
-
-/** Of a job that transcribes. */
-export interface TranscriptionContext extends Pick<JobContext, 'signal' | 'emit' | 'consumed'> {
-  readonly onAttempt: OnAttempt;
-}
-
-/** A transcription as it is done, whole or in parts. */
-export interface Transcription {
-  readonly received: WholeTranscript;
-  /** The format in the request to the upstream. */
-  readonly requested: TranscriptFormat;
-  readonly channel: string;
-  readonly attempts: number;
-  readonly detail: UsageDetail;
-  /** As they are shown at the head of a stream. */
-  readonly attemptList: StreamHead['attemptList'];
-  readonly dropped: readonly string[];
-  /** Files that the recording was cut into; null: it was sent whole. */
-  readonly parts: number | null;
-  /** Whether what was emitted is the whole stream already. */
-  readonly isEmitted: boolean;
-  /** As the recording was found to last; null: nobody listened. */
-  readonly durationSeconds: number | null;
-  /** What the provider bills if it does not report it; null: not known. */
-  readonly billedSeconds: number | null;
-}
-
-/** How a transcription is done: the same whether its caller waits, listens to its deltas, or comes back later. */
+/** The processor of transcriptions. It is the same for a caller who waits, reads deltas, or comes back later. */
 export const transcribe = (options: TranscribeOptions): JobProcessor<'audio.transcription'> => ({
   run: (input, context) =>
     listAttempts((onAttempt) => makeTranscript(options, input, { ...context, onAttempt })),
@@ -136,7 +111,7 @@ async function transcribeWhole(
   const attempts = reply.attempts.length;
   const { dropped } = reply;
   const detail = usageDetail({ attempts: reply.attempts, dropped: dropped.join(', ') });
-  // From the first output on it may be billed, whatever becomes of it.
+  // From the first output on, the provider may bill it even if it fails.
   consumed({ ...estimateTranscription(model.price, input), channel, attempts, detail });
   const requested = planOf(reply.candidate).requestedFormat;
   const received = await receiveTranscript(reply, {

@@ -1,9 +1,10 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TranscriptionInput, TranscriptionOutput } from '@gateway/contracts/jobs';
+import type { Price } from '@gateway/contracts/models/price';
 import { DEFAULT_TRANSCRIPT_FORMAT, TranscriptionRequest } from '@gateway/contracts/openai/transcriptions';
-import type { Price } from '@gateway/contracts/price';
+import type { FormRefusal, FormRules } from '@gateway/forms/form-rules';
 import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { isStrict } from '@gateway/model-service/is-strict';
 import { answerJob } from '@gateway/model-service/jobs/answer-job';
 import { fingerprintOfForm } from '@gateway/model-service/jobs/fingerprint';
@@ -14,21 +15,19 @@ import {
   type SubmittedJob,
   submitJob,
 } from '@gateway/model-service/jobs/submit-job';
-import { discardRest } from '@gateway/service-kit/discard-rest';
-import { endedRequest } from '@gateway/service-kit/ended-request';
-import { refuseEncoding } from '@gateway/service-kit/json-body';
-import { contextOf, identityOf } from '@gateway/service-kit/request-context';
-import { validate } from '@gateway/service-kit/validate';
+import { discardRest } from '@gateway/service-kit/request/discard-rest';
+import { refuseEncoding } from '@gateway/service-kit/request/json-body';
+import { contextOf, endedRequest, identityOf } from '@gateway/service-kit/request/request-context';
+import { validate } from '@gateway/service-kit/request/validate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Request, RequestHandler } from 'express';
-import type { AudioJobKind } from '../audio-processors.ts';
+import type { AudioJobKind } from '../audio-service.ts';
 import { estimateTranscription } from '../metering/transcription-usage.ts';
 import { streamJob, writeTranscript } from './answer-job.ts';
 import { gatherParts, isAbsent } from './gather-parts.ts';
 import { inspectAudio } from './inspect-audio.ts';
-import { transcriptPlans } from './transcript-plans.ts';
-import { transcriptionForm } from './transcription-form.ts';
+import { transcriptPlans } from './transcript/transcript-plans.ts';
 
 const KIND = 'audio.transcription';
 
@@ -123,3 +122,34 @@ const noFile = () =>
     path: ['file'],
     message: "Missing required parameter: 'file'.",
   });
+
+/** What the form of one transcription may hold. */
+function transcriptionForm(maxFileBytes: number): FormRules {
+  const tooLarge: FormRefusal = {
+    code: 'file_too_large',
+    path: ['file'],
+    message: `Maximum content size limit (${maxFileBytes}) exceeded. Send a smaller file, or split it.`,
+  };
+  return {
+    parts: [
+      {
+        name: 'file',
+        most: 1,
+        maxBytes: maxFileBytes,
+        tooMany: {
+          code: 'invalid_value',
+          path: ['file'],
+          message: "The form has more than one file. Send exactly one, in the part 'file'.",
+        },
+        tooLarge,
+      },
+    ],
+    fields: 64,
+    fieldNameBytes: 200,
+    // One known speaker's sample as a data URL fits in.
+    fieldBytes: 1_500_000,
+    fieldsTotalBytes: 4_000_000,
+    tooLarge,
+    whereFilesGo: "Send the audio in the part 'file'.",
+  };
+}

@@ -1,6 +1,6 @@
 import { Drawer, Group, Loader, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { PageFailed } from './page-failed.tsx';
+import { PageFailed } from './page/page-failed.tsx';
 
 interface DetailsDrawerProps<One> {
   /** What is shown; undefined: it is loaded. */

@@ -1,11 +1,15 @@
 import { type IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { WEBSOCKET } from '@gateway/contracts/endpoints';
+import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
+import { pathOf } from '@gateway/contracts/endpoints/path-table';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { pathOf } from '@gateway/contracts/path-table';
-import { isWebSocketHandshake, opensSocket, type SocketArrival } from '@gateway/service-kit/handshake';
-import type { CrossOrigin } from '../cross-origin.ts';
-import type { EdgeContext } from '../edge-context.ts';
+import {
+  isWebSocketHandshake,
+  opensSocket,
+  type SocketArrival,
+} from '@gateway/service-kit/request/handshake';
+import type { CrossOrigin } from '../request/cross-origin.ts';
+import type { EdgeContext } from '../request/edge-context.ts';
 import type { SocketLimits } from './socket-limits.ts';
 
 /** A WebSocket that the edge has let in, on its way to the service. */

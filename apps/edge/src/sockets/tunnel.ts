@@ -1,9 +1,9 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { writeError } from '@gateway/service-kit/write-error';
-import { responseHeaders } from '../response-headers.ts';
-import { serviceDown, serviceTooSlow } from '../service-errors.ts';
-import type { ServiceAddress, ServicePool } from '../service-pool.ts';
+import { writeError } from '@gateway/service-kit/error-response';
+import { responseHeaders } from '../forwarding/response-headers.ts';
+import { serviceDown, serviceTooSlow } from '../forwarding/service-errors.ts';
+import type { ServiceAddress, ServicePool } from '../services/service-pool.ts';
 import type { Opening, OpenSocket } from './socket-door.ts';
 
 interface TunnelOptions {

@@ -2,7 +2,7 @@ import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageEditRequest } from '@gateway/contracts/openai/images';
 import { characterCount } from '@gateway/contracts/wire-types';
-import { listed } from '@gateway/service-kit/validate';
+import { listed } from '@gateway/service-kit/request/validate';
 import { isAnySize } from './any-size.ts';
 import { ANY_SIZE, type ImageRules } from './image-rules.ts';
 

@@ -1,4 +1,5 @@
-import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { IMAGE_FAMILIES, type ImageRules, UNKNOWN_FAMILY } from './image-rules.ts';
 
 const belongs = (models: readonly string[], name: string): boolean =>

@@ -2,9 +2,9 @@ import { open } from 'node:fs/promises';
 import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageSource, Upload } from '@gateway/contracts/jobs';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { openaiPath } from '@gateway/service-kit/error-response';
-import { listed } from '@gateway/service-kit/validate';
+import { listed } from '@gateway/service-kit/request/validate';
 import { type ImageHeader, readImageHeader } from '../files/image-header.ts';
 import { imageTypeOf } from '../files/image-type.ts';
 

@@ -1,12 +1,12 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { ImageEditJsonRequest, ImageEditRequest } from '@gateway/contracts/openai/images';
 import { type FormField, readForm } from '@gateway/forms/read-form';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { fingerprintOfForm, fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
-import { discardRest } from '@gateway/service-kit/discard-rest';
-import { readJsonBody, refuseEncoding } from '@gateway/service-kit/json-body';
-import { contextOf } from '@gateway/service-kit/request-context';
-import { validate } from '@gateway/service-kit/validate';
+import { discardRest } from '@gateway/service-kit/request/discard-rest';
+import { readJsonBody, refuseEncoding } from '@gateway/service-kit/request/json-body';
+import { contextOf } from '@gateway/service-kit/request/request-context';
+import { validate } from '@gateway/service-kit/request/validate';
 import type { Request, Response } from 'express';
 import { EDIT_FORM } from './edit-form.ts';
 import { formValues } from './form-values.ts';

@@ -4,9 +4,9 @@ import { pipeline } from 'node:stream/promises';
 import { toStorageError } from '@gateway/assets/storage-error';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageEditJsonRequest, ImageReference } from '@gateway/contracts/openai/images';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { openaiPath } from '@gateway/service-kit/error-response';
-import { FetchUrlError, fetchUrl } from '@gateway/upstream/fetch-url';
+import { FetchUrlError, fetchUrl } from '@gateway/upstream/fetching/fetch-url';
 import { IMAGE_MAX_BYTES, MASK_MAX_BYTES } from './edit-form.ts';
 import type { EditFile } from './inspect-files.ts';
 

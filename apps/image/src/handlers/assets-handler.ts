@@ -1,8 +1,8 @@
 import { pipeline } from 'node:stream/promises';
 import type { AssetInfo, ByteRange } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { verifyAssetUrl } from '@gateway/jobs/asset-url';
-import { contextOf } from '@gateway/service-kit/request-context';
+import { verifyAssetUrl } from '@gateway/jobs/files/asset-url';
+import { contextOf } from '@gateway/service-kit/request/request-context';
 import type { Request, RequestHandler } from 'express';
 import type { ImageService } from './image-service.ts';
 

@@ -1,4 +1,4 @@
-import type { RequestContext } from '@gateway/service-kit/request-context';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
 
 interface Answered {
   readonly channel: string;

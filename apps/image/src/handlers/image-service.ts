@@ -1,6 +1,6 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
-import type { JobQueue } from '@gateway/jobs/job-queue';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
+import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { Metrics } from '@gateway/service-kit/metrics';

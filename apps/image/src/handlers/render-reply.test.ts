@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { openJobStores } from '@gateway/jobs/job-stores';
+import { openJobStores } from '@gateway/jobs/files/job-stores';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { expect, test } from 'vitest';
 import { renderReply } from './render-reply.ts';

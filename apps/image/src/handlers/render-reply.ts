@@ -1,6 +1,6 @@
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
-import { signAssetUrl } from '@gateway/jobs/asset-url';
-import { encodeAsset } from '../making/encode-asset.ts';
+import { signAssetUrl } from '@gateway/jobs/files/asset-url';
+import { encodeAsset } from '../files/encode-asset.ts';
 import type { ImageService } from './image-service.ts';
 
 type Renderer = Pick<ImageService, 'assets' | 'publicUrl' | 'secret' | 'now'>;

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
-import { contextOf } from '@gateway/service-kit/request-context';
+import { contextOf } from '@gateway/service-kit/request/request-context';
 import type { Request, Response } from 'express';
 import { commonHeaders } from './common-headers.ts';
 import type { ImageService } from './image-service.ts';

@@ -1,6 +1,6 @@
 import type { ImageEditInput, ImageGenerationInput } from '@gateway/contracts/jobs';
 import type { Upstream } from '@gateway/upstream/upstream';
-import { orderOfJob } from '../metering/job-order.ts';
+import { orderOfJob } from '../metering/image-order.ts';
 
 /** Of an image in base64: what its provider's library has read, the reply made of that as text, and its bytes. */
 const LIBRARY_IMAGE_BYTES = 3 * 12 * 1024 * 1024;

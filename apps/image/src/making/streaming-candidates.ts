@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate, ResolvedModel } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { rulesOfCandidate } from '../families/rules-for.ts';
 

@@ -1,4 +1,4 @@
-import { Price } from '@gateway/contracts/price';
+import { Price } from '@gateway/contracts/models/price';
 import { expect, test } from 'vitest';
 import { estimateImages, usageOfImages } from './image-order.ts';
 

@@ -1,12 +1,14 @@
-import type { Price } from '@gateway/contracts/price';
-import type { UsageDetail } from '@gateway/contracts/usage-detail';
-import { type Consumption, NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
-import type { ConsumedUsage } from '@gateway/contracts/usage-without-reply';
+import type { ImageEditInput, ImageGenerationInput } from '@gateway/contracts/jobs';
+import type { Price } from '@gateway/contracts/models/price';
+import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
+import { type Consumption, NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
+import type { ConsumedUsage } from '@gateway/contracts/usage/usage-without-reply';
 import { estimateOf } from '@gateway/metering/meter/estimate';
 import { costMicroUsd } from '@gateway/metering/price/cost';
 import { unitPricesOf } from '@gateway/metering/price/unit-prices';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { z } from 'zod';
+import { formValues } from '../form/form-values.ts';
 import { inputTokens, outputTokensPerImage } from './image-tokens.ts';
 
 /** The members of a request that decide what it costs. */
@@ -108,3 +110,17 @@ export function usageOfImages({
     detail: { ...detail, ...(unitPrices && { unitPrices }) },
   };
 }
+
+/** The members of a job's input, which were checked when the job was made. */
+const Members = z.object({
+  prompt: z.string().catch(''),
+  n: z.number().nullish(),
+  size: z.string().nullish(),
+  quality: z.string().nullish(),
+});
+
+/** The order of a queued generation or edit. */
+export const orderOfJob = (input: ImageGenerationInput | ImageEditInput): ImageOrder =>
+  'parameters' in input
+    ? { ...Members.parse(input.parameters), inputImages: 0 }
+    : { ...Members.parse(formValues(input.fields)), inputImages: input.images.length };

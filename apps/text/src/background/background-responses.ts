@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { UsageResult } from '@gateway/contracts/usage-record';
+import { UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { Redis, Result } from 'ioredis';
 import { z } from 'zod';
 import { type JsonObject, parseObject } from '../wire/json-object.ts';

@@ -1,4 +1,4 @@
-import { UsageRecord } from '@gateway/contracts/usage-record';
+import { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { redisNames } from '@gateway/metering/redis-names';
 import { createGate } from '@gateway/simulator/gate';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';

@@ -1,11 +1,11 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { UsageResult } from '@gateway/contracts/usage-record';
+import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { Meter } from '@gateway/metering/meter/meter';
-import type { LogFields } from '@gateway/service-kit/request-context';
+import type { LogFields } from '@gateway/service-kit/request/request-context';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { usageOfConsumption } from '../metering/consumption.ts';
 import type { TextMetrics } from '../metering/text-metrics.ts';
-import { candidateAt } from '../stored/candidate-at.ts';
+import { candidateAt } from '../stored/origins/candidate-at.ts';
 import type { BackgroundUsage, PendingResponse, PendingResponses } from '../stored/pending-responses.ts';
 import { type JsonObject, parseObject } from '../wire/json-object.ts';
 import { endingOf, isPending, withoutEnding } from './ending.ts';

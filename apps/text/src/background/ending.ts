@@ -1,7 +1,7 @@
-import { MAX_CODE_LENGTH, type UsageDetail } from '@gateway/contracts/usage-detail';
-import type { UsageResult } from '@gateway/contracts/usage-record';
+import { MAX_CODE_LENGTH, type UsageDetail } from '@gateway/contracts/usage/usage-detail';
+import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import { consumptionOf, costOf, estimatedUsage, pricesOf } from '../metering/consumption.ts';
-import { readUsageAtTier } from '../protocols/responses/usage.ts';
+import { readUsageAtTier } from '../protocols/responses/reply/usage.ts';
 import type { PendingResponse } from '../stored/pending-responses.ts';
 import { type JsonObject, numberAt, objectAt, textAt } from '../wire/json-object.ts';
 import { NO_USAGE, type Usage } from '../wire/usage.ts';

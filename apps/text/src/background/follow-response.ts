@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { endedRequest } from '@gateway/service-kit/ended-request';
-import { CallerLeft, type RequestContext } from '@gateway/service-kit/request-context';
-import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../wire/sse-frames.ts';
+import { CallerLeft, endedRequest, type RequestContext } from '@gateway/service-kit/request/request-context';
+import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../wire/stream/sse-frames.ts';
 import { type BackgroundResponses, type EventPage, unavailable } from './background-responses.ts';
 import type { EventFeed } from './event-feed.ts';
 

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { contextOf, identityOf } from '@gateway/service-kit/request-context';
-import type { Candidate } from '@gateway/upstream/catalog';
+import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { modelFor } from '@gateway/upstream/model-for';
-import { affinityOf } from './affinity.ts';
-import { chooseCandidates } from './choose-candidates.ts';
-import { findHistory } from './history.ts';
-import { pinCandidates } from './pin-candidates.ts';
-import type { TextCall, TextServices } from './text-call.ts';
-import type { TextEndpoint } from './text-endpoint.ts';
-import { readTextRequest } from './text-request.ts';
+import { affinityOf } from './candidates/affinity.ts';
+import { chooseCandidates } from './candidates/choose-candidates.ts';
+import { pinCandidates } from './candidates/pin-candidates.ts';
+import { findHistory } from './history/find-history.ts';
+import type { TextCall, TextServices } from './request/text-call.ts';
+import type { TextEndpoint } from './request/text-endpoint.ts';
+import { readTextRequest } from './request/text-request.ts';
 
 /** Reads and checks a request for a model. */
 export async function openCall(

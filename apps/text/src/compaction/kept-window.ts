@@ -1,6 +1,6 @@
 import { isMessage } from '@gateway/contracts/openai/responses';
-import type { CompactedWindow } from '../wire/compaction-seal.ts';
 import { isObject, type JsonObject, textAt } from '../wire/json-object.ts';
+import type { CompactedWindow } from '../wire/tokens/compaction-seal.ts';
 import { shortened } from './transcript.ts';
 
 /** What of a conversation stays as it was: messages before its summary, and the last step after it. */

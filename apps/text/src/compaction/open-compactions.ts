@@ -1,16 +1,16 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { COMPACTION_TRIGGER, isCompactionItem } from '@gateway/contracts/openai/responses';
-import type { Candidate } from '@gateway/upstream/catalog';
-import { ownersOf } from '../call/conversation-space.ts';
-import { unreadableCompaction } from '../call/not-found.ts';
-import { isCompactEdit } from '../call/requested-compaction.ts';
-import type { TextCall } from '../call/text-call.ts';
+import type { Candidate } from '@gateway/upstream/candidate';
+import { ownersOf } from '../call/history/conversation-space.ts';
+import { unreadableCompaction } from '../call/history/not-found.ts';
+import { isCompactEdit } from '../call/request/requested-compaction.ts';
+import type { TextCall } from '../call/request/text-call.ts';
 import type { Dropped } from '../conversation/losses.ts';
-import { isMadeAt } from '../stored/maker.ts';
-import { type CompactedWindow, compactionDigest } from '../wire/compaction-seal.ts';
+import { isMadeAt } from '../stored/origins/maker.ts';
 import { isObject, type JsonObject, objectOf, textAt } from '../wire/json-object.ts';
 import type { Path } from '../wire/path.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
+import { type CompactedWindow, compactionDigest } from '../wire/tokens/compaction-seal.ts';
 import { isInstructionOrUsers } from './kept-window.ts';
 import { shownItems, shownMessages, summaryMessage } from './shown-window.ts';
 

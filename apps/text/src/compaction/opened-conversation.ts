@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { TextCall } from '../call/text-call.ts';
+import type { TextCall } from '../call/request/text-call.ts';
 import type { Conversation } from '../conversation/conversation.ts';
 import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';

@@ -1,21 +1,21 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '@gateway/upstream/catalog';
-import type { Reply } from '@gateway/upstream/reply';
-import { logConsumed } from '../call/call-log.ts';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { Reply } from '@gateway/upstream/replies/reply';
+import { logConsumed } from '../call/accounting/call-log.ts';
 import {
   type Consumed,
   failedWith,
   guessedUsage,
   type ReplyOutcome,
   reportedUsage,
-} from '../call/outcome.ts';
-import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
-import { type CompactionOrder, MAX_SUMMARY_TOKENS } from '../call/requested-compaction.ts';
-import { targetOf, textProtocolOf } from '../call/target-of.ts';
-import type { TextCall } from '../call/text-call.ts';
+} from '../call/accounting/outcome.ts';
+import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
+import { targetOf, textProtocolOf } from '../call/candidates/target-of.ts';
+import { type CompactionOrder, MAX_SUMMARY_TOKENS } from '../call/request/requested-compaction.ts';
+import type { TextCall } from '../call/request/text-call.ts';
 import type { Conversation } from '../conversation/conversation.ts';
 import { refuseParameter } from '../conversation/losses.ts';
-import type { Finish } from '../conversation/reply.ts';
+import type { Finish } from '../conversation/reply/reply.ts';
 import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
 import type { AnswerPlan } from '../conversation/target.ts';
 import { translateRequest } from '../conversion/translate-request.ts';

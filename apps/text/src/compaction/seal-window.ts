@@ -1,8 +1,8 @@
 import { isMessage } from '@gateway/contracts/openai/responses';
-import type { CompactionOrder } from '../call/requested-compaction.ts';
-import type { TextCall } from '../call/text-call.ts';
-import { type CompactedWindow, MAX_SEALED_CHARACTERS } from '../wire/compaction-seal.ts';
+import type { CompactionOrder } from '../call/request/requested-compaction.ts';
+import type { TextCall } from '../call/request/text-call.ts';
 import { isObject } from '../wire/json-object.ts';
+import { type CompactedWindow, MAX_SEALED_CHARACTERS } from '../wire/tokens/compaction-seal.ts';
 import { type KeptWindow, keptItems, keptMessages, withoutMedia, withShortOutputs } from './kept-window.ts';
 import { isSummary } from './shown-window.ts';
 

@@ -1,5 +1,5 @@
-import type { CompactedWindow } from '../wire/compaction-seal.ts';
 import { isObject, objectOf, textAt } from '../wire/json-object.ts';
+import type { CompactedWindow } from '../wire/tokens/compaction-seal.ts';
 
 /** How a summary is shown to the model that goes on from it. */
 const HEADING =

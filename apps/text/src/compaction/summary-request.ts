@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { CompactionOrder } from '../call/requested-compaction.ts';
+import type { CompactionOrder } from '../call/request/requested-compaction.ts';
 import type { Conversation } from '../conversation/conversation.ts';
 import type { ImagePart } from '../conversation/parts.ts';
 import type { JsonObject } from '../wire/json-object.ts';

@@ -1,15 +1,14 @@
-import { validate } from '@gateway/service-kit/validate';
+import { validate } from '@gateway/service-kit/request/validate';
 import type { z } from 'zod';
-import { reportLeftOut } from '../wire/left-out.ts';
 import type { Path } from '../wire/path.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { Conversation, Untranslatable } from './conversation.ts';
 import { type Losses, refuseParameter } from './losses.ts';
 
-/** Losses beyond this many are not listed: a body may be made of nothing else. */
+/** More losses are not listed: a body may contain nothing else. */
 const MAX_DROPS = 1000;
 
-/** Why a member that no schema names is lost, where the reason is more specific than that. */
+/** The reasons for members that have a more specific reason than an unknown name. */
 const REASONS: ReadonlyMap<string | number | undefined, string> = new Map([
   ['cache_control', 'prompt caches are steered differently elsewhere'],
   ['prompt_cache_breakpoint', 'prompt caches are steered differently elsewhere'],
@@ -53,11 +52,49 @@ export class RequestReader {
   }
 }
 
-/** Applies what decoding found, once the protocols are known to differ. @throws GatewayError for class E */
+/** Reports the losses that decoding found, if the protocols differ. @throws GatewayError for class E */
 export function reportUntranslatable(conversation: Conversation, target: TextProtocol, losses: Losses): void {
   if (conversation.source === target) return;
   for (const { path, loss, reason } of conversation.untranslatable) {
     if (loss === 'E') refuseParameter(path, reason);
     losses.drop(path, reason);
+  }
+}
+
+type Step = string | number;
+type Members = { readonly [name: Step]: unknown };
+
+/**
+ * Reports the members that a schema left out, at any depth: `given` has them, `read`, which zod made of it, does not. A
+ * `null` is absent, and an empty list is too. A value that zod passed on unchanged (a JSON schema, a tool's input) is the
+ * same in both and is skipped. Both are parsed JSON.
+ */
+function reportLeftOut(given: unknown, read: unknown, at: Path, report: (path: Path) => void): void {
+  compare(given, read, [...at], report);
+}
+
+const hasMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null;
+
+const isEmpty = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0);
+
+/** `path` is one list for the whole walk: a path is copied only where something is reported. */
+function compare(given: unknown, read: unknown, path: Step[], report: (path: Path) => void): void {
+  if (!hasMembers(given) || !hasMembers(read)) return;
+  if (Array.isArray(given)) {
+    for (let index = 0; index < given.length; index += 1) {
+      if (given[index] === read[index]) continue;
+      path.push(index);
+      compare(given[index], read[index], path, report);
+      path.pop();
+    }
+    return;
+  }
+  for (const name in given) {
+    const value = given[name];
+    if (value === read[name] || isEmpty(value)) continue;
+    path.push(name);
+    if (Object.hasOwn(read, name)) compare(value, read[name], path, report);
+    else report([...path]);
+    path.pop();
   }
 }

@@ -1,9 +1,9 @@
 import type { Quirks } from '@gateway/contracts/quirks';
-import type { OpaqueTokens } from '../wire/opaque-token.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
+import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
 import type { Usage } from '../wire/usage.ts';
-import type { CallerTool } from './encoding/tool-names.ts';
 import type { OpaquePayload, Vendor } from './parts.ts';
+import type { CallerTool } from './tool-names.ts';
 
 /** The upstream that a request is written for. */
 export interface Target {

@@ -8,8 +8,9 @@ import type {
   WindowEnd,
 } from '../stored/conversations/conversation-store.ts';
 import { holdClaim } from '../stored/conversations/held-claim.ts';
-import type { NewItem } from '../stored/conversations/window-nodes.ts';
-import { newId } from '../wire/new-id.ts';
+import { ID_PREFIXES, type NewItem } from '../stored/conversations/window-nodes.ts';
+import { objectOf, textAt } from '../wire/json-object.ts';
+import { newId } from '../wire/tokens/new-id.ts';
 import {
   conversationLocked,
   conversationNotFound,
@@ -18,12 +19,23 @@ import {
   itemNotFound,
   notWritten,
 } from './conversation-errors.ts';
-import type { ConversationSpace } from './conversation-space.ts';
+
+/** The conversations that one caller may see, and their bounds. */
+export interface ConversationSpace {
+  /** The owner of its new records. */
+  readonly owner: string;
+  /** The owners whose records it may see. */
+  readonly owners: readonly string[];
+  /** The bound on all records of an owner, in bytes; 0: there is no bound. */
+  readonly maxBytes: number;
+  /** The bound on one conversation, in bytes: a request contains the whole of it. */
+  readonly maxConversationBytes: number;
+}
 
 const ConversationData = z.object({
   createdAt: z.number(),
   metadata: z.record(z.string(), z.string()),
-  /** Of the request that added to it last, where that may be delivered again. */
+  /** The delivery id of the last request that added to it, if that request may be delivered again. */
   delivery: z.string().optional(),
 });
 type ConversationData = z.infer<typeof ConversationData>;
@@ -38,7 +50,7 @@ export interface ConversationItem extends NewItem {
   readonly id: string;
 }
 
-/** A conversation whose items a request goes on from. */
+/** A conversation whose items a request continues. */
 export interface ConversationHead extends WindowEnd {
   readonly id: string;
   readonly owner: string;
@@ -51,7 +63,7 @@ export interface KeptConversations {
     items: readonly ConversationItem[],
     metadata: ConversationData['metadata'],
   ): Promise<KeptConversation>;
-  /** Null for an unknown one, and for another owner's. */
+  /** Null: the conversation is unknown, or another owner's. */
   find(id: string): Promise<KeptConversation | null>;
   items(id: string): Promise<readonly StoredItem[] | null>;
   /**
@@ -82,7 +94,7 @@ export interface KeptConversations {
 }
 
 const MS_PER_SECOND = 1000;
-/** Reading and writing again takes milliseconds. */
+/** Reading and writing a conversation takes milliseconds. */
 const [CHANGE_LEASE_MS, CHANGE_RETRY_MS, MAX_CHANGE_TRIES] = [10_000, 20, 100];
 const MAX_ID_CHARACTERS = 512;
 /** As many items as some thousand responses bring. */
@@ -112,7 +124,7 @@ export const keptConversations = (
     if (result !== 'stored') throw conversationsFull();
   };
 
-  /** Has nobody else change the conversation while `work` reads it and writes it again. */
+  /** Locks the conversation while `work` reads it and writes it again. */
   const alone = async <Result>(id: string, work: () => Promise<Result>): Promise<Result> => {
     if (!isId(id)) throw conversationNotFound(id);
     for (let tries = 0; tries < MAX_CHANGE_TRIES; tries += 1) {
@@ -216,5 +228,15 @@ function checkSize(before: WindowEnd, added: readonly ConversationItem[], maxByt
 
 const endOf = ({ head, items, bytes }: WindowEnd): WindowEnd => ({ head, items, bytes });
 
-/** What is no id names nothing. */
+/** A text that is not an id names nothing. */
 const isId = (id: string): boolean => id.length <= MAX_ID_CHARACTERS && !id.includes('\0');
+
+/** An item with its own id, or with a new one. */
+export function keptItem(value: unknown): ConversationItem {
+  const item = objectOf(value);
+  return { id: textAt(item, 'id') || newItemId(item.type), json: JSON.stringify(value) };
+}
+
+/** A new id for an item of this type. An item without a type is a message. */
+export const newItemId = (type: unknown): string =>
+  newId(ID_PREFIXES.get(typeof type === 'string' ? type : 'message') ?? 'item_');

@@ -1,5 +1,5 @@
-import { collectReply } from '../conversation/collect-reply.ts';
-import type { StreamEvent } from '../conversation/stream-event.ts';
+import { collectReply } from '../conversation/reply/collect-reply.ts';
+import type { StreamEvent } from '../conversation/reply/stream-event.ts';
 import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
 import { NeutralSource } from './neutral-source.ts';
 import { PROTOCOLS } from './protocols.ts';

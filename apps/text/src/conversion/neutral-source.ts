@@ -1,11 +1,11 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createFrameReader } from '@gateway/service-kit/event-stream/frame-reader';
-import type { StreamEvent } from '../conversation/stream-event.ts';
+import type { StreamEvent } from '../conversation/reply/stream-event.ts';
+import { WholeArgumentsStep } from '../conversation/reply/whole-arguments.ts';
 import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
-import { WholeArgumentsStep } from '../conversation/whole-arguments.ts';
-import { MAX_PAUSES, TurnRecorder } from '../protocols/messages/paused-turn.ts';
+import { MAX_PAUSES, TurnRecorder } from '../protocols/messages/reply/paused-turn.ts';
 import { upstreamNonsense } from '../wire/read-upstream.ts';
-import { chain, type StreamStep } from '../wire/step.ts';
+import { chain, type StreamStep } from '../wire/stream/step.ts';
 import { addUsage, NO_USAGE, type Usage } from '../wire/usage.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { restoreSteps } from './restore-calls.ts';

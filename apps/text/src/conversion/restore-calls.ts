@@ -1,7 +1,7 @@
-import type { Finish } from '../conversation/reply.ts';
-import type { StreamEvent } from '../conversation/stream-event.ts';
+import type { Finish } from '../conversation/reply/reply.ts';
+import type { StreamEvent } from '../conversation/reply/stream-event.ts';
 import type { Restorations } from '../conversation/target.ts';
-import { chain, type StreamStep } from '../wire/step.ts';
+import { chain, type StreamStep } from '../wire/stream/step.ts';
 import { InputTextDecoder } from './input-text-decoder.ts';
 import { StopSequenceStep } from './stop-sequences.ts';
 

@@ -1,6 +1,6 @@
-import type { Finish } from '../conversation/reply.ts';
-import type { StreamEvent } from '../conversation/stream-event.ts';
-import type { StreamStep } from '../wire/step.ts';
+import type { Finish } from '../conversation/reply/reply.ts';
+import type { StreamEvent } from '../conversation/reply/stream-event.ts';
+import type { StreamStep } from '../wire/stream/step.ts';
 import { NO_USAGE, type Usage } from '../wire/usage.ts';
 
 interface Match {

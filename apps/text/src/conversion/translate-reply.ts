@@ -1,8 +1,8 @@
-import { collectReply } from '../conversation/collect-reply.ts';
-import type { Finish, Reply } from '../conversation/reply.ts';
-import { replyEvents } from '../conversation/reply-events.ts';
+import { collectReply } from '../conversation/reply/collect-reply.ts';
+import type { Finish, Reply } from '../conversation/reply/reply.ts';
+import { replyEvents } from '../conversation/reply/reply-events.ts';
 import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
-import { runStep } from '../wire/step.ts';
+import { runStep } from '../wire/stream/step.ts';
 import { addUsage, type Usage } from '../wire/usage.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { restoreSteps } from './restore-calls.ts';

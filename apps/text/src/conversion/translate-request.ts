@@ -1,12 +1,12 @@
 import type { Conversation } from '../conversation/conversation.ts';
-import { ToolNames } from '../conversation/encoding/tool-names.ts';
 import { type Dropped, Losses } from '../conversation/losses.ts';
 import type { AnswerPlan, Target } from '../conversation/target.ts';
 import type { NamedTool, Tool } from '../conversation/tool.ts';
-import { echoOf } from '../protocols/responses/response-object.ts';
-import type { OpaqueTokens } from '../wire/opaque-token.ts';
+import { ToolNames } from '../conversation/tool-names.ts';
+import { echoOf } from '../protocols/responses/reply/response-object.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
+import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
 import { emulateOutputFormat } from './output-emulation.ts';
 import { PROTOCOLS } from './protocols.ts';
 

@@ -1,7 +1,7 @@
 import { countsWhereItReserves } from '@gateway/model-service/counted-request';
 import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
-import type { TextServices } from '../call/text-call.ts';
-import { CHAT, COMPACT, MESSAGES, RESPONSES, type TextEndpoint } from '../call/text-endpoint.ts';
+import type { TextServices } from '../call/request/text-call.ts';
+import { CHAT, COMPACT, MESSAGES, RESPONSES, type TextEndpoint } from '../call/request/text-endpoint.ts';
 import type { Acceptance } from './background/accept-response.ts';
 import {
   createCancelHandler,
@@ -19,7 +19,7 @@ import { createCountHandler } from './counting/count.ts';
 import { MESSAGES_COUNT, RESPONSES_COUNT } from './counting/count-endpoint.ts';
 import { createGenerateHandler } from './generate.ts';
 import { createListModels, createReadModel } from './models/models.ts';
-import { createStoredHandler } from './stored-response.ts';
+import { createStoredHandler } from './stored/stored-response.ts';
 
 type TextAppOptions = TextServices & {
   readonly acceptance: Acceptance;

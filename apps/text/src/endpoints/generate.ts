@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Candidate } from '@gateway/upstream/catalog';
-import { sayUnkept } from '../call/keep-response.ts';
-import { lockConversation } from '../call/lock-conversation.ts';
-import { reserve, reserveTwice, settle } from '../call/metered-call.ts';
+import type { Candidate } from '@gateway/upstream/candidate';
+import { reserve, reserveTwice, settle } from '../call/accounting/metered-call.ts';
+import { lockConversation } from '../call/history/lock-conversation.ts';
+import { sayUnkept } from '../call/keeping/keep-response.ts';
 import { candidatesFor, openCall } from '../call/open-call.ts';
-import type { TextCall, TextServices } from '../call/text-call.ts';
-import type { TextEndpoint } from '../call/text-endpoint.ts';
+import type { TextCall, TextServices } from '../call/request/text-call.ts';
+import type { TextEndpoint } from '../call/request/text-endpoint.ts';
 import { answerCall } from '../compaction/answer-call.ts';
+import { prepareFor } from '../compaction/prepare-attempt.ts';
 import { openThread } from '../threads/open-thread.ts';
 import {
   type Acceptance,
@@ -14,7 +15,6 @@ import {
   doesBackground,
   isDoneByProvider,
 } from './background/accept-response.ts';
-import { prepareFor } from './prepare-attempt.ts';
 
 /** Handles an endpoint that has a model generate: `POST /v1/responses`, `/v1/responses/compact`, `/v1/messages`, `/v1/chat/completions`. */
 export function createGenerateHandler(

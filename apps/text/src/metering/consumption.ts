@@ -1,6 +1,6 @@
-import type { Price } from '@gateway/contracts/price';
-import type { UnitPrices } from '@gateway/contracts/usage-detail';
-import { type Consumption, NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
+import type { Price } from '@gateway/contracts/models/price';
+import type { UnitPrices } from '@gateway/contracts/usage/usage-detail';
+import { type Consumption, NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import { costMicroUsd } from '@gateway/metering/price/cost';
 import { unitPricesOf } from '@gateway/metering/price/unit-prices';
 import { NO_USAGE, type Usage } from '../wire/usage.ts';

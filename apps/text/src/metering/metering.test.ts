@@ -1,5 +1,5 @@
 import type { Account } from '@gateway/contracts/identity';
-import { UsageRecord } from '@gateway/contracts/usage-record';
+import { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { redisNames } from '@gateway/metering/redis-names';
 import { createGate } from '@gateway/simulator/gate';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';

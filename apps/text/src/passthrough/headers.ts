@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
-import type { RequestContext } from '@gateway/service-kit/request-context';
-import type { Reply } from '@gateway/upstream/reply';
-import { UNBUFFERED } from '../call/reply-head.ts';
-import type { TextEndpoint } from '../call/text-endpoint.ts';
-import { betasOf, THREADS_BETA } from '../protocols/messages/betas.ts';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
+import type { Reply } from '@gateway/upstream/replies/reply';
+import { UNBUFFERED } from '../call/attempts/reply-head.ts';
+import type { TextEndpoint } from '../call/request/text-endpoint.ts';
+import { betasOf, THREADS_BETA } from '../protocols/messages/request/betas.ts';
 
 /** The headers of a protocol, known or not yet known. */
 const PASSED_PREFIXES = ['openai-', 'anthropic-', 'x-codex-'];

@@ -1,9 +1,9 @@
-import { offersTool } from '@gateway/contracts/built-in-tools';
-import type { Candidate } from '@gateway/upstream/catalog';
-import { lostStore } from '../call/keep-response.ts';
-import type { RequestedTool } from '../call/requested-tools.ts';
-import { targetOf } from '../call/target-of.ts';
-import type { TextCall } from '../call/text-call.ts';
+import { offersTool } from '@gateway/contracts/tools/built-in-tools';
+import type { Candidate } from '@gateway/upstream/candidate';
+import { targetOf } from '../call/candidates/target-of.ts';
+import { lostStore } from '../call/keeping/keep-response.ts';
+import type { RequestedTool } from '../call/request/requested-tools.ts';
+import type { TextCall } from '../call/request/text-call.ts';
 import { type Dropped, refuseTool } from '../conversation/losses.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { isJsonObject } from '../wire/raw-json.ts';

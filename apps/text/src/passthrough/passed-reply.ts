@@ -1,28 +1,28 @@
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import { isPending } from '../background/ending.ts';
-import { logProvidersCompaction } from '../call/call-log.ts';
+import { logProvidersCompaction } from '../call/accounting/call-log.ts';
+import { inputLengthOf, keepPending } from '../call/accounting/metered-call.ts';
+import { type Consumed, guessedUsage, NOTHING_KNOWN, reportedUsage } from '../call/accounting/outcome.ts';
 import {
   type Amendment,
   continuation,
   keepResponse,
   rememberIds,
   storesResponses,
-} from '../call/keep-response.ts';
-import { inputLengthOf, keepPending } from '../call/metered-call.ts';
-import { type Consumed, guessedUsage, NOTHING_KNOWN, reportedUsage } from '../call/outcome.ts';
-import type { TextCall } from '../call/text-call.ts';
-import type { TextEndpoint } from '../call/text-endpoint.ts';
+} from '../call/keeping/keep-response.ts';
+import type { TextCall } from '../call/request/text-call.ts';
+import type { TextEndpoint } from '../call/request/text-endpoint.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { estimatedUsage } from '../metering/consumption.ts';
-import { recordedMessage } from '../protocols/messages/message-recorder.ts';
-import type { ProviderId } from '../stored/id-origins.ts';
-import { originAt } from '../stored/maker.ts';
-import { bringsIds, type Kept, receivedIds, replyWithin } from '../stored/received-ids.ts';
+import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
+import type { ProviderId } from '../stored/origins/id-origins.ts';
+import { originAt } from '../stored/origins/maker.ts';
+import { bringsIds, type Kept, receivedIds, replyWithin } from '../stored/origins/received-ids.ts';
 import { type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
-import { namedFrame } from '../wire/sse-frames.ts';
-import type { StreamReader } from '../wire/stream-reader.ts';
+import { namedFrame } from '../wire/stream/sse-frames.ts';
+import type { StreamReader } from '../wire/stream/stream-reader.ts';
 import { failureReported } from './passed-stream.ts';
 
 /** The consumption that a whole reply reports, or an estimate. */

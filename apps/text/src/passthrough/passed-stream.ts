@@ -2,8 +2,8 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
-import type { StreamReader } from '../wire/stream-reader.ts';
+import { UnreadableReply } from '@gateway/upstream/replies/reply';
+import type { StreamReader } from '../wire/stream/stream-reader.ts';
 
 /** A frame may hold a whole image; beyond this it is the upstream's failure. */
 const MAX_FRAME_BYTES = 32 * 1024 * 1024;

@@ -1,19 +1,20 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import type { Candidate } from '@gateway/upstream/catalog';
-import type { Reply } from '@gateway/upstream/reply';
-import { logConsumed, logFirstByte, reportDropped } from '../call/call-log.ts';
-import { missed } from '../call/keep-response.ts';
-import { failureOf, NOTHING_KNOWN, type ReplyOutcome } from '../call/outcome.ts';
-import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
-import { isStrict, queryOf } from '../call/request-head.ts';
-import type { TextCall } from '../call/text-call.ts';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { Reply } from '@gateway/upstream/replies/reply';
+import { logConsumed, logFirstByte, reportDropped } from '../call/accounting/call-log.ts';
+import { failureOf, NOTHING_KNOWN, type ReplyOutcome } from '../call/accounting/outcome.ts';
+import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
+import { missed } from '../call/keeping/keep-response.ts';
+import { isStrict, queryOf } from '../call/request/request-head.ts';
+import type { TextCall } from '../call/request/text-call.ts';
+import type { TextRequest } from '../call/request/text-request.ts';
 import { refuseLosses } from '../conversation/losses.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { threadStream } from '../threads/thread-stream.ts';
-import { objectAt, parseObject, textAt } from '../wire/json-object.ts';
+import { type JsonObject, objectAt, parseObject, textAt } from '../wire/json-object.ts';
 import { streamHeaders, upstreamRequestHeaders } from './headers.ts';
 import { ownBody } from './own-body.ts';
 import {
@@ -25,7 +26,6 @@ import {
 } from './passed-reply.ts';
 import { passedStream } from './passed-stream.ts';
 import { relayJson } from './relay-json.ts';
-import { refusesUsageOption, requestsUsage, showsUsage, usageOption } from './usage-option.ts';
 
 /** Prepares a call for a candidate of its own protocol: only `ownBody` rewrites the body. */
 export const preparePassthrough = (
@@ -121,7 +121,7 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
   return { ...consumed, firstByteMs, thrown };
 }
 
-/** A provider does not have a thread as the gateway has it, or cannot keep it. */
+/** The errors of a provider that does not have the thread, or cannot keep it. */
 const NOT_KEPT = new Set<string | null>([
   'thread_not_found',
   'thread_already_continued',
@@ -129,10 +129,37 @@ const NOT_KEPT = new Set<string | null>([
   'thread_unsupported_request',
 ]);
 
-/** Whether a channel refused a thread's turn, which it would not as the whole conversation. */
+/** Whether a channel refused a thread's turn but would accept the whole conversation. */
 function refusesThread(refusal: unknown): boolean {
   if (!(refusal instanceof GatewayError) || refusal.options.relay === undefined) return false;
   const error = objectAt(parseObject(refusal.options.relay.body) ?? {}, 'error');
   const details = error && objectAt(error, 'details');
   return details !== null && NOT_KEPT.has(textAt(details, 'error_code'));
 }
+
+const MEMBER = 'stream_options';
+const REFUSES_IT = /stream_options|include_usage/;
+
+/** Whether a caller of Chat Completions requests the chunk of a stream that reports usage. */
+const showsUsage = ({ streamOptions }: TextRequest): boolean => streamOptions?.include_usage === true;
+
+/**
+ * Whether the gateway requests the usage of a chat stream although the caller did not. Providers report it only on request,
+ * and without it the gateway can only charge an estimate.
+ */
+function requestsUsage({ endpoint, request }: TextCall, { route: { quirks } }: Candidate): boolean {
+  const mayRequest = endpoint.protocol === 'chat' && request.streamed && !showsUsage(request);
+  return mayRequest && quirks.streamOptions && !quirks.refusedMembers.includes(MEMBER);
+}
+
+/** The `stream_options` that a channel gets instead of the caller's. */
+const usageOption = ({ streamOptions }: TextRequest): JsonObject => ({
+  ...streamOptions,
+  include_usage: true,
+});
+
+/** Whether an upstream refused the option. Then the request is sent again without it. */
+const refusesUsageOption = (refusal: unknown): boolean =>
+  refusal instanceof GatewayError &&
+  refusal.code === 'upstream_rejected' &&
+  REFUSES_IT.test(`${refusal.message} ${refusal.options.relay?.body ?? ''}`);

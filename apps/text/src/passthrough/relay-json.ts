@@ -1,12 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
-import type { RequestContext } from '@gateway/service-kit/request-context';
-import type { OutputCheck } from '@gateway/upstream/check-first-output';
-import { checkFirstOutput } from '@gateway/upstream/check-first-output';
-import type { Reply } from '@gateway/upstream/reply';
-import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
-import { UNKEPT_HEADER } from '../call/keep-response.ts';
-import { streamHead } from '../call/reply-head.ts';
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
+import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
+import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
+import { streamHead } from '../call/attempts/reply-head.ts';
+import { UNKEPT_HEADER } from '../call/keeping/keep-response.ts';
 import { isObject, type JsonObject, parseObject } from '../wire/json-object.ts';
 import { mayLosePrecision, parseBody } from '../wire/raw-json.ts';
 import { replyHeaders } from './headers.ts';

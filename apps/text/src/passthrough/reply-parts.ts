@@ -1,4 +1,4 @@
-import { parseJson } from '@gateway/contracts/json-depth';
+import { parseJson } from '@gateway/contracts/json/json-depth';
 import { MemberScanner, type MemberSpan } from '../wire/json-members.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 

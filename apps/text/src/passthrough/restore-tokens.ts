@@ -1,10 +1,10 @@
 import type { Dropped } from '../conversation/losses.ts';
 import { acceptsPayload, type Target } from '../conversation/target.ts';
 import type { JsonObject } from '../wire/json-object.ts';
-import { type OpaqueTokens, TOKEN_PREFIX, type TokenContent } from '../wire/opaque-token.ts';
 import type { Path } from '../wire/path.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
+import { type OpaqueTokens, TOKEN_PREFIX, type TokenContent } from '../wire/tokens/opaque-token.ts';
 
 interface Restoration {
   readonly body: JsonObject;

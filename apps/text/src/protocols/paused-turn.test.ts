@@ -3,7 +3,7 @@ import { translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator, streamReply } from '../conversion/translate-stream.ts';
 import { testReplyContext } from '../testing/test-context.ts';
 import { planFor } from '../testing/test-streams.ts';
-import { continueTurn, pausedContent } from './messages/paused-turn.ts';
+import { continueTurn, pausedContent } from './messages/reply/paused-turn.ts';
 
 const plan = planFor('responses', 'messages', { request: { tools: [{ type: 'web_search' }] } });
 

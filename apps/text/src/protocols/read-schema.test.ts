@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { CountTokensRequest, MessagesRequest } from '@gateway/contracts/anthropic/messages';
 import * as messagesWire from '@gateway/contracts/anthropic/messages-wire';
+import { readSchema } from '@gateway/contracts/json/read-schema';
 import { ChatCompletionsRequest } from '@gateway/contracts/openai/chat';
 import * as chatWire from '@gateway/contracts/openai/chat-wire';
 import { ResponsesRequest } from '@gateway/contracts/openai/responses';
 import * as responsesWire from '@gateway/contracts/openai/responses-wire';
-import { readSchema } from '@gateway/contracts/read-schema';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';

@@ -5,9 +5,9 @@ import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS, planFor } from '../testing/test-streams.ts';
-import { createOpaqueTokens, TOKEN_PREFIX } from '../wire/opaque-token.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
+import { createOpaqueTokens, TOKEN_PREFIX } from '../wire/tokens/opaque-token.ts';
 
 type Body = { readonly [member: string]: unknown };
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { collectReply } from '../conversation/collect-reply.ts';
+import { collectReply } from '../conversation/reply/collect-reply.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { testTarget } from '../testing/test-context.ts';
 import { CALLERS, dataOf, framesOf } from '../testing/test-streams.ts';

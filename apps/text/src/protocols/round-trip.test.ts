@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { collectReply } from '../conversation/collect-reply.ts';
 import type { ReplyPart } from '../conversation/parts.ts';
-import type { Reply } from '../conversation/reply.ts';
-import { replyEvents } from '../conversation/reply-events.ts';
+import { collectReply } from '../conversation/reply/collect-reply.ts';
+import type { Reply } from '../conversation/reply/reply.ts';
+import { replyEvents } from '../conversation/reply/reply-events.ts';
 import { StreamCollector } from '../conversion/collect-stream.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { translateReply } from '../conversion/translate-reply.ts';

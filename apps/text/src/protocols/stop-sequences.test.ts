@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { StreamEvent } from '../conversation/stream-event.ts';
+import type { StreamEvent } from '../conversation/reply/stream-event.ts';
 import { StopSequenceStep } from '../conversion/stop-sequences.ts';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
 import { testReplyContext } from '../testing/test-context.ts';
 import { planFor } from '../testing/test-streams.ts';
-import { runStep } from '../wire/step.ts';
+import { runStep } from '../wire/stream/step.ts';
 import { NO_USAGE } from '../wire/usage.ts';
 
 const answer = (pieces: readonly string[]): StreamEvent[] => [

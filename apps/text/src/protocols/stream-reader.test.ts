@@ -2,9 +2,9 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { recordedStream, recordedStreamNames } from '@gateway/simulator/recorded-stream';
 import { expect, test } from 'vitest';
 import { dataOf, framesOf } from '../testing/test-streams.ts';
-import { type StreamReader, UnreadableEvent } from '../wire/stream-reader.ts';
-import { createMessagesStreamReader } from './messages/stream-reader.ts';
-import { createResponsesStreamReader } from './responses/stream-reader.ts';
+import { type StreamReader, UnreadableEvent } from '../wire/stream/stream-reader.ts';
+import { createMessagesStreamReader } from './messages/stream/stream-reader.ts';
+import { createResponsesStreamReader } from './responses/stream/stream-reader.ts';
 
 const take = (reader: StreamReader, data: string): void => {
   for (const frame of framesOf(`data: ${data}\n\n`)) reader.frame(frame);

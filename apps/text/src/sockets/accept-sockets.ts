@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { AcceptSocket } from '@gateway/service-kit/handshake';
+import type { AcceptSocket } from '@gateway/service-kit/request/handshake';
 import { type ServerOptions, WebSocketServer } from 'ws';
 import { type ClosedConnection, type ConnectionLimits, SocketConnection } from './connection.ts';
 import type { RequestRunner } from './run-create.ts';

@@ -1,4 +1,4 @@
-import { WEBSOCKET } from '@gateway/contracts/endpoints';
+import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { KeyCache } from '@gateway/metering/keys/key-cache';

@@ -1,8 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { ResponseCreateEvent, ResponseSteerEvent, StreamId } from '@gateway/contracts/openai/response-events';
 import { toGatewayError } from '@gateway/service-kit/error-response';
-import { parseJson } from '@gateway/service-kit/json-body';
-import { validate } from '@gateway/service-kit/validate';
+import { parseJson } from '@gateway/service-kit/request/json-body';
+import { validate } from '@gateway/service-kit/request/validate';
 import { exchangeMembers } from '../passthrough/replace-member.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
 

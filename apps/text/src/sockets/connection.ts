@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Handshake, SocketArrival } from '@gateway/service-kit/handshake';
+import type { Handshake, SocketArrival } from '@gateway/service-kit/request/handshake';
 import type { WebSocket } from 'ws';
 import type { CloseReason } from '../metering/text-metrics.ts';
 import { keyEnded } from './caller-access.ts';

@@ -5,9 +5,9 @@ import {
   type OutgoingHttpHeaders,
   ServerResponse,
 } from 'node:http';
-import { ATTEMPTS_HEADER } from '@gateway/contracts/usage-detail';
+import { ATTEMPTS_HEADER } from '@gateway/contracts/usage/usage-detail';
 import { createFrameReader, type Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import { findContext } from '@gateway/service-kit/request-context';
+import { findContext } from '@gateway/service-kit/request/request-context';
 import type { Lane } from './client-event.ts';
 import { errorEvent, errorWithStatus, laneMember, mayBeError } from './error-event.ts';
 

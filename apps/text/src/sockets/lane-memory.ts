@@ -1,4 +1,5 @@
-import type { RememberedResponse, ResponseMemory } from '../call/response-memory.ts';
+import type { RememberedResponse } from '../call/request/history.ts';
+import type { ResponseMemory } from '../call/request/response-memory.ts';
 import type { Lane } from './client-event.ts';
 
 /** What one connection remembers: the newest response of each lane that is stored nowhere. */

@@ -7,7 +7,7 @@ import type { RefusalReason } from '@gateway/service-kit/metrics';
 import type { ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { Redis } from 'ioredis';
-import type { TextServices } from '../call/text-call.ts';
+import type { TextServices } from '../call/request/text-call.ts';
 import type { TextSettings } from '../config.ts';
 import { createSockets, type Sockets } from './accept-sockets.ts';
 import { createCallerAccess } from './caller-access.ts';

@@ -1,16 +1,16 @@
-import { conversationOf, previousIdOf, servedBefore } from '../call/history.ts';
-import { UNKEPT_HEADER, unstoredBefore } from '../call/keep-response.ts';
+import { eventStreamHead } from '../call/attempts/reply-head.ts';
+import { UNKEPT_HEADER, unstoredBefore } from '../call/keeping/keep-response.ts';
+import { putResponse } from '../call/keeping/put-response.ts';
 import { candidatesFor } from '../call/open-call.ts';
-import { putResponse } from '../call/put-response.ts';
-import { eventStreamHead } from '../call/reply-head.ts';
-import { remember } from '../call/response-memory.ts';
-import type { TextCall } from '../call/text-call.ts';
-import { replyFrames } from '../protocols/responses/reply-frames.ts';
-import { echoOf, responseObject } from '../protocols/responses/response-object.ts';
+import { conversationOf, previousIdOf, servedBefore } from '../call/request/history.ts';
+import { remember } from '../call/request/response-memory.ts';
+import type { TextCall } from '../call/request/text-call.ts';
+import { echoOf, responseObject } from '../protocols/responses/reply/response-object.ts';
+import { replyFrames } from '../protocols/responses/stream/reply-frames.ts';
 import { dataOf, inputItems } from '../stored/kept-response.ts';
 import type { JsonObject } from '../wire/json-object.ts';
-import { newId } from '../wire/new-id.ts';
 import { parseBody } from '../wire/raw-json.ts';
+import { newId } from '../wire/tokens/new-id.ts';
 import { NO_USAGE } from '../wire/usage.ts';
 
 /**

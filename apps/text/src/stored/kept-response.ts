@@ -3,7 +3,7 @@ import { isObject, type JsonObject, objectOf, textAt } from '../wire/json-object
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import type { StoredItem } from './conversations/conversation-store.ts';
 import type { NewItem } from './conversations/window-nodes.ts';
-import { IdOrigin } from './id-origins.ts';
+import { IdOrigin } from './origins/id-origins.ts';
 
 /** Where a kept response was made. */
 export const ResponseOrigin = IdOrigin.extend({

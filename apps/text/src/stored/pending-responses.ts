@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { Price } from '@gateway/contracts/price';
-import { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
+import { Price } from '@gateway/contracts/models/price';
+import { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
 import type { Redis, Result } from 'ioredis';
 import { z } from 'zod';
 import type { JsonObject } from '../wire/json-object.ts';
-import { IdOrigin } from './id-origins.ts';
+import { IdOrigin } from './origins/id-origins.ts';
 
 /** A background response whose provider has not reported its usage yet. */
 export const PendingResponse = z.object({

@@ -1,12 +1,12 @@
-import { jobLine } from '@gateway/jobs/job-line';
-import { createJobQueue } from '@gateway/jobs/job-queue';
-import { openJobStores } from '@gateway/jobs/job-stores';
-import { createJobWorker, type JobWorker, type JobWorkerOptions } from '@gateway/jobs/job-worker';
+import { openJobStores } from '@gateway/jobs/files/job-stores';
+import { createJobQueue } from '@gateway/jobs/queue/job-queue';
+import { jobLine } from '@gateway/jobs/worker/job-line';
+import { createJobWorker, type JobWorker, type JobWorkerOptions } from '@gateway/jobs/worker/job-worker';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { createBackgroundResponses } from '../background/background-responses.ts';
 import { createEventFeed } from '../background/event-feed.ts';
-import type { TextServices } from '../call/text-call.ts';
+import type { TextServices } from '../call/request/text-call.ts';
 import type { Acceptance } from '../endpoints/background/accept-response.ts';
 import { runResponse } from '../endpoints/background/run-response.ts';
 

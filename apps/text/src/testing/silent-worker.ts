@@ -1,6 +1,6 @@
-import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
-import { openJobStores } from '@gateway/jobs/job-stores';
-import { createJobWorker } from '@gateway/jobs/job-worker';
+import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
+import { openJobStores } from '@gateway/jobs/files/job-stores';
+import { createJobWorker } from '@gateway/jobs/worker/job-worker';
 import { Redis } from 'ioredis';
 import { createBackgroundResponses } from '../background/background-responses.ts';
 import { responseIdOf } from '../endpoints/background/response-id.ts';

@@ -1,7 +1,7 @@
 import { Quirks, type QuirksInput } from '@gateway/contracts/quirks';
 import type { ReplyContext, Target } from '../conversation/target.ts';
-import { createOpaqueTokens } from '../wire/opaque-token.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
+import { createOpaqueTokens } from '../wire/tokens/opaque-token.ts';
 
 /** What tests give instead of randomness and time: ids that count, and one moment. */
 export function testReplyContext(): ReplyContext {

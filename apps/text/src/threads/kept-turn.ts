@@ -1,10 +1,10 @@
-import type { RequestContext } from '@gateway/service-kit/request-context';
-import type { Candidate } from '@gateway/upstream/catalog';
-import type { TextRequest } from '../call/text-request.ts';
-import type { AnsweredTurn, ThreadTurn } from '../call/thread-turn.ts';
-import type { RecordedMessage } from '../protocols/messages/message-recorder.ts';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { TextRequest } from '../call/request/text-request.ts';
+import type { AnsweredTurn, ThreadTurn } from '../call/request/thread-turn.ts';
+import type { RecordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import type { PutResult } from '../stored/conversations/conversation-store.ts';
-import { isMadeAt, type Maker, makerAt } from '../stored/maker.ts';
+import { isMadeAt, type Maker, makerAt } from '../stored/origins/maker.ts';
 import type { NewTurn, ThreadRecords } from './thread-records.ts';
 
 interface KeptTurnOptions {

@@ -1,11 +1,16 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { deliveryOf } from '@gateway/service-kit/delivery';
-import { spaceOf } from '../call/conversation-space.ts';
-import { findHistory } from '../call/history.ts';
-import type { TextCall } from '../call/text-call.ts';
-import { describeRequest, type TextRequest } from '../call/text-request.ts';
-import { threadContinued, threadInFlight, threadMismatch, threadUnsupported } from '../call/thread-errors.ts';
-import type { ThreadTurn } from '../call/thread-turn.ts';
+import { spaceOf } from '../call/history/conversation-space.ts';
+import { findHistory } from '../call/history/find-history.ts';
+import {
+  threadContinued,
+  threadInFlight,
+  threadMismatch,
+  threadUnsupported,
+} from '../call/history/thread-errors.ts';
+import type { TextCall } from '../call/request/text-call.ts';
+import { describeRequest, type TextRequest } from '../call/request/text-request.ts';
+import type { ThreadTurn } from '../call/request/thread-turn.ts';
 import { type JsonObject, objectAt, objectOf, textAt } from '../wire/json-object.ts';
 import { differingMembers, fixedMembersOf } from './fixed-members.ts';
 import { KeptTurn } from './kept-turn.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { recordedMessage } from '../protocols/messages/message-recorder.ts';
-import { replyFrames } from '../protocols/messages/reply-frames.ts';
+import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
+import { replyFrames } from '../protocols/messages/stream/reply-frames.ts';
 import { messageIn } from './thread-stream.ts';
 
 const message = (content: readonly object[], rest: object = {}) => ({

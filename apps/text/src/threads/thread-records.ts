@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { ConversationSpace } from '../conversations/conversation-space.ts';
-import type { RecordedMessage } from '../protocols/messages/message-recorder.ts';
+import type { ConversationSpace } from '../conversations/kept-conversations.ts';
+import type { RecordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import type { Claim, ConversationStore, PutResult } from '../stored/conversations/conversation-store.ts';
 import { holdClaim } from '../stored/conversations/held-claim.ts';
-import { IdOrigin } from '../stored/id-origins.ts';
-import type { Maker } from '../stored/maker.ts';
+import { IdOrigin } from '../stored/origins/id-origins.ts';
+import type { Maker } from '../stored/origins/maker.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import type { FixedMembers } from './fixed-members.ts';

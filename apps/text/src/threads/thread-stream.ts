@@ -1,8 +1,8 @@
 import type { Output, RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import { createFrameReader, type Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import type { Reply } from '@gateway/upstream/reply';
-import type { TextCall } from '../call/text-call.ts';
-import { MessageRecorder, type RecordedMessage } from '../protocols/messages/message-recorder.ts';
+import type { Reply } from '@gateway/upstream/replies/reply';
+import type { TextCall } from '../call/request/text-call.ts';
+import { MessageRecorder, type RecordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 
 /** A frame that the caller gets is at most as large as the upstream's. */
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;

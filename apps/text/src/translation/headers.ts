@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
-import type { RequestContext } from '@gateway/service-kit/request-context';
-import type { Reply } from '@gateway/upstream/reply';
-import type { RequestHeaders } from '@gateway/upstream/request-headers';
-import { jsonHead } from '../call/reply-head.ts';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
+import type { Reply } from '@gateway/upstream/replies/reply';
+import type { RequestHeaders } from '@gateway/upstream/requests/request-headers';
+import { jsonHead } from '../call/attempts/reply-head.ts';
 
 /** The head of a translated reply. Nothing of the upstream's headers is in it: they are of another protocol. */
 export const translatedHead = (

@@ -1,11 +1,11 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Output, RelayedStream } from '@gateway/model-service/stream/relayed-stream';
-import type { Reply } from '@gateway/upstream/reply';
-import type { Amendment } from '../call/keep-response.ts';
+import type { Reply } from '@gateway/upstream/replies/reply';
+import type { Amendment } from '../call/keeping/keep-response.ts';
 import type { StreamTranslator } from '../conversion/translate-stream.ts';
 import { type JsonObject, objectAt } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
-import { namedFrame } from '../wire/sse-frames.ts';
+import { namedFrame } from '../wire/stream/sse-frames.ts';
 
 /** Keeps a response that has ended, and returns the members that its caller gets instead. */
 export type Keep = (response: JsonObject) => Promise<Amendment>;

@@ -1,13 +1,11 @@
-import { boundedJson } from '@gateway/contracts/json-depth';
-import { isEventStream } from '@gateway/model-service/stream/is-event-stream';
+import { boundedJson } from '@gateway/contracts/json/json-depth';
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
-import type { Candidate } from '@gateway/upstream/catalog';
-import { cleanMessage } from '@gateway/upstream/clean-message';
-import type { Reply } from '@gateway/upstream/reply';
-import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
-import { logConsumed, logFirstByte } from '../call/call-log.ts';
-import { type Amendment, keepResponse, UNKEPT_HEADER } from '../call/keep-response.ts';
-import { inputLengthOf } from '../call/metered-call.ts';
+import type { Candidate } from '@gateway/upstream/candidate';
+import { cleanMessage } from '@gateway/upstream/failures/clean-message';
+import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
+import { logConsumed, logFirstByte } from '../call/accounting/call-log.ts';
+import { inputLengthOf } from '../call/accounting/metered-call.ts';
 import {
   type Consumed,
   failedWith,
@@ -16,21 +14,22 @@ import {
   NOTHING_KNOWN,
   type ReplyOutcome,
   reportedUsage,
-} from '../call/outcome.ts';
-import { streamHead } from '../call/reply-head.ts';
-import type { TextCall } from '../call/text-call.ts';
+} from '../call/accounting/outcome.ts';
+import { streamHead } from '../call/attempts/reply-head.ts';
+import { type Amendment, keepResponse, UNKEPT_HEADER } from '../call/keeping/keep-response.ts';
+import type { TextCall } from '../call/request/text-call.ts';
 import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
 import { StreamCollector } from '../conversion/collect-stream.ts';
 import { type TranslatedReply, translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator, streamReply } from '../conversion/translate-stream.ts';
 import { estimatedUsage } from '../metering/consumption.ts';
-import { recordedMessage } from '../protocols/messages/message-recorder.ts';
-import { MAX_PAUSES, pausedContent } from '../protocols/messages/paused-turn.ts';
+import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
+import { MAX_PAUSES, pausedContent } from '../protocols/messages/reply/paused-turn.ts';
 import { messageIn, threadStream } from '../threads/thread-stream.ts';
 import type { JsonObject } from '../wire/json-object.ts';
-import { newId } from '../wire/new-id.ts';
-import type { OpaqueTokens } from '../wire/opaque-token.ts';
 import { parseBody } from '../wire/raw-json.ts';
+import { newId } from '../wire/tokens/new-id.ts';
+import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
 import type { Usage } from '../wire/usage.ts';
 import type { translatedHead } from './headers.ts';
 import { KeptStream, keepLastFrame } from './kept-stream.ts';

@@ -1,23 +1,24 @@
-import type { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '@gateway/upstream/catalog';
-import type { UpstreamRequest } from '@gateway/upstream/upstream-request';
-import { reportDropped } from '../call/call-log.ts';
-import { conversationOf, previousIdOf } from '../call/history.ts';
-import { lostStore, missed } from '../call/keep-response.ts';
-import { type PreparedAttempt, unlessRefused } from '../call/prepared-attempt.ts';
-import { isStrict } from '../call/request-head.ts';
-import { send } from '../call/send.ts';
-import { targetOf, textProtocolOf } from '../call/target-of.ts';
-import type { TextCall } from '../call/text-call.ts';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
+import { reportDropped } from '../call/accounting/call-log.ts';
+import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
+import { send } from '../call/attempts/send.ts';
+import { targetOf, textProtocolOf } from '../call/candidates/target-of.ts';
+import { lostStore, missed } from '../call/keeping/keep-response.ts';
+import { conversationOf, previousIdOf } from '../call/request/history.ts';
+import { isStrict } from '../call/request/request-head.ts';
+import type { TextCall } from '../call/request/text-call.ts';
 import { refuseLosses } from '../conversation/losses.ts';
+import type { Target } from '../conversation/target.ts';
 import { type TranslatedRequest, translateRequest } from '../conversion/translate-request.ts';
-import { continueTurn } from '../protocols/messages/paused-turn.ts';
+import { continueTurn } from '../protocols/messages/reply/paused-turn.ts';
 import type { JsonObject } from '../wire/json-object.ts';
+import { formatPath } from '../wire/path.ts';
 import { effectiveBody } from './effective-body.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { translatedHead, translatedHeaders } from './headers.ts';
 import { type Answer, relayAnswer } from './relay-answer.ts';
-import { amendedTarget, type RetryRule, retryRuleFor } from './retry-rules.ts';
 
 /** Prepares a call for a candidate of another protocol: the request and the reply are translated. */
 export const prepareTranslation = (
@@ -60,7 +61,7 @@ function translate(call: TextCall, candidate: Candidate, rules: readonly RetryRu
   };
 }
 
-/** What a response repeats of how it is kept. */
+/** The members of a response that say how it is stored. */
 export const keptEcho = ({ history }: TextCall): JsonObject => ({
   store: history.storing === 'kept',
   previous_response_id: previousIdOf(history),
@@ -79,7 +80,7 @@ const upstreamRequest = (
   body: JSON.stringify(body),
 });
 
-/** Requests the rest of an answer from the same upstream, as often as it pauses: each time after what it sent by then. */
+/** Requests the rest of an answer from the same upstream each time it pauses. */
 function continuing(
   call: TextCall,
   candidate: Candidate,
@@ -99,3 +100,37 @@ function continuing(
     });
   };
 }
+
+/** A refusal that the caller cannot avoid, and the change of the request that avoids it. */
+interface RetryRule {
+  readonly isFor: (error: GatewayError) => boolean;
+  readonly amend: (target: Target) => Target;
+}
+
+/** OpenAI's words for content of another organisation, Anthropic's for a signature that is not its own. */
+const NOT_ITS_OWN =
+  /encrypted content\b.*\bcould not be (?:verified|decrypted)|invalid_encrypted_content|invalid `?signature`? in `?thinking/is;
+/** OpenAI's answer to an organisation that it has not verified. */
+const NO_SUMMARY = /verified to generate reasoning summaries/i;
+
+const RETRY_RULES: readonly RetryRule[] = [
+  {
+    // Sealed by the same vendor, but the channel's credentials have changed since.
+    isFor: ({ message }) => NOT_ITS_OWN.test(message),
+    amend: (target) => ({ ...target, withholdReasoning: true }),
+  },
+  {
+    isFor: ({ message, options }) =>
+      NO_SUMMARY.test(message) || formatPath(options.path ?? []) === 'reasoning.summary',
+    amend: (target) => ({ ...target, quirks: { ...target.quirks, reasoningSummary: false } }),
+  },
+];
+
+/** The rule by which a refused request may succeed; null: no rule is left. Each rule is applied once to a request. */
+function retryRuleFor(refusal: unknown, applied: readonly RetryRule[]): RetryRule | null {
+  if (!(refusal instanceof GatewayError) || refusal.code !== 'upstream_rejected') return null;
+  return RETRY_RULES.find((rule) => rule.isFor(refusal) && !applied.includes(rule)) ?? null;
+}
+
+const amendedTarget = (target: Target, rules: readonly RetryRule[]): Target =>
+  rules.reduce((amended, { amend }) => amend(amended), target);

@@ -1,4 +1,4 @@
-import { endOfString } from '@gateway/contracts/json-depth';
+import { endOfString } from '@gateway/contracts/json/json-depth';
 
 /** A member of a JSON object's bytes: the position of its name, quotes included, and of its value. Ends are exclusive. */
 export interface MemberSpan {

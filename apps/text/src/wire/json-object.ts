@@ -1,4 +1,4 @@
-import { parseJson } from '@gateway/contracts/json-depth';
+import { parseJson } from '@gateway/contracts/json/json-depth';
 
 /** A JSON object; nothing more is known about it. */
 export type JsonObject = Readonly<Record<string, unknown>>;

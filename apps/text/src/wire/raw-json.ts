@@ -1,4 +1,4 @@
-import { boundedJson } from '@gateway/contracts/json-depth';
+import { boundedJson } from '@gateway/contracts/json/json-depth';
 
 /**
  * JSON whose numbers survive. JavaScript's numbers hold 53 bits; a tool argument such as a snowflake id is longer, and

@@ -1,6 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import { readSchema } from '@gateway/contracts/read-schema';
-import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
+import { readSchema } from '@gateway/contracts/json/read-schema';
+import { UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { z } from 'zod';
 
 /** Reads part of an upstream's answer. @throws GatewayError `upstream_failed`; what was wrong stays in the cause */

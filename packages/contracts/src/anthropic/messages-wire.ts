@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listOf, maybe, maybeList, maybeNumber, maybeText } from '../reply-members.ts';
+import { listOf, maybe, maybeList, maybeNumber, maybeText } from '../json/reply-members.ts';
 
 /**
  * The parts of the Messages protocol that translation uses, in their wire form. No defaults are filled in, and unknown

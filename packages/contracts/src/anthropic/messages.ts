@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkMessagesToolChoice } from '../named-tools.ts';
+import { checkMessagesToolChoice } from '../tools/named-tools.ts';
 import { decimal, INTEGER, nested, type Problem, problem } from '../wire-types.ts';
 
 /** Least thinking budget, in tokens. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listOf, maybe, maybeList, maybeNumber, maybeText } from '../reply-members.ts';
+import { listOf, maybe, maybeList, maybeNumber, maybeText } from '../json/reply-members.ts';
 
 /**
  * Chat Completions in its wire form: OpenAI's own, and for replies everything that compatible servers are seen to send.

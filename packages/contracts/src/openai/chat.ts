@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { lookUp } from '../look-up.ts';
-import { checkChatToolChoice } from '../named-tools.ts';
+import { checkChatToolChoice } from '../tools/named-tools.ts';
 import { decimal, INTEGER, nested } from '../wire-types.ts';
 import { REASONING_EFFORTS } from './responses.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { lookUp } from '../look-up.ts';
-import { checkResponsesToolChoice } from '../named-tools.ts';
+import { checkResponsesToolChoice } from '../tools/named-tools.ts';
 import { characters, decimal, INTEGER, nested, problem } from '../wire-types.ts';
 
 /** Depth of reasoning, the protocol's whole list. The provider decides which of them a model takes. */

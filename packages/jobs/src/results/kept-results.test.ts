@@ -2,7 +2,7 @@ import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type JobStores, openJobStores } from '../job-stores.ts';
+import { type JobStores, openJobStores } from '../files/job-stores.ts';
 import { createKeptResults, type KeptResults } from './kept-results.ts';
 
 const MINUTE_MS = 60_000;

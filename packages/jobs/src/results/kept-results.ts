@@ -10,13 +10,13 @@ import {
   resultBytesKey,
   resultKey,
   resultsOfKey,
-} from '../job-keys.ts';
+} from '../redis/job-keys.ts';
 
 /** How a caller has got a result: all of it, or URLs under which its files lie. */
 export type Delivery = 'whole' | 'by URL';
 
 const MINUTE_MS = 60_000;
-/** For how long a result is kept on: for a caller whose connection broke at the end, or as long as its URLs hold and a little more. */
+/** How long a fetched result is kept: for a caller whose connection broke at the end; or for the life of its URLs and a little more. */
 const KEPT_AFTER_MS: Readonly<Record<Delivery, number>> = { whole: 10 * MINUTE_MS, 'by URL': 65 * MINUTE_MS };
 
 const SWEPT_AT_ONCE = 100;
@@ -25,19 +25,19 @@ export interface ResultToKeep {
   readonly jobId: string;
   readonly keyId: string;
   readonly assets: readonly { readonly id: string; readonly sizeBytes: number }[];
-  /** For how long it is kept while nobody has got it. */
+  /** How long it is kept until somebody has fetched it. */
   readonly retentionSeconds: number;
   /** Until when it is kept in any case, in Unix milliseconds. */
   readonly heldUntilMs?: number;
 }
 
-/** What jobs came to, by key: how much it is and how long it is kept. All of it is in Redis; replicas share it. */
+/** The results of jobs, by key: how large they are and how long they are kept. Everything is in Redis, so that replicas share it. */
 export interface KeptResults {
-  /** To be called when a result is stored. The same job again replaces what was put down. */
+  /** Call it when a result is stored. A second call for the same job replaces the first. */
   keep(result: ResultToKeep): Promise<void>;
-  /** A caller has got it. It is kept for a shorter time from now on, and longer than now where it has been got again. */
+  /** Call it when a caller has got the result. It is then kept for a shorter time; if it is fetched again, longer than from now. */
   delivered(jobId: string, how: Delivery): Promise<void>;
-  /** When a result goes, in Unix milliseconds; null where there is none. */
+  /** When a result expires, in Unix milliseconds; null if there is none. */
   expiryOf(jobId: string): Promise<number | null>;
   /** Deletes a result with its assets. Resolves to whether there was one. */
   remove(jobId: string): Promise<boolean>;

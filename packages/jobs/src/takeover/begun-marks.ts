@@ -1,15 +1,15 @@
-import type { UploadStore } from '../upload-store.ts';
+import type { UploadStore } from '../files/upload-store.ts';
 
 /**
- * Marks beside a job's input that its work has begun, and in which worker. The mark outlives the data in Redis, which may have lost
- * the job or have come back with an older state, and goes with the input.
+ * Marks beside a job's input that its work has begun, and in which worker. The mark outlives the data in
+ * Redis, which may have lost the job or returned to an older state. It is deleted with the input.
  */
 export interface BegunMarks {
   /** The worker that began it; undefined where nobody has. */
   begunBy(inputId: string): Promise<string | undefined>;
-  /** Resolves to false where somebody has begun before. */
+  /** Resolves to false if somebody has begun before. */
   begin(inputId: string, workerId: string): Promise<boolean>;
-  /** The attempt is over, and another may begin. */
+  /** Call it when the attempt is over and another may begin. */
   clear(inputId: string): Promise<void>;
 }
 

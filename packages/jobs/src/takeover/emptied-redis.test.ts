@@ -7,7 +7,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { generation, images, type JobStage, openJobStage, owner, staying } from '../fixtures/job-stage.ts';
-import { newJobId } from '../job-keys.ts';
+import { newJobId } from '../redis/job-keys.ts';
 
 /** Redis forgets everything while callers wait, without a sign of it. */
 

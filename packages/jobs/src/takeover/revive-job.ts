@@ -1,8 +1,8 @@
 import { JOBS } from '../catalog.ts';
+import type { UploadStore } from '../files/upload-store.ts';
 import { outcomeUnknown } from '../job-failure.ts';
 import { type SettleJob, settlementOf } from '../job-metering.ts';
-import type { JobToStore } from '../store-job.ts';
-import type { UploadStore } from '../upload-store.ts';
+import type { JobToStore } from '../queue/store-job.ts';
 import type { BegunMarks } from './begun-marks.ts';
 import type { WorkerChannel } from './worker-channel.ts';
 
@@ -18,8 +18,9 @@ interface ReviveOptions {
 }
 
 /**
- * What becomes of a job that Redis has lost although it was stored there. While a worker runs it, its result is to come. What has
- * certainly not begun, or costs nothing, is queued again. Resolves to whether it is still to be waited for.
+ * Decides about a job that was stored in Redis and that Redis has lost. If a worker still runs it, its result
+ * is waited for. If its work certainly has not begun, or costs nothing, it is queued again. Resolves to
+ * whether to wait for it.
  */
 export async function reviveJob(options: ReviveOptions): Promise<boolean> {
   const { job, isHeard, channel, marks, uploads, settle, store } = options;

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { FinishedJob } from '../finished-job.ts';
 import {
   generation,
   images,
@@ -17,6 +16,7 @@ import {
   transcription,
 } from '../fixtures/job-stage.ts';
 import { audioProcessors, imageProcessors } from '../fixtures/processors.ts';
+import type { FinishedJob } from '../worker/finished-job.ts';
 
 let stage: JobStage;
 const children: ChildProcess[] = [];

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis, Result } from 'ioredis';
-import { QUEUE_PREFIX, workerChannel } from '../job-keys.ts';
+import { QUEUE_PREFIX, workerChannel } from '../redis/job-keys.ts';
 import type { JobTurns } from '../turns/job-turns.ts';
 
 declare module 'ioredis' {
@@ -28,9 +28,10 @@ interface WatchOptions {
 }
 
 /**
- * Looks after other workers' jobs: those of a worker that died go to another one. A worker holds a subscription to a channel of its
- * own; the kernel closes it with the process, whatever kills it, and keeps it open while the process is busy. So a death is noticed
- * in seconds, and a long computation is not taken for one. Where a whole machine is gone, the claims run out.
+ * Gives the jobs of a dead worker to others. Each worker subscribes to a channel of its own. The kernel
+ * closes this connection when the process ends, whatever ends it, and keeps it open while the process is
+ * busy. So a death is noticed within seconds, and a long computation is no death. If a whole machine is gone,
+ * the claims expire.
  */
 export function watchWorkers(options: WatchOptions): { close(): void } {
   const { queue, redis, turns, checkMs, graceMs, moveUnclaimed, onGone, onError } = options;

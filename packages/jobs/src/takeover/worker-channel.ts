@@ -1,7 +1,13 @@
 import type { Redis } from 'ioredis';
-import { connectPatiently } from '../job-connections.ts';
-import { ANSWER_CHANNEL, ASK_CHANNEL, CANCEL_CHANNEL, cancelledKey, workerChannel } from '../job-keys.ts';
-import { jobCancelled } from '../job-listener.ts';
+import { jobCancelled } from '../events/job-listener.ts';
+import { connectPatiently } from '../redis/job-connections.ts';
+import {
+  ANSWER_CHANNEL,
+  ASK_CHANNEL,
+  CANCEL_CHANNEL,
+  cancelledKey,
+  workerChannel,
+} from '../redis/job-keys.ts';
 import { disconnected } from './watch-workers.ts';
 
 /** The messages between workers, and from other processes to them. */
@@ -17,7 +23,7 @@ export interface WorkerChannel {
 
 interface ChannelOptions {
   readonly redisUrl: string;
-  /** Under which others see that this worker is alive; a process without a worker has none. */
+  /** The worker's id, by which others see that it is alive. Absent in a process without a worker. */
   readonly workerId?: string;
   /** What this worker runs. */
   readonly running: ReadonlyMap<string, { readonly stopper: AbortController }>;

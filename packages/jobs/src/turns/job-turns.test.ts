@@ -3,7 +3,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { generation, images, type JobStage, openJobStage, owner, staying } from '../fixtures/job-stage.ts';
-import type { JobContext } from '../job-processor.ts';
+import type { JobContext } from '../worker/job-processor.ts';
 
 /** Who is taken next. */
 

@@ -3,7 +3,7 @@ import type { JobShare } from '@gateway/contracts/identity';
 import type { IRedisTransaction } from 'bullmq';
 import type { Redis, Result } from 'ioredis';
 import { z } from 'zod';
-import { QUEUE_PREFIX } from '../job-keys.ts';
+import { QUEUE_PREFIX } from '../redis/job-keys.ts';
 
 /** The key that takes a turn, with its priority and weight among other keys. */
 export interface TurnTaker {

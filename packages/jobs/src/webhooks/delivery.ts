@@ -5,7 +5,7 @@ import { z } from 'zod';
 /** All processes share one queue of webhooks: any worker sends any of them. */
 export const WEBHOOK_QUEUE = 'webhook';
 
-/** What lies in the queue for one webhook, and is its log. */
+/** The data of one webhook in its queue, which is also its log. */
 export const Delivery = z.strictObject({
   jobId: z.string(),
   keyId: z.string(),

@@ -15,7 +15,7 @@ export const RETRY_DELAYS_MS: readonly number[] = [
   8 * HOUR_MS,
 ];
 
-/** Receivers that were away get what waited for them a little apart. */
+/** Spreads the attempts, so that a receiver that was away does not get all its webhooks at once. */
 const JITTER = 0.1;
 
 /** @param attempt how many attempts have failed */

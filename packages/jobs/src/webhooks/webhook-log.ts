@@ -2,13 +2,13 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ShownWebhook, WebhookStatus } from '@gateway/contracts/webhooks';
 import { type Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { QUEUE_PREFIX, webhookListKey } from '../job-keys.ts';
+import { QUEUE_PREFIX, webhookListKey } from '../redis/job-keys.ts';
 import { type Delivery, shownWebhook, WEBHOOK_ID, WEBHOOK_QUEUE } from './delivery.ts';
 import { RETRY_DELAYS_MS } from './retry-delays.ts';
 
 /** An ended job that somebody may want to hear of. */
 export interface EndedJobNotice extends Pick<Delivery, 'jobId' | 'keyId' | 'requestId' | 'url'> {
-  /** Of its webhook. */
+  /** The id of its webhook. */
   readonly id: string;
 }
 

@@ -1,13 +1,12 @@
 import type { WebhookAttempt } from '@gateway/contracts/webhooks';
 import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
-import { closeInTime, GOODBYE_MS } from '../close-in-time.ts';
-import { connectPatiently } from '../job-connections.ts';
-import { QUEUE_PREFIX } from '../job-keys.ts';
-import { oncePerOutage } from '../once-per-outage.ts';
+import { closeInTime, connectPatiently, GOODBYE_MS } from '../redis/job-connections.ts';
+import { QUEUE_PREFIX } from '../redis/job-keys.ts';
+import { oncePerOutage } from '../redis/once-per-outage.ts';
 import { Delivery, MAX_SHOWN_ATTEMPTS, shownUrl, WEBHOOK_QUEUE } from './delivery.ts';
 import { RETRY_DELAYS_MS, retryDelayMs } from './retry-delays.ts';
 
-/** What an attempt has come to. */
+/** The result of an attempt. */
 export interface WebhookOutcome {
   /** Where it went; null where there is no address to send it to. */
   readonly url: string | null;
@@ -48,14 +47,14 @@ export interface WebhookWorker {
   close(options: { drainTimeoutMs: number }): Promise<void>;
 }
 
-/** Webhooks that one process sends at a time, and of these for one key: a receiver that hangs holds up its own. */
+/** How many webhooks one process sends at a time, in all and for one key: a slow receiver delays only its own. */
 const CONCURRENCY = 16;
 const MAX_PER_KEY = 4;
-/** How soon a webhook is looked at again whose key has enough on the way. */
+/** How soon a webhook is tried again whose key has enough under way. */
 const CROWDED_DELAY_MS = 500;
-/** A webhook may be sent twice, never lost: so often it is taken over from a dead worker. */
+/** How often a webhook is taken over from a dead worker: it may be sent twice, but is never lost. */
 const MAX_TAKEOVERS = 10;
-/** How long a silent worker's webhooks stay its own, and how often somebody looks for such. */
+/** How long a silent worker keeps its webhooks, and how often the others look for such. */
 const TAKEOVER = { lockDuration: 10_000, stalledInterval: 10_000 } as const;
 
 /**

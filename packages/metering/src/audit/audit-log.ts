@@ -2,7 +2,7 @@ import type { ChainableCommander, Redis } from 'ioredis';
 import { z } from 'zod';
 import { type ReportBroken, readStored } from '../broken-records.ts';
 import { awaitRedis } from '../keys/await-redis.ts';
-import { redisNames } from '../keys/redis-names.ts';
+import { redisNames } from '../keys/records/redis-names.ts';
 
 /** Who makes a change: a name that the admin's client gave, and the request by which it came. */
 export interface Actor {

@@ -3,8 +3,8 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readAudit } from '../audit/audit-log.ts';
 import { createRequestRedis } from '../request-redis.ts';
+import { createTeamStore } from '../teams/team-store.ts';
 import { createKeyStore } from './key-store.ts';
-import { createTeamStore } from './team-store.ts';
 
 let server: TestRedis;
 let redis: Redis;

@@ -2,10 +2,10 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { Redis } from 'ioredis';
 import { type ReportBroken, readStored } from '../broken-records.ts';
+import { parseTeamRecord } from '../teams/team-record.ts';
 import { awaitRedis } from './await-redis.ts';
 import { identityOf, parseKeyRecord } from './key-record.ts';
-import { redisNames } from './redis-names.ts';
-import { parseTeamRecord } from './team-record.ts';
+import { redisNames } from './records/redis-names.ts';
 
 interface ReaderOptions {
   readonly redis: Redis;

@@ -8,6 +8,7 @@ import {
 } from '@gateway/contracts/identity';
 import { WebhookUrl } from '@gateway/contracts/webhooks';
 import { z } from 'zod';
+import { accountOfTeam, type TeamRecord } from '../teams/team-record.ts';
 import {
   endpoints,
   instant,
@@ -17,8 +18,7 @@ import {
   shownBudget,
   toBudget,
 } from './settings.ts';
-import { accountOfTeam, type TeamRecord } from './team-record.ts';
-import { WebhookSecret } from './webhook-secret.ts';
+import { WebhookSecret } from './webhooks/webhook-secret.ts';
 
 /** A secret of a key. */
 const Secret = z.strictObject({

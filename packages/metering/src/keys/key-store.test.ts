@@ -3,10 +3,10 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readAudit } from '../audit/audit-log.ts';
 import { createRequestRedis } from '../request-redis.ts';
+import { createTeamStore } from '../teams/team-store.ts';
 import { makeSecret } from './key-secret.ts';
 import { createKeyStore } from './key-store.ts';
-import { redisNames } from './redis-names.ts';
-import { createTeamStore } from './team-store.ts';
+import { redisNames } from './records/redis-names.ts';
 
 const gatewaySecret = 'a gateway secret of more than 32 characters';
 let server: TestRedis;

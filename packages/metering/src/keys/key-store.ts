@@ -4,6 +4,7 @@ import type { Redis, Result } from 'ioredis';
 import { type Actor, type AuditEntry, GATEWAY_ITSELF } from '../audit/audit-log.ts';
 import { type ReportBroken, readStored } from '../broken-records.ts';
 import { loadScript } from '../load-script.ts';
+import { parseTeamRecord, type TeamRecord } from '../teams/team-record.ts';
 import { awaitRedis } from './await-redis.ts';
 import { bootstrapKeyId, newKeyId } from './key-id.ts';
 import {
@@ -16,12 +17,11 @@ import {
   withSettings,
 } from './key-record.ts';
 import { hashOf, isPlausibleSecret, makeSecret } from './key-secret.ts';
-import { createRecordChanger, untilChanged } from './record-changer.ts';
-import { listRecords, type PageRequest } from './record-list.ts';
-import { redisNames } from './redis-names.ts';
+import { createRecordChanger, untilChanged } from './records/record-changer.ts';
+import { listRecords, type PageRequest } from './records/record-list.ts';
+import { redisNames } from './records/redis-names.ts';
 import type { KeySettings } from './settings.ts';
-import { parseTeamRecord, type TeamRecord } from './team-record.ts';
-import { newWebhookSecret, webhookSecretText } from './webhook-secret.ts';
+import { newWebhookSecret, webhookSecretText } from './webhooks/webhook-secret.ts';
 
 /** A valid key's owner, and until when it stays valid by itself, in Unix milliseconds (Infinity for ever). */
 export interface FoundKey {
@@ -41,7 +41,7 @@ export interface KeyWithSecret {
   readonly secret: string;
 }
 
-/** Which keys a change may be made to, looked at in the same step as the change. Any other key counts as absent. */
+/** The keys that a change may apply to. The check and the change are one step. Any other key counts as absent. */
 export type KeySelection = (record: KeyRecord) => boolean;
 
 /**
@@ -94,7 +94,7 @@ export interface KeyStore {
   ensureBootstrapKey(secret: string): Promise<void>;
   /** The valid key that has this secret, with its team's account; undefined if unknown, revoked, disabled or expired. */
   findKey(secret: string): Promise<FoundKey | undefined>;
-  /** The same by the keyed hash of the secret, for those who must not have the secret itself. */
+  /** The valid key by the keyed hash of its secret, for processes that must not have the secret itself. */
   findKeyByHash(secretHash: string): Promise<FoundKey | undefined>;
 }
 

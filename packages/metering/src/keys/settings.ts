@@ -20,7 +20,7 @@ export const instant = z.iso.datetime({ offset: true });
 export const modelPatterns = z.array(z.string().min(1).max(200)).min(1).max(200);
 export const endpoints = z.array(EndpointScope).min(1);
 
-/** Part of names in Redis and of URL paths, so without colons and slashes. */
+/** The name is a part of names in Redis and of URL paths, so it has no colons and slashes. */
 export const TEAM_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
 export const TeamName = z
   .string()

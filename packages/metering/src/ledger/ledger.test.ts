@@ -3,7 +3,7 @@ import {
   UsageRecord,
   type UsageResult,
   type UsageSubject,
-} from '@gateway/contracts/usage-record';
+} from '@gateway/contracts/usage/usage-record';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';

@@ -1,4 +1,4 @@
-import { type UsageRecord, UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
+import { type UsageRecord, UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { createOperationBatch, type OperationBatch } from '../batch/operation-batch.ts';

@@ -1,5 +1,5 @@
 import type { Account } from '@gateway/contracts/identity';
-import { NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
+import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import type { Redis } from 'ioredis';

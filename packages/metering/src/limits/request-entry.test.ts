@@ -1,5 +1,5 @@
 import type { Account, Identity } from '@gateway/contracts/identity';
-import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage-record';
+import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
 import type { Account } from '@gateway/contracts/identity';
-import { fitsPattern } from '@gateway/contracts/model-pattern';
+import { fitsPattern } from '@gateway/contracts/models/model-pattern';
 import type { Charge } from '../ledger/charge.ts';
 import { type RateLimit, rateLimitsOf } from '../limits/rate-limits.ts';
 

@@ -1,5 +1,5 @@
-import type { Price } from '@gateway/contracts/price';
-import type { Consumption, UsageResult } from '@gateway/contracts/usage-record';
+import type { Price } from '@gateway/contracts/models/price';
+import type { Consumption, UsageResult } from '@gateway/contracts/usage/usage-record';
 import { costMicroUsd, type Tariff } from '../price/cost.ts';
 
 /** A request's reservation, before its usage is known. A null price means that there is none. */

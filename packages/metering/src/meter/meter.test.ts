@@ -1,6 +1,6 @@
 import { appendFile, readdir, readFile } from 'node:fs/promises';
 import type { Account } from '@gateway/contracts/identity';
-import { NOTHING_CONSUMED, UsageRecord, type UsageResult } from '@gateway/contracts/usage-record';
+import { NOTHING_CONSUMED, UsageRecord, type UsageResult } from '@gateway/contracts/usage/usage-record';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { waitFor } from '@gateway/testkit/wait-for';

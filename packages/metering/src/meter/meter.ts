@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Account } from '@gateway/contracts/identity';
-import { soundUsage } from '@gateway/contracts/sound-usage';
-import type { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
+import { soundUsage } from '@gateway/contracts/usage/sound-usage';
+import type { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
 import type { Charge } from '../ledger/charge.ts';
 import { type AdmittedAndReserved, amountsOf, type Ledger, type Reserved } from '../ledger/ledger.ts';
 import type { Rate } from '../limits/rate-limit-headers.ts';

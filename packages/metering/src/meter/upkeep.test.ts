@@ -1,4 +1,4 @@
-import { UsageRecord } from '@gateway/contracts/usage-record';
+import { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import type { Redis } from 'ioredis';
 import { beforeEach, expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
+import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { beforeEach, expect, test } from 'vitest';
 import { openUsageSpool, type SpooledUsage, type UsageSpool } from './usage-spool.ts';

@@ -1,6 +1,6 @@
 import { appendFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UsageRecord } from '@gateway/contracts/usage-record';
+import { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { z } from 'zod';
 import { type ReportBroken, readStored } from '../broken-records.ts';
 

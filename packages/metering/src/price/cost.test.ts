@@ -1,5 +1,5 @@
-import type { Price } from '@gateway/contracts/price';
-import { NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
+import type { Price } from '@gateway/contracts/models/price';
+import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import { expect, test } from 'vitest';
 import { costMicroUsd, type Tariff } from './cost.ts';
 

@@ -1,6 +1,6 @@
 import { lookUp } from '@gateway/contracts/look-up';
-import type { Price } from '@gateway/contracts/price';
-import type { Consumption } from '@gateway/contracts/usage-record';
+import type { Price } from '@gateway/contracts/models/price';
+import type { Consumption } from '@gateway/contracts/usage/usage-record';
 
 /** What decides a request's price, apart from its consumption. */
 export interface Tariff {

@@ -1,4 +1,4 @@
-import { type Consumption, NOTHING_CONSUMED } from '@gateway/contracts/usage-record';
+import { type Consumption, NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { costMicroUsd } from './cost.ts';

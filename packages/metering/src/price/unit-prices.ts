@@ -1,6 +1,6 @@
-import type { Price } from '@gateway/contracts/price';
-import { UnitPrices } from '@gateway/contracts/usage-detail';
-import type { Consumption } from '@gateway/contracts/usage-record';
+import type { Price } from '@gateway/contracts/models/price';
+import { UnitPrices } from '@gateway/contracts/usage/usage-detail';
+import type { Consumption } from '@gateway/contracts/usage/usage-record';
 import { imagePrice, type Tariff, tokenPrices } from './cost.ts';
 
 type PriceKind = keyof UnitPrices;

@@ -1,4 +1,4 @@
-import { NOTHING_CONSUMED, type UsageResult, type UsageSubject } from '@gateway/contracts/usage-record';
+import { NOTHING_CONSUMED, type UsageResult, type UsageSubject } from '@gateway/contracts/usage/usage-record';
 
 /** A request of `key_1`. */
 export const sampleSubject = (id: string, startedAtMs: number): UsageSubject => ({

@@ -1,4 +1,4 @@
-import { NOTHING_CONSUMED, type UsageRecord } from '@gateway/contracts/usage-record';
+import { NOTHING_CONSUMED, type UsageRecord } from '@gateway/contracts/usage/usage-record';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Histogram, latencyBuckets, parseBucket } from './latency.ts';

@@ -1,4 +1,4 @@
-import type { UsageRecord } from '@gateway/contracts/usage-record';
+import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 
 /** What is measured of requests that ended well, by the letter that stands for it in a field's name. */
 export const LATENCIES = { firstOutputMs: 'f', totalMs: 't' } as const;

@@ -1,4 +1,4 @@
-import type { Endpoint } from '@gateway/contracts/endpoints';
+import type { Endpoint } from '@gateway/contracts/endpoints/endpoints';
 import type { Identity } from '@gateway/contracts/identity';
 import type { RefusalCounts } from './refusal-counts.ts';
 

@@ -1,4 +1,4 @@
-import type { UsageRecord } from '@gateway/contracts/usage-record';
+import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 
 /** What usage can be grouped by, in the order of a sum's field. */
 export const GROUPS = ['keyId', 'team', 'model', 'channel', 'endpoint', 'outcome'] as const;

@@ -1,4 +1,4 @@
-import type { UsageRecord } from '@gateway/contracts/usage-record';
+import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import type { Redis } from 'ioredis';
 import { type ReportBroken, readStored } from '../broken-records.ts';
 import { redisNames } from '../redis-names.ts';

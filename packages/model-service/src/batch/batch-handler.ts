@@ -1,9 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { BatchKind } from '@gateway/contracts/jobs';
-import { discardRest } from '@gateway/service-kit/discard-rest';
-import { endedRequest } from '@gateway/service-kit/ended-request';
-import { refuseEncoding } from '@gateway/service-kit/json-body';
-import { contextOf, identityOf } from '@gateway/service-kit/request-context';
+import { discardRest } from '@gateway/service-kit/request/discard-rest';
+import { refuseEncoding } from '@gateway/service-kit/request/json-body';
+import { contextOf, endedRequest, identityOf } from '@gateway/service-kit/request/request-context';
 import type { RequestHandler } from 'express';
 import { isStrict } from '../is-strict.ts';
 import { acceptJob } from '../jobs/answer-job.ts';

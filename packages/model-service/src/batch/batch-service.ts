@@ -1,7 +1,7 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
 import type { BatchKind, JobKind } from '@gateway/contracts/jobs';
 import type { JobOutput } from '@gateway/jobs/catalog';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { JobService } from '../jobs/submit-job.ts';
 import type { LineEndpoints } from './line-endpoint.ts';

@@ -2,10 +2,10 @@ import { BatchLine } from '@gateway/contracts/batch';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { EndpointScope, Identity } from '@gateway/contracts/identity';
 import type { JobKind } from '@gateway/contracts/jobs';
-import type { UsageResult, UsageSubject } from '@gateway/contracts/usage-record';
+import type { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
 import type { JobInput } from '@gateway/jobs/catalog';
-import { parseJson } from '@gateway/service-kit/json-body';
-import { listed, validate } from '@gateway/service-kit/validate';
+import { parseJson } from '@gateway/service-kit/request/json-body';
+import { listed, validate } from '@gateway/service-kit/request/validate';
 
 /** Whose line it is, and how it is requested. */
 export interface LineAsker {

@@ -1,9 +1,9 @@
 import type { BatchKind } from '@gateway/contracts/jobs';
 import { BatchOutput } from '@gateway/contracts/jobs';
 import { JOBS } from '@gateway/jobs/catalog';
-import { jobLine } from '@gateway/jobs/job-line';
-import type { JobProcessors } from '@gateway/jobs/job-processor';
-import { createJobWorker } from '@gateway/jobs/job-worker';
+import { jobLine } from '@gateway/jobs/worker/job-line';
+import type { JobProcessors } from '@gateway/jobs/worker/job-processor';
+import { createJobWorker } from '@gateway/jobs/worker/job-worker';
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyIdentityReader, type ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { Started } from '@gateway/service-kit/start-service';

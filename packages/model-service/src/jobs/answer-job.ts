@@ -1,11 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
-import type { JobHandle } from '@gateway/jobs/job-handle';
-import type { JobQueue } from '@gateway/jobs/job-queue';
+import type { JobHandle } from '@gateway/jobs/queue/job-handle';
+import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
-import { endedRequest } from '@gateway/service-kit/ended-request';
-import { contextOf, identityOf, type RequestContext } from '@gateway/service-kit/request-context';
+import {
+  contextOf,
+  endedRequest,
+  identityOf,
+  type RequestContext,
+} from '@gateway/service-kit/request/request-context';
 import { jobPath, publicJob } from './public-job.ts';
 import type { SubmittedJob } from './submit-job.ts';
 

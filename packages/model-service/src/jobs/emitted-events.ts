@@ -1,4 +1,4 @@
-import type { EmittedText } from '@gateway/jobs/job-texts';
+import type { EmittedText } from '@gateway/jobs/events/job-texts';
 
 /** An event among those that a job has emitted: the text in which it ends, and which of that text's events it is. */
 export interface EventPosition {

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobAttempts } from '@gateway/contracts/jobs';
-import { ATTEMPTS_HEADER } from '@gateway/contracts/usage-detail';
-import type { FinishedJob } from '@gateway/jobs/finished-job';
-import type { LogFields, RequestContext } from '@gateway/service-kit/request-context';
-import { attemptsHeader } from '@gateway/upstream/attempts-header';
-import type { Attempt } from '@gateway/upstream/reply';
+import { ATTEMPTS_HEADER } from '@gateway/contracts/usage/usage-detail';
+import type { FinishedJob } from '@gateway/jobs/worker/finished-job';
+import type { LogFields, RequestContext } from '@gateway/service-kit/request/request-context';
+import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
+import type { Attempt } from '@gateway/upstream/replies/reply';
 
 export type OnAttempt = (attempt: Attempt) => void;
 

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
-import type { FoundJob } from '@gateway/jobs/find-job';
-import type { JobQueue } from '@gateway/jobs/job-queue';
-import { hasEnded } from '@gateway/jobs/job-record';
-import { contextOf } from '@gateway/service-kit/request-context';
+import type { JobQueue } from '@gateway/jobs/queue/job-queue';
+import type { FoundJob } from '@gateway/jobs/records/find-job';
+import { hasEnded } from '@gateway/jobs/records/job-record';
+import { contextOf } from '@gateway/service-kit/request/request-context';
 import type { Request, RequestHandler, Response } from 'express';
 import { createEventReader, type EventPosition, positionIn } from './emitted-events.ts';
 import { publicJob } from './public-job.ts';

@@ -8,12 +8,12 @@ import {
   type PublicJobList,
 } from '@gateway/contracts/jobs';
 import type { JobOutput } from '@gateway/jobs/catalog';
-import type { FoundJob } from '@gateway/jobs/find-job';
-import type { JobQueue } from '@gateway/jobs/job-queue';
-import { hasEnded } from '@gateway/jobs/job-record';
+import type { JobQueue } from '@gateway/jobs/queue/job-queue';
+import type { FoundJob } from '@gateway/jobs/records/find-job';
+import { hasEnded } from '@gateway/jobs/records/job-record';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
-import { contextOf, identityOf } from '@gateway/service-kit/request-context';
-import { validate } from '@gateway/service-kit/validate';
+import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
+import { validate } from '@gateway/service-kit/request/validate';
 import type { Request, RequestHandler, Response } from 'express';
 import { type ExpandEvent, jobEventsHandler } from './job-events.ts';
 import { publicJob } from './public-job.ts';

@@ -1,6 +1,6 @@
 import type { AssetStores } from '@gateway/assets/asset-store';
 import { openAssetStores } from '@gateway/assets/open-asset-stores';
-import { type JobStores, openJobStores } from '@gateway/jobs/job-stores';
+import { type JobStores, openJobStores } from '@gateway/jobs/files/job-stores';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { FileSettings, ModelSettings } from '../settings.ts';
 

@@ -1,7 +1,7 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
 import type { JobKind } from '@gateway/contracts/jobs';
-import { createJobQueue, type JobQueue } from '@gateway/jobs/job-queue';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
+import { createJobQueue, type JobQueue } from '@gateway/jobs/queue/job-queue';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { ModelAccess } from '../open-model-access.ts';
 import type { JobQueueSettings, ModelSettings } from '../settings.ts';

@@ -1,10 +1,10 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
-import { jobLine } from '@gateway/jobs/job-line';
-import { type JobProcessors, processorsByQueue } from '@gateway/jobs/job-processor';
-import { createJobWorker } from '@gateway/jobs/job-worker';
-import { startSweeping } from '@gateway/jobs/start-sweeping';
-import type { UploadStore } from '@gateway/jobs/upload-store';
-import type { LogFields } from '@gateway/service-kit/request-context';
+import { startSweeping } from '@gateway/jobs/files/start-sweeping';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
+import { jobLine } from '@gateway/jobs/worker/job-line';
+import { type JobProcessors, processorsByQueue } from '@gateway/jobs/worker/job-processor';
+import { createJobWorker } from '@gateway/jobs/worker/job-worker';
+import type { LogFields } from '@gateway/service-kit/request/request-context';
 import type { Started } from '@gateway/service-kit/start-service';
 import { type ModelAccess, openModelAccess } from '../open-model-access.ts';
 import type { JobWorkerSettings } from '../settings.ts';

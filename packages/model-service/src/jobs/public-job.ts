@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type JobKind, jobAreaOf, type PublicJob } from '@gateway/contracts/jobs';
-import type { FoundJob } from '@gateway/jobs/find-job';
-import type { JobQueue } from '@gateway/jobs/job-queue';
+import type { JobQueue } from '@gateway/jobs/queue/job-queue';
+import type { FoundJob } from '@gateway/jobs/records/find-job';
 import { openaiError } from '@gateway/service-kit/error-response';
 
 const toSeconds = (ms: number): number => Math.floor(ms / 1000);

@@ -3,13 +3,13 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
 import { WEBHOOK_HEADER } from '@gateway/contracts/webhooks';
 import type { JobInput, JobOutput } from '@gateway/jobs/catalog';
-import type { JobHandle } from '@gateway/jobs/job-handle';
-import { newJobId } from '@gateway/jobs/job-keys';
-import type { JobQueue } from '@gateway/jobs/job-queue';
-import type { QueueSlot } from '@gateway/jobs/queue-slots';
+import type { JobHandle } from '@gateway/jobs/queue/job-handle';
+import type { JobQueue } from '@gateway/jobs/queue/job-queue';
+import type { QueueSlot } from '@gateway/jobs/queue/queue-slots';
+import { newJobId } from '@gateway/jobs/redis/job-keys';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { Metrics } from '@gateway/service-kit/metrics';
-import { contextOf, identityOf } from '@gateway/service-kit/request-context';
+import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
 import { type CostlyRequest, reserveJob, turnTakerOf } from '../metered-request.ts';
 import type { JobWishes } from './job-wishes.ts';
 

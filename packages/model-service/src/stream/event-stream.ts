@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import {
   createFrameReader,
@@ -5,11 +6,14 @@ import {
   type FrameReader,
   FrameTooLarge,
 } from '@gateway/service-kit/event-stream/frame-reader';
-import type { Reply } from '@gateway/upstream/reply';
-import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
+import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { Output, RelayedStream } from './relayed-stream.ts';
 
-/** The frame goes on as its bytes are. */
+/** Whether a reply calls itself an event stream. */
+export const isEventStream = (headers: IncomingHttpHeaders): boolean =>
+  headers['content-type']?.startsWith('text/event-stream') ?? false;
+
+/** Passes the frame's bytes on unchanged. */
 export const PASS = Symbol('pass');
 
 /** What the events of one stream mean: the part of `RelayedStream` that differs from protocol to protocol. */
@@ -48,9 +52,9 @@ class EventStream implements RelayedStream {
   readonly #maxFrameBytes: number;
   #reader: FrameReader;
   #hasBegun = false;
-  /** Nothing more of the upstream's stream can be read. */
+  /** Whether nothing more of the upstream's stream can be read. */
   #isCut = false;
-  /** Why, where the caller had not got a whole answer by then. */
+  /** The reason, if the caller had no whole answer by then. */
   #broken: GatewayError | null = null;
 
   constructor({ mapper, maxFrameBytes }: EventStreamOptions) {
@@ -136,7 +140,7 @@ class EventStream implements RelayedStream {
   }
 }
 
-/** Clients read a last event without its empty line too; half of one they do not. */
+/** Clients accept a last event without its empty line, but not half an event. */
 function isWholeEvent(data: string | null): boolean {
   if (data === null || data === '[DONE]') return data !== null;
   try {
@@ -147,7 +151,7 @@ function isWholeEvent(data: string | null): boolean {
   }
 }
 
-/** What one chunk's frames became, as one piece: neighbouring frames that pass stay the bytes that they were. */
+/** The output for one chunk's frames, as one piece. Neighbouring frames that pass keep their bytes. */
 class JoinedOutput {
   #bytes: Buffer | null = null;
   #start = 0;
@@ -203,7 +207,7 @@ class JoinedOutput {
   }
 }
 
-/** What a mapper throws is the upstream's fault, and its own words about it are better than ours. */
+/** An error of a mapper means a fault of the upstream. The upstream's own words about it are better than ours. */
 function unreadable(cause: unknown): GatewayError {
   if (cause instanceof GatewayError) return cause;
   const message =

@@ -1,10 +1,8 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import { endedRequest } from '@gateway/service-kit/ended-request';
 import { toGatewayError } from '@gateway/service-kit/error-response';
-import { CallerLeft, type RequestContext } from '@gateway/service-kit/request-context';
-import type { Reply } from '@gateway/upstream/reply';
-import { UnreadableReply } from '@gateway/upstream/unreadable-reply';
+import { CallerLeft, endedRequest, type RequestContext } from '@gateway/service-kit/request/request-context';
+import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { Output, RelayedStream } from './relayed-stream.ts';
 
 interface RelayOptions {

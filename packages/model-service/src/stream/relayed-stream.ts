@@ -1,7 +1,7 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Reply } from '@gateway/upstream/reply';
+import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 
-/** What is written for a caller: bytes as they came, or text of ours. Null for nothing. */
+/** The output for a caller: bytes as they came, or text of ours. Null for nothing. */
 export type Output = Buffer | string | null;
 
 /**
@@ -23,17 +23,40 @@ export interface RelayedStream {
   fail(error: GatewayError): string | null;
   /** Why the stream is not a good answer, if its own content shows so, or it gave nothing. */
   readonly failure: GatewayError | null;
-  /** Whether the caller has a whole answer: an error that comes now is none. */
+  /** Whether the caller has a whole answer. Then a later error does not count. */
   readonly isWhole: boolean;
   /**
    * What the rest of the upstream's stream is good for. `wanted`: it belongs to the caller's. Otherwise the caller's
    * stream is over, and the rest is `read-off`, which keeps the connection, or `cancelled`, because it may be long.
    */
   readonly rest: 'wanted' | 'read-off' | 'cancelled';
-  /** The provider's id of the answer, once it is known; null where the format has none. */
+  /** The provider's id of the answer, once it is known; null if the format has none. */
   readonly id: string | null;
   /** An empty frame, for long silences; null while none may be sent. */
   keepAlive(): string | null;
   /** After the upstream has closed: the reply in which it goes on. Null where it had not paused. */
   goOn?(): Promise<Reply> | null;
+}
+
+/**
+ * Reads an upstream's stream for which no caller holds a connection. Yields what a caller would have been
+ * sent.
+ *
+ * @throws {GatewayError} if the stream breaks, or is no good answer
+ */
+export async function* readStream(reply: Reply, stream: RelayedStream): AsyncGenerator<Buffer> {
+  for await (const chunk of reply.body) {
+    const output = await stream.push(chunk);
+    if (stream.failure !== null) throw counted(reply, stream.failure);
+    if (output !== null) yield Buffer.from(output);
+    if (stream.rest !== 'wanted') return;
+  }
+  const output = await stream.end();
+  if (stream.failure !== null) throw counted(reply, stream.failure);
+  if (output !== null) yield Buffer.from(output);
+}
+
+function counted(reply: Reply, failure: GatewayError): GatewayError {
+  if (failure instanceof UnreadableReply) reply.unreadable(failure.message);
+  return failure;
 }

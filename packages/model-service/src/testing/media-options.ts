@@ -1,10 +1,10 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
 import type { Identity } from '@gateway/contracts/identity';
 import type { JobKind } from '@gateway/contracts/jobs';
-import type { JobProcessors } from '@gateway/jobs/job-processor';
-import type { JobQueue } from '@gateway/jobs/job-queue';
-import type { JobStoresOptions } from '@gateway/jobs/job-stores';
-import type { UploadStore } from '@gateway/jobs/upload-store';
+import type { JobStoresOptions } from '@gateway/jobs/files/job-stores';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
+import type { JobQueue } from '@gateway/jobs/queue/job-queue';
+import type { JobProcessors } from '@gateway/jobs/worker/job-processor';
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { Service, ServiceAppOptions } from '@gateway/service-kit/service-app';

@@ -1,22 +1,22 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { AnnounceEnd } from '@gateway/jobs/announce-end';
-import { createJobFinder } from '@gateway/jobs/find-job';
+import { openJobStores } from '@gateway/jobs/files/job-stores';
 import { images } from '@gateway/jobs/fixtures/job-stage';
-import { createJobQueue } from '@gateway/jobs/job-queue';
-import { openJobStores } from '@gateway/jobs/job-stores';
-import { createJobWorker } from '@gateway/jobs/job-worker';
+import { createJobQueue } from '@gateway/jobs/queue/job-queue';
+import { createJobFinder } from '@gateway/jobs/records/find-job';
 import { createKeptResults } from '@gateway/jobs/results/kept-results';
+import type { AnnounceEnd } from '@gateway/jobs/webhooks/announce-end';
 import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import { createWebhookWorker, type FinishedAttempt } from '@gateway/jobs/webhooks/webhook-worker';
+import { createJobWorker } from '@gateway/jobs/worker/job-worker';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
-import { createKeyWebhookReader } from '@gateway/metering/keys/key-webhook';
+import { createKeyWebhookReader } from '@gateway/metering/keys/webhooks/key-webhook';
 import { startRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
-import { parseNetworks } from '@gateway/upstream/public-address';
+import { parseNetworks } from '@gateway/upstream/fetching/public-address';
 import { Redis } from 'ioredis';
-import { webhookBody } from '../webhooks/webhook-body.ts';
+import { webhookBody } from '../webhooks/open-announcer.ts';
 import { createWebhookSender } from '../webhooks/webhook-sender.ts';
 
 export interface ReceivedWebhook {

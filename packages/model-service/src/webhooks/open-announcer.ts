@@ -1,18 +1,41 @@
-import type { AnnounceEnd } from '@gateway/jobs/announce-end';
-import { createJobFinder } from '@gateway/jobs/find-job';
-import { connectPatiently } from '@gateway/jobs/job-connections';
-import type { JobFiles } from '@gateway/jobs/job-files';
-import { oncePerOutage } from '@gateway/jobs/once-per-outage';
+import type { JobWebhook } from '@gateway/contracts/webhooks';
+import type { JobFiles } from '@gateway/jobs/files/job-files';
+import { createJobFinder, type FoundJob } from '@gateway/jobs/records/find-job';
+import { connectPatiently } from '@gateway/jobs/redis/job-connections';
+import { oncePerOutage } from '@gateway/jobs/redis/once-per-outage';
 import { createKeptResults } from '@gateway/jobs/results/kept-results';
+import type { AnnounceEnd } from '@gateway/jobs/webhooks/announce-end';
 import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import { reportOnce } from '@gateway/metering/broken-records';
-import { createKeyWebhookReader } from '@gateway/metering/keys/key-webhook';
+import { createKeyWebhookReader } from '@gateway/metering/keys/webhooks/key-webhook';
 import type { Started } from '@gateway/service-kit/start-service';
+import { publicJob } from '../jobs/public-job.ts';
 import type { ModelSettings } from '../settings.ts';
-import { webhookBody } from './webhook-body.ts';
+
+/** The longest error message of a webhook. Some providers' messages are longer; the job itself has the whole message. */
+const MAX_MESSAGE_CHARACTERS = 1000;
+
+const typeOf = ({ status }: FoundJob): JobWebhook['type'] => {
+  if (status === 'completed') return 'job.completed';
+  return status === 'cancelled' ? 'job.cancelled' : 'job.failed';
+};
+
+/** The body of the webhook for a job's end: the job, as it is polled. Its result is fetched with the key. */
+export async function webhookBody(record: FoundJob): Promise<string> {
+  const job = await publicJob({ positionOf: async () => undefined }, record);
+  const { message } = job.error ?? {};
+  const error =
+    job.error !== null && typeof message === 'string'
+      ? { ...job.error, message: message.slice(0, MAX_MESSAGE_CHARACTERS) }
+      : job.error;
+  const timestamp = new Date(record.finishedAtMs ?? record.createdAtMs).toISOString();
+  const body: JobWebhook = { type: typeOf(record), timestamp, data: { ...job, error } };
+  return JSON.stringify(body);
+}
 
 /**
- * Queues the webhooks of ended jobs, where their request or their key names a receiver. Waits for a Redis that is away.
+ * Queues the webhooks of ended jobs, if their request or their key names a receiver. Waits for a Redis that
+ * is away.
  *
  * @param files where long errors of these jobs lie; the process that sends the webhook may not have them
  */

@@ -1,6 +1,6 @@
 import { createWebhookWorker, type FinishedAttempt } from '@gateway/jobs/webhooks/webhook-worker';
 import { reportOnce } from '@gateway/metering/broken-records';
-import { createKeyWebhookReader } from '@gateway/metering/keys/key-webhook';
+import { createKeyWebhookReader } from '@gateway/metering/keys/webhooks/key-webhook';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { Redis } from 'ioredis';
 import type { JobWorkerSettings } from '../settings.ts';
@@ -46,7 +46,7 @@ function resultOf({ outcome }: FinishedAttempt): 'delivered' | 'failed' | 'refus
   return outcome.isFinal ? 'refused' : 'failed';
 }
 
-/** Of where it went, only the host: a path or a query may hold a secret. */
+/** Only the host of its address: a path or a query may contain a secret. */
 const attemptLine = (attempt: FinishedAttempt) => {
   const { outcome, ...line } = attempt;
   return {

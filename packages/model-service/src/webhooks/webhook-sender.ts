@@ -1,7 +1,7 @@
 import type { WebhookOutcome, WebhookWorkerOptions } from '@gateway/jobs/webhooks/webhook-worker';
-import type { ReadKeyWebhook } from '@gateway/metering/keys/key-webhook';
-import { type InNetworks, isPublicAddress } from '@gateway/upstream/public-address';
-import { NotPublicError, publicConnector } from '@gateway/upstream/public-connector';
+import type { ReadKeyWebhook } from '@gateway/metering/keys/webhooks/key-webhook';
+import { type InNetworks, isPublicAddress } from '@gateway/upstream/fetching/public-address';
+import { NotPublicError, publicConnector } from '@gateway/upstream/fetching/public-connector';
 import { Webhook } from 'standardwebhooks';
 import { Agent, request } from 'undici';
 
@@ -9,7 +9,7 @@ interface SenderOptions {
   readonly readWebhook: ReadKeyWebhook;
   /** `WEBHOOK_SECRET`. */
   readonly masterSecret: string | undefined;
-  /** Networks that are sent to besides public addresses; only there over plain http. */
+  /** Networks that webhooks may go to besides public addresses. Only there over plain http. */
   readonly isPrivateAllowed: InNetworks | undefined;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -23,9 +23,9 @@ export interface WebhookSender {
 
 const TIME_LIMIT_MS = 15_000;
 const CONNECT_MS = 5000;
-/** Of an answer, which nobody reads: more ends the connection. */
+/** The most bytes of an answer, which nobody reads. A longer one ends the connection. */
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** The receiver wants no more of it. */
+/** The receiver does not want this webhook any more. */
 const GONE = 410;
 
 /**

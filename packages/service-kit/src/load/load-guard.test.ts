@@ -1,11 +1,11 @@
-import { ENDPOINTS, isForWork } from '@gateway/contracts/endpoints';
+import { ENDPOINTS, isForWork } from '@gateway/contracts/endpoints/endpoints';
 import type { KeyPriority } from '@gateway/contracts/identity';
 import type { RequestHandler } from 'express';
 import { afterEach, expect, test } from 'vitest';
 import { LoadSettings, parseConfig } from '../config.ts';
 import { closeServers, identity, serveAudio, signedFor } from '../fixtures/serve-audio.ts';
-import { readJsonBody } from '../json-body.ts';
 import { createMetrics } from '../metrics.ts';
+import { readJsonBody } from '../request/json-body.ts';
 import { createLoadGuard } from './load-guard.ts';
 import type { ProcessLoad } from './process-load.ts';
 

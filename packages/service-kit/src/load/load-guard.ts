@@ -1,4 +1,4 @@
-import type { Endpoint } from '@gateway/contracts/endpoints';
+import type { Endpoint } from '@gateway/contracts/endpoints/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity, KeyPriority } from '@gateway/contracts/identity';
 import type { LoadSettings } from '../config.ts';
@@ -6,12 +6,12 @@ import type { Metrics } from '../metrics.ts';
 import { priorityOf } from './priority-of.ts';
 import type { ProcessLoad } from './process-load.ts';
 
-/** Which bound a request would have passed. */
+/** The bound that a request would have passed. */
 export type ShedReason = 'requests_in_flight' | 'body_bytes' | 'event_loop_delay';
 
 /**
- * Bounds what a service or the edge takes on, so that what it has begun stays fast. What is too much is refused at once,
- * the newest first: nothing that has begun is given up.
+ * Bounds what a service or the edge takes on, so that requests in flight stay fast. Requests beyond the
+ * bounds are refused at once, the newest first. A request that has begun is never given up.
  */
 export interface LoadGuard {
   /** Whether one more request may come in, of which no body is held. @throws {GatewayError} `overloaded` */
@@ -30,9 +30,9 @@ export interface LoadGuard {
 export interface RequestLoad {
   /** @throws {GatewayError} `overloaded` */
   admit(bodyBytes: number): void;
-  /** So many bytes of a body have arrived whose length was not announced. @throws {GatewayError} `overloaded` */
+  /** Call it when bytes of a body have arrived whose length was not announced. @throws {GatewayError} `overloaded` */
   hold(bodyBytes: number): void;
-  /** The body is no longer in memory. */
+  /** Call it when the body is no longer in memory. */
   dropBody(): void;
   end(): void;
 }
@@ -57,7 +57,7 @@ const SHARES: Readonly<Record<KeyPriority, { readonly amount: number; readonly d
 /** With fewer requests in flight a late event loop is the work of one of them, and no overload. */
 const MIN_IN_FLIGHT_FOR_DELAY = 16;
 
-/** Callers that are refused at the same time come back one after the other. */
+/** Spreads the retries of callers that were refused at the same time. */
 const MAX_RETRY_AFTER_SECONDS = 4;
 
 export function createLoadGuard({
@@ -110,7 +110,7 @@ export function createLoadGuard({
   };
 }
 
-/** Whose request for what. */
+/** The identity and the endpoint of a request. */
 interface Arrival {
   readonly endpoint: Endpoint;
   readonly identity: Identity | null;

@@ -1,4 +1,4 @@
-import { ENDPOINTS, WEBSOCKET } from '@gateway/contracts/endpoints';
+import { ENDPOINTS, WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import { expect, test } from 'vitest';
 import { priorityOf } from './priority-of.ts';
 

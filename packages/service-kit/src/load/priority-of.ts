@@ -1,4 +1,4 @@
-import { type Endpoint, isForWork, WEBSOCKET } from '@gateway/contracts/endpoints';
+import { type Endpoint, isForWork, WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import type { Identity, KeyPriority } from '@gateway/contracts/identity';
 
 /**

@@ -1,4 +1,4 @@
-import { type Directives, withoutDirectives } from '../directives.ts';
+import { type Directives, withoutDirectives } from '../script/directives.ts';
 import { countTokens, cutToTokens, textOfTokens } from '../tokens.ts';
 import type { Answer, AnswerPart, Citation, Finish } from './answer.ts';
 import type { Prompt } from './prompt.ts';

@@ -1,4 +1,4 @@
-import { withoutDirectives } from '../directives.ts';
+import { withoutDirectives } from '../script/directives.ts';
 import type { CallerTool, Prompt } from './prompt.ts';
 import { toolAbout } from './tool-about.ts';
 

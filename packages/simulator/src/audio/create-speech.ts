@@ -1,13 +1,13 @@
-import type { Handler } from '../call.ts';
 import { checkOpenAi, missingParameter, unsupportedChoice } from '../checks/check-openai.ts';
 import { checkModelExists } from '../checks/known-model.ts';
 import { readJson } from '../checks/read-json.ts';
 import type { Rules } from '../checks/rule.ts';
-import { withoutDirectives } from '../directives.ts';
 import { asNumber, asObject, asText, isGiven, type JsonObject } from '../json-value.ts';
-import { invalidRequest } from '../provider-error.ts';
-import { type Reply, streamReply } from '../reply.ts';
-import { dataFrame } from '../sse.ts';
+import { invalidRequest } from '../replies/provider-error.ts';
+import { type Reply, streamReply } from '../replies/reply.ts';
+import { dataFrame } from '../replies/sse.ts';
+import type { Handler } from '../requests/call.ts';
+import { withoutDirectives } from '../script/directives.ts';
 import { countTokens } from '../tokens.ts';
 import { isSpeechFormat, SPEECH_FORMATS } from './encode-speech.ts';
 

@@ -3,7 +3,7 @@ import { checkModelExists } from '../checks/known-model.ts';
 import { typedFields } from '../checks/read-form.ts';
 import type { Rules } from '../checks/rule.ts';
 import { asNumber, asText, isGiven } from '../json-value.ts';
-import { invalidRequest, ProviderError } from '../provider-error.ts';
+import { invalidRequest, ProviderError } from '../replies/provider-error.ts';
 
 const FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json'] as const;
 export type TranscriptFormat = (typeof FORMATS)[number];

@@ -1,10 +1,10 @@
 import { composeAnswer } from '../answer/compose-answer.ts';
-import type { Handler } from '../call.ts';
 import { readJson } from '../checks/read-json.ts';
 import { asObject, asText } from '../json-value.ts';
-import { tokenLedgerEntry } from '../ledger-entry.ts';
-import { jsonReply, streamReply } from '../reply.ts';
-import { dataFrame } from '../sse.ts';
+import { tokenLedgerEntry } from '../ledger.ts';
+import { jsonReply, streamReply } from '../replies/reply.ts';
+import { dataFrame } from '../replies/sse.ts';
+import type { Handler } from '../requests/call.ts';
 import { chatFrames } from './chat-stream.ts';
 import { checkChatRequest } from './check-request.ts';
 import { chatAnswer, chatCompletion } from './completion.ts';

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../json-value.ts';
-import { invalidMessages } from '../provider-error.ts';
+import { invalidMessages } from '../replies/provider-error.ts';
 import type { Rule, Rules } from './rule.ts';
 
 const TYPE_SENTENCES: Partial<Record<Rule['kind'], string>> = {

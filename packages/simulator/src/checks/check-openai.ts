@@ -1,5 +1,5 @@
 import { isGiven, isObject, type JsonObject } from '../json-value.ts';
-import { invalidRequest, type ProviderError } from '../provider-error.ts';
+import { invalidRequest, type ProviderError } from '../replies/provider-error.ts';
 import type { Rule, Rules } from './rule.ts';
 
 const KIND_NAMES = {

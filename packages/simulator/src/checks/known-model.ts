@@ -1,4 +1,4 @@
-import { ProviderError } from '../provider-error.ts';
+import { ProviderError } from '../replies/provider-error.ts';
 
 const ABSENT_MODEL_PREFIX = 'no-such-';
 

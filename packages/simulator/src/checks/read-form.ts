@@ -1,6 +1,6 @@
-import type { Call } from '../call.ts';
 import type { JsonObject } from '../json-value.ts';
-import { invalidRequest } from '../provider-error.ts';
+import { invalidRequest } from '../replies/provider-error.ts';
+import type { Call } from '../requests/call.ts';
 
 /**
  * The body as a form.

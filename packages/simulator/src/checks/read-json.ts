@@ -1,6 +1,6 @@
-import type { Call } from '../call.ts';
 import { isObject, type JsonObject } from '../json-value.ts';
-import { invalidMessages, invalidRequest } from '../provider-error.ts';
+import { invalidMessages, invalidRequest } from '../replies/provider-error.ts';
+import type { Call } from '../requests/call.ts';
 
 /**
  * The body as a JSON object.

@@ -1,4 +1,4 @@
-import { invalidRequest, ProviderError } from '../provider-error.ts';
+import { invalidRequest, ProviderError } from '../replies/provider-error.ts';
 import { type ImageHeader, readImageHeader } from './image-header.ts';
 
 const MEGABYTE = 1024 * 1024;

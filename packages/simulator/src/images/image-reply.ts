@@ -1,10 +1,10 @@
-import type { Call } from '../call.ts';
-import { withoutDirectives } from '../directives.ts';
 import type { JsonObject } from '../json-value.ts';
-import { jsonReply, type Reply, streamReply } from '../reply.ts';
-import { eventFrame } from '../sse.ts';
+import { jsonReply, type Reply, streamReply } from '../replies/reply.ts';
+import { eventFrame } from '../replies/sse.ts';
+import type { Call } from '../requests/call.ts';
+import { withoutDirectives } from '../script/directives.ts';
 import { countTokens } from '../tokens.ts';
-import { draw } from './draw.ts';
+import { draw } from './drawing/draw.ts';
 import type { ImageOrder } from './read-image-order.ts';
 
 /** Output tokens of a 1024×1024 image by quality; other sizes in proportion to their area. */

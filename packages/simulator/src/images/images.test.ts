@@ -4,11 +4,11 @@ import OpenAI, { toFile } from 'openai';
 import { expect, test } from 'vitest';
 import { collect } from '../collect.ts';
 import { type Simulator, startSimulator } from '../start-simulator.ts';
-import { encodeJpeg } from './encode-jpeg.ts';
-import { encodePng } from './encode-png.ts';
-import { encodeWebp } from './encode-webp.ts';
+import { encodeJpeg } from './drawing/encode-jpeg.ts';
+import { encodePng } from './drawing/encode-png.ts';
+import { encodeWebp } from './drawing/encode-webp.ts';
+import { pictureOf, rowColour } from './drawing/picture.ts';
 import { readImageHeader } from './image-header.ts';
-import { pictureOf, rowColour } from './picture.ts';
 
 const clientOf = ({ baseUrl }: Simulator) =>
   new OpenAI({ baseURL: baseUrl, apiKey: 'sk-test', maxRetries: 0 });

@@ -1,6 +1,6 @@
 import { seal, signThinking, unsealed } from '../answer/signature.ts';
 import { asList, asNumber, asObject, asText, isGiven, isObject, type JsonObject } from '../json-value.ts';
-import { ProviderError } from '../provider-error.ts';
+import { ProviderError } from '../replies/provider-error.ts';
 import { countTokens } from '../tokens.ts';
 
 const PREFIX = 'EmwKCmp';

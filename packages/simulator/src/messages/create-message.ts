@@ -1,14 +1,14 @@
 import type { Answer, Finish } from '../answer/answer.ts';
 import { composeAnswer } from '../answer/compose-answer.ts';
-import type { Call, Handler } from '../call.ts';
+import { isOwnSeal, isOwnSignature, REDACTED_THINKING_PREFIX } from '../answer/signature.ts';
 import { readJson } from '../checks/read-json.ts';
 import { asList, asObject, asText, type JsonObject } from '../json-value.ts';
-import { tokenLedgerEntry } from '../ledger-entry.ts';
-import { invalidMessages } from '../provider-error.ts';
-import { jsonReply, streamReply } from '../reply.ts';
-import { eventFrame } from '../sse.ts';
+import { tokenLedgerEntry } from '../ledger.ts';
+import { invalidMessages } from '../replies/provider-error.ts';
+import { jsonReply, streamReply } from '../replies/reply.ts';
+import { eventFrame } from '../replies/sse.ts';
+import type { Call, Handler } from '../requests/call.ts';
 import { checkMessagesRequest } from './check-request.ts';
-import { checkSignatures } from './check-signatures.ts';
 import {
   checkCompactions,
   compactionBlock,
@@ -20,6 +20,28 @@ import { contentBlocks, cumulativeUsage, messageUsage, usageAtStart } from './co
 import { messageFrames } from './message-stream.ts';
 import { lastUserText, readMessagesPrompt } from './read-prompt.ts';
 import { readThread, type ThreadTurn } from './thread.ts';
+
+/**
+ * Thinking in a request must be this provider's own, unaltered.
+ * @throws ProviderError 400
+ */
+const checkSignatures = (messages: readonly unknown[], secret: string): void => {
+  messages.forEach((message, index) => {
+    asList(asObject(message).content).forEach((entry, blockIndex) => {
+      const block = asObject(entry);
+      const at = `messages.${index}.content.${blockIndex}`;
+      if (block.type === 'thinking' && !isOwnSignature(asText(block.thinking), block.signature, secret)) {
+        throw invalidMessages(`${at}: Invalid \`signature\` in \`thinking\` block`);
+      }
+      if (
+        block.type === 'redacted_thinking' &&
+        !isOwnSeal(REDACTED_THINKING_PREFIX, asText(block.data), secret)
+      ) {
+        throw invalidMessages(`${at}: Invalid \`data\` in \`redacted_thinking\` block`);
+      }
+    });
+  });
+};
 
 const VERSIONS = ['2023-06-01', '2026-10-21'];
 

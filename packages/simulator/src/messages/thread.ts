@@ -1,6 +1,6 @@
-import type { Call } from '../call.ts';
 import { asList, asObject, asText, isGiven, type JsonObject } from '../json-value.ts';
-import { invalidMessages, ProviderError } from '../provider-error.ts';
+import { invalidMessages, ProviderError } from '../replies/provider-error.ts';
+import type { Call } from '../requests/call.ts';
 import type { KeptTurn } from './thread-store.ts';
 
 const BETA = 'message-threads-2026-08-12';

@@ -1,7 +1,7 @@
-import type { Handler } from '../call.ts';
 import { isKnownModel } from '../checks/known-model.ts';
-import { ProviderError } from '../provider-error.ts';
-import { jsonReply } from '../reply.ts';
+import { ProviderError } from '../replies/provider-error.ts';
+import { jsonReply } from '../replies/reply.ts';
+import type { Handler } from '../requests/call.ts';
 
 /** The models that the list shows; every other name is served too. */
 const MODEL_IDS = [

@@ -1,13 +1,13 @@
 import { seal, unsealed } from '../answer/signature.ts';
-import type { Handler } from '../call.ts';
 import { checkOpenAi, missingParameter } from '../checks/check-openai.ts';
 import { readJson } from '../checks/read-json.ts';
 import type { Rules } from '../checks/rule.ts';
 import { asList, asNumber, asObject, asText, isGiven, type JsonObject } from '../json-value.ts';
-import { tokenLedgerEntry } from '../ledger-entry.ts';
+import { tokenLedgerEntry } from '../ledger.ts';
 import type { Provider } from '../provider.ts';
-import { invalidRequest } from '../provider-error.ts';
-import { jsonReply } from '../reply.ts';
+import { invalidRequest } from '../replies/provider-error.ts';
+import { jsonReply } from '../replies/reply.ts';
+import type { Handler } from '../requests/call.ts';
 import { countInputTokens, countTokens } from '../tokens.ts';
 import { ownItems, previousContext } from './effective-input.ts';
 import { lastUserText } from './read-prompt.ts';

@@ -1,9 +1,9 @@
-import type { Handler } from '../call.ts';
 import { readJson } from '../checks/read-json.ts';
 import { asObject, asText, isGiven } from '../json-value.ts';
 import type { Provider } from '../provider.ts';
-import { ProviderError } from '../provider-error.ts';
-import { jsonReply } from '../reply.ts';
+import { ProviderError } from '../replies/provider-error.ts';
+import { jsonReply } from '../replies/reply.ts';
+import type { Handler } from '../requests/call.ts';
 import type { Conversation } from './conversation-store.ts';
 import { ownItems } from './effective-input.ts';
 

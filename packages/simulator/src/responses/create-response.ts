@@ -1,9 +1,9 @@
 import { composeAnswer } from '../answer/compose-answer.ts';
-import type { Call, Handler } from '../call.ts';
 import { readJson } from '../checks/read-json.ts';
 import { asList, asObject, asText, isGiven, type JsonObject } from '../json-value.ts';
-import { tokenLedgerEntry } from '../ledger-entry.ts';
-import { jsonReply, type Reply, streamReply } from '../reply.ts';
+import { tokenLedgerEntry } from '../ledger.ts';
+import { jsonReply, type Reply, streamReply } from '../replies/reply.ts';
+import type { Call, Handler } from '../requests/call.ts';
 import { checkResponsesRequest } from './check-request.ts';
 import { checkCompactions, compactionItem, isCompacted, isTriggered, readByModel } from './compaction.ts';
 import { conversationOf } from './conversations.ts';

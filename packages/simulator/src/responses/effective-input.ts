@@ -1,7 +1,7 @@
 import { ENCRYPTED_REASONING_PREFIX, isOwnSeal } from '../answer/signature.ts';
 import { asList, asObject, asText, isGiven, type JsonObject } from '../json-value.ts';
 import type { Provider } from '../provider.ts';
-import { invalidRequest, ProviderError } from '../provider-error.ts';
+import { invalidRequest, ProviderError } from '../replies/provider-error.ts';
 import { outputOf } from './response-store.ts';
 
 const ID_PREFIXES: ReadonlyMap<string, string> = new Map([

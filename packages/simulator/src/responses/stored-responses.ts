@@ -1,10 +1,10 @@
-import type { Call, Handler } from '../call.ts';
 import { checkOpenAi } from '../checks/check-openai.ts';
 import { readJson } from '../checks/read-json.ts';
 import { asText, type JsonObject } from '../json-value.ts';
-import { invalidRequest, ProviderError } from '../provider-error.ts';
-import { jsonReply, streamReply } from '../reply.ts';
-import { DONE_FRAME } from '../sse.ts';
+import { invalidRequest, ProviderError } from '../replies/provider-error.ts';
+import { jsonReply, streamReply } from '../replies/reply.ts';
+import { DONE_FRAME } from '../replies/sse.ts';
+import type { Call, Handler } from '../requests/call.ts';
 import { countInputTokens } from '../tokens.ts';
 import { conversationOf } from './conversations.ts';
 import { ownItems, previousContext } from './effective-input.ts';

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { parseConfiguration } from '../configuration/parse-configuration.ts';
 import { error, json, keyOf, startProvider, startUpstream } from '../provider-for-tests.ts';
-import { MAX_BYTES, refusal, sendRequest } from '../send-for-tests.ts';
+import { MAX_BYTES, refusal, sendRequest } from '../sending/send-for-tests.ts';
 
 const KEYS = { FIRST: 'sk-of-the-first-account', SECOND: 'sk-of-the-second-account' };
 

@@ -1,5 +1,5 @@
-import type { Candidate } from '../catalog.ts';
-import type { FailureKind } from '../failures.ts';
+import type { Candidate } from '../candidate.ts';
+import type { FailureKind } from '../failures/failure-rules.ts';
 
 /** Failures of a server, whichever key was sent: the channel's other accounts are likely to meet them too. */
 const OF_THE_CHANNEL: ReadonlySet<FailureKind> = new Set(['unreachable', 'failed', 'timeout', 'overloaded']);
@@ -29,7 +29,7 @@ export class DeferredAccounts {
     return isDeferred;
   }
 
-  /** To be called when no other candidate is left. Null: nor is one of these. */
+  /** Call it when no other candidate is left. Null: none of these is left either. */
   next(): Candidate | null {
     this.#isLate = true;
     this.#failed = null;

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import type { Redis, Result } from 'ioredis';
 
 export interface LeaseReport {
-  /** Slots that this process keeps in any case. */
+  /** The slots that this process keeps in any case. */
   readonly held: number;
-  /** Slots that it needs now. */
+  /** The slots that it needs now. */
   readonly needed: number;
   /** The most that it holds beyond those. */
   readonly spare: number;
@@ -45,7 +45,7 @@ const ADJUST = readFileSync(new URL('./adjust-leases.lua', import.meta.url), 'ut
 
 const leasesKey = (name: string): string => `gateway:slots:${name}`;
 
-/** What a bound of slots is named: that of one account. */
+/** The name of the slots of one account in the store. */
 export const leasesName = ({ channel, account }: { channel: string; account: string }): string =>
   `${channel}/${account}`;
 

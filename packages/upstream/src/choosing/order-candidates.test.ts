@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type Candidate, createCatalog } from '../catalog.ts';
+import type { Candidate } from '../candidate.ts';
+import { createCatalog } from '../catalog.ts';
 import { parseConfiguration } from '../configuration/parse-configuration.ts';
 import type { ChosenBy } from './order-candidates.ts';
 import { createRouteLoads, type RouteLoads } from './route-loads.ts';

@@ -1,10 +1,43 @@
-import type { Candidate } from '../catalog.ts';
-import { hashOf, standingOf } from './rendezvous.ts';
+import type { Candidate } from '../candidate.ts';
 import type { RouteLoads } from './route-loads.ts';
 
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+const TWO_32 = 2 ** 32;
+
+/** FNV-1a over UTF-16 units, continued from `from`. */
+const hash = (text: string, from: number): number => {
+  let value = from;
+  for (let index = 0; index < text.length; index += 1) {
+    value = Math.imul(value ^ text.charCodeAt(index), FNV_PRIME);
+  }
+  return value;
+};
+
+/** Spreads every bit of a hash over all of it: the finalizer of MurmurHash3. */
+const mix = (hashed: number): number => {
+  let value = hashed;
+  value = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
+  value = Math.imul(value ^ (value >>> 13), 0xc2b2ae35);
+  return (value ^ (value >>> 16)) >>> 0;
+};
+
+const hashOf = (text: string): number => hash(text, FNV_OFFSET);
+
 /**
- * Where requests of one conversation belong. `key`: what they have in common, so that all of them come to the same
- * candidate. `at`: the one that answered the last of them.
+ * The value of a name for a key: the name with the lowest value is the key's. Over many keys a name has its share by
+ * weight, and a name that comes or goes moves only the keys that it has: the values of the others stay.
+ *
+ * Weighted rendezvous hashing: an exponentially distributed number with the weight as its rate.
+ *
+ * @param keyHash of `hashOf`
+ */
+const standingOf = (keyHash: number, name: string, weight: number): number =>
+  -Math.log((mix(hash(name, keyHash)) + 0.5) / TWO_32) / weight;
+
+/**
+ * Which candidate suits the requests of one conversation. `key`: what these requests have in common, so that
+ * all of them lead to the same candidate. `at`: the candidate that answered the last of them.
  */
 export type Affinity = { readonly key: string } | { readonly at: (candidate: Candidate) => boolean };
 
@@ -14,7 +47,7 @@ export type ChosenBy = 'affinity' | 'weight' | 'load';
 export interface OrderOptions {
   /** Sorted by rank; the accounts of a route are adjacent. */
   readonly candidates: readonly Candidate[];
-  /** Whether two of them have the same rank: then it is free which of them comes first. */
+  /** Whether two candidates have the same rank. Then either may come first. */
   readonly isSameRank: (one: Candidate, other: Candidate) => boolean;
   readonly affinity: Affinity | null;
   readonly loads: Pick<RouteLoads, 'isLighter'>;
@@ -48,9 +81,9 @@ const drawOne = (from: Candidate[], to: Candidate[], random: () => number): void
 };
 
 /**
- * The first is the less loaded of two that are drawn by weight; where neither is clearly less loaded, the first drawn.
- * So a candidate's share stays near its weight: of a weight w it is never less than w², and never more than 1 − (1 − w)².
- * The other accounts of its route follow, then the rest by weight.
+ * Two candidates are drawn by weight. The less loaded one comes first; if neither is clearly less loaded, the
+ * first drawn. So a candidate's share stays near its weight: for a weight w it is never less than w², and
+ * never more than 1 − (1 − w)². The other accounts of its route follow, then the rest by weight.
  */
 const orderByLoad = (group: readonly Candidate[], { loads, random }: OrderOptions): Ordered => {
   const left = [...group];
@@ -68,8 +101,9 @@ const orderByLoad = (group: readonly Candidate[], { loads, random }: OrderOption
 };
 
 /**
- * All replicas come to the same order without sharing anything. The order of routes is by their channel's name and weight, that of the
- * accounts of a route by theirs: so a new account moves nothing between channels.
+ * All replicas find the same order without sharing anything. Routes are ordered by their channel's name and
+ * weight, the accounts of a route by their own name and weight. So a new account moves nothing between
+ * channels.
  */
 const orderByKey = (group: readonly Candidate[], text: string): Ordered => {
   const key = hashOf(text);

@@ -1,11 +1,11 @@
-import type { Candidate } from '../catalog.ts';
+import type { Candidate } from '../candidate.ts';
 import type { SlotPool, SlotWaiter } from './slot-pool.ts';
 import type { SlotPools } from './slot-pools.ts';
 
 /** How the wait of a request for a slot ended. */
 export type WaitOutcome = 'served' | 'busy' | 'left';
 
-/** The account that a request waited for, or the first of several that it got none of. */
+/** The account that a request waited for; the first one, if it waited for several in vain. */
 export interface SlotWait {
   readonly channel: string;
   readonly account: string;
@@ -54,7 +54,7 @@ export class RequestSlots {
     return pool;
   }
 
-  /** To be called when no attempt will follow. */
+  /** Call it when no attempt will follow. */
   giveBack(): void {
     this.#taken?.release();
     this.#taken = null;

@@ -2,7 +2,7 @@ import type { LeaseStore } from './lease-store.ts';
 import type { SharedBound, SlotPool } from './slot-pool.ts';
 
 interface SharedLeasesOptions {
-  /** Of the account, the same in all replicas. */
+  /** The account's name, the same in all replicas. */
   readonly name: string;
   readonly pool: Pick<SlotPool, 'inFlight' | 'waiting' | 'needed' | 'serve'>;
   readonly store: LeaseStore;
@@ -80,7 +80,7 @@ export class SharedLeases implements SharedBound {
     if (isIdle && (this.#othersWait || !this.#hasSpare)) this.refresh();
   }
 
-  /** To be called every few hundred milliseconds: keeps what is held, and returns what is not used. */
+  /** Call it every few hundred milliseconds: it keeps what is held, and returns what is not used. */
   renew(): void {
     this.#idleRenewals += 1;
     const { pool } = this.#options;

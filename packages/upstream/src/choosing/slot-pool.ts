@@ -27,7 +27,7 @@ export interface SlotBounds {
   readonly maxWaiting: number;
 }
 
-/** The slots of one account: how many of its requests may be in flight at a time, and who waits for one, in their order. */
+/** The slots of one account: how many of its requests may be in flight at a time, and which requests wait for one, in their order. */
 export class SlotPool {
   readonly channel: string;
   readonly account: string;
@@ -70,7 +70,7 @@ export class SlotPool {
     return this.#inFlight < Math.min(allowed, this.#bounds.maxConcurrent);
   }
 
-  /** Takes a slot, to be followed by exactly one `release`. A promise while the lease is refreshed; nobody is overtaken. */
+  /** Takes a slot; exactly one `release` must follow. A promise while the lease is refreshed. Requests that wait keep their order. */
   take(): boolean | Promise<boolean> {
     if (this.#waiters.size > 0) return false;
     if (this.#isFree) return this.#take();

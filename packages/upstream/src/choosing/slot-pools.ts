@@ -1,4 +1,4 @@
-import type { Candidate } from '../catalog.ts';
+import type { Candidate } from '../candidate.ts';
 import type { Account, Channel, Configuration } from '../configuration/configuration.ts';
 import { type LeaseStore, leasesName } from './lease-store.ts';
 import { SharedLeases } from './shared-leases.ts';

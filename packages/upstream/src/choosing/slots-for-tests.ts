@@ -2,7 +2,7 @@ import { startRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
-import type { Candidate } from '../catalog.ts';
+import type { Candidate } from '../candidate.ts';
 import { parseConfiguration } from '../configuration/parse-configuration.ts';
 import { createLeaseStore, type LeaseStore } from './lease-store.ts';
 import { RequestSlots, type SlotWait } from './request-slots.ts';

@@ -1,7 +1,7 @@
 import { waitFor } from '@gateway/testkit/wait-for';
 import { expect, test } from 'vitest';
 import { error, json, startProvider, startUpstream } from '../provider-for-tests.ts';
-import { MAX_BYTES, refusal, sendRequest } from '../send-for-tests.ts';
+import { MAX_BYTES, refusal, sendRequest } from '../sending/send-for-tests.ts';
 import type { Upstream } from '../upstream.ts';
 
 const ONE_SLOT = 'maxConcurrentPerProcess: 1, maxWaitMs: 60000';

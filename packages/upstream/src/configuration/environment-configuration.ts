@@ -1,6 +1,6 @@
-import { buildChannel } from './build-channel.ts';
-import { buildConversationRules } from './build-conversation-rules.ts';
-import { buildModel } from './build-model.ts';
+import { buildChannel } from './build/build-channel.ts';
+import { buildConversationRules } from './build/build-conversation-rules.ts';
+import { buildModel } from './build/build-model.ts';
 import type { Channel, Configuration } from './configuration.ts';
 import type { ChannelEntry, ModelEntry } from './file-schema.ts';
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { Price } from '@gateway/contracts/price';
+import { Price } from '@gateway/contracts/models/price';
 import { expect, test } from 'vitest';
 import { ChannelEntry, ConversationsEntry, CooldownEntry, ModelEntry, RouteEntry } from './file-schema.ts';
 import { ImageFamily } from './image-family-schema.ts';

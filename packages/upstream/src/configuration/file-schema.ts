@@ -1,9 +1,9 @@
-import { Price } from '@gateway/contracts/price';
+import { Price } from '@gateway/contracts/models/price';
 import { QuirkSettings } from '@gateway/contracts/quirks';
 import { z } from 'zod';
 import { MODEL_KINDS, PROTOCOLS } from '../protocol.ts';
 import { ImageFamily } from './image-family-schema.ts';
-import { PRESETS, type Provider } from './presets.ts';
+import { PRESETS, type Provider } from './presets/presets.ts';
 
 // Each `error` completes the sentence "found …, expected …".
 

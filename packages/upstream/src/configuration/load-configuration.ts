@@ -1,7 +1,7 @@
 import { readFile as readFromDisk } from 'node:fs/promises';
 import type { Configuration } from './configuration.ts';
-import { ConfigurationError } from './configuration-error.ts';
 import { environmentConfiguration } from './environment-configuration.ts';
+import { ConfigurationError } from './mistakes/configuration-error.ts';
 import { parseConfiguration } from './parse-configuration.ts';
 
 export interface ConfigurationSource {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { DEFAULT_COOLDOWN } from '../health/cooldown.ts';
-import { ConfigurationError } from './configuration-error.ts';
+import { ConfigurationError } from './mistakes/configuration-error.ts';
 import { parseConfiguration } from './parse-configuration.ts';
 
 const env = { OPENAI_API_KEY: 'sk-from-the-environment', EMPTY: '' };

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { Protocol } from '../protocol.ts';
-import { buildChannel } from './build-channel.ts';
-import { buildConversationRules } from './build-conversation-rules.ts';
-import { buildModel } from './build-model.ts';
-import { checkChannel } from './check-channel.ts';
-import { checkEntry } from './check-entry.ts';
-import { checkModel } from './check-model.ts';
+import { buildChannel } from './build/build-channel.ts';
+import { buildConversationRules } from './build/build-conversation-rules.ts';
+import { buildModel } from './build/build-model.ts';
 import type { Channel, Configuration, Model } from './configuration.ts';
-import { ConfigurationError } from './configuration-error.ts';
 import { ChannelEntry, ConversationsEntry, FileOutline, ModelEntry } from './file-schema.ts';
-import { MistakeList } from './mistake-list.ts';
-import { presetOf } from './presets.ts';
+import { checkChannel } from './mistakes/check-channel.ts';
+import { checkEntry } from './mistakes/check-entry.ts';
+import { checkModel } from './mistakes/check-model.ts';
+import { ConfigurationError } from './mistakes/configuration-error.ts';
+import { MistakeList } from './mistakes/mistake-list.ts';
+import { presetOf } from './presets/presets.ts';
 import { readYaml } from './yaml-document.ts';
 
 /** A short name for a configuration's text. */

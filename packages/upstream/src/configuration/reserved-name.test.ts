@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ConfigurationError } from './configuration-error.ts';
+import { ConfigurationError } from './mistakes/configuration-error.ts';
 import { parseConfiguration } from './parse-configuration.ts';
 
 const CHANNELS = 'channels:\n  sim: { provider: simulator }\n';

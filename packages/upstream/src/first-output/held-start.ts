@@ -1,8 +1,44 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Disguised, disguised, type Verdict } from '../check-first-output.ts';
+import { z } from 'zod';
+import { parseJson } from '../failures/provider-error.ts';
 import type { Protocol } from '../protocol.ts';
-import { parseJson } from '../provider-error.ts';
-import { START_EVENTS, type StartEvents } from './start-events.ts';
+import { type Disguised, disguised, type Verdict } from './check-first-output.ts';
+
+/** The events of one protocol's streams that show nothing of the answer yet. */
+interface StartEvents {
+  /** By name, whatever they hold. */
+  readonly names: ReadonlySet<string>;
+  /** The shape of events without a name that show nothing; null: every one of those is output. */
+  readonly empty: z.ZodType | null;
+}
+
+/** A member without content. */
+const Nothing = z.union([z.null(), z.literal(''), z.array(z.never())]);
+
+/** Chat: the role, and empty deltas; also a chunk without a choice, such as Azure's verdict on the prompt. */
+const EmptyChunk = z.looseObject({
+  choices: z.array(
+    z.looseObject({
+      delta: z.object({ role: z.string().nullish() }).catchall(Nothing).nullish(),
+      finish_reason: z.null().optional(),
+    }),
+  ),
+});
+
+/**
+ * What comes before a stream's first output. An event that is not in this table is output, whether known or not. The
+ * beginning of an item or a block is output: where its content is encrypted, a minute may pass until the next event.
+ */
+const START_EVENTS: Readonly<Partial<Record<Protocol, StartEvents>>> = {
+  responses: {
+    names: new Set(['response.created', 'response.queued', 'response.in_progress', 'keepalive']),
+    empty: null,
+  },
+  messages: { names: new Set(['message_start', 'ping']), empty: null },
+  chat: { names: new Set(), empty: EmptyChunk },
+  // Its first event is output, if it can be read.
+  transcriptions: { names: new Set(), empty: null },
+};
 
 /** Larger events are not parsed here: what they hold is taken for output. */
 const MAX_PARSED_CHARS = 16_384;
@@ -19,14 +55,14 @@ const NONE: StartEvents = { names: new Set(), empty: null };
 type FrameVerdict = 'start' | Exclude<Verdict, 'wait' | 'wait-for-end'>;
 
 /**
- * Reads a text stream up to its first output, so that another channel can be tried as long as there is none. Its bytes
- * are looked at and not kept: they wait where the reply's body waits for its consumer.
+ * Reads a text stream up to its first output: until then another channel can be tried. Its bytes are read and
+ * not kept. They wait where the reply's body waits for its consumer.
  */
 export class HeldStart {
   readonly #startEvents: StartEvents;
   /** One character per byte, from the beginning of the frame that has not ended. */
   #text = '';
-  /** Whether a start event has come: the provider has taken the request. */
+  /** Whether a start event has arrived: the provider has taken the request. */
   hasBegun = false;
 
   constructor(protocol: Protocol) {
@@ -68,7 +104,7 @@ export class HeldStart {
     if (FAILURE_EVENTS.has(name)) return failure(data);
     const { names, empty } = this.#startEvents;
     if (!looksLikeObject(data)) return UNREADABLE;
-    // A start event may repeat a whole request; that it is an object must do.
+    // A start event may repeat a whole request, so that only its outer shape is checked.
     if (names.has(name)) return 'start';
     if (data.length > MAX_PARSED_CHARS) return 'accept';
     const event = parseJson(data);
@@ -86,7 +122,7 @@ const looksLikeObject = (data: string): boolean => {
   return text.startsWith('{') && text.endsWith('}');
 };
 
-/** Chat has no name for it: its error is a chunk with the member `error`. */
+/** Whether a chunk reports a failure. Chat has no event for it, but a chunk with the member `error`. */
 const reportsFailure = (event: unknown): boolean =>
   typeof event === 'object' && event !== null && 'error' in event && Boolean(event.error);
 

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { Attempt } from '../reply.ts';
+import type { Attempt } from '../replies/reply.ts';
 
 /** How attempts at channels ended, counted by all processes together. */
 export interface AttemptCounts {
@@ -16,7 +16,7 @@ interface AttemptCountsOptions {
   readonly now: () => number;
 }
 
-/** How many attempts of a channel ended how: `{ one: { ok: 120, timeout: 3 } }`. */
+/** How many attempts of each channel ended with each outcome: `{ one: { ok: 120, timeout: 3 } }`. */
 export type CountsByChannel = ReadonlyMap<string, Readonly<Record<string, number>>>;
 
 /** A count is known to be of the last hour, or day, with this much in doubt. */
@@ -76,7 +76,7 @@ export function createAttemptCounts({ redis, now }: AttemptCountsOptions): Attem
   };
 }
 
-/** The counts of the last so many milliseconds, up to ten minutes more. @throws what Redis throws */
+/** The counts of the last `lastMs` milliseconds, up to ten minutes more. @throws what Redis throws */
 export async function readAttemptCounts(
   redis: Redis,
   { nowMs, lastMs }: { readonly nowMs: number; readonly lastMs: number },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CAUSES, type Cause } from './causes.ts';
+import { CAUSES, type Cause } from './causes/causes.ts';
 import { COOLDOWN, candidate, healthForTests } from './health-for-tests.ts';
 
 const a = candidate('a');

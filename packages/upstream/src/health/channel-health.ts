@@ -1,33 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { type Cause, causeRule, type Trouble } from './causes.ts';
+import { type Cause, causeRule, type Trouble } from './causes/causes.ts';
 import type { ChannelSettings } from './channel-settings.ts';
 import { growingRestMs } from './cooldown.ts';
 import { createProbing } from './probing.ts';
-import { type Rest, restField } from './rest.ts';
-import { covers, type HealthCandidate, keyOf, type Scope, scopeOf, targetOf } from './target.ts';
-import type { TargetHealth } from './target-health.ts';
-import { TroubledTargets } from './troubled-targets.ts';
+import { type Rest, type RestSharing, restField } from './rests/rest.ts';
+import { covers, type HealthCandidate, keyOf, type Scope, scopeOf, targetOf } from './targets/target.ts';
+import type { AttemptResult, TargetHealth } from './targets/target-health.ts';
+import { TroubledTargets } from './targets/troubled-targets.ts';
 import { createTurns, type Turns } from './turns.ts';
 
-/** How an attempt went. */
-export interface AttemptResult {
-  /** When it began, by `performance.now()`. */
-  readonly startedAtMs: number;
-  /**
-   * `first output`: it was accepted, or the attempt failed before; `end`: of a reply whose first output was accepted; `reading`:
-   * a reply that had ended well turned out to be no answer.
-   */
-  readonly stage: 'first output' | 'end' | 'reading';
-  /**
-   * `neutral`: it shows nothing about the provider, because the caller left or was refused for its own request. Else why
-   * the provider failed.
-   */
-  readonly outcome: 'ok' | 'neutral' | Trouble;
-}
-
 /**
- * Which channels, accounts and models rest, as this process knows. Nothing here waits for Redis but `turns.next`, for a
- * candidate whose rest is over: one request probes it, in all replicas together, before others follow.
+ * Which channels, accounts and models rest, as this process knows. Only `turns.next` waits for Redis, for a
+ * candidate whose rest is over: one request of all replicas probes it before others follow.
  */
 export interface ChannelHealth {
   /** Whether requests should go elsewhere: it rests, or its rest is over and a probing request is on its way. O(1). */
@@ -53,16 +37,7 @@ export interface RestingTarget {
   readonly cause: Cause | 'person';
 }
 
-/** What other replicas must know. Calls return at once. */
-export interface RestSharing {
-  began(rest: Rest): void;
-  ended(rest: Rest): void;
-  /** Whether this replica may probe what rested. */
-  beginProbe(rest: Rest): Promise<boolean>;
-  endProbe(rest: Rest): void;
-}
-
-/** For logs and metrics: what this process found out itself. */
+/** What this process found out itself, for logs and metrics. */
 export interface HealthEvents {
   /** A failure that counts. */
   readonly onTrouble?: (channel: string, cause: Cause) => void;
@@ -80,7 +55,7 @@ export interface ChannelHealthOptions extends HealthEvents {
   readonly settings: Pick<ChannelSettings, 'of' | 'isCurrent'>;
 }
 
-/** What the owner of the configuration and the sharing do to it. */
+/** The methods for the owner of the configuration and for the sharing of rests. */
 export interface HealthMemory extends ChannelHealth {
   /** These are all rests that the replicas share. Those that began here stay if `isPending`. */
   adopt(shared: readonly Rest[], isPending: (rest: Rest) => boolean): void;
@@ -99,7 +74,7 @@ export const createChannelHealth = (options: ChannelHealthOptions): HealthMemory
   });
   const startedAtMs = clock();
   const probing = createProbing({ clock, sharing });
-  /** What people put to rest. */
+  /** The rests that people began. */
   const held = new Map<string, Rest>();
 
   const heldRests = (candidate: HealthCandidate): Rest[] =>

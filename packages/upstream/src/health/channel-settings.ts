@@ -1,13 +1,12 @@
 import { scryptSync } from 'node:crypto';
 import type { Account, Channel, Configuration } from '../configuration/configuration.ts';
-import type { Rest } from './rest.ts';
-import { accountOf, type HealthCandidate } from './target.ts';
+import type { Rest } from './rests/rest.ts';
+import { accountOf, type HealthCandidate } from './targets/target.ts';
 
 /** What a rest depends on in the configuration. */
 export interface ChannelSettings {
-  /** The configuration that is in force from now on. */
   replace(configuration: Configuration): void;
-  /** Names the address and the key of a candidate's account without telling them, so that a change shows. */
+  /** A hash of the address and the key of a candidate's account, which shows whether they have changed. */
   of(candidate: HealthCandidate): string;
   /**
    * Whether a rest that the gateway began holds here: not for a channel or an account that is gone, has another key, or never rests.
@@ -18,8 +17,8 @@ export interface ChannelSettings {
 const HASH_BYTES = 12;
 
 /**
- * All replicas must find the same hash, and some have no secret in common but the channel's own. It is slow, some 40 ms, so
- * that nobody who reads it in Redis can try short keys. It is needed only where a provider refused the key.
+ * All replicas must find the same hash, and some share no secret but the channel's own. It is slow, some 40
+ * ms, so that a reader of Redis cannot try short keys. It is only needed if a provider refused the key.
  */
 const hashOf = ({ name, origin }: Channel, account: Account): string =>
   scryptSync(JSON.stringify(account.secrets.headers), `${name}\n${origin}`, HASH_BYTES).toString('base64url');

@@ -2,8 +2,8 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { expect, test } from 'vitest';
 import { parseConfiguration } from '../configuration/parse-configuration.ts';
 import { error, json, startProvider, startUpstream } from '../provider-for-tests.ts';
-import type { Reply } from '../reply.ts';
-import { bodyOf, MAX_BYTES, refusal, sendRequest } from '../send-for-tests.ts';
+import type { Reply } from '../replies/reply.ts';
+import { bodyOf, MAX_BYTES, refusal, sendRequest } from '../sending/send-for-tests.ts';
 import { createUpstream, type Upstream } from '../upstream.ts';
 
 /** The channels that were tried for a request that is answered. */

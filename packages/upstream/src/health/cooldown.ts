@@ -1,6 +1,6 @@
 /** When a channel's targets rest, and for how long. */
 export interface Cooldown {
-  /** So many failures in a row put a target to rest. */
+  /** The number of failures in a row that put a target to rest. */
   readonly consecutiveFailures: number;
   /** Or this share of the requests within a window, from 0 to 1, once there were `minRequests`. */
   readonly failureRate: number;
@@ -23,10 +23,7 @@ export const DEFAULT_COOLDOWN: Cooldown = {
 /** Rests differ by up to this share, so that replicas and channels do not come back all at once. */
 const JITTER = 0.2;
 
-/**
- * How long a rest is that nobody requested, in milliseconds: it doubles with each level, up to the maximum.
- * `random` is in [0, 1).
- */
+/** The length of a rest that nobody requested, in milliseconds. It doubles with each level, up to the maximum. `random` is in [0, 1). */
 export function growingRestMs(
   { restMs, maxRestMs }: Cooldown,
   { level, minRestMs, random }: { level: number; minRestMs: number; random: number },

@@ -1,13 +1,9 @@
-import type { Cause, Trouble } from './causes.ts';
-import {
-  type AttemptResult,
-  createChannelHealth,
-  type HealthMemory,
-  type RestSharing,
-} from './channel-health.ts';
+import type { Cause, Trouble } from './causes/causes.ts';
+import { createChannelHealth, type HealthMemory } from './channel-health.ts';
 import { DEFAULT_COOLDOWN } from './cooldown.ts';
-import type { Rest } from './rest.ts';
-import type { HealthCandidate } from './target.ts';
+import type { Rest, RestSharing } from './rests/rest.ts';
+import type { HealthCandidate } from './targets/target.ts';
+import type { AttemptResult } from './targets/target-health.ts';
 
 /** A cooldown with round numbers. */
 export const COOLDOWN = {

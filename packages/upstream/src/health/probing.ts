@@ -1,10 +1,10 @@
-import type { RestSharing } from './channel-health.ts';
-import type { Rest } from './rest.ts';
-import type { TargetHealth } from './target-health.ts';
+import type { Rest, RestSharing } from './rests/rest.ts';
+import type { TargetHealth } from './targets/target-health.ts';
 
 /**
- * A probe that has not been answered for this long is followed by another, since its process may have died. So a provider that is
- * merely slow gets one more request each time, which does no harm: either may prove it, and a rest is ended once.
+ * A probe that has not been answered for this long is followed by another, since its process may have died. A
+ * slow provider then gets one more request each time, which does no harm: any of them may prove it, and a
+ * rest is ended once.
  */
 export const PROBE_MS = 30_000;
 /** How soon the next check follows whether another replica's probe has ended. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { candidate, healthForTests } from './health-for-tests.ts';
-import { SharedRest } from './rest.ts';
+import { SharedRest } from './rests/rest.ts';
 
 const [a, b, c] = [candidate('a'), candidate('b'), candidate('c')];
 

@@ -1,4 +1,4 @@
-import type { Rest } from './rest.ts';
+import type { Rest } from './rests/rest.ts';
 
 /** Hands out the candidates of one request, one after the other; where it is hedged, to both of its legs. */
 export interface Turns<Candidate> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Candidate } from '../catalog.ts';
+import type { Candidate } from '../candidate.ts';
 import { startUpstream } from '../provider-for-tests.ts';
 import { Hedger } from './hedger.ts';
 

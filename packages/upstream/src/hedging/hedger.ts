@@ -1,4 +1,4 @@
-import type { Candidate } from '../catalog.ts';
+import type { Candidate } from '../candidate.ts';
 import type { Hedge } from '../configuration/configuration.ts';
 import { FirstOutputTimes } from './first-output-times.ts';
 

@@ -4,9 +4,9 @@ import { expect, test } from 'vitest';
 import { RequestSlots } from '../choosing/request-slots.ts';
 import { SlotPools } from '../choosing/slot-pools.ts';
 import { type ChannelForTests, error, json, startProvider, startUpstream } from '../provider-for-tests.ts';
-import type { Attempt } from '../reply.ts';
-import { MAX_BYTES, sendRequest } from '../send-for-tests.ts';
-import { SendProgress } from '../send-progress.ts';
+import type { Attempt } from '../replies/reply.ts';
+import { MAX_BYTES, sendRequest } from '../sending/send-for-tests.ts';
+import { SendProgress } from '../sending/send-progress.ts';
 
 const HEDGED = { mayHedge: true } as const;
 const SETTINGS = 'hedge: { minSamples: 2, minDelayMs: 10, maxDelayMs: 10, maxShare: 1 }';

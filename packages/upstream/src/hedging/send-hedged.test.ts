@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { error, json, type ProviderForTests, startProvider, startUpstream } from '../provider-for-tests.ts';
-import type { Attempt } from '../reply.ts';
-import type { SendOptions } from '../send.ts';
-import { MAX_BYTES, refusal, sendRequest } from '../send-for-tests.ts';
+import type { Attempt } from '../replies/reply.ts';
+import type { SendOptions } from '../sending/send.ts';
+import { MAX_BYTES, refusal, sendRequest } from '../sending/send-for-tests.ts';
 import type { HedgeResult } from './send-hedged.ts';
 
 /** Never answers. */

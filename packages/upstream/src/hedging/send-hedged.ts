@@ -1,6 +1,6 @@
-import type { Candidate } from '../catalog.ts';
+import type { Candidate } from '../candidate.ts';
 import type { Hedge } from '../configuration/configuration.ts';
-import type { Reply } from '../reply.ts';
+import type { Reply } from '../replies/reply.ts';
 import type { Hedger } from './hedger.ts';
 
 /** One of two chains of attempts for the same request. */
@@ -28,7 +28,7 @@ interface HedgedOptions {
   readonly streamed: boolean;
   /** Whether another candidate is left. */
   readonly hasNext: () => boolean;
-  /** Called before another candidate is asked beside this one. */
+  /** Called before another candidate is tried beside this one. */
   readonly onLate: (candidate: Candidate) => void;
   /** Tries candidates in turn; null: none of them has answered. */
   readonly sendInTurn: (leg: Leg) => Promise<Reply | null>;

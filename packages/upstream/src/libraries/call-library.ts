@@ -1,17 +1,17 @@
 import type { Dispatcher } from 'undici';
-import type { Candidate } from '../catalog.ts';
-import type { ChannelClient } from '../channel-client.ts';
-import type { Exchange } from '../exchange.ts';
-import type { UpstreamRequest } from '../upstream-request.ts';
+import type { Candidate } from '../candidate.ts';
+import type { UpstreamRequest } from '../requests/upstream-request.ts';
+import type { ChannelClient } from '../sending/channel-client.ts';
+import type { Exchange } from '../sending/exchange.ts';
 import { kindOf } from './fit-request.ts';
 import { type LibraryName, libraryOf } from './libraries.ts';
-import type { Library, LibraryAnswer, LibraryCall, LibraryModels } from './library.ts';
+import type { Library, LibraryModels } from './library.ts';
 import { causeOf, ownRefusal, refusalOf } from './library-error.ts';
 import { libraryFetch, TaskRefused } from './library-fetch.ts';
 import { makeImages } from './make-images.ts';
-import { mediaRequestOf } from './media-request.ts';
+import { type LibraryAnswer, type LibraryCall, mediaRequestOf } from './media-request.ts';
 import { speak } from './speak.ts';
-import { transcribe } from './transcribe.ts';
+import { transcribe } from './transcripts/transcribe.ts';
 
 interface CallOptions {
   readonly candidate: Candidate;

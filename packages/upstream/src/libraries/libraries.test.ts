@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { MultipartPart } from '../multipart-body.ts';
 import type { Operation } from '../protocol.ts';
+import type { MultipartPart } from '../requests/multipart-body.ts';
 import { type Body, type LibraryChannel, requestOf, send, upstreamOf } from './library-calls-for-tests.ts';
 import { replay } from './replay-for-tests.ts';
 

@@ -1,6 +1,6 @@
 import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
 import type { CallFacts, Library } from './library.ts';
-import { assemblyTurns, deepgramTurns, elevenLabsTurns } from './turns.ts';
+import { assemblyTurns, deepgramTurns, elevenLabsTurns } from './transcripts/turns.ts';
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;

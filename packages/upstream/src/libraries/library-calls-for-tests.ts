@@ -1,11 +1,11 @@
 import { onTestFinished } from 'vitest';
 import { parseConfiguration } from '../configuration/parse-configuration.ts';
-import { type MultipartPart, multipartBody } from '../multipart-body.ts';
 import type { Operation, Protocol } from '../protocol.ts';
-import type { Reply } from '../reply.ts';
-import type { SendOptions } from '../send.ts';
+import type { Reply } from '../replies/reply.ts';
+import { type MultipartPart, multipartBody } from '../requests/multipart-body.ts';
+import type { UpstreamRequest } from '../requests/upstream-request.ts';
+import type { SendOptions } from '../sending/send.ts';
 import { createUpstream, type Upstream } from '../upstream.ts';
-import type { UpstreamRequest } from '../upstream-request.ts';
 import type { LibraryName } from './libraries.ts';
 
 const BASE_PATHS: Readonly<Record<LibraryName, string>> = {

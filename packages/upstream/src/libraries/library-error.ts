@@ -1,6 +1,6 @@
 import { lookUp } from '@gateway/contracts/look-up';
 import { z } from 'zod';
-import { parseJson, readProviderError } from '../provider-error.ts';
+import { parseJson, readProviderError } from '../failures/provider-error.ts';
 import type { Library } from './library.ts';
 import { TaskRefused } from './library-fetch.ts';
 

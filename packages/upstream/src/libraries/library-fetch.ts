@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Agent, type Dispatcher } from 'undici';
-import type { ChannelClient } from '../channel-client.ts';
 import type { Account, Channel } from '../configuration/configuration.ts';
-import { parseJson } from '../provider-error.ts';
-import { publicConnector } from '../public-connector.ts';
+import { parseJson } from '../failures/provider-error.ts';
+import { publicConnector } from '../fetching/public-connector.ts';
+import type { ChannelClient } from '../sending/channel-client.ts';
 import type { Library } from './library.ts';
 
 /** A provider's own no to something that it had accepted. */

@@ -6,7 +6,6 @@ import type {
 } from '@ai-sdk/provider';
 import type { SpeechFormat } from '@gateway/contracts/openai/speech';
 import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
-import type { MediaRequest } from './media-request.ts';
 
 /** What a library is made with. Its requests go out through `fetch`, which knows the real key. */
 export interface LibrarySettings {
@@ -90,19 +89,4 @@ export interface Library {
   readonly errorCodes?: Readonly<Record<string, string>>;
   /** A task that has been accepted and ended without a result: by its `status`, with the member that has the reason. */
   readonly refusedTask?: { readonly status: RegExp; readonly reason: string; readonly code: string | null };
-}
-
-/** One request on its way through a library. */
-export interface LibraryCall {
-  readonly members: Members;
-  readonly files: MediaRequest['files'];
-  /** The channel's bound for the whole. */
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-}
-
-/** What it came to, as a provider of the protocol would have answered. */
-export interface LibraryAnswer {
-  readonly contentType: string;
-  readonly body: Buffer;
 }

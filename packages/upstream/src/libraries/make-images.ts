@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { ImageModelV4 } from '@ai-sdk/provider';
-import type { ImageAbilities, LibraryAnswer, LibraryCall } from './library.ts';
+import type { ImageAbilities } from './library.ts';
 import { isRefused } from './library-error.ts';
-import type { MediaRequest } from './media-request.ts';
+import type { LibraryAnswer, LibraryCall, MediaRequest } from './media-request.ts';
 import { ratioOf, sizeOf } from './ratio.ts';
 
 type Generated = Awaited<ReturnType<ImageModelV4['doGenerate']>>;

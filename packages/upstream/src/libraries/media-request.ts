@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { MultipartPart } from '../multipart-body.ts';
+import { parseJson } from '../failures/provider-error.ts';
 import type { Operation } from '../protocol.ts';
-import { parseJson } from '../provider-error.ts';
-import type { UpstreamRequest } from '../upstream-request.ts';
+import type { MultipartPart } from '../requests/multipart-body.ts';
+import type { UpstreamRequest } from '../requests/upstream-request.ts';
 import type { Members } from './library.ts';
 
 type FilePart = Extract<MultipartPart, { readonly path: string }>;
@@ -13,6 +13,21 @@ export interface MediaRequest {
   readonly members: Members;
   readonly files: readonly FilePart[];
   readonly strict: boolean;
+}
+
+/** One request on its way through a library. */
+export interface LibraryCall {
+  readonly members: Members;
+  readonly files: readonly FilePart[];
+  /** The channel's bound for the whole. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** What it came to, as a provider of the protocol would have answered. */
+export interface LibraryAnswer {
+  readonly contentType: string;
+  readonly body: Buffer;
 }
 
 /** `keywords[]` as `keywords`. */

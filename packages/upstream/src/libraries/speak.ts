@@ -1,8 +1,8 @@
 import type { SpeechModelV4 } from '@ai-sdk/provider';
 import { DEFAULT_SPEECH_FORMAT, SPEECH_CONTENT_TYPES, SpeechFormat } from '@gateway/contracts/openai/speech';
 import { z } from 'zod';
-import type { LibraryAnswer, LibraryCall, SpeechAbilities } from './library.ts';
-import { voiceOf } from './media-request.ts';
+import type { SpeechAbilities } from './library.ts';
+import { type LibraryAnswer, type LibraryCall, voiceOf } from './media-request.ts';
 
 /**
  * Speech as raw audio; as events where the provider reports its tokens, which raw audio cannot hold.

@@ -1,4 +1,4 @@
-import { Price } from '@gateway/contracts/price';
+import { Price } from '@gateway/contracts/models/price';
 import { z } from 'zod';
 import { MODEL_KINDS } from '../protocol.ts';
 

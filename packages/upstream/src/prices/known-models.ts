@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Price } from '@gateway/contracts/price';
-import type { Provider } from '../configuration/presets.ts';
+import type { Price } from '@gateway/contracts/models/price';
+import type { Provider } from '../configuration/presets/presets.ts';
 import type { ModelKind } from '../protocol.ts';
 import { PriceCatalogue, type PricedModel } from './catalogue-schema.ts';
 

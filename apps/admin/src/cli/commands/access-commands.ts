@@ -1,7 +1,7 @@
-import { numberOrText, type Values } from '../options.ts';
-import { settingsBody } from '../settings-body.ts';
-import * as texts from '../texts.ts';
+import * as texts from '../texts/texts.ts';
 import { at, type Commands } from './command-row.ts';
+import { numberOrText, type Values } from './options.ts';
+import { settingsBody } from './settings-body.ts';
 
 const KEYS = '/admin/v1/keys';
 const TEAMS = '/admin/v1/teams';

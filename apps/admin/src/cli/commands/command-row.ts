@@ -1,4 +1,4 @@
-import type { OptionName, Values } from '../options.ts';
+import type { OptionName, Values } from './options.ts';
 
 /** One call of the admin API, and how its answer is printed. */
 export interface CommandRow {

@@ -1,8 +1,8 @@
-import { channelsText, restedText, testedText, wokenText } from '../channel-texts.ts';
-import { numberOrText } from '../options.ts';
-import { jobText } from '../request-texts.ts';
-import * as texts from '../texts.ts';
+import { channelsText, restedText, testedText, wokenText } from '../texts/channel-texts.ts';
+import { jobText } from '../texts/request-texts.ts';
+import * as texts from '../texts/texts.ts';
 import { at, type Commands } from './command-row.ts';
+import { numberOrText } from './options.ts';
 
 const WEBHOOKS = '/admin/v1/webhooks';
 const JOBS = '/admin/v1/jobs';

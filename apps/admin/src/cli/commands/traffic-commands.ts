@@ -1,7 +1,7 @@
-import { list, type Values } from '../options.ts';
-import { attentionText, requestsText, requestText } from '../request-texts.ts';
-import * as texts from '../texts.ts';
+import { attentionText, requestsText, requestText } from '../texts/request-texts.ts';
+import * as texts from '../texts/texts.ts';
 import { at, type Commands } from './command-row.ts';
+import { list, type Values } from './options.ts';
 
 const REQUESTS = '/admin/v1/requests';
 

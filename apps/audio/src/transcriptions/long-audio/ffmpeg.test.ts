@@ -1,8 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { LONG_AUDIO } from '../../testing/start-audio.ts';
-import { AUDIO_TYPES } from '../audio-types.ts';
-import { inspectAudio } from '../inspect-audio.ts';
+import { AUDIO_TYPES, inspectAudio } from '../inspect-audio.ts';
 import { findSilences, READERS } from './ffmpeg.ts';
 
 const pathOf = (fixture: string) =>

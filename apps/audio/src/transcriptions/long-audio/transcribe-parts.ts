@@ -5,17 +5,28 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
 import { JOBS } from '@gateway/jobs/catalog';
-import { retryDelayMs } from '@gateway/jobs/retry-policy';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
+import { retryDelayMs } from '@gateway/jobs/worker/retry-policy';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
-import type { Reply } from '@gateway/upstream/reply';
+import type { Reply } from '@gateway/upstream/replies/reply';
+import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateTranscription } from '../../metering/transcription-usage.ts';
-import { receiveTranscript, requestTranscript, type WholeTranscript } from '../request-transcript.ts';
-import { piecesOf } from '../stream-message.ts';
-import type { TranscribeOptions, Transcription, TranscriptionContext } from '../transcribe.ts';
-import { deltaFrames, doneFrame } from '../transcript-events.ts';
-import { type AudioBounds, fits, incompatibleFormat, type TranscriptPlans } from '../transcript-plans.ts';
+import {
+  receiveTranscript,
+  requestTranscript,
+  type WholeTranscript,
+} from '../transcript/request-transcript.ts';
+import { piecesOf } from '../transcript/stream-message.ts';
+import { deltaFrames, doneFrame } from '../transcript/transcript-events.ts';
+import {
+  type AudioBounds,
+  fits,
+  incompatibleFormat,
+  type TranscriptPlans,
+} from '../transcript/transcript-plans.ts';
+import type { Transcription, TranscriptionContext } from '../transcript/transcription.ts';
 import {
   extractStretches,
   type Ffmpeg,
@@ -26,13 +37,19 @@ import {
 import { findParts } from './find-cuts.ts';
 import { type Joined, joinShifted, separatorOf, shiftPart } from './join-transcripts.ts';
 
-/** How recordings are handled that no channel takes whole. */
+/** The settings for recordings that no channel takes whole. */
 export interface LongAudio {
   readonly ffmpeg: Ffmpeg;
   /** The longest recording that is split at all. */
   readonly maxSeconds: number;
   /** Parts of one recording that are sent at a time. */
   readonly partsAtOnce: number;
+}
+
+export interface TranscribeOptions {
+  readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates' | 'send'>;
+  readonly uploads: Pick<UploadStore, 'pathOf' | 'newId' | 'delete'>;
+  readonly longAudio: LongAudio;
 }
 
 interface LongRecording {
@@ -90,7 +107,7 @@ export async function transcribeParts(
 
 /** Space for the head of a file. */
 const HEAD_BYTES = 16_384;
-/** The whole of a part is sent before it is answered, so parts are not made as long as they may be. */
+/** A part is sent in full before it is answered, so parts are shorter than the channels allow. */
 const MAX_PART_SECONDS = 1200;
 
 const secondsOfPart = ({ maxFileBytes, maxAudioSeconds }: AudioBounds): number =>

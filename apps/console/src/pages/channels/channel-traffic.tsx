@@ -1,8 +1,7 @@
 import { Badge, Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Channel, UsageRow } from '../../api/types.ts';
-import { wholeNumber } from '../../parts/numbers.ts';
-import { milliseconds, percent } from '../traffic/figures.ts';
+import { milliseconds, percent, wholeNumber } from '../../parts/numbers.ts';
 
 type Counts = Channel['attempts']['lastHour'];
 

@@ -3,8 +3,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
 import { useMay } from '../../api/permissions.ts';
 import type { Rest } from '../../api/types.ts';
-import { duration } from '../../parts/duration.ts';
 import { Moment } from '../../parts/moment.tsx';
+import { duration } from '../../parts/numbers.ts';
 import { channelsQuery } from './channels-query.ts';
 import classes from './rest-line.module.css';
 

@@ -3,9 +3,9 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
 import type { Channel, ChannelTest } from '../../api/types.ts';
-import { milliseconds } from '../traffic/figures.ts';
+import { milliseconds } from '../../parts/numbers.ts';
+import { PageLink } from '../../parts/page/page-link.tsx';
 import { KeySelect } from '../traffic/key-select.tsx';
-import { PageLink } from '../traffic/page-link.tsx';
 import { channelsQuery } from './channels-query.ts';
 
 interface TestDialogProps {

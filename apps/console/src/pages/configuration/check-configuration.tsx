@@ -5,7 +5,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
 import type { CheckedConfiguration } from '../../api/types.ts';
-import { PageFailed } from '../../parts/page-failed.tsx';
+import { PageFailed } from '../../parts/page/page-failed.tsx';
 import { Names } from '../names.tsx';
 import { MistakeList } from './mistake-list.tsx';
 import { YamlEditor, type YamlEditorHandle } from './yaml-editor.tsx';

@@ -1,13 +1,16 @@
-import { Stack, Tabs } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { Stack, Tabs, Text } from '@mantine/core';
+import { IconFileOff } from '@tabler/icons-react';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
-import { PageFailed } from '../../parts/page-failed.tsx';
-import { PageHeader } from '../../parts/page-header.tsx';
-import { usePageSearch } from '../../parts/page-search.ts';
+import { api, bodyOf } from '../../api/client.ts';
+import type { Configuration } from '../../api/types.ts';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { PageFailed } from '../../parts/page/page-failed.tsx';
+import { PageHeader } from '../../parts/page/page-header.tsx';
+import { usePageSearch } from '../../parts/page/page-search.ts';
 import { CheckConfiguration } from './check-configuration.tsx';
-import { configurationQuery } from './configuration-query.ts';
-import { LoadedConfiguration } from './loaded-configuration.tsx';
 import { ReloadState } from './reload-state.tsx';
+import { YamlEditor } from './yaml-editor.tsx';
 
 const VIEWS = ['loaded', 'check'] as const;
 
@@ -42,6 +45,39 @@ export default function ConfigurationPage() {
           />
         </Tabs.Panel>
       </Tabs>
+    </Stack>
+  );
+}
+
+const REFRESH_MS = 10_000;
+
+/** The configuration file as it is now, and whether it took effect. */
+const configurationQuery = queryOptions({
+  queryKey: ['configuration'],
+  queryFn: () => bodyOf(api.GET('/admin/v1/configuration')),
+  refetchInterval: REFRESH_MS,
+});
+
+/** The configuration's text, without its secrets. */
+function LoadedConfiguration({ of: { text, source, path, isValid } }: { of: Configuration }) {
+  if (text === null)
+    return source === 'file' || !isValid ? (
+      <EmptyState icon={IconFileOff} title="A file with mistakes is not shown">
+        A misspelt member could hold a secret. Paste the file under "Check a change" to see each mistake at
+        its line.
+      </EmptyState>
+    ) : (
+      <EmptyState icon={IconFileOff} title="There is no configuration file">
+        Write one to <code>{path}</code>, beginning with <code>gateway.example.yaml</code>: it takes effect
+        while the gateway runs.
+      </EmptyState>
+    );
+  return (
+    <Stack gap="xs">
+      <Text size="sm" c="dimmed">
+        Secrets are masked, comments are left out. Variables are shown by their names.
+      </Text>
+      <YamlEditor label="Configuration as loaded" text={text} />
     </Stack>
   );
 }

@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, Stack, Title } from '@mantine/core';
+import { Anchor, Button, Group, Stack, Text, Timeline, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -6,10 +6,9 @@ import { useMay } from '../../api/permissions.ts';
 import type { Job, JobDetail } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
 import { DetailsDrawer } from '../../parts/details-drawer.tsx';
+import { PageLink } from '../../parts/page/page-link.tsx';
 import { Facts } from '../facts.tsx';
-import { PageLink } from '../traffic/page-link.tsx';
 import { CancelJob, RequeueJob } from './job-acts.tsx';
-import { JobHistory } from './job-history.tsx';
 import { JobStatusBadge, kindName } from './job-names.tsx';
 import { JobResult } from './job-result.tsx';
 import { hasEnded, jobQuery } from './jobs-query.ts';
@@ -111,3 +110,33 @@ const runFacts = (run: NonNullable<JobDetail['run']>) =>
   ] as const;
 
 const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
+
+type Event = JobDetail['history'][number];
+
+const EVENTS: Readonly<Record<Event['event'], string>> = {
+  queued: 'Queued',
+  started: 'Begun',
+  ended: 'Ended',
+  webhook: 'Webhook sent',
+};
+
+const exact = new Intl.DateTimeFormat('en-GB', {
+  dateStyle: 'medium',
+  timeStyle: 'medium',
+});
+
+/** What happened to a job, in its order. */
+const JobHistory = ({ of }: { of: readonly Event[] }) => (
+  <Timeline bulletSize={14} lineWidth={2} active={of.length - 1}>
+    {of.map(({ at, event, detail }) => (
+      <Timeline.Item key={`${at} ${event}`} title={titleOf(event, detail)} fz="sm">
+        <Text size="xs" c="dimmed" component="time" dateTime={at}>
+          {exact.format(new Date(at))}
+        </Text>
+      </Timeline.Item>
+    ))}
+  </Timeline>
+);
+
+const titleOf = (event: Event['event'], detail: string | null): string =>
+  detail === null ? EVENTS[event] : `${EVENTS[event]}: ${detail}`;

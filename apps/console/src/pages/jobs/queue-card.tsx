@@ -1,7 +1,6 @@
 import { Group, Paper, Text, Title } from '@mantine/core';
 import type { QueueState } from '../../api/types.ts';
-import { duration } from '../../parts/duration.ts';
-import { wholeNumber } from '../../parts/numbers.ts';
+import { duration, wholeNumber } from '../../parts/numbers.ts';
 
 /** How much of a queue waits, for how long, and what became of the rest. */
 export function QueueCard({ of: queue }: { of: QueueState }) {

@@ -1,24 +1,27 @@
-import { Button, Group, Select, Stack } from '@mantine/core';
+import { Button, Drawer, Group, Select, Stack } from '@mantine/core';
 import { IconKey, IconPlus } from '@tabler/icons-react';
-import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation, useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useMemo, useState } from 'react';
 import * as z from 'zod/mini';
+import { api, bodyOf } from '../../api/client.ts';
 import { useMay } from '../../api/permissions.ts';
-import type { Key } from '../../api/types.ts';
-import { Line, NameAndId } from '../../parts/cell-text.tsx';
+import type { Key, NewKeyBody } from '../../api/types.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { Moment } from '../../parts/moment.tsx';
-import { PageFailed } from '../../parts/page-failed.tsx';
-import { PageHeader } from '../../parts/page-header.tsx';
-import { usePageSearch } from '../../parts/page-search.ts';
+import { PageFailed } from '../../parts/page/page-failed.tsx';
+import { PageHeader } from '../../parts/page/page-header.tsx';
+import { usePageSearch } from '../../parts/page/page-search.ts';
 import { SearchInput } from '../../parts/search-input.tsx';
-import { type Column, VirtualTable } from '../../parts/virtual-table.tsx';
+import { Line, NameAndId } from '../../parts/table/cell-text.tsx';
+import { type Column, VirtualTable } from '../../parts/table/virtual-table.tsx';
+import { withoutNulls } from '../amounts.ts';
 import { BudgetMeter } from '../budget-meter.tsx';
 import { teamsQuery } from '../teams/teams-query.ts';
 import { KeyDetails } from './key-details.tsx';
+import { KeyForm } from './key-form.tsx';
 import { KEY_STATES, KeyStateBadge } from './key-state.tsx';
+import { type KeyValues, patchOf } from './key-values.ts';
 import { type BudgetBalance, budgetsQuery, keysQuery } from './keys-query.ts';
-import { NewKey } from './new-key.tsx';
 import { SecretDialog, type ShownSecret } from './secret-dialog.tsx';
 
 const Search = z.object({
@@ -169,5 +172,29 @@ function Filters({ search, change }: FiltersProps) {
         onChange={(state) => change({ state: KEY_STATES.find((one) => one === state) })}
       />
     </Group>
+  );
+}
+
+/** The form that makes a key. */
+function NewKey({ onMade, onClose }: { onMade: (shown: ShownSecret) => void; onClose: () => void }) {
+  const queries = useQueryClient();
+  const make = useMutation({
+    mutationFn: (values: KeyValues) =>
+      bodyOf(api.POST('/admin/v1/keys', { body: withoutNulls<NewKeyBody>(patchOf(values)) })),
+    onSuccess: async ({ key: secret, warnings, ...of }) => {
+      onMade({ of, secret, warnings });
+      await queries.resetQueries({ queryKey: ['keys'] });
+    },
+  });
+  return (
+    <Drawer opened onClose={onClose} position="right" size="lg" title="New key">
+      <KeyForm
+        action="Make the key"
+        isPending={make.isPending}
+        error={make.error}
+        onSubmit={make.mutate}
+        onCancel={onClose}
+      />
+    </Drawer>
   );
 }

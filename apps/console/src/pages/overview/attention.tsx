@@ -12,8 +12,8 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api/client.ts';
 import type { AttentionItem } from '../../api/types.ts';
 import { exactTime, Moment } from '../../parts/moment.tsx';
-import { PageFailed } from '../../parts/page-failed.tsx';
-import { PageLink } from '../traffic/page-link.tsx';
+import { PageFailed } from '../../parts/page/page-failed.tsx';
+import { PageLink } from '../../parts/page/page-link.tsx';
 
 const REFRESH_MS = 10_000;
 /** So many are shown; a broken provider may bring dozens. */

@@ -1,8 +1,7 @@
 import { Group, Paper, SimpleGrid, Skeleton, Text } from '@mantine/core';
 import { IconArrowDownRight, IconArrowUpRight, IconEqual } from '@tabler/icons-react';
 import type { UsageRow } from '../../api/types.ts';
-import { wholeNumber } from '../../parts/numbers.ts';
-import { milliseconds, percent, shortNumber } from '../traffic/figures.ts';
+import { milliseconds, percent, shortNumber, wholeNumber } from '../../parts/numbers.ts';
 import { MEASURES } from '../traffic/measures.ts';
 
 interface FiguresProps {

@@ -2,14 +2,14 @@ import { Group, Paper, SegmentedControl, Select, SimpleGrid, Stack, Title } from
 import { useQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
 import type { UsageRow } from '../../api/types.ts';
-import { PageFailed } from '../../parts/page-failed.tsx';
-import { PageHeader } from '../../parts/page-header.tsx';
-import { usePageSearch } from '../../parts/page-search.ts';
+import { PageFailed } from '../../parts/page/page-failed.tsx';
+import { PageHeader } from '../../parts/page/page-header.tsx';
+import { PageLink } from '../../parts/page/page-link.tsx';
+import { usePageSearch } from '../../parts/page/page-search.ts';
 import { Chart } from '../traffic/chart.tsx';
 import { valueLabel } from '../traffic/filters.tsx';
 import { useKeyNames } from '../traffic/key-name.tsx';
 import { MEASURES } from '../traffic/measures.ts';
-import { PageLink } from '../traffic/page-link.tsx';
 import { RangePicker } from '../traffic/range-picker.tsx';
 import { type Drawn, draw, drawTogether } from '../traffic/series.ts';
 import { isCustom, PRESETS, RANGE_MEMBERS } from '../traffic/time-range.ts';

@@ -1,6 +1,6 @@
 import { Badge, Group, Stack, Text } from '@mantine/core';
 import type { ShownRequest } from '../../api/types.ts';
-import { milliseconds } from '../traffic/figures.ts';
+import { milliseconds } from '../../parts/numbers.ts';
 
 /** What an attempt's outcome means. */
 const REASONS: Readonly<Record<string, string>> = {

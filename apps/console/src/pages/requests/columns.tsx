@@ -1,8 +1,8 @@
 import { Stack, Text } from '@mantine/core';
 import type { ShownRequest } from '../../api/types.ts';
-import { TwoLines } from '../../parts/cell-text.tsx';
-import type { Column } from '../../parts/virtual-table.tsx';
-import { cost, milliseconds, shortNumber } from '../traffic/figures.ts';
+import { cost, milliseconds, shortNumber } from '../../parts/numbers.ts';
+import { TwoLines } from '../../parts/table/cell-text.tsx';
+import type { Column } from '../../parts/table/virtual-table.tsx';
 import { KeyName } from '../traffic/key-name.tsx';
 import { OutcomeBadge } from '../traffic/outcome-badge.tsx';
 

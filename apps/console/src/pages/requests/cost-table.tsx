@@ -1,7 +1,6 @@
 import { Table, Text } from '@mantine/core';
 import type { ShownRequest } from '../../api/types.ts';
-import { price, wholeNumber } from '../../parts/numbers.ts';
-import { cost } from '../traffic/figures.ts';
+import { cost, price, wholeNumber } from '../../parts/numbers.ts';
 
 type Line = ShownRequest['cost'][number];
 

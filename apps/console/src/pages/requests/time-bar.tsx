@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core';
 import type { ShownRequest } from '../../api/types.ts';
-import { milliseconds, percent } from '../traffic/figures.ts';
+import { milliseconds, percent } from '../../parts/numbers.ts';
 import classes from './time-bar.module.css';
 import { timeParts } from './time-parts.ts';
 

@@ -1,6 +1,5 @@
 import type { ShownRequest } from '../../api/types.ts';
-import { wholeNumber } from '../../parts/numbers.ts';
-import { milliseconds } from '../traffic/figures.ts';
+import { milliseconds, wholeNumber } from '../../parts/numbers.ts';
 
 /** What a request used, by kind; input and output always, since a zero says something there. */
 export function usedOf({ consumption }: ShownRequest): (readonly [string, string])[] {

@@ -6,9 +6,9 @@ import { sessionQuery } from '../../api/queries.ts';
 import type { Session } from '../../api/types.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { Moment } from '../../parts/moment.tsx';
-import { PageFailed } from '../../parts/page-failed.tsx';
-import { PageHeader } from '../../parts/page-header.tsx';
-import { type Column, VirtualTable } from '../../parts/virtual-table.tsx';
+import { PageFailed } from '../../parts/page/page-failed.tsx';
+import { PageHeader } from '../../parts/page/page-header.tsx';
+import { type Column, VirtualTable } from '../../parts/table/virtual-table.tsx';
 
 const METHODS: Readonly<Record<Session['method'], string>> = {
   token: 'by the admin token',

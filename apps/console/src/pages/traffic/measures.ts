@@ -1,6 +1,5 @@
 import type { UsageRow } from '../../api/types.ts';
-import { usd, wholeNumber } from '../../parts/numbers.ts';
-import { milliseconds, shortNumber } from './figures.ts';
+import { milliseconds, shortNumber, usd, wholeNumber } from '../../parts/numbers.ts';
 
 export interface Measure {
   readonly label: string;

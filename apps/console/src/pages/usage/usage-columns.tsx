@@ -1,9 +1,8 @@
 import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { UsageRow } from '../../api/types.ts';
-import { wholeNumber } from '../../parts/numbers.ts';
-import type { Column } from '../../parts/virtual-table.tsx';
-import { cost, milliseconds, percent, shortNumber } from '../traffic/figures.ts';
+import { cost, milliseconds, percent, shortNumber, wholeNumber } from '../../parts/numbers.ts';
+import type { Column } from '../../parts/table/virtual-table.tsx';
 import { valueLabel } from '../traffic/filters.tsx';
 import { KeyName } from '../traffic/key-name.tsx';
 import { GROUP_LABELS, type Group } from '../traffic/usage-query.ts';

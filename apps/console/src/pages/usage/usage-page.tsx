@@ -3,29 +3,29 @@ import { IconChartBar, IconDownload } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
 import { EmptyState } from '../../parts/empty-state.tsx';
-import { wholeNumber } from '../../parts/numbers.ts';
-import { PageFailed } from '../../parts/page-failed.tsx';
-import { PageHeader } from '../../parts/page-header.tsx';
-import { usePageSearch } from '../../parts/page-search.ts';
-import { VirtualTable } from '../../parts/virtual-table.tsx';
+import { cost, wholeNumber } from '../../parts/numbers.ts';
+import { PageFailed } from '../../parts/page/page-failed.tsx';
+import { PageHeader } from '../../parts/page/page-header.tsx';
+import { PageLink } from '../../parts/page/page-link.tsx';
+import { usePageSearch } from '../../parts/page/page-search.ts';
+import { VirtualTable } from '../../parts/table/virtual-table.tsx';
 import { Chart } from '../traffic/chart.tsx';
-import { cost } from '../traffic/figures.ts';
 import { FILTER_MEMBERS, Filters, valueLabel } from '../traffic/filters.tsx';
 import { useKeyNames } from '../traffic/key-name.tsx';
 import { MEASURES, type MeasureName } from '../traffic/measures.ts';
-import { PageLink } from '../traffic/page-link.tsx';
 import { RangePicker } from '../traffic/range-picker.tsx';
 import { draw } from '../traffic/series.ts';
-import { RANGE_MEMBERS } from '../traffic/time-range.ts';
+import { RANGE_MEMBERS, type Range, spanOf } from '../traffic/time-range.ts';
 import {
   type Filter,
+  filterOf,
   GROUP_LABELS,
   GROUPS,
   type Group as GroupName,
+  instant,
   type Usage,
   usageQuery,
 } from '../traffic/usage-query.ts';
-import { exportLinks } from './export-links.ts';
 import { usageColumns } from './usage-columns.tsx';
 import classes from './usage-page.module.css';
 
@@ -192,3 +192,13 @@ const ExportMenu = ({ of: { csv, ndjson } }: { of: ReturnType<typeof exportLinks
     </Menu.Dropdown>
   </Menu>
 );
+
+const FORMATS = ['csv', 'ndjson'] as const;
+
+/** Where the records of a view can be fetched from. */
+function exportLinks(view: Filter & Range): Record<(typeof FORMATS)[number], string> {
+  const { fromMs, toMs } = spanOf(view, '30d', Date.now());
+  const link = (format: string): string =>
+    `/admin/v1/usage/records?${new URLSearchParams({ format, from: instant(fromMs), to: instant(toMs), ...filterOf(view) })}`;
+  return { csv: link('csv'), ndjson: link('ndjson') };
+}

@@ -1,7 +1,7 @@
 import type { Conversation } from '../conversation.ts';
 import type { Losses } from '../losses.ts';
 import type { Target } from '../target.ts';
-import type { ToolNames } from './tool-names.ts';
+import type { ToolNames } from '../tool-names.ts';
 
 /** What every part of a request encoder works with. */
 export interface Encoder {

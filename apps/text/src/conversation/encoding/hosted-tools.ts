@@ -1,4 +1,4 @@
-import { builtInToolOf, offersTool } from '@gateway/contracts/built-in-tools';
+import { builtInToolOf, offersTool } from '@gateway/contracts/tools/built-in-tools';
 import type { Conversation } from '../conversation.ts';
 import { type Losses, refuseTool } from '../losses.ts';
 import type { Target } from '../target.ts';

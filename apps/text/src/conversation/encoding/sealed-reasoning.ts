@@ -1,5 +1,5 @@
-import type { OpaqueTokens } from '../../wire/opaque-token.ts';
 import type { Path } from '../../wire/path.ts';
+import type { OpaqueTokens } from '../../wire/tokens/opaque-token.ts';
 import type { OpaquePayload, ReasoningPart } from '../parts.ts';
 
 /**

@@ -1,27 +1,26 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { unstarted } from '@gateway/jobs/cancel-job';
-import { newJobId } from '@gateway/jobs/job-keys';
-import type { JobQueue } from '@gateway/jobs/job-queue';
+import { unstarted } from '@gateway/jobs/queue/cancel-job';
+import type { JobQueue } from '@gateway/jobs/queue/job-queue';
+import { newJobId } from '@gateway/jobs/redis/job-keys';
 import { type ReservedJob, turnTakerOf } from '@gateway/model-service/metered-request';
 import { deliveryOf } from '@gateway/service-kit/delivery';
-import type { Candidate } from '@gateway/upstream/catalog';
+import type { Candidate } from '@gateway/upstream/candidate';
 import { type BackgroundResponses, unavailable } from '../../background/background-responses.ts';
 import type { EventFeed } from '../../background/event-feed.ts';
 import { followResponse } from '../../background/follow-response.ts';
-import { deliveredJobId } from '../../call/delivery.ts';
-import { conversationOf } from '../../call/history.ts';
-import { storesResponses, UNKEPT_HEADER } from '../../call/keep-response.ts';
-import { lockConversation } from '../../call/lock-conversation.ts';
-import { reserveForJob } from '../../call/metered-call.ts';
-import { eventStreamHead, jsonHead } from '../../call/reply-head.ts';
-import type { TextCall } from '../../call/text-call.ts';
-import { describeRequest } from '../../call/text-request.ts';
-import { queuedResponse } from '../../protocols/responses/response-object.ts';
+import { reserveForJob } from '../../call/accounting/metered-call.ts';
+import { eventStreamHead, jsonHead } from '../../call/attempts/reply-head.ts';
+import { lockConversation } from '../../call/history/lock-conversation.ts';
+import { storesResponses, UNKEPT_HEADER } from '../../call/keeping/keep-response.ts';
+import { conversationOf } from '../../call/request/history.ts';
+import type { TextCall } from '../../call/request/text-call.ts';
+import { describeRequest } from '../../call/request/text-request.ts';
+import { prepareFor } from '../../compaction/prepare-attempt.ts';
+import { queuedResponse } from '../../protocols/responses/reply/response-object.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { isJsonObject } from '../../wire/raw-json.ts';
-import { prepareFor } from '../prepare-attempt.ts';
 import { keepAccepted } from './keep-background.ts';
-import { responseIdOf } from './response-id.ts';
+import { deliveredJobId, responseIdOf } from './response-id.ts';
 
 /** What it takes to have responses generated in the background, and to show them. */
 export interface Acceptance {

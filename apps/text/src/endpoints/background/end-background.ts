@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { UsageResult } from '@gateway/contracts/usage-record';
+import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import {
   type BackgroundResponse,
   type BackgroundResponses,
@@ -7,15 +7,15 @@ import {
   type Ending,
   isFinal,
 } from '../../background/background-responses.ts';
-import type { TextServices } from '../../call/text-call.ts';
+import type { TextServices } from '../../call/request/text-call.ts';
 import { consumptionOf, costOf, pricesOf } from '../../metering/consumption.ts';
-import { encodeOpenAiError } from '../../protocols/responses/errors.ts';
-import { readUsageAtTier } from '../../protocols/responses/usage.ts';
+import { encodeOpenAiError } from '../../protocols/responses/reply/errors.ts';
+import { readUsageAtTier } from '../../protocols/responses/reply/usage.ts';
 import type { WindowEnd } from '../../stored/conversations/conversation-store.ts';
 import { originIn, type ResponseOrigin } from '../../stored/kept-response.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { NO_USAGE } from '../../wire/usage.ts';
-import { findOwned, readKept } from '../kept-response.ts';
+import { findOwned, readKept } from '../stored/kept-response.ts';
 import { keepEnd } from './keep-background.ts';
 import type { RecordedEnd } from './record-events.ts';
 

@@ -1,11 +1,11 @@
 import type { TextResponseInput } from '@gateway/contracts/jobs';
-import { openContext } from '@gateway/service-kit/request-context';
+import { openContext } from '@gateway/service-kit/request/request-context';
 import { modelFor } from '@gateway/upstream/model-for';
-import { findHistory } from '../../call/history.ts';
-import { lockConversation } from '../../call/lock-conversation.ts';
-import type { TextCall, TextServices } from '../../call/text-call.ts';
-import { RESPONSES as endpoint } from '../../call/text-endpoint.ts';
-import { describeRequest } from '../../call/text-request.ts';
+import { findHistory } from '../../call/history/find-history.ts';
+import { lockConversation } from '../../call/history/lock-conversation.ts';
+import type { TextCall, TextServices } from '../../call/request/text-call.ts';
+import { RESPONSES as endpoint } from '../../call/request/text-endpoint.ts';
+import { describeRequest } from '../../call/request/text-request.ts';
 import type { MemoryExchange } from './memory-exchange.ts';
 
 interface JobExchange {

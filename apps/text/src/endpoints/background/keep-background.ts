@@ -1,9 +1,9 @@
 import type { BackgroundResponse } from '../../background/background-responses.ts';
-import { putResponse } from '../../call/put-response.ts';
-import type { TextCall, TextServices } from '../../call/text-call.ts';
+import { putResponse } from '../../call/keeping/put-response.ts';
+import type { TextCall, TextServices } from '../../call/request/text-call.ts';
 import { dataOf, inputItems } from '../../stored/kept-response.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
-import { completeKept, findOwned, type Made } from '../kept-response.ts';
+import { completeKept, findOwned, type Made } from '../stored/kept-response.ts';
 
 /**
  * Keeps a background response when it is accepted: its input can be listed, and continuing it too early is refused.

@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TextResponseOutput } from '@gateway/contracts/jobs';
-import type { UsageResult } from '@gateway/contracts/usage-record';
-import type { JobProcessor } from '@gateway/jobs/job-processor';
+import type { UsageResult } from '@gateway/contracts/usage/usage-record';
+import type { JobProcessor } from '@gateway/jobs/worker/job-processor';
 import type { BackgroundResponse, Ending } from '../../background/background-responses.ts';
-import { resultOf } from '../../call/metered-call.ts';
+import { resultOf } from '../../call/accounting/metered-call.ts';
 import { candidatesFor } from '../../call/open-call.ts';
-import type { TextCall } from '../../call/text-call.ts';
+import type { TextCall } from '../../call/request/text-call.ts';
 import { answerCall } from '../../compaction/answer-call.ts';
+import { prepareFor } from '../../compaction/prepare-attempt.ts';
 import type { ResponseOrigin } from '../../stored/kept-response.ts';
-import { originAt } from '../../stored/maker.ts';
-import { prepareFor } from '../prepare-attempt.ts';
+import { originAt } from '../../stored/origins/maker.ts';
 import {
   type BackgroundAccess,
   completeBackground,

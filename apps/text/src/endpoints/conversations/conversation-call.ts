@@ -1,18 +1,18 @@
-import { readJsonBody } from '@gateway/service-kit/json-body';
-import { contextOf, identityOf } from '@gateway/service-kit/request-context';
-import { validate } from '@gateway/service-kit/validate';
+import { readJsonBody } from '@gateway/service-kit/request/json-body';
+import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
+import { validate } from '@gateway/service-kit/request/validate';
 import type { Request } from 'express';
 import type { z } from 'zod';
-import { spaceOf } from '../../call/conversation-space.ts';
-import type { TextServices } from '../../call/text-call.ts';
+import { spaceOf } from '../../call/history/conversation-space.ts';
+import type { TextServices } from '../../call/request/text-call.ts';
 import { conversationsOff, itemNotFound } from '../../conversations/conversation-errors.ts';
 import {
   type ConversationItem,
   type KeptConversation,
   type KeptConversations,
   keptConversations,
+  keptItem,
 } from '../../conversations/kept-conversations.ts';
-import { keptItem } from '../../conversations/kept-item.ts';
 import { isReference } from '../../stored/kept-response.ts';
 
 /** What a request may read and change. @throws {GatewayError} where nothing is kept for its caller */

@@ -1,7 +1,7 @@
 import { ConversationRequest, ConversationUpdate } from '@gateway/contracts/openai/conversations';
-import { contextOf } from '@gateway/service-kit/request-context';
+import { contextOf } from '@gateway/service-kit/request/request-context';
 import type { RequestHandler } from 'express';
-import type { TextServices } from '../../call/text-call.ts';
+import type { TextServices } from '../../call/request/text-call.ts';
 import { conversationNotFound } from '../../conversations/conversation-errors.ts';
 import {
   addedItems,

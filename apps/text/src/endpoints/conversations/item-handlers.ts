@@ -1,9 +1,9 @@
 import { ConversationItemsRequest } from '@gateway/contracts/openai/conversations';
 import type { RequestHandler } from 'express';
-import type { TextServices } from '../../call/text-call.ts';
+import type { TextServices } from '../../call/request/text-call.ts';
 import { conversationNotFound, itemNotFound } from '../../conversations/conversation-errors.ts';
 import { shownItem } from '../../stored/kept-response.ts';
-import { itemPage } from '../item-page.ts';
+import { itemPage } from '../stored/item-page.ts';
 import {
   addedItems,
   conversationsOf,

@@ -1,5 +1,5 @@
 import type { Operation } from '@gateway/upstream/protocol';
-import { COUNT_TOKENS, INPUT_TOKENS, type TextEndpoint } from '../../call/text-endpoint.ts';
+import { COUNT_TOKENS, INPUT_TOKENS, type TextEndpoint } from '../../call/request/text-endpoint.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 
 /** The operation that counts tokens, by a channel's protocol. Chat has none; llama.cpp has one of its own. */

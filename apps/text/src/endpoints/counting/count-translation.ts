@@ -1,11 +1,11 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '@gateway/upstream/catalog';
-import type { Reply } from '@gateway/upstream/reply';
-import { logFirstByte } from '../../call/call-log.ts';
-import { failedWith, NOTHING_KNOWN, type ReplyOutcome } from '../../call/outcome.ts';
-import { type PreparedAttempt, unlessRefused } from '../../call/prepared-attempt.ts';
-import { targetOf, textProtocolOf } from '../../call/target-of.ts';
-import type { TextCall } from '../../call/text-call.ts';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { Reply } from '@gateway/upstream/replies/reply';
+import { logFirstByte } from '../../call/accounting/call-log.ts';
+import { failedWith, NOTHING_KNOWN, type ReplyOutcome } from '../../call/accounting/outcome.ts';
+import { type PreparedAttempt, unlessRefused } from '../../call/attempts/prepared-attempt.ts';
+import { targetOf, textProtocolOf } from '../../call/candidates/target-of.ts';
+import type { TextCall } from '../../call/request/text-call.ts';
 import { translateRequest } from '../../conversion/translate-request.ts';
 import { effectiveBody } from '../../translation/effective-body.ts';
 import { explainRefusal } from '../../translation/explain-refusal.ts';

@@ -1,4 +1,4 @@
-import { ENDPOINTS } from '@gateway/contracts/endpoints';
+import { ENDPOINTS } from '@gateway/contracts/endpoints/endpoints';
 import type { EndpointScope, Identity } from '@gateway/contracts/identity';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { type ModelKind, PROTOCOLS_OF_KIND } from '@gateway/upstream/protocol';

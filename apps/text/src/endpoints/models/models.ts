@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { identityOf } from '@gateway/service-kit/request-context';
-import { validate } from '@gateway/service-kit/validate';
+import { identityOf } from '@gateway/service-kit/request/request-context';
+import { validate } from '@gateway/service-kit/request/validate';
 import { mayUse } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { RequestHandler } from 'express';

@@ -6,7 +6,7 @@ import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createIdOrigins } from '../id-origins.ts';
+import { createIdOrigins } from '../origins/id-origins.ts';
 import type { ConversationStore, NewRecord, RecordKind } from './conversation-store.ts';
 import { partFilesIn } from './part-files.ts';
 import { createConversationStore } from './redis-conversation-store.ts';

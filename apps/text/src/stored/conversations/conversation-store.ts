@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../wire/json-object.ts';
-import type { IdOrigin, ProviderId } from '../id-origins.ts';
+import type { IdOrigin, ProviderId } from '../origins/id-origins.ts';
 import type { NewItem } from './window-nodes.ts';
 
 /** What has a record: a response, a message of a thread, a conversation. */

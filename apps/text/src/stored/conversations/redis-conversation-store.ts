@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { originKey, originTtlSeconds, rememberedIds } from '../id-origins.ts';
+import { originKey, originTtlSeconds, rememberedIds } from '../origins/id-origins.ts';
 import { takeClaim } from './claims.ts';
 import type {
   ConversationStore,

@@ -2,8 +2,8 @@ import { Alert, Button, Code, FileInput, Group, Select, Stack, Switch, Text, Tex
 import { useHotkeys } from '@mantine/hooks';
 import { IconFileMusic, IconMicrophone, IconPlayerStop } from '@tabler/icons-react';
 import { useState } from 'react';
-import { duration } from '../../../parts/duration.ts';
 import { EmptyState } from '../../../parts/empty-state.tsx';
+import { duration } from '../../../parts/numbers.ts';
 import { useDesk } from '../desk.ts';
 import { useLive } from '../exchange/live.ts';
 import { ModelField, useModelNames } from '../model-fields.tsx';

@@ -1,5 +1,9 @@
 import { Drawer, Tabs, Text } from '@mantine/core';
-import { CodeSamples } from '../code/code-samples.tsx';
+import { useQuery } from '@tanstack/react-query';
+import { gatewayQuery } from '../../../api/queries.ts';
+import { CopyField } from '../../../parts/copy-field.tsx';
+import { samplesOf } from '../code/samples.ts';
+import type { Call } from './call.ts';
 import type { RunningExchange } from './exchange.ts';
 import { RawEvents } from './raw-events.tsx';
 
@@ -38,5 +42,30 @@ export function ExchangeDetails({ of: { call, log }, view, onClose }: ExchangeDe
         </Tabs.Panel>
       </Tabs>
     </Drawer>
+  );
+}
+
+/** The request as a person would write it in a program. */
+function CodeSamples({ of: call }: { of: Call }) {
+  const { data: gateway } = useQuery(gatewayQuery);
+  const samples = samplesOf(call, (gateway?.publicUrl ?? '').replace(/\/$/, ''));
+  return (
+    <Tabs defaultValue="curl" keepMounted={false} variant="pills">
+      <Tabs.List mb="sm">
+        {samples.map(({ language }) => (
+          <Tabs.Tab key={language} value={language}>
+            {language}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {samples.map(({ language, needs, text }) => (
+        <Tabs.Panel key={language} value={language}>
+          <Text size="xs" c="dimmed" mb={6}>
+            {needs} It is the request as it was sent; what is encoded, such as a picture, is shortened.
+          </Text>
+          <CopyField label={`The request in ${language}`} value={text} />
+        </Tabs.Panel>
+      ))}
+    </Tabs>
   );
 }

@@ -1,8 +1,7 @@
 import { Stack, Text } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useRef, useState } from 'react';
-import { wholeNumber } from '../../../parts/numbers.ts';
-import { milliseconds } from '../../traffic/figures.ts';
+import { milliseconds, wholeNumber } from '../../../parts/numbers.ts';
 import type { EventLog } from './event-log.ts';
 import { useLive } from './live.ts';
 import classes from './raw-events.module.css';

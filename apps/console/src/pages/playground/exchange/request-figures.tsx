@@ -3,10 +3,10 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { ApiError } from '../../../api/client.ts';
 import type { ShownRequest } from '../../../api/types.ts';
+import { cost, milliseconds } from '../../../parts/numbers.ts';
+import { PageLink } from '../../../parts/page/page-link.tsx';
 import { requestQuery } from '../../requests/requests-query.ts';
 import { usedOf } from '../../requests/used.ts';
-import { cost, milliseconds } from '../../traffic/figures.ts';
-import { PageLink } from '../../traffic/page-link.tsx';
 import type { Exchange } from './exchange.ts';
 
 const READ_AGAIN_MS = 500;

@@ -1,6 +1,6 @@
 import { Anchor, Badge, Group, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
-import { PageLink } from '../../traffic/page-link.tsx';
+import { PageLink } from '../../../parts/page/page-link.tsx';
 import { hasEnded, type ImagesAnswer } from './make-images.ts';
 
 /** The images of an answer, and the job that makes them. */

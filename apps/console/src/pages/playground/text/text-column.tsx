@@ -1,11 +1,10 @@
-import { Paper, Stack, Text, Title } from '@mantine/core';
-import { useEffect, useRef } from 'react';
+import { Button, Paper, Stack, Text, Textarea, Title } from '@mantine/core';
+import { useEffect, useRef, useState } from 'react';
 import { ExchangeView } from '../exchange/exchange-view.tsx';
 import { AnswerView } from './answer-view.tsx';
 import { isRunning, openCalls, type Turn } from './conversation.ts';
-import { dataUrl, type ToolResult } from './protocol.ts';
+import { dataUrl, type ToolCall, type ToolResult } from './protocol.ts';
 import classes from './text-panel.module.css';
-import { ToolResults } from './tool-results.tsx';
 
 interface TextColumnProps {
   readonly model: string;
@@ -76,5 +75,41 @@ function Sent({ of }: { of: Turn['sent'] }) {
         </Text>
       )}
     </div>
+  );
+}
+
+interface ToolResultsProps {
+  readonly calls: readonly ToolCall[];
+  readonly onSend: (results: readonly ToolResult[]) => void;
+}
+
+/** The person stands in for the tools that a model has called. */
+function ToolResults({ calls, onSend }: ToolResultsProps) {
+  const [outputs, setOutputs] = useState<Readonly<Record<string, string>>>({});
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSend(calls.map((call) => ({ call, output: outputs[call.id] ?? '' })));
+      }}
+    >
+      <Stack gap="xs">
+        {calls.map(({ id, name }) => (
+          <Textarea
+            key={id}
+            label={`Result of ${name}`}
+            size="xs"
+            autosize
+            minRows={1}
+            maxRows={8}
+            value={outputs[id] ?? ''}
+            onChange={({ currentTarget: { value } }) => setOutputs((before) => ({ ...before, [id]: value }))}
+          />
+        ))}
+        <Button type="submit" size="xs" variant="default">
+          Send {calls.length === 1 ? 'the result' : 'the results'}
+        </Button>
+      </Stack>
+    </form>
   );
 }

@@ -1,11 +1,12 @@
 import { Button, Collapse, Group, Select, Stack } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { IconAdjustments, IconMessages } from '@tabler/icons-react';
+import * as z from 'zod/mini';
 import { EmptyState } from '../../../parts/empty-state.tsx';
 import { useDesk } from '../desk.ts';
 import { useLive } from '../exchange/live.ts';
 import { ModelsField, useModelNames } from '../model-fields.tsx';
-import type { PanelProps } from '../playground-search.ts';
+import type { PanelProps, PlaygroundSearch } from '../playground-search.ts';
 import { stopUnlessDialog } from '../stop-unless-dialog.ts';
 import {
   conversationKey,
@@ -16,7 +17,7 @@ import {
   type Turn,
 } from './conversation.ts';
 import { MessageBox } from './message-box.tsx';
-import { readSettings } from './read-settings.ts';
+import { jsonOf, type TextSettings } from './protocol.ts';
 import { TextColumn } from './text-column.tsx';
 import classes from './text-panel.module.css';
 import { TextSettingsFields, useWrittenSettings } from './text-settings.tsx';
@@ -118,4 +119,34 @@ export function TextPanel({ keyId, search, change }: PanelProps) {
       />
     </Stack>
   );
+}
+
+const Member = z.record(z.string(), z.unknown());
+const Tools = z.array(Member);
+
+interface Written {
+  readonly system: string;
+  readonly tools: string;
+  readonly schema: string;
+}
+
+/** What the person has set, or a sentence on what is wrong with it. */
+function readSettings(
+  { maxOutputTokens, temperature, effort }: PlaygroundSearch,
+  { system, tools, schema }: Written,
+): { settings: TextSettings } | { mistake: string } {
+  const readTools = Tools.safeParse(tools.trim() === '' ? [] : jsonOf(tools));
+  if (!readTools.success) return { mistake: 'The tools are no list of objects in JSON.' };
+  const readSchema = z.optional(Member).safeParse(schema.trim() === '' ? undefined : jsonOf(schema));
+  if (!readSchema.success) return { mistake: 'The schema of the answer is no object in JSON.' };
+  return {
+    settings: {
+      system: system.trim(),
+      maxOutputTokens,
+      temperature,
+      effort,
+      tools: readTools.data,
+      schema: readSchema.data,
+    },
+  };
 }

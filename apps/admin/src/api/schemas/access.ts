@@ -1,0 +1,105 @@
+import { KeySettings, TeamSettings } from '@gateway/metering/keys/settings';
+import { z } from 'zod';
+import { Role } from '../../sessions/roles.ts';
+import { SignInMethod } from '../../sessions/session-store.ts';
+import { instant, page, warnings } from './page.ts';
+
+const { limits, budget } = TeamSettings.shape;
+const shownLimits = limits.unwrap();
+const shownBudget = budget.unwrap().required().nullable();
+const keys = KeySettings.shape;
+
+const shownKey = {
+  id: z.string(),
+  name: z.string(),
+  team: z.string().nullable(),
+  owner: z.string().nullable(),
+  models: keys.models.unwrap().nullable(),
+  endpoints: keys.endpoints.unwrap().nullable(),
+  limits: keys.limits.unwrap(),
+  budget: shownBudget,
+  expiresAt: instant.nullable(),
+  disabled: z.boolean(),
+  priority: keys.priority.unwrap(),
+  labels: z.record(z.string(), z.string()),
+  webhookUrl: z.string().nullable(),
+  createdAt: instant,
+  revokedAt: instant.nullable(),
+  /** Until when the secret before the last rotation still works. */
+  oldSecretUntil: instant.nullable(),
+  /** When the secret was made by which its webhooks are signed. */
+  webhookSecretMadeAt: instant.nullable(),
+  /** Until when they are signed with the one before as well. */
+  oldWebhookSecretUntil: instant.nullable(),
+};
+
+export const KeyReply = z.strictObject(shownKey);
+export const ChangedKeyReply = z.strictObject({ ...shownKey, warnings });
+/** `key` is the secret, shown this once. */
+export const NewKeyReply = z.strictObject({ ...shownKey, key: z.string(), warnings });
+export const RotatedKeyReply = z.strictObject({ ...shownKey, key: z.string() });
+/** `webhookSecret` is shown this once. */
+export const WebhookSecretReply = z.strictObject({ ...shownKey, webhookSecret: z.string() });
+export const KeyPage = page(KeyReply);
+
+export const TeamReply = z.strictObject({
+  name: z.string(),
+  limits: shownLimits,
+  budget: shownBudget,
+  createdAt: instant,
+});
+export const TeamPage = page(TeamReply);
+
+/** What is left of limits and of the budget at this moment. */
+export const BalanceReply = z.strictObject({
+  limits: z.array(
+    z.strictObject({
+      limit: z.string(),
+      /** The pattern of the models that it applies to; null: all. */
+      model: z.string().nullable(),
+      value: z.number(),
+      remaining: z.number(),
+    }),
+  ),
+  budget: z
+    .strictObject({
+      period: z.string(),
+      usd: z.number(),
+      spentUsd: z.number(),
+      /** For requests in flight. */
+      reservedUsd: z.number(),
+      remainingUsd: z.number(),
+      resetsAt: instant.nullable(),
+    })
+    .nullable(),
+});
+
+export const KeyBalanceList = page(BalanceReply.extend({ id: z.string() }));
+
+/** A person's sign-in to the console. */
+export const SessionReply = z.strictObject({
+  id: z.string(),
+  /** What the person said, or what the identity provider says of the person. */
+  name: z.string(),
+  /** How the person signed in. */
+  method: SignInMethod,
+  role: Role,
+  /** A team lead's; null: the role has no teams. */
+  teams: z.array(z.string()).nullable(),
+  /** A key holder's; null: the role has no key. */
+  keyId: z.string().nullable(),
+  createdAt: instant,
+  /** It ends then, or earlier if it is not used. */
+  expiresAt: instant,
+  lastUsedAt: instant,
+  address: z.string().nullable(),
+  userAgent: z.string().nullable(),
+});
+/** `permissions` are the calls that the person may make, such as `GET /admin/v1/keys`. */
+export const OwnSessionReply = SessionReply.extend({ permissions: z.array(z.string()) });
+/** Beside the admin token and a key, which are always there. */
+export const SignInReply = z.strictObject({
+  /** The identity provider, as the button names it; null: none is set. */
+  oidc: z.strictObject({ name: z.string() }).nullable(),
+});
+export const SessionList = page(SessionReply);

@@ -1,0 +1,69 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { CheckedConfigurationReply, ConfigurationReply } from '../routes/operations/configuration-routes.ts';
+import { TOKEN } from '../testing/run-admin.ts';
+import { useAdmin } from '../testing/use-admin.ts';
+
+const SECRET = 'sk-a-literal-provider-key';
+const VALID = `# once ${SECRET}
+channels:
+  one: { provider: openai, apiKey: ${SECRET} }
+  two: { provider: anthropic, apiKey: "\${NOT_KNOWN_HERE}" }
+models:
+  gpt-5: { kind: text, routes: [{ channel: one }] }
+`;
+const INVALID = VALID.replace('{ channel: one }', '{ channel: oen }');
+
+const admin = useAdmin({ configuration: VALID, keepsData: true });
+
+const call = (path: string, body?: unknown) =>
+  fetch(`${admin.url}/admin/v1${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+const read = async () => ConfigurationReply.parse(await (await call('/configuration')).json());
+const check = async (text: string) =>
+  CheckedConfigurationReply.parse(await (await call('/configuration/check', { text })).json());
+
+test('the configuration is shown as the file has it, without a secret', async () => {
+  await writeFile(admin.configurationPath, VALID);
+  const shown = await read();
+  const path = admin.configurationPath;
+  expect(shown).toMatchObject({ source: 'file', path, isValid: true, mistakes: [], channels: 2, models: 1 });
+  expect(shown.unknownVariables).toEqual(['NOT_KNOWN_HERE']);
+  expect(shown.lastReload?.held).toBe(true);
+  expect(shown.text).toMatch(/\$\{NOT_KNOWN_HERE\}/);
+  expect(JSON.stringify(shown)).not.toContain(SECRET);
+});
+
+test('a change that did not take effect is told with its line, and shows no secret', async () => {
+  await writeFile(
+    admin.configurationPath,
+    INVALID.replace(`apiKey: ${SECRET}`, `apiKey: "${SECRET} with spaces"`),
+  );
+  const shown = await read();
+  expect(shown).toMatchObject({ isValid: false, text: null, lastReload: { held: false } });
+  expect(shown.mistakes.map(({ line, path: where }) => [line, where])).toEqual([
+    [3, 'channels.one.apiKey'],
+    [6, 'models.gpt-5.routes[0].channel'],
+  ]);
+  expect(JSON.stringify(shown)).not.toContain(SECRET);
+});
+
+test('a text is checked with the lines of its mistakes, and nothing is applied', async () => {
+  await writeFile(admin.configurationPath, VALID);
+  expect(await check(INVALID)).toMatchObject({
+    isValid: false,
+    mistakes: [{ line: 6, path: 'models.gpt-5.routes[0].channel' }],
+  });
+  expect(await check('channels: [')).toMatchObject({ isValid: false, channels: 0 });
+  expect(await check(VALID)).toMatchObject({ isValid: true, mistakes: [], channels: 2 });
+  expect((await read()).isValid).toBe(true);
+  expect((await call('/configuration/check', { text: 7 })).status).toBe(400);
+});
+
+test('a file that is gone is told', async () => {
+  await rm(admin.configurationPath);
+  expect(await read()).toMatchObject({ isValid: false, text: null, mistakes: [{ line: null }] });
+});

@@ -1,0 +1,208 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
+import { generation, images, type JobStage, openJobStage, staying } from '@gateway/jobs/fixtures/job-stage';
+import { newJobId } from '@gateway/jobs/redis/job-keys';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type RunningAdmin, runAdmin, TOKEN } from '../testing/run-admin.ts';
+
+let stage: JobStage;
+let admin: RunningAdmin;
+beforeAll(async () => {
+  stage = await openJobStage();
+  admin = await runAdmin(stage.redis.url);
+});
+afterEach(() => stage.clear());
+afterAll(async () => {
+  await admin.stop();
+  await stage.close();
+});
+
+const bearer = { authorization: `Bearer ${TOKEN}` };
+const basic = (password: string) => ({
+  authorization: `Basic ${Buffer.from(`ann:${password}`).toString('base64')}`,
+});
+const get = (path: string, headers: Record<string, string> = bearer) =>
+  fetch(`${admin.url}${path}`, { headers });
+const post = (path: string, body?: object) =>
+  fetch(`${admin.url}${path}`, {
+    method: 'POST',
+    headers: { ...bearer, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+const Made = z.object({ id: z.string() });
+const makeKey = async (settings: object) =>
+  Made.parse(await (await post('/admin/v1/keys', { name: 'x', ...settings })).json()).id;
+
+const estimate: UsageResult = {
+  channel: null,
+  attempts: 0,
+  consumption: { ...NOTHING_CONSUMED, images: 1 },
+  estimated: true,
+  costMicroUsd: 40_000,
+  outcome: 'ok',
+  durationMs: 0,
+  firstByteMs: null,
+};
+
+const openWorker = (run: () => Promise<typeof images>) =>
+  stage.openWorker({ 'image.generation': { run }, 'image.edit': { run } });
+
+/** A job that its provider was too busy for. */
+async function failedJob(keyId: string): Promise<string> {
+  const queue = await stage.openQueue();
+  const worker = await openWorker(() =>
+    Promise.reject(new GatewayError('upstream_overloaded', { message: 'busy', retryAfterSeconds: 60 })),
+  );
+  const id = newJobId();
+  const subject = {
+    id,
+    keyId,
+    team: null,
+    endpoint: 'images',
+    model: generation.model,
+    startedAtMs: Date.now(),
+  };
+  const metering = { subject, estimate };
+  const handle = await queue.enqueue('image.generation', generation, {
+    keyId,
+    requestId: 'req_1',
+    metering,
+    isDetached: true,
+  });
+  await expect(handle.result(staying)).rejects.toMatchObject({ code: 'upstream_overloaded' });
+  await worker.close({ drainTimeoutMs: 0 });
+  return id;
+}
+
+test('a failed job is listed, queued again from the budget of its key, and done', async () => {
+  const keyId = await makeKey({ budget: { usd: 1, period: 'total' } });
+  const id = await failedJob(keyId);
+  const listed = await (await get('/admin/v1/jobs')).json();
+  expect(listed).toMatchObject({
+    data: [
+      {
+        id,
+        kind: 'image.generation',
+        status: 'failed',
+        keyId,
+        errorCode: 'upstream_overloaded',
+        canRequeue: true,
+      },
+    ],
+    next: null,
+  });
+  const requeued = await post(`/admin/v1/jobs/${id}/requeue`);
+  expect([requeued.status, await requeued.json()]).toMatchObject([200, { id, status: 'queued' }]);
+  expect(await (await get(`/admin/v1/keys/${keyId}/balance`)).json()).toMatchObject({
+    budget: { reservedUsd: 0.04 },
+  });
+  expect((await post(`/admin/v1/jobs/${id}/requeue`)).status).toBe(409);
+  await openWorker(async () => images);
+  await waitFor(() =>
+    stage.settled.some(({ subject, result }) => subject.id === `${id}.1` && result.outcome === 'ok'),
+  );
+  expect(await (await get('/admin/v1/queues')).json()).toMatchObject({
+    data: expect.arrayContaining([expect.objectContaining({ queue: 'image', failed: 0 })]),
+  });
+});
+
+test('a job shows its history, and is cancelled by an operator as by its caller', async () => {
+  const keyId = await makeKey({});
+  const failed = await failedJob(keyId);
+  expect(await (await get(`/admin/v1/jobs/${failed}`)).json()).toMatchObject({
+    ...{ id: failed, status: 'failed', queue: 'image', errorCode: 'upstream_overloaded', assets: [] },
+    run: { takeovers: 0, requeues: 0, isDetached: true },
+    history: [{ event: 'queued' }, { event: 'started' }, { event: 'ended', detail: 'failed' }],
+  });
+  expect((await post(`/admin/v1/jobs/${failed}/cancel`)).status).toBe(409);
+
+  const queue = await stage.openQueue();
+  const owner = { keyId, requestId: 'req_2', isDetached: true };
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  const outcome = handle.result(staying).catch((error: unknown) => error);
+  const cancelled = await post(`/admin/v1/jobs/${handle.id}/cancel`);
+  expect([cancelled.status, await cancelled.json()]).toMatchObject([
+    200,
+    { id: handle.id, status: 'cancelled', startedAt: null },
+  ]);
+  expect((await post(`/admin/v1/jobs/${handle.id}/cancel`)).status).toBe(409);
+  let runs = 0;
+  await openWorker(async () => {
+    runs += 1;
+    return images;
+  });
+  expect(await outcome).toMatchObject({ code: 'job_cancelled' });
+  expect(runs).toBe(0);
+  expect((await get('/admin/v1/jobs/job_unknown')).status).toBe(404);
+  expect((await post(`/admin/v1/jobs/${newJobId()}/cancel`)).status).toBe(404);
+});
+
+test('a job whose key cannot pay or works no more stays failed', async () => {
+  const poor = await failedJob(await makeKey({ budget: { usd: 0.01, period: 'total' } }));
+  const refused = await post(`/admin/v1/jobs/${poor}/requeue`);
+  expect([refused.status, await refused.json()]).toMatchObject([
+    429,
+    { error: { code: 'budget_exhausted' } },
+  ]);
+  const keyId = await makeKey({});
+  const orphan = await failedJob(keyId);
+  await fetch(`${admin.url}/admin/v1/keys/${keyId}`, { method: 'DELETE', headers: bearer });
+  expect((await post(`/admin/v1/jobs/${orphan}/requeue`)).status).toBe(409);
+  expect((await post('/admin/v1/jobs/job_unknown/requeue')).status).toBe(404);
+  const left = await (await get('/admin/v1/jobs?status=failed&limit=200')).json();
+  expect(left).toMatchObject({
+    data: expect.arrayContaining([
+      expect.objectContaining({ id: poor }),
+      expect.objectContaining({ id: orphan }),
+    ]),
+  });
+});
+
+test('the board is shown to a browser that logs in with the token, and to nobody else', async () => {
+  for (const headers of [
+    {},
+    basic('wrong'),
+    { authorization: 'Bearer wrong' },
+    { authorization: 'Basic ???' },
+  ]) {
+    for (const path of ['/admin/board', '/admin/board/api/queues', '/admin/board/static/js/main.js']) {
+      const refused = await get(path, headers);
+      expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+        401,
+        expect.stringContaining('Basic'),
+      ]);
+    }
+  }
+  const page = await get('/admin/board', basic(TOKEN));
+  expect([page.status, page.headers.get('content-type')]).toEqual([
+    200,
+    expect.stringContaining('text/html'),
+  ]);
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
+  const queues = await get('/admin/board/api/queues', basic(TOKEN));
+  expect(await queues.json()).toMatchObject({
+    queues: [
+      { name: 'image', readOnlyMode: true },
+      { name: 'transcription', readOnlyMode: true },
+      { name: 'speech', readOnlyMode: true },
+      { name: 'response', readOnlyMode: true },
+      { name: 'image-batch', readOnlyMode: true },
+      { name: 'audio-batch', readOnlyMode: true },
+    ],
+  });
+});
+
+test('the board changes nothing', async () => {
+  const id = await failedJob(await makeKey({}));
+  const paths = [
+    `/admin/board/api/queues/image/${id}/retry/failed`,
+    '/admin/board/api/queues/image/obliterate',
+  ];
+  for (const path of paths)
+    for (const method of ['PUT', 'POST', 'DELETE', 'PATCH']) {
+      const refused = await fetch(`${admin.url}${path}`, { method, headers: basic(TOKEN) });
+      expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    }
+});

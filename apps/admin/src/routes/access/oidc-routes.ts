@@ -1,0 +1,159 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Logger } from '@gateway/service-kit/logger';
+import type { Metrics, SignInOutcome } from '@gateway/service-kit/metrics';
+import type { Request } from 'express';
+import { z } from 'zod';
+import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY, redirectRoute } from '../../api/admin-route.ts';
+import { SignInReply } from '../../api/schemas/access.ts';
+import { type FlowCookies, OIDC_PATH } from '../../sessions/oidc/flow-cookie.ts';
+import type { IdentityProvider } from '../../sessions/oidc/identity-provider.ts';
+import type { RoleMapping } from '../../sessions/oidc/oidc-settings.ts';
+import { type Claims, personOf } from '../../sessions/oidc/person-of-claims.ts';
+import type { SessionCookies } from '../../sessions/session-cookie.ts';
+import { addressOf, type Person, reasonOf, type SignIn } from '../../sessions/sign-in.ts';
+
+interface OidcRoutesOptions {
+  /** Null: no identity provider is set. */
+  readonly oidc: {
+    readonly name: string;
+    readonly provider: IdentityProvider;
+    readonly mapping: RoleMapping;
+    readonly flows: FlowCookies;
+    /** Whether browsers reach this service over TLS. */
+    readonly isSecure: boolean;
+  } | null;
+  readonly cookies: SessionCookies;
+  readonly signIn: SignIn;
+  readonly maxSeconds: number;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'signIn'>;
+}
+
+interface Refusal {
+  readonly request: Request;
+  readonly requestId: string | null;
+  readonly error: unknown;
+  readonly outcome: SignInOutcome;
+}
+
+type Oidc = NonNullable<OidcRoutesOptions['oidc']>;
+
+/** What the sign-in page says when a person comes back without a session. */
+const PROBLEMS: Readonly<Partial<Record<GatewayError['code'], string>>> = {
+  missing_key: 'expired',
+  invalid_key: 'refused',
+  endpoint_not_allowed: 'no-role',
+  rate_limited: 'limited',
+  upstream_unreachable: 'unreachable',
+  service_unavailable: 'failed',
+};
+
+/** A path below `/console`: whatever it is, the browser stays on this origin. */
+const To = z
+  .string()
+  .max(2000)
+  .regex(/^\/[\x21-\x7e]*$/, 'it must be a path of the console')
+  .default('/');
+
+/**
+ * Sign in through the identity provider. The way back comes from another site, so the browser sends the session's cookie, which is
+ * Strict, with none of its redirects; it need not: the console's page is open to all, and its own calls send the cookie.
+ */
+export function oidcRoutes({
+  oidc,
+  cookies,
+  signIn,
+  maxSeconds,
+  logger,
+  metrics,
+}: OidcRoutesOptions): AdminRoute[] {
+  /** Resolves to where the browser goes; a refusal leads to the sign-in page, which says why. */
+  const orSignInPage = async (attempt: () => Promise<string>): Promise<string> => {
+    try {
+      return await attempt();
+    } catch (error) {
+      const problem = error instanceof GatewayError ? PROBLEMS[error.code] : undefined;
+      if (problem === undefined) throw error;
+      return `/console/sign-in?problem=${problem}`;
+    }
+  };
+
+  const refuse = ({ request, requestId, error, outcome }: Refusal): never => {
+    metrics.signIn({ method: 'oidc', outcome });
+    const reason = reasonOf(error);
+    logger.warn(
+      { address: addressOf(request), method: 'oidc', outcome, requestId, reason },
+      'sign-in refused',
+    );
+    throw error;
+  };
+
+  return [
+    adminRoute({
+      method: 'GET',
+      path: '/admin/v1/sign-in',
+      summary: 'How people can sign in, beside the admin token and a key',
+      query: NO_QUERY,
+      body: NO_BODY,
+      reply: SignInReply,
+      handle: async () => ({ oidc: oidc && { name: oidc.name } }),
+    }),
+    redirectRoute({
+      path: OIDC_PATH,
+      summary:
+        'Send the browser to the identity provider, to sign in there; `to` is the page of the console to open then',
+      query: z.strictObject({ to: To }),
+      handle: ({ query: { to }, request, by: { requestId }, setHeader }) => {
+        const { provider, flows } = configured(oidc);
+        return orSignInPage(async () => {
+          try {
+            const { url, flow } = await provider.begin();
+            setHeader('set-cookie', flows.create({ ...flow, to }));
+            return url.href;
+          } catch (error) {
+            return refuse({ request, requestId, error, outcome: 'failed' });
+          }
+        });
+      },
+    }),
+    redirectRoute({
+      path: `${OIDC_PATH}/callback`,
+      summary: 'Where the identity provider sends the browser back: sets the cookie of a session',
+      query: z.looseObject({}),
+      handle: ({ request, by: { requestId }, setHeader }) => {
+        const { provider, mapping, flows, isSecure } = configured(oidc);
+        const query = new URL(request.url, 'http://localhost').searchParams;
+        const flow = flows.read(request.headers.cookie);
+        // A flow is good for one way back.
+        setHeader('set-cookie', flows.clear());
+        return orSignInPage(async () => {
+          // Not counted as an attempt of the address: any page can send a browser here.
+          if (flow === undefined || query.get('state') !== flow.state)
+            return refuse({ request, requestId, error: unexpected(), outcome: 'refused' });
+          const identify = async (): Promise<Person> => roleOf(await provider.finish(query, flow), mapping);
+          const session = await signIn({ method: 'oidc', request, requestId, identify });
+          const cookie = cookies.create(session.id, { isSecure, maxAgeSeconds: maxSeconds });
+          setHeader('set-cookie', [flows.clear(), cookie]);
+          return `/console${flow.to}`;
+        });
+      },
+    }),
+  ];
+}
+
+function configured(oidc: Oidc | null): Oidc {
+  if (oidc !== null) return oidc;
+  throw new GatewayError('object_not_found', 'No identity provider is set: OIDC_ISSUER is not set.');
+}
+
+function roleOf(claims: Claims, mapping: RoleMapping): Person {
+  const person = personOf(claims, mapping);
+  if (person !== null) return person;
+  throw new GatewayError(
+    'endpoint_not_allowed',
+    'The identity provider knows you, and you have no role here.',
+  );
+}
+
+const unexpected = (): GatewayError =>
+  new GatewayError('missing_key', 'This browser has not begun this sign-in, or too long ago.');

@@ -1,0 +1,30 @@
+import { readAudit } from '@gateway/metering/audit/audit-log';
+import type { ReportBroken } from '@gateway/metering/broken-records';
+import type { Redis } from 'ioredis';
+import { type AdminRoute, adminRoute, NO_BODY } from '../../api/admin-route.ts';
+import { AuditPage } from '../../api/schemas/operations.ts';
+import { pageQuery } from '../../api/schemas/page.ts';
+import { AuditFilter, findAuditEntries } from '../../operations/find-audit-entries.ts';
+
+const AUDIT_ID = /^\d{1,15}-\d{1,15}$/;
+
+/** Who changed what. */
+export const auditRoutes = ({ redis, onBroken }: { redis: Redis; onBroken: ReportBroken }): AdminRoute[] => [
+  adminRoute({
+    method: 'GET',
+    path: '/admin/v1/audit',
+    summary:
+      'Every change of keys, teams, rests of channels and sessions, the newest first: who, when, before, after',
+    body: NO_BODY,
+    query: pageQuery(AUDIT_ID).extend(AuditFilter.shape),
+    reply: AuditPage,
+    handle: async ({ query: { limit, cursor, ...filter } }) => {
+      const { entries, next } = await findAuditEntries(
+        (options) => readAudit(redis, { ...options, onBroken }),
+        filter,
+        { limit, after: cursor },
+      );
+      return { data: entries, next };
+    },
+  }),
+];

@@ -1,0 +1,223 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { awaitRedis } from '@gateway/metering/keys/await-redis';
+import { KEY_ID } from '@gateway/metering/keys/key-id';
+import type { KeyStore } from '@gateway/metering/keys/key-store';
+import type { Channel, Configuration, Model } from '@gateway/upstream/configuration/configuration';
+import { SafeName } from '@gateway/upstream/configuration/file-schema';
+import type { CountsByChannel } from '@gateway/upstream/health/attempt-counts';
+import type { Target } from '@gateway/upstream/health/targets/target';
+import { z } from 'zod';
+import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
+import { ChannelPage, RestedChannelReply } from '../../api/schemas/operations.ts';
+import { configurationOf, type ReadConfiguration } from '../../configuration/read-configuration.ts';
+import type { ChannelRests } from '../../operations/channel-rests.ts';
+import { ChannelTest, type TestChannel } from '../../playground/test-channel.ts';
+
+interface ChannelRoutesOptions {
+  readonly readConfiguration: ReadConfiguration;
+  readonly rests: ChannelRests;
+  readonly keys: Pick<KeyStore, 'getKey'>;
+  readonly testChannel: TestChannel;
+  /** How many slots of these accounts are held, in their order. */
+  readonly heldSlots: (
+    accounts: readonly { channel: string; account: string }[],
+  ) => Promise<readonly number[]>;
+  /** How attempts of the last so many milliseconds ended. */
+  readonly attemptCounts: (lastMs: number) => Promise<CountsByChannel>;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+const MAX_REST_SECONDS = 30 * 86_400;
+const name = z.string().min(1).max(256);
+
+const TargetBody = z.strictObject({
+  account: name.nullish(),
+  /** The callers' name of a model, or the channel's own. */
+  model: name.nullish(),
+});
+const TestBody = z.strictObject({
+  /** The id of the key under which the request counts. */
+  keyId: z.string().regex(KEY_ID, 'it is not the id of a key'),
+  /** The callers' name of a text model. Absent: the first that has a route to the channel. */
+  model: name.optional(),
+});
+const WakeBody = TargetBody.default({});
+const RestBody = TargetBody.extend({
+  /** Absent: until it is woken. */
+  seconds: z.number().positive().max(MAX_REST_SECONDS).optional(),
+  reason: z.string().min(1).max(200).optional(),
+}).default({});
+
+/** The channels as they are configured, without their secrets; what of them rests, and a person's orders about that. */
+export const channelRoutes = ({
+  readConfiguration,
+  rests,
+  keys,
+  testChannel,
+  heldSlots,
+  attemptCounts,
+}: ChannelRoutesOptions): AdminRoute[] => {
+  const reply = async (channel: string, warnings: readonly string[]) => ({
+    name: channel,
+    rests: (await rests.list()).get(channel) ?? [],
+    warnings,
+  });
+
+  return [
+    adminRoute({
+      method: 'GET',
+      path: '/admin/v1/channels',
+      summary: 'The channels of the configuration, and what of them rests',
+      query: NO_QUERY,
+      body: NO_BODY,
+      reply: ChannelPage,
+      handle: async () => {
+        const configuration = await configurationOf(readConfiguration);
+        const byChannel = await rests.list();
+        const channels = [...configuration.channels.values()];
+        const bounded = channels.flatMap(({ name: channel, accounts }) =>
+          accounts.flatMap(({ name, maxConcurrent }) =>
+            maxConcurrent === null ? [] : [{ channel, account: name }],
+          ),
+        );
+        const [counts, lastHour, lastDay] = await awaitRedis(
+          Promise.all([heldSlots(bounded), attemptCounts(HOUR_MS), attemptCounts(DAY_MS)]),
+        );
+        const inFlight = (channel: string, account: string): number | null => {
+          const at = bounded.findIndex((one) => one.channel === channel && one.account === account);
+          return counts[at] ?? null;
+        };
+        const data = channels.map((channel) => ({
+          name: channel.name,
+          provider: channel.provider,
+          origin: channel.origin,
+          speaks: [...channel.speaks],
+          accounts: channel.accounts.map(({ name, weight, maxConcurrent }) => ({
+            name,
+            weight,
+            maxConcurrent,
+            inFlight: inFlight(channel.name, name),
+          })),
+          maxConcurrentPerProcess: channel.maxConcurrentPerProcess,
+          onDisconnect: channel.onDisconnect,
+          models: modelsOf(configuration, channel.name).map(({ pattern }) => pattern),
+          rests: byChannel.get(channel.name) ?? [],
+          attempts: {
+            lastHour: lastHour.get(channel.name) ?? {},
+            lastDay: lastDay.get(channel.name) ?? {},
+          },
+        }));
+        return { data, next: null };
+      },
+    }),
+    adminRoute({
+      method: 'POST',
+      path: '/admin/v1/channels/{name}/rest',
+      summary:
+        'Put a channel, one of its accounts or one model on it to rest; known everywhere within a second',
+      query: NO_QUERY,
+      body: RestBody,
+      reply: RestedChannelReply,
+      handle: async ({ parameter: channel, body: { seconds, reason, ...body }, by }) => {
+        const configuration = await readConfiguration();
+        const target = targetOf(channel, body, configuration);
+        await rests.rest({ ...target, seconds: seconds ?? null, reason: reason ?? null }, by);
+        return reply(channel, warningsOf(target, configuration));
+      },
+    }),
+    adminRoute({
+      method: 'POST',
+      path: '/admin/v1/channels/{name}/wake',
+      summary:
+        'End the rests of a channel, of one of its accounts or of one model on it, also those of the gateway itself',
+      query: NO_QUERY,
+      body: WakeBody,
+      reply: RestedChannelReply,
+      handle: async ({ parameter: channel, body, by }) => {
+        await rests.wake(targetOf(channel, body, await readConfiguration()), by);
+        return reply(channel, []);
+      },
+    }),
+    adminRoute({
+      method: 'POST',
+      path: '/admin/v1/channels/{name}/test',
+      summary:
+        'Send the smallest request for text to this channel alone, also if it rests, and tell what came of it',
+      query: NO_QUERY,
+      body: TestBody,
+      reply: ChannelTest,
+      handle: async ({ parameter: channel, body: { keyId, model } }) => {
+        const configuration = await configurationOf(readConfiguration);
+        targetOf(channel, {}, configuration);
+        if ((await keys.getKey(keyId)) === undefined)
+          throw new GatewayError('object_not_found', {
+            path: ['keyId'],
+            message: `There is no key '${keyId}'.`,
+          });
+        return testChannel({ channel, keyId, model: model ?? textModelOf(configuration, channel) });
+      },
+    }),
+  ];
+};
+
+const modelsOf = ({ models }: Configuration, channel: string): Model[] =>
+  models.filter(({ routes }) => routes.some((route) => route.channel.name === channel));
+
+/** A text model's name that callers use and that leads to the channel. */
+function textModelOf(configuration: Configuration, channel: string): string {
+  const patterns = modelsOf(configuration, channel)
+    .filter(({ kind }) => kind === 'text')
+    .map(({ pattern }) => pattern);
+  const model = patterns.find((pattern) => !pattern.includes('*'));
+  if (model !== undefined) return model;
+  throw new GatewayError('missing_required_parameter', {
+    path: ['model'],
+    message:
+      patterns.length === 0
+        ? `The channel '${channel}' has no text model, and only those can be tested.`
+        : `Name a model: the channel '${channel}' has patterns only (${patterns.join(', ')}).`,
+  });
+}
+
+/** Names and accounts are checked against the configuration; while it cannot be read, any channel's name will do. */
+function targetOf(
+  channel: string,
+  { account, model }: z.infer<typeof TargetBody>,
+  configuration: Configuration | undefined,
+): Target {
+  const known = configuration?.channels.get(channel);
+  if (configuration === undefined ? !SafeName.test(channel) : known === undefined)
+    throw new GatewayError('object_not_found', `There is no channel '${channel}'.`);
+  if (known !== undefined && account) checkAccount(known, account);
+  const own = model ? ownNameOf(channel, model, configuration) : null;
+  return { channel, account: account ?? null, model: own };
+}
+
+function checkAccount({ name: channel, accounts }: Channel, account: string): void {
+  const names = accounts.map(({ name }) => name);
+  if (names.includes(account)) return;
+  throw new GatewayError('invalid_value', {
+    message: `The channel '${channel}' has no account '${account}'. It has: ${names.join(', ')}.`,
+    path: ['account'],
+  });
+}
+
+/** People know the callers' name of a model; the channel may have another one for it. */
+const ownNameOf = (channel: string, model: string, configuration: Configuration | undefined): string =>
+  configuration?.models
+    .find(({ pattern }) => pattern === model)
+    ?.routes.find((route) => route.channel.name === channel)?.model ?? model;
+
+/** The models that have no other channel: their requests go on as before. */
+function warningsOf({ channel, account, model }: Target, configuration: Configuration | undefined): string[] {
+  if (configuration === undefined || account !== null) return [];
+  return modelsOf(configuration, channel)
+    .filter(({ pattern, routes }) =>
+      routes.every(
+        (route) => route.channel.name === channel && (model === null || (route.model ?? pattern) === model),
+      ),
+    )
+    .map(({ pattern }) => `'${pattern}' has no other channel: requests for it still go to this one.`);
+}

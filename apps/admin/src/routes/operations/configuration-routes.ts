@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
+import { instant } from '../../api/schemas/page.ts';
+import type { CheckedConfiguration, ConfigurationReader } from '../../configuration/configuration-state.ts';
+
+const MistakeReply = z.strictObject({
+  /** From 1; null for the text as a whole. */
+  line: z.int().nullable(),
+  column: z.int().nullable(),
+  /** Such as `models.gpt-5.2.routes[0].channel`; empty for the text as a whole. */
+  path: z.string(),
+  found: z.string(),
+  expected: z.string(),
+});
+
+const checked = {
+  isValid: z.boolean(),
+  mistakes: z.array(MistakeReply),
+  /** Variables that the admin service does not have and takes as set; the services say at their start whether they have them. */
+  unknownVariables: z.array(z.string()),
+  channels: z.int(),
+  models: z.int(),
+};
+export const CheckedConfigurationReply = z.strictObject(checked);
+export const ConfigurationReply = z.strictObject({
+  source: z.enum(['file', 'environment', 'simulator']),
+  path: z.string(),
+  /** As it is now, without secrets and comments; null without a file, or while it has mistakes. */
+  text: z.string().nullable(),
+  lastReload: z
+    .strictObject({
+      /** When the file was changed. */
+      at: instant,
+      /** False: the services go on with the configuration before. */
+      held: z.boolean(),
+    })
+    .nullable(),
+  ...checked,
+});
+
+const CheckBody = z.strictObject({ text: z.string().max(250_000) });
+
+/** The configuration as the services follow it, and a check of another one. */
+export const configurationRoutes = ({ state }: { readonly state: ConfigurationReader }): AdminRoute[] => [
+  adminRoute({
+    method: 'GET',
+    path: '/admin/v1/configuration',
+    summary: 'The configuration file without its secrets, and whether its last change took effect',
+    query: NO_QUERY,
+    body: NO_BODY,
+    reply: ConfigurationReply,
+    handle: async () => {
+      const { source, path, text, changedAtMs, ...found } = await state.read();
+      const lastReload =
+        changedAtMs === null
+          ? null
+          : { at: new Date(changedAtMs).toISOString(), held: found.configuration !== null };
+      return { source, path, text, lastReload, ...shown(found) };
+    },
+  }),
+  adminRoute({
+    method: 'POST',
+    path: '/admin/v1/configuration/check',
+    summary:
+      'Check a configuration as the services would, with the lines of its mistakes; nothing is applied',
+    query: NO_QUERY,
+    body: CheckBody,
+    takesLines: true,
+    reply: CheckedConfigurationReply,
+    handle: async ({ body: { text } }) => shown(state.check(text)),
+  }),
+];
+
+const shown = ({ configuration, mistakes, unknownVariables }: CheckedConfiguration) => ({
+  isValid: configuration !== null,
+  mistakes,
+  unknownVariables,
+  channels: configuration?.channels.size ?? 0,
+  models: configuration?.models.length ?? 0,
+});

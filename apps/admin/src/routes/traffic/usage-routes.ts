@@ -1,0 +1,97 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { ReportBroken } from '@gateway/metering/broken-records';
+import { awaitRedis } from '@gateway/metering/keys/await-redis';
+import type { Histogram } from '@gateway/metering/usage/latency';
+import { GROUP_BY, type GroupBy, queryUsage, type UsageRow } from '@gateway/metering/usage/usage-query';
+import { usageRecords } from '@gateway/metering/usage/usage-records';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { type AdminRoute, adminRoute, NO_BODY, streamRoute } from '../../api/admin-route.ts';
+import { UsagePage } from '../../api/schemas/traffic.ts';
+import { seesUsage } from '../../sessions/scope.ts';
+import { EXPORT_FORMATS, exportRecords } from './export-records.ts';
+import { hasValues, usageFilters } from './usage-filters.ts';
+import { rangeOf, rangeQuery } from './usage-range.ts';
+
+const UsageQuery = z.strictObject({
+  ...rangeQuery,
+  /** Names of groups, separated by commas. */
+  groupBy: z.string().max(200).default(''),
+  ...usageFilters,
+});
+const RecordsQuery = z.strictObject({
+  ...rangeQuery,
+  format: z.enum(['csv', 'ndjson']).default('ndjson'),
+  ...usageFilters,
+});
+
+interface UsageRoutesOptions {
+  readonly redis: Redis;
+  readonly now: () => number;
+  readonly onBroken: ReportBroken;
+}
+
+/** What was used: sums by group, and every single record. */
+export function usageRoutes({ redis, now, onBroken }: UsageRoutesOptions): AdminRoute[] {
+  return [
+    adminRoute({
+      method: 'GET',
+      path: '/admin/v1/usage',
+      summary: `Usage summed up, grouped by any of ${GROUP_BY.join(', ')}; whole hours, in UTC`,
+      body: NO_BODY,
+      query: UsageQuery,
+      reply: UsagePage,
+      handle: async ({ query: { from, to, groupBy, ...only }, principal }) => {
+        const query = {
+          ...rangeOf({ from, to }, now()),
+          groupBy: groupsOf(groupBy),
+          only,
+          whose: seesUsage(principal.scope),
+          onBroken,
+        };
+        const rows = await awaitRedis(queryUsage(redis, query));
+        return { data: rows.map(shownRow), next: null };
+      },
+    }),
+    streamRoute({
+      method: 'GET',
+      path: '/admin/v1/usage/records',
+      summary: 'Every usage record of a time, in the order in which the requests ended, as CSV or NDJSON',
+      body: NO_BODY,
+      query: RecordsQuery,
+      reply: Object.values(EXPORT_FORMATS).map(({ contentType }) => contentType),
+      handle: ({ query: { from, to, format, ...only }, principal: { scope } }) => ({
+        contentType: EXPORT_FORMATS[format].contentType,
+        stream: exportRecords(
+          usageRecords(redis, { ...rangeOf({ from, to }, now()), onBroken }),
+          (record) => seesUsage(scope)(record) && hasValues(record, only),
+          format,
+        ),
+      }),
+    }),
+  ];
+}
+
+function groupsOf(text: string): GroupBy[] {
+  return [...new Set(text.split(',').map((name) => name.trim()))]
+    .filter((name) => name !== '')
+    .map((name) => {
+      const group = GROUP_BY.find((known) => known === name);
+      if (group !== undefined) return group;
+      throw new GatewayError('invalid_value', {
+        message: `Invalid value: '${name}'. Usage can be grouped by ${GROUP_BY.join(', ')}.`,
+        path: ['groupBy'],
+      });
+    });
+}
+
+const shownRow = ({ group, sums: { audioMs, ...sums }, latencies }: UsageRow) => ({
+  ...group,
+  ...(group.hour === undefined ? {} : { hour: `${group.hour}:00:00Z` }),
+  ...sums,
+  audioSeconds: audioMs / 1000,
+  firstOutputMs: percentiles(latencies.firstOutputMs),
+  totalMs: percentiles(latencies.totalMs),
+});
+
+const percentiles = (times: Histogram) => ({ p50: times.quantile(0.5), p95: times.quantile(0.95) });

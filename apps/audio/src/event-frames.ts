@@ -1,0 +1,20 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { openaiError } from '@gateway/service-kit/error-response';
+
+/**
+ * The last frame of an event stream that broke. Client libraries throw for the event's name or for the member `error`;
+ * the members beside it are those of the protocol's error event.
+ */
+export function errorFrame(error: GatewayError): string {
+  const body = openaiError(error);
+  const { code, message, param } = body;
+  return `event: error\ndata: ${JSON.stringify({ type: 'error', code, message, param, error: body })}\n\n`;
+}
+
+/** A frame of base64 audio is large, but not this large. */
+export const MAX_FRAME_BYTES = 8 * 1024 * 1024;
+
+const ERROR_EVENT = /^(?:event: ?error\b|data: ?\{"(?:type": ?"error"|error":))/m;
+
+/** Whether an upstream's frame is its own report that it broke. */
+export const isErrorEvent = (frame: string): boolean => frame.includes('error') && ERROR_EVENT.test(frame);

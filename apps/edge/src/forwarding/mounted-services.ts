@@ -1,0 +1,94 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServiceName } from '@gateway/contracts/endpoints/endpoints';
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { writeError } from '@gateway/service-kit/error-response';
+import { discardRest } from '@gateway/service-kit/request/discard-rest';
+import { findContext, leaveRequest } from '@gateway/service-kit/request/request-context';
+import type { Dispatch } from '@gateway/service-kit/service-app';
+import type { Forwarder } from './forwarder.ts';
+import { serviceBrokeOff } from './service-errors.ts';
+import { type Watched, type WatchLimits, watchRequests } from './watch-requests.ts';
+
+/** One request that a service in this process answers. */
+interface Mounted extends Watched {
+  /** The edge has answered instead of the service, or aborted its reply. */
+  failed: boolean;
+}
+
+/** A response has the edge's and its service's listeners; by default Node warns at the eleventh. */
+const MAX_LISTENERS = 30;
+
+/**
+ * Passes requests to services in the same process. Callers notice no difference from services over HTTP: the same
+ * headers, the same time limits, the same errors.
+ */
+export function createMountedForwarder(
+  services: Readonly<Record<ServiceName, Dispatch>>,
+  limits: WatchLimits,
+): Forwarder {
+  const fail = (mounted: Mounted, error: GatewayError): void => {
+    if (mounted.failed) return;
+    mounted.failed = true;
+    const { request, response, context } = mounted;
+    writeError(response, error, context);
+    takeFromHandler(request, response, error);
+    if (!request.complete) discardRest(request);
+  };
+  const watched = watchRequests<Mounted>({
+    ...limits,
+    isReplied: ({ response }) => response.headersSent,
+    isHeld: ({ request }) => request.readableFlowing !== true,
+    fail,
+  });
+
+  return {
+    forward: (request, response, context, endpoint) => {
+      const { requestId, identity } = context;
+      response.setMaxListeners(MAX_LISTENERS);
+      response.setHeader('x-request-id', requestId);
+      response.setHeader('request-id', requestId);
+      const mounted: Mounted = {
+        request,
+        response,
+        context,
+        endpoint,
+        waitingSinceMs: performance.now(),
+        followBody: undefined,
+        followReply: undefined,
+        index: -1,
+        failed: false,
+      };
+      watched.add(mounted);
+      // Before the edge's own listener, which writes the request's line.
+      response.prependOnceListener('close', () => {
+        watched.remove(mounted);
+        const failure = findContext(request)?.failure;
+        if (failure !== undefined && !response.writableFinished) context.failure ??= serviceBrokeOff(failure);
+      });
+      // A service may refuse an upload before it has read it.
+      response.once('finish', () => {
+        if (!request.complete) discardRest(request);
+      });
+      services[endpoint.service](endpoint, request, response, { identity, requestId });
+    },
+    get inFlight() {
+      return watched.size;
+    },
+    failOn: watched.failOn,
+    close: watched.close,
+  };
+}
+
+/** The request is answered: its handler's reads fail, and its later writes are discarded. */
+function takeFromHandler(request: IncomingMessage, response: ServerResponse, error: GatewayError): void {
+  response.setHeader = () => response;
+  response.writeHead = () => response;
+  response.write = () => true;
+  response.end = () => response;
+  response.destroy = () => response;
+  leaveRequest(request);
+  if (request.complete || request.listenerCount('error') === 0) return;
+  request.emit('error', error);
+  request.unpipe();
+  request.removeAllListeners('data');
+}

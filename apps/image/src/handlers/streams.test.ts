@@ -1,0 +1,142 @@
+import { readSse } from '@gateway/testkit/collect-sse';
+import { openStandingReader, startFlood, takenAtStandstill } from '@gateway/testkit/start-flood';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { startImage, type TestImage } from '../testing/start-image.ts';
+
+let image: TestImage;
+beforeAll(async () => {
+  image = await startImage();
+  await image.startWorker();
+});
+beforeEach(() => {
+  image.reset();
+  image.useProvider(image.simulator.url);
+});
+afterAll(() => image.close());
+
+test('partial images are streamed as they come, then the whole one', async () => {
+  const stream = await image.client.images.generate({
+    model: 'gpt-image-1.5',
+    prompt: 'a cat',
+    stream: true,
+    partial_images: 2,
+  });
+  const types: string[] = [];
+  for await (const event of stream) types.push(event.type);
+  expect(types).toEqual([
+    'image_generation.partial_image',
+    'image_generation.partial_image',
+    'image_generation.completed',
+  ]);
+  expect(await image.lastLine()).toMatchObject({ images: 1, channel: 'one', model: 'gpt-image-1.5' });
+});
+
+test('the first partial image arrives before the upstream has finished', async () => {
+  const resume = Promise.withResolvers<void>();
+  image.simulator.script('/v1/images/generations', { stallAfter: 1, resume: resume.promise });
+  const reply = await image.generate({
+    model: 'gpt-image-1.5',
+    prompt: 'a cat',
+    stream: true,
+    partial_images: 1,
+  });
+  const types: (string | undefined)[] = [];
+  for await (const { event } of readSse(reply)) {
+    types.push(event);
+    resume.resolve();
+  }
+  expect(types).toEqual(['image_generation.partial_image', 'image_generation.completed']);
+});
+
+test('a stream that breaks, or ends too early, ends with an error event and counts as failed', async () => {
+  for (const fault of [{ cutAfter: 1 }, { endAfter: 1 }, { errorEventAfter: 1 }]) {
+    image.reset();
+    image.simulator.script('/v1/images/generations', fault);
+    const reply = await image.generate({
+      model: 'gpt-image-1.5',
+      prompt: 'a cat',
+      stream: true,
+      partial_images: 2,
+    });
+    const events: { event: string | undefined; json: unknown }[] = [];
+    for await (const { event, json } of readSse(reply)) events.push({ event, json });
+    expect(events.map(({ event }) => event)).toEqual(['image_generation.partial_image', 'error']);
+    expect(events.at(-1)?.json).toMatchObject({ type: 'error', error: { type: 'server_error' } });
+    const line = await image.lastLine();
+    expect(line.error).toMatch(/^(?:upstream_failed|outcome_unknown)$/);
+  }
+});
+
+test('a stream that is refused before it begins is an ordinary error', async () => {
+  const reply = await image.generate({
+    model: 'gpt-image-1.5',
+    prompt: '[[simulate overloaded]]',
+    stream: true,
+  });
+  expect(reply.status).toBe(503);
+  expect(reply.headers.get('content-type')).toBe('application/json');
+});
+
+test('a caller who leaves a stream ends the request to the upstream', async () => {
+  image.simulator.script('/v1/images/generations', { stallAfter: 1 });
+  const caller = new AbortController();
+  const reply = await image.generate(
+    { model: 'gpt-image-1.5', prompt: 'a cat', stream: true, partial_images: 1 },
+    { headers: { 'content-type': 'application/json', ...image.headersFor() }, signal: caller.signal },
+  );
+  await readSse(reply).next();
+  caller.abort();
+  const sent = await image.simulator.nextRequest();
+  expect(await sent.closed).toBe('aborted');
+});
+
+const MB = 1024 * 1024;
+
+test('a caller who does not read holds up the upstream instead of filling memory', async () => {
+  const type = 'image_generation.partial_image';
+  const event = { type, b64_json: 'A'.repeat(MB), partial_image_index: 0 };
+  const piece = `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
+  const tail =
+    'event: image_generation.completed\ndata: {"type":"image_generation.completed","b64_json":"AAAA"}\n\n';
+  await using flood = await startFlood({ contentType: 'text/event-stream', piece, count: 100, tail });
+  image.useProvider(flood.url);
+  const reader = await openStandingReader({
+    url: `${image.url}/v1/images/generations`,
+    headers: image.headersFor(),
+    body: { model: 'gpt-image-1.5', prompt: 'a cat', stream: true, partial_images: 3 },
+  });
+  expect(await takenAtStandstill(flood, 32 * MB)).toBeLessThan(32 * MB);
+  const { bytes, end } = await reader.readAll();
+  expect(bytes).toBe(100 * piece.length + tail.length);
+  expect(end.endsWith(tail)).toBe(true);
+});
+
+test('the images of an upstream that answers a streamed request whole become the events of one', async () => {
+  const usage = { input_tokens: 7, output_tokens: 300, total_tokens: 307 };
+  const data = [{ b64_json: 'AAAA' }, { b64_json: 'BBBB' }];
+  image.simulator.script('/v1/images/generations', {
+    json: { created: 1_795_000_000, size: '1024x1024', quality: 'low', data, usage },
+  });
+  const reply = await image.generate({ model: 'gpt-image-1.5', prompt: 'a cat', n: 2, stream: true });
+  const events: unknown[] = [];
+  for await (const { json } of readSse(reply)) events.push(json);
+  const shape = {
+    type: 'image_generation.completed',
+    created_at: 1_795_000_000,
+    size: '1024x1024',
+    quality: 'low',
+  };
+  expect(events).toEqual([
+    { ...shape, b64_json: 'AAAA' },
+    { ...shape, b64_json: 'BBBB', usage },
+  ]);
+  expect(await image.lastLine()).toMatchObject({ images: 2, channel: 'one' });
+});
+
+test('an upstream that answers a streamed request without images is an error', async () => {
+  image.simulator.script('/v1/images/generations', {
+    json: { data: [{ url: 'https://example.com/a.png' }] },
+  });
+  const reply = await image.generate({ model: 'gpt-image-1.5', prompt: 'a cat', stream: true });
+  expect(reply.status).toBe(502);
+});

@@ -1,0 +1,127 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { parseJson } from '@gateway/contracts/json/json-depth';
+import { ImagesReply } from '@gateway/contracts/openai/images';
+import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
+import { decodeBase64 } from '../../files/base64.ts';
+import { badReply, MAX_REPLY_BYTES } from '../request/call-upstream.ts';
+import { type JsonPath, type JsonPiece, jsonPieces } from './json-pieces.ts';
+
+/** Without its images, all of a reply's JSON must fit here. */
+const MAX_JSON_BYTES = 8 * 1024 * 1024;
+/** The longest URL of an image; a longer string holds the image itself. */
+const MAX_URL_BYTES = 16 * 1024;
+
+/** Keeps an image whose bytes come. Undefined where there are none. */
+type Keep<Kept> = (index: number, bytes: AsyncIterable<Buffer>) => Promise<Kept | undefined>;
+
+export interface ReceivedImages<Kept> {
+  /** The reply without the images that were in it. */
+  readonly images: ImagesReply;
+  /** What was kept, by its index in the reply. */
+  readonly kept: ReadonlyMap<number, Kept>;
+  /** Why something could not be kept. The reply was read to its end all the same, since it reports what has been consumed. */
+  readonly failure: { readonly reason: unknown } | undefined;
+}
+
+/**
+ * Reads a reply with images and has each of them kept while it comes: none is ever whole in memory.
+ *
+ * @throws {GatewayError} as the reply breaks; `upstream_failed`, not to be repeated, for what is no reply with images
+ */
+export async function receiveImages<Kept>(reply: Reply, keep: Keep<Kept>): Promise<ReceivedImages<Kept>> {
+  const pieces = jsonPieces(bounded(reply.body), isImage);
+  const json: Buffer[] = [];
+  let jsonBytes = 0;
+  const kept = new Map<number, Kept>();
+  const urls = new Map<number, string>();
+  let failure: ReceivedImages<Kept>['failure'];
+  const begin = async ([, index = 0, member]: JsonPath) => {
+    const found = member === 'url' ? await readUrl(pieces) : { base64: stringParts(pieces) };
+    if ('url' in found) {
+      urls.set(Number(index), found.url);
+      return;
+    }
+    const image = await keep(Number(index), decodeBase64(found.base64));
+    if (image !== undefined) kept.set(Number(index), image);
+  };
+  try {
+    for (let next = await pieces.next(); !next.done; next = await pieces.next()) {
+      const piece = next.value;
+      if (piece.kind === 'json') {
+        jsonBytes += piece.bytes.length;
+        if (jsonBytes > MAX_JSON_BYTES) throw tooLarge();
+        json.push(piece.bytes);
+      } else if (piece.kind === 'string-begin')
+        await begin(piece.path).catch((reason: unknown) => {
+          failure ??= { reason };
+        });
+    }
+    const images = parseReply(Buffer.concat(json).toString(), urls);
+    return { images, kept, failure };
+  } catch (error) {
+    // A reply that breaks in the middle of an image breaks its keeping first.
+    const thrown = failure?.reason ?? (error instanceof SyntaxError ? noImages(error) : error);
+    if (thrown instanceof UnreadableReply) reply.unreadable(thrown.message);
+    throw thrown;
+  } finally {
+    await pieces.return(undefined);
+  }
+}
+
+const MEMBERS: ReadonlySet<unknown> = new Set(['b64_json', 'url']);
+
+const isImage = (path: JsonPath): boolean => path.length === 3 && path[0] === 'data' && MEMBERS.has(path[2]);
+
+async function* bounded(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let sizeBytes = 0;
+  for await (const chunk of body) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > MAX_REPLY_BYTES) throw tooLarge();
+    yield chunk;
+  }
+}
+
+const tooLarge = (): GatewayError => badReply('The upstream sent more than this gateway takes.');
+
+/** The rest of the string that has begun. */
+async function* stringParts(pieces: AsyncGenerator<JsonPiece>): AsyncGenerator<Buffer> {
+  for (let next = await pieces.next(); !next.done; next = await pieces.next()) {
+    if (next.value.kind === 'string-end') return;
+    if (next.value.kind === 'string-part') yield next.value.bytes;
+  }
+}
+
+const DATA_URL = /^data:[^,]*;base64,/;
+
+/** A string that is the URL of an image, or the image. */
+async function readUrl(
+  pieces: AsyncGenerator<JsonPiece>,
+): Promise<{ readonly url: string } | { readonly base64: AsyncIterable<Buffer> }> {
+  const parts = stringParts(pieces);
+  let first = Buffer.alloc(0);
+  for (let next = await parts.next(); !next.done; next = await parts.next()) {
+    first = Buffer.concat([first, next.value]);
+    const head = DATA_URL.exec(first.toString('latin1', 0, MAX_URL_BYTES))?.[0];
+    if (head !== undefined) return { base64: after(first.subarray(head.length), parts) };
+    if (first.length > MAX_URL_BYTES) throw badReply('The upstream sent a URL that is too long.');
+  }
+  return { url: first.toString() };
+}
+
+async function* after(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* rest;
+}
+
+function parseReply(json: string, urls: ReadonlyMap<number, string>): ImagesReply {
+  try {
+    const { data, ...members } = ImagesReply.parse(parseJson(json));
+    const entries = data.map(({ b64_json: _bytes, ...entry }, index) => ({ ...entry, url: urls.get(index) }));
+    return { ...members, data: entries };
+  } catch (error) {
+    throw noImages(error);
+  }
+}
+
+const noImages = (cause: unknown): GatewayError =>
+  badReply('The upstream answered with something that holds no images.', cause);

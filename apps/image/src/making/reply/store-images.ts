@@ -1,0 +1,143 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { assetId } from '@gateway/assets/asset-id';
+import type { AssetStore } from '@gateway/assets/asset-store';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
+import type { Channel } from '@gateway/upstream/configuration/configuration';
+import type { Reply } from '@gateway/upstream/replies/reply';
+import type { Upstream } from '@gateway/upstream/upstream';
+import { imageTypeOf } from '../../files/image-type.ts';
+import { badReply } from '../request/call-upstream.ts';
+import type { ReceivedImages } from './receive-images.ts';
+
+/** What the making of images needs. */
+export interface ImageMaker {
+  readonly upstream: Upstream;
+  readonly assets: AssetStore;
+  readonly uploads: UploadStore;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+const MAX_IMAGE_BYTES = 100 * 1024 * 1024;
+const FETCH_ATTEMPTS = 3;
+const FETCH_PAUSE_MS = 250;
+/** The first bytes of a file show whether it is an image. */
+const HEAD_BYTES = 1024;
+
+export type StoredImage = Omit<ImageOutput['images'][number], 'members'>;
+
+/**
+ * Stores an image of a job while its bytes come. Undefined where there are none.
+ *
+ * @throws {GatewayError} `upstream_failed` for what is no image, `storage_full`, `service_unavailable`
+ */
+export async function storeImage(
+  assets: ImageMaker['assets'],
+  { jobId, index }: { jobId: string; index: number },
+  bytes: AsyncIterable<Buffer>,
+): Promise<StoredImage | undefined> {
+  const { head, whole } = await readHead(bytes);
+  if (head.length === 0) return undefined;
+  const contentType = imageTypeOf(head);
+  if (contentType === undefined) throw badReply('The upstream sent something that is no image.');
+  const { id, sizeBytes } = await assets.put(assetId(jobId, index, contentType), whole);
+  return { assetId: id, contentType, sizeBytes };
+}
+
+async function readHead(
+  bytes: AsyncIterable<Buffer>,
+): Promise<{ head: Buffer; whole: AsyncIterable<Buffer> }> {
+  const chunks = bytes[Symbol.asyncIterator]();
+  let head = Buffer.alloc(0);
+  while (head.length < HEAD_BYTES) {
+    const next = await chunks.next();
+    if (next.done) break;
+    head = Buffer.concat([head, next.value]);
+  }
+  async function* whole() {
+    yield head;
+    for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
+  }
+  return { head, whole: whole() };
+}
+
+interface StoreOptions {
+  readonly maker: Pick<ImageMaker, 'upstream' | 'assets' | 'now'>;
+  readonly jobId: string;
+  readonly reply: Reply;
+  readonly received: ReceivedImages<StoredImage>;
+  readonly dropped: readonly string[];
+  readonly costMicroUsd: number | null;
+  readonly responseFormat: ImageResponseFormat;
+}
+
+/**
+ * The output of a job whose images are stored, or lie with the upstream and are fetched now. Not stopped by a caller who leaves,
+ * and no failure here may be repeated: it has been paid for.
+ *
+ * @throws {GatewayError} `storage_full`, `upstream_failed` or `upstream_timeout` for a URL that cannot be fetched
+ */
+export async function storeImages(options: StoreOptions): Promise<ImageOutput> {
+  try {
+    return await store(options);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    throw new GatewayError(error.code, { ...error.options, retry: false });
+  }
+}
+
+async function store({
+  maker,
+  jobId,
+  reply,
+  received,
+  dropped,
+  ...more
+}: StoreOptions): Promise<ImageOutput> {
+  if (received.failure !== undefined) throw received.failure.reason;
+  const { data, created, ...members } = received.images;
+  const { channel } = reply.candidate;
+  const stored: ImageOutput['images'] = [];
+  for (const [index, { url, ...rest }] of data.entries()) {
+    const image =
+      received.kept.get(index) ?? (url ? await fetchImage(maker, { url, channel, jobId, index }) : undefined);
+    if (image === undefined) throw badReply('The upstream sent an entry without an image.');
+    stored.push({ ...image, members: rest });
+  }
+  return {
+    created: Math.floor(created ?? maker.now() / 1000),
+    images: stored,
+    members,
+    dropped: [...dropped],
+    channel: channel.name,
+    upstreamAttempts: reply.attempts.length,
+    costMicroUsd: more.costMicroUsd,
+    responseFormat: more.responseFormat,
+  };
+}
+
+interface FetchOptions {
+  readonly url: string;
+  readonly channel: Channel;
+  readonly jobId: string;
+  readonly index: number;
+}
+
+/** Fetching costs nothing, unlike making, so it is tried more than once. */
+async function fetchImage(
+  { upstream, assets }: Pick<ImageMaker, 'upstream' | 'assets'>,
+  { url, channel, ...position }: FetchOptions,
+): Promise<StoredImage | undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const read = ({ chunks }: { chunks: AsyncIterable<Buffer> }) => storeImage(assets, position, chunks);
+      return await upstream.fetchAsset({ url, channel, maxBytes: MAX_IMAGE_BYTES }, read);
+    } catch (error) {
+      const isFetching = error instanceof GatewayError && error.source === 'upstream' && error.retry;
+      if (attempt === FETCH_ATTEMPTS || !isFetching) throw error;
+      await delay(attempt * FETCH_PAUSE_MS);
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
+import type { Attempt, Reply } from '@gateway/upstream/replies/reply';
+import { type Dropped, droppedHeader } from '../../conversation/losses.ts';
+import type { ProviderId } from '../../stored/origins/id-origins.ts';
+import type { TextProtocol } from '../../wire/text-protocol.ts';
+import { addUsage, NO_USAGE } from '../../wire/usage.ts';
+import type { TextCall } from '../request/text-call.ts';
+import type { Consumed } from './outcome.ts';
+
+/** Logs an attempt in the request's line. `count` includes it. */
+export function logAttempt(
+  { line }: Pick<RequestContext, 'line'>,
+  { channel, account, outcome, status, detail }: Attempt,
+  count: number,
+): void {
+  line.attempts = count;
+  line.channel = channel;
+  line.account = account;
+  line.upstreamStatus = status;
+  if (outcome !== 'ok') line.upstreamFailure = detail ?? outcome;
+}
+
+/** Logs what is known at the beginning of a reply. */
+export function logReply({ line }: Pick<RequestContext, 'line'>, { candidate, headers }: Reply): void {
+  if (candidate.model !== candidate.requestedModel) line.upstreamModel = candidate.model;
+  const id = headers['x-request-id'] ?? headers['request-id'];
+  if (typeof id === 'string') line.upstreamRequestId = id;
+}
+
+/** Returns the milliseconds from the request to its reply's first byte, which is now. */
+export function logFirstByte({ context, services, startedAt }: TextCall, reply: Reply): number {
+  const durationMs = performance.now() - startedAt;
+  const firstByteMs = Math.round(durationMs * 100) / 100;
+  context.line.firstByteMs = firstByteMs;
+  services.metrics.firstByte(reply.candidate.channel.name, durationMs);
+  return firstByteMs;
+}
+
+/** Call it before the caller can know the end of the reply: the line is written at that moment. */
+export function logConsumed(
+  { context, services, compacted }: TextCall,
+  reply: Reply,
+  { usage, estimated, pendingId }: Consumed,
+): void {
+  const { line } = context;
+  const spent = compacted?.spent.usage ?? NO_USAGE;
+  line.usagePending = pendingId === null ? undefined : true;
+  if (estimated) line.usageEstimated = true;
+  if (usage === null) return;
+  const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = addUsage(spent, usage);
+  Object.assign(line, { inputTokens, cachedInputTokens, outputTokens, reasoningTokens });
+  services.metrics.tokens(reply.candidate.channel.name, usage);
+}
+
+/** Logs and counts a conversation that its provider has compacted: its reply brings the compaction's id. */
+export function logProvidersCompaction(
+  { context, services, request }: Pick<TextCall, 'context' | 'services' | 'request'>,
+  ids: readonly ProviderId[],
+): void {
+  if (!ids.some(({ kind }) => kind === 'compaction')) return;
+  const by = request.compaction?.order?.by ?? 'threshold';
+  Object.assign(context.line, { compaction: by, compactedBy: 'provider' });
+  services.metrics.compacted(by, 'provider', 'ok');
+}
+
+/** Reports the dropped parameters of a request to the caller, in the log and in the metrics. */
+export function reportDropped(
+  { context, services, response, endpoint }: TextCall,
+  target: TextProtocol,
+  dropped: readonly Dropped[],
+): void {
+  const names = droppedHeader(dropped);
+  if (names === null) return;
+  if (!response.headersSent) response.setHeader('x-gateway-dropped', names);
+  context.line.dropped = names;
+  services.metrics.losses(endpoint.protocol, target, dropped.length);
+}

@@ -1,0 +1,209 @@
+import type { ErrorCode } from '@gateway/contracts/error-codes';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { failureDetail } from '@gateway/contracts/usage/usage-detail';
+import {
+  type Consumption,
+  NOTHING_CONSUMED,
+  type UsageOutcome,
+  type UsageResult,
+} from '@gateway/contracts/usage/usage-record';
+import { mayBeBilled } from '@gateway/contracts/usage/usage-without-reply';
+import { costMicroUsd } from '@gateway/metering/price/cost';
+import {
+  type CostlyRequest,
+  type ReservedJob,
+  reserveJob,
+  reserveRequest,
+} from '@gateway/model-service/metered-request';
+import { usageDetail } from '@gateway/model-service/usage-detail';
+import { CallerLeft } from '@gateway/service-kit/request/request-context';
+import type { Reply } from '@gateway/upstream/replies/reply';
+import {
+  consumptionOf,
+  costOf,
+  estimatedUsage,
+  pricesOf,
+  usageOfConsumption,
+} from '../../metering/consumption.ts';
+import { originAt } from '../../stored/origins/maker.ts';
+import { addUsage, NO_USAGE, type Usage } from '../../wire/usage.ts';
+import { MAX_SUMMARY_TOKENS } from '../request/requested-compaction.ts';
+import type { Reservation, TextCall } from '../request/text-call.ts';
+import { type CallOutcome, type Consumed, guessedUsage, NOTHING_KNOWN } from './outcome.ts';
+
+/**
+ * Bytes of request per token of input, on the high side: English text has about four, source code three, and a request
+ * in Chinese about as many tokens as characters of three bytes each.
+ */
+const BYTES_PER_TOKEN = 2;
+/** No model takes more input; inline files weigh many more bytes than tokens. */
+const MAX_INPUT_TOKENS = 1_000_000;
+/** For models whose bound nobody has configured, where the request sets none. */
+const MAX_OUTPUT_TOKENS = 32_768;
+
+/** The most that a request can consume: reserved before the upstream is called. */
+function largestConsumption(call: TextCall): Consumption {
+  const { request, model } = call;
+  const bound = model.contextWindow ?? MAX_INPUT_TOKENS;
+  const inputTokens = Math.min(bound, Math.ceil(inputLengthOf(call) / BYTES_PER_TOKEN));
+  const outputTokens = request.maxOutputTokens ?? model.maxOutputTokens ?? MAX_OUTPUT_TOKENS;
+  // Its summary is a request of its own.
+  const order = request.compaction?.order ?? null;
+  const mayCompact = order !== null && inputTokens > (order.aboveTokens ?? 0);
+  return {
+    ...NOTHING_CONSUMED,
+    inputTokens: inputTokens * (mayCompact ? 2 : 1),
+    outputTokens: outputTokens + (mayCompact ? MAX_SUMMARY_TOKENS : 0),
+  };
+}
+
+/**
+ * Lets a call in: reserves the most that it can consume on the caller's limits and budgets.
+ *
+ * @throws {GatewayError} where a limit or a budget does not cover it, before any upstream is called
+ */
+export async function reserve(call: TextCall): Promise<Reservation> {
+  const costly = costlyRequest(call);
+  return { ...(await reserveRequest(call.services, costly)), estimate: costly.estimate };
+}
+
+/** The same for two attempts side by side; null where only one is covered. */
+export async function reserveTwice(call: TextCall): Promise<Reservation | null> {
+  const costly = costlyRequest(call, 2);
+  try {
+    const reserved = await reserveRequest(call.services, { ...costly, isTentative: true });
+    return { ...reserved, estimate: costly.estimate };
+  } catch (error) {
+    if (error instanceof GatewayError && NOT_COVERED.has(error.code)) return null;
+    throw error;
+  }
+}
+
+const NOT_COVERED: ReadonlySet<ErrorCode> = new Set([
+  'rate_limited',
+  'rate_limited_tokens',
+  'budget_exhausted',
+]);
+
+/** The same for a call that a job makes; the job's end settles it. @throws {GatewayError} as `reserve` */
+export const reserveForJob = (call: TextCall, jobId: string): Promise<ReservedJob> =>
+  reserveJob(call.services, 'text.response', costlyRequest(call), { jobId, isDetached: false });
+
+function costlyRequest(call: TextCall, attempts = 1): CostlyRequest {
+  const { endpoint, request, model, message, response } = call;
+  const largest = largestConsumption(call);
+  const { price } = model;
+  const cost = price && costMicroUsd(price, largest);
+  const consumption = {
+    ...largest,
+    inputTokens: attempts * largest.inputTokens,
+    outputTokens: attempts * largest.outputTokens,
+  };
+  const estimate: UsageResult = {
+    outcome: 'ok',
+    channel: null,
+    attempts: 0,
+    durationMs: 0,
+    firstByteMs: null,
+    consumption,
+    estimated: true,
+    costMicroUsd: cost && attempts * cost,
+  };
+  return { endpoint: endpoint.protocol, model: request.model, request: message, response, estimate };
+}
+
+/** Settles a call, or leaves its reservation to the process that books the response's usage when it ends. */
+export async function settle(call: TextCall, reservation: Reservation, outcome: CallOutcome): Promise<void> {
+  const { background } = call.services;
+  const { pendingId } = outcome;
+  if (pendingId === null) return reservation.settle(resultOf(call, outcome));
+  if (await reservation.keep(background.leaseMs)) return;
+  await background.forget(pendingId).catch(() => undefined);
+  const { consumption, costMicroUsd } = reservation.estimate;
+  await reservation.settle({ ...resultOf(call, outcome), consumption, costMicroUsd, estimated: true });
+}
+
+/**
+ * The result of a call that is over. Where no upstream has begun to answer nothing is charged, but the input where one
+ * may have worked on it: the caller left, or a time limit ran out.
+ */
+export function resultOf(
+  call: TextCall,
+  { candidate, attempts, overtaken, firstByteMs, thrown, ...consumed }: CallOutcome,
+): UsageResult {
+  const { model, startedAt, context } = call;
+  const unanswered =
+    candidate === null && attempts.length > 0 && thrown instanceof GatewayError && mayBeBilled(thrown.code);
+  const spent = call.compacted?.spent;
+  const estimated = consumed.estimated || unanswered || overtaken > 0 || (spent?.estimated ?? false);
+  const answer = unanswered ? inputOf(call) : (consumed.usage ?? NO_USAGE);
+  const hasBegun = candidate !== null || unanswered;
+  const lost = inputOf(call);
+  const used = { ...answer, inputTokens: answer.inputTokens + overtaken * lost.inputTokens };
+  // Each is priced by itself: a long input may have another price.
+  const costs = [
+    hasBegun ? costOf(model.price, answer) : model.price && 0,
+    overtaken === 0 ? 0 : costOf(model.price, lost),
+    spent === undefined ? 0 : costOf(model.price, spent.usage),
+  ] as const;
+  const [answerCost, lostCost, summaryCost] = costs;
+  const isPriced = answerCost !== null && lostCost !== null && summaryCost !== null;
+  const cost = isPriced ? answerCost + overtaken * lostCost + summaryCost : null;
+  context.line.costMicroUsd = cost;
+  if (overtaken > 0) context.line.usageEstimated = true;
+  const outcome = outcomeOf(call, thrown);
+  const { dropped } = context.line;
+  const failure = outcome === 'ok' ? undefined : thrown instanceof GatewayError ? thrown : context.failure;
+  const detail = usageDetail({
+    attempts,
+    dropped: typeof dropped === 'string' ? dropped : null,
+    isStreamed: call.request.streamed,
+    unitPrices: hasBegun ? pricesOf(model.price, answer) : null,
+  });
+  return {
+    outcome,
+    channel: candidate?.channel.name ?? spent?.channel ?? null,
+    attempts: attempts.length + (spent?.attempts ?? 0),
+    durationMs: Math.round(performance.now() - startedAt),
+    firstByteMs,
+    consumption: consumptionOf(addUsage(spent?.usage ?? NO_USAGE, used)),
+    estimated,
+    costMicroUsd: cost,
+    detail: failure === undefined ? detail : { ...detail, ...failureDetail(failure, context.dialect) },
+  };
+}
+
+const inputOf = (call: TextCall): Usage =>
+  estimatedUsage(null, { inputLength: inputLengthOf(call), outputLength: 0 });
+
+/** The bytes of a request with those of what it names. */
+export const inputLengthOf = ({ request, history, compacted }: TextCall): number =>
+  compacted?.inputLength ?? request.inputLength + history.bytes;
+
+function outcomeOf({ context, response }: TextCall, thrown: unknown): UsageOutcome {
+  if (context.signal.reason instanceof CallerLeft) return 'left';
+  if (thrown === undefined && context.failure === undefined) return 'ok';
+  if (thrown instanceof GatewayError && thrown.code === 'client_closed_request') return 'left';
+  return response.headersSent ? 'cut' : 'failed';
+}
+
+/** Has the usage of a response that goes on without its caller booked when it ends. Without Redis it is estimated now. */
+export async function keepPending(call: TextCall, reply: Reply, id: string): Promise<Consumed> {
+  const { services, reservation, identity, model, context } = call;
+  if (reservation === null) return NOTHING_KNOWN;
+  const { subject, estimate } = reservation;
+  const origin = originAt(reply.candidate, identity.keyId);
+  try {
+    const detail = usageDetail({
+      attempts: reply.attempts,
+      dropped: reply.dropped.join(', '),
+      isStreamed: call.request.streamed,
+    });
+    const pending = { id, origin, subject, estimate: { ...estimate, detail }, price: model.price };
+    await services.background.add(pending);
+    context.line.usagePending = true;
+    return { ...NOTHING_KNOWN, pendingId: id };
+  } catch {
+    return guessedUsage(usageOfConsumption(estimate.consumption));
+  }
+}

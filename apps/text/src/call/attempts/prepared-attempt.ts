@@ -1,0 +1,31 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { Reply } from '@gateway/upstream/replies/reply';
+import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
+import type { ReplyOutcome } from '../accounting/outcome.ts';
+
+type MaybePromise<Value> = Value | Promise<Value>;
+
+/** A request that is ready for one candidate, and the handling of its reply. */
+export interface PreparedAttempt {
+  readonly request: UpstreamRequest;
+  /** Another request for the same candidate, which avoids this refusal; null: there is no such request. */
+  readonly retry?: (refusal: unknown) => MaybePromise<PreparedAttempt | GatewayError | null>;
+  /** The candidate's refusal in the caller's terms. */
+  readonly explain?: (refusal: GatewayError) => GatewayError;
+  /** Writes the reply to the caller. Never rejects: a failure before the first byte is in the outcome. */
+  readonly receive: (reply: Reply) => Promise<ReplyOutcome>;
+}
+
+/** An error is the reason why the candidate cannot get this request. */
+export type PrepareAttempt = (candidate: Candidate) => MaybePromise<PreparedAttempt | GatewayError>;
+
+/** What `prepare` makes, or the error by which it refuses. */
+export function unlessRefused<Prepared>(prepare: () => Prepared): Prepared | GatewayError {
+  try {
+    return prepare();
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,32 @@
+import type { Identity } from '@gateway/contracts/identity';
+import { fitsPattern } from '@gateway/contracts/models/model-pattern';
+import type { ConversationRules } from '@gateway/upstream/configuration/configuration';
+import type { ConversationSpace } from '../../conversations/kept-conversations.ts';
+
+/** The owners whose records a key may see. New records of the key belong to the first. */
+export function ownersOf(
+  { keyId, team }: Pick<Identity, 'keyId' | 'team'>,
+  { sharingTeams }: ConversationRules,
+): readonly string[] {
+  return team !== null && sharingTeams.includes(team) ? [`team:${team}`, keyId] : [keyId];
+}
+
+/** Null: nothing is stored for this caller or this model. Without a model, only the caller counts. */
+export function spaceOf(
+  identity: Identity,
+  model: string | null,
+  rules: ConversationRules,
+): ConversationSpace | null {
+  const { keys, models } = rules.neverKept;
+  const isNever =
+    keys.includes(identity.keyId) ||
+    (model !== null && models.some((pattern) => fitsPattern(pattern, model)));
+  if (isNever) return null;
+  const owners = ownersOf(identity, rules);
+  return {
+    owner: owners[0] ?? identity.keyId,
+    owners,
+    maxBytes: rules.maxBytesPerKey,
+    maxConversationBytes: rules.maxChainBytes,
+  };
+}

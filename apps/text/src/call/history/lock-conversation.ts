@@ -1,0 +1,45 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { deliveryOf } from '@gateway/service-kit/delivery';
+import { keptConversations } from '../../conversations/kept-conversations.ts';
+import type { TextCall } from '../request/text-call.ts';
+import { spaceOf } from './conversation-space.ts';
+import { findHistory } from './find-history.ts';
+
+/**
+ * Locks the conversation that a call continues, until the call ends. A call that names no stored conversation is returned
+ * unchanged.
+ *
+ * @throws {GatewayError} `conversation_locked` where something else works on it; `outcome_unknown` where the same request was delivered
+ * before, to a replica that was lost after it had added to the conversation
+ */
+export async function lockConversation(call: TextCall): Promise<TextCall> {
+  const { services, identity, history, request } = call;
+  if (history.conversation === null) return call;
+  const { id } = history.conversation;
+  call.context.line.conversationId = id;
+  const space = spaceOf(identity, request.model, services.upstream.configuration.conversations);
+  if (space === null) throw neverKept(request.model);
+  const delivery = deliveryOf(call.message)?.id ?? null;
+  const conversationLock = await keptConversations(services.conversations, space).lock(id, delivery);
+  try {
+    // Another request may have continued it since it was looked up.
+    const current = await findHistory(call);
+    if (delivery !== null && current.conversation?.delivery === delivery) throw answerLost(id);
+    return { ...call, conversationLock, history: current };
+  } catch (error) {
+    await conversationLock.release().catch(() => undefined);
+    throw error;
+  }
+}
+
+const answerLost = (id: string): GatewayError =>
+  new GatewayError('outcome_unknown', {
+    message: `The response was generated and added to conversation '${id}', but its service was lost before it could answer. Read the conversation's items.`,
+    retry: false,
+  });
+
+const neverKept = (model: string): GatewayError =>
+  new GatewayError('unsupported_parameter', {
+    path: ['conversation'],
+    message: `'conversation' is not available for model '${model}': nothing is stored of it.`,
+  });

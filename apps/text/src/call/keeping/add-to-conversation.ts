@@ -1,0 +1,47 @@
+import { deliveryOf } from '@gateway/service-kit/delivery';
+import {
+  type ConversationItem,
+  keptConversations,
+  newItemId,
+} from '../../conversations/kept-conversations.ts';
+import type { NewItem } from '../../stored/conversations/window-nodes.ts';
+import { objectOf } from '../../wire/json-object.ts';
+import { parseBody } from '../../wire/raw-json.ts';
+import { spaceOf } from '../history/conversation-space.ts';
+import type { TextCall } from '../request/text-call.ts';
+
+/**
+ * Adds a response's items to its conversation and releases the lock, so that the caller can continue at once. A response
+ * that failed adds nothing.
+ *
+ * @returns whether the items were added; the caller gets an answer in both cases
+ */
+export async function addToConversation(
+  call: TextCall,
+  id: string,
+  items: readonly NewItem[] | null,
+): Promise<boolean> {
+  const { services, identity, context, conversationLock } = call;
+  const space = spaceOf(identity, null, services.upstream.configuration.conversations);
+  let isAdded = false;
+  if (items !== null && space !== null) {
+    const adding = keptConversations(services.conversations, space).add(
+      id,
+      items.map(withId),
+      deliveryOf(call.message)?.id ?? null,
+    );
+    isAdded = await adding.then(
+      () => true,
+      () => false,
+    );
+    context.line.conversationKept = isAdded;
+    services.metrics.kept(isAdded ? 'stored' : 'failed');
+  }
+  await conversationLock?.release().catch(() => undefined);
+  return isAdded;
+}
+
+const withId = (item: NewItem): ConversationItem => ({
+  ...item,
+  id: item.id ?? newItemId(objectOf(parseBody(item.json)).type),
+});

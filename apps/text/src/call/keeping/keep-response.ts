@@ -1,0 +1,152 @@
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { Dropped } from '../../conversation/losses.ts';
+import type { NewItem } from '../../stored/conversations/window-nodes.ts';
+import { dataOf, inputItems, outputItems } from '../../stored/kept-response.ts';
+import type { ProviderId } from '../../stored/origins/id-origins.ts';
+import { makerAt, makerName, originAt } from '../../stored/origins/maker.ts';
+import { receivedIds } from '../../stored/origins/received-ids.ts';
+import { type JsonObject, textAt } from '../../wire/json-object.ts';
+import { parseBody } from '../../wire/raw-json.ts';
+import { logProvidersCompaction } from '../accounting/call-log.ts';
+import { conversationOf, previousIdOf } from '../request/history.ts';
+import { remember } from '../request/response-memory.ts';
+import type { TextCall } from '../request/text-call.ts';
+import { addToConversation } from './add-to-conversation.ts';
+import { putResponse } from './put-response.ts';
+
+/** Members that replace those of the provider's response for the caller; null for none. */
+export type Amendment = JsonObject | null;
+
+/** Reported if the configuration forbids to store responses of this key or model. */
+const NEVER_KEPT: Dropped = {
+  path: ['store'],
+  reason: 'nothing is stored for this key or this model',
+};
+
+/** The loss of a call whose response must not be stored. */
+export const lostStore = ({ history }: TextCall): readonly Dropped[] =>
+  history.storing === 'refused' ? [NEVER_KEPT] : [];
+
+/** Under `x-gateway-strict`, not storing is a loss only if the request sets `store`. */
+export const missed = ({ request }: TextCall, dropped: readonly Dropped[]): readonly Dropped[] =>
+  request.setsStore ? dropped : dropped.filter((one) => one !== NEVER_KEPT);
+
+/** The header of a response that is not stored although its caller requested it. A stream has `store: false` in its last event. */
+const [UNKEPT, NO] = ['x-gateway-stored', 'false'] as const;
+export const UNKEPT_HEADER = { [UNKEPT]: NO };
+
+/** Sets this header on a reply that has not begun. */
+export const sayUnkept = ({ response }: Pick<TextCall, 'response'>): unknown =>
+  response.setHeader(UNKEPT, NO);
+
+interface KeepOptions {
+  /** The response with every member, parsed with `parseBody`, where `response` has only those that are read of every reply. */
+  readonly whole?: () => JsonObject;
+  /** Its provider stores it too. A provider never stores what the gateway has compacted. */
+  readonly isProviders?: boolean;
+}
+
+/**
+ * Stores a whole response, with the items that led to it, before its caller learns that it has ended. A response that is
+ * not stored is not read as a whole.
+ *
+ * @returns the members to replace in the response, so that it is true
+ */
+export async function keepResponse(
+  call: TextCall,
+  candidate: Candidate,
+  response: JsonObject,
+  { whole = () => response, isProviders = storesResponses(candidate) && !call.compacted }: KeepOptions = {},
+): Promise<Amendment> {
+  const { protocol } = candidate;
+  const { history, identity, request, context, endpoint } = call;
+  const input = () => inputItems(parseBody(request.bytes.toString()), history.items);
+  const servedBy = makerAt(candidate);
+  const output = () => outputItems(whole(), makerName(servedBy));
+  // A server that stores nothing itself may report that, and need not.
+  const isDenied = response.store === false && isProviders;
+  const amended = amendment({
+    ...(await belonging(call, candidate, response, () => [...input(), ...output()])),
+    ...(response.store === false && !isProviders && history.storing === 'kept' && { store: true }),
+  });
+  const origin = originAt(candidate, identity.keyId);
+  const isWanted = history.storing === 'kept' && !isDenied;
+  const ids =
+    protocol === 'responses'
+      ? receivedIds(endpoint.protocol, response, { responses: isWanted && isProviders, messages: false })
+      : [];
+  logProvidersCompaction(call, ids);
+  if (!isWanted || !history.isWhole || response.status === 'failed') {
+    const isKnown = await rememberIds(call, ids, origin);
+    const claimsStored = history.storing !== 'unwanted' && !isDenied;
+    const isUntrue = claimsStored && !(isWanted && isProviders && isKnown);
+    if (response.status !== 'failed' && !(isWanted && isProviders))
+      remember(call, response, { servedBy, input, output });
+    return isUntrue ? { ...amended, store: false } : amended;
+  }
+  const id = textAt(response, 'id');
+  if (id === null) return amended;
+  context.line.responseId = id;
+  const isStored = await putResponse(call, {
+    id,
+    after: history.conversation,
+    input: [...(await unstoredBefore(history)), ...input()],
+    output: output(),
+    data: dataOf({ ...whole(), ...amended }, { ...origin, isProviders }),
+    received: { ids, origin },
+  });
+  if (isStored) return amended;
+  remember(call, response, { servedBy, input, output });
+  return { ...amended, store: false };
+}
+
+/** Earlier items that are not stored become part of the response's own input. */
+export const unstoredBefore = async (history: TextCall['history']): Promise<readonly NewItem[]> =>
+  history.remembered === null ? [] : history.window();
+
+/** The members that name what a response continues. A provider that got the whole conversation does not know these ids. */
+export function continuation({ request, history }: Pick<TextCall, 'request' | 'history'>): Amendment {
+  const previousId = previousIdOf(history);
+  if (request.rewritten === null || (previousId === null && history.conversation === null)) return null;
+  return { ...(previousId !== null && { previous_response_id: previousId }), ...conversationOf(history) };
+}
+
+const ADDED = new Set<unknown>(['completed', 'incomplete']);
+
+/** Adds a response to its conversation. Returns the response's members that name it; a conversation that did not get the response is not named. */
+async function belonging(
+  call: TextCall,
+  { protocol }: Candidate,
+  { status }: JsonObject,
+  items: () => readonly NewItem[],
+): Promise<Amendment> {
+  const { conversation } = call.history;
+  const members = protocol === 'responses' ? continuation(call) : null;
+  if (conversation === null) return members;
+  const isAdded = await addToConversation(call, conversation.id, ADDED.has(status) ? items() : null);
+  return isAdded || !ADDED.has(status) ? members : { ...members, conversation: null };
+}
+
+const amendment = (members: JsonObject): Amendment => (Object.keys(members).length === 0 ? null : members);
+
+/** Whether a candidate's provider stores its responses under the ids that callers get. */
+export const storesResponses = ({ protocol, route }: Candidate): boolean =>
+  protocol === 'responses' && route.quirks.storedResponses;
+
+/** Resolves to whether the ids can be found again. Without Redis the caller still gets the answer. */
+export async function rememberIds(
+  { services, context }: TextCall,
+  ids: readonly ProviderId[],
+  origin: Parameters<TextCall['services']['origins']['remember']>[1],
+): Promise<boolean> {
+  if (ids.length === 0) return true;
+  const response = ids.find(({ kind }) => kind === 'response');
+  if (response !== undefined) context.line.responseId = response.id;
+  try {
+    await services.origins.remember(ids, origin);
+    return true;
+  } catch {
+    context.line.responseKept = false;
+    return false;
+  }
+}

@@ -1,0 +1,32 @@
+import type { NewRecord, WindowEnd } from '../../stored/conversations/conversation-store.ts';
+import type { TextCall } from '../request/text-call.ts';
+
+interface NewResponse extends Pick<NewRecord, 'id' | 'input' | 'output' | 'data' | 'received'> {
+  /** The end of the conversation that the input follows; null: none, or not known yet. */
+  readonly after: WindowEnd | null;
+}
+
+/**
+ * Stores a call's response as the continuation of the one before it, within the configured bounds. Resolves to whether it
+ * is stored, and reports it in the metric and the log line. Never rejects.
+ */
+export async function putResponse(
+  { services, history, context }: Pick<TextCall, 'services' | 'history' | 'context'>,
+  { after, ...response }: NewResponse,
+): Promise<boolean> {
+  const { retentionMs, maxBytesPerKey } = services.upstream.configuration.conversations;
+  const result = await services.conversations
+    .put({
+      ...response,
+      owner: history.owner,
+      kind: 'response',
+      ...(history.previous !== null && { previous: history.previous.id }),
+      ...(after !== null && { after }),
+      retentionMs,
+      maxBytes: maxBytesPerKey,
+    })
+    .catch(() => 'failed' as const);
+  services.metrics.kept(result);
+  if (result !== 'stored') context.line.responseKept = false;
+  return result === 'stored';
+}

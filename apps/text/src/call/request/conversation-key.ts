@@ -1,0 +1,30 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { type JsonObject, objectAt, objectOf, textAt } from '../../wire/json-object.ts';
+import type { TextProtocol } from '../../wire/text-protocol.ts';
+
+/** The session ids of known clients are shorter. */
+const MAX_CHARS = 512;
+
+/** The session headers of Codex and Claude Code. Each request of a session repeats the conversation. */
+const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id', 'conversation_id'] as const;
+
+/** The members that requests of one conversation have in common, best first. */
+const MEMBERS: Readonly<Record<TextProtocol, (body: JsonObject) => string | null>> = {
+  responses: (body) =>
+    textAt(body, 'conversation') ??
+    textAt(objectOf(body.conversation), 'id') ??
+    textAt(body, 'prompt_cache_key'),
+  chat: (body) => textAt(body, 'prompt_cache_key'),
+  // In Claude Code's requests it names the session. In others it names a person, whose conversations often begin alike.
+  messages: (body) => textAt(objectAt(body, 'metadata') ?? {}, 'user_id'),
+};
+
+/** The body's key of the conversation that a request belongs to; null where it has none. */
+export const conversationKeyIn = (protocol: TextProtocol, body: JsonObject): string | null =>
+  MEMBERS[protocol](body)?.slice(0, MAX_CHARS) ?? null;
+
+/** The session that a client's headers name; null where they name none. */
+export const sessionIn = (headers: IncomingHttpHeaders): string | null => {
+  const value = SESSION_HEADERS.flatMap((name) => headers[name] ?? []).find((one) => one !== '');
+  return value?.slice(0, MAX_CHARS) ?? null;
+};

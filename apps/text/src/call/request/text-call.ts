@@ -1,0 +1,87 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Identity } from '@gateway/contracts/identity';
+import type { UsageResult } from '@gateway/contracts/usage/usage-record';
+import type { Meter } from '@gateway/metering/meter/meter';
+import type { ReservedRequest } from '@gateway/model-service/metered-request';
+import type { RequestContext } from '@gateway/service-kit/request/request-context';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
+import type { Upstream } from '@gateway/upstream/upstream';
+import type { TextMetrics } from '../../metering/text-metrics.ts';
+import type { Claim, ConversationStore } from '../../stored/conversations/conversation-store.ts';
+import type { IdOrigins } from '../../stored/origins/id-origins.ts';
+import type { BackgroundUsage } from '../../stored/pending-responses.ts';
+import type { CompactionSeals } from '../../wire/tokens/compaction-seal.ts';
+import type { OpaqueTokens } from '../../wire/tokens/opaque-token.ts';
+import type { Usage } from '../../wire/usage.ts';
+import type { History } from './history.ts';
+import type { ResponseMemory } from './response-memory.ts';
+import type { TextEndpoint } from './text-endpoint.ts';
+import type { TextRequest } from './text-request.ts';
+import type { ThreadTurn } from './thread-turn.ts';
+
+/** What the handlers of this service are made of. */
+export interface TextServices {
+  readonly upstream: Upstream;
+  readonly origins: IdOrigins;
+  readonly conversations: ConversationStore;
+  readonly background: BackgroundUsage;
+  readonly metrics: TextMetrics;
+  /** Seals what must survive its way through a client of another protocol. */
+  readonly tokens: OpaqueTokens;
+  /** Seals summaries of conversations. */
+  readonly compactions: CompactionSeals;
+  readonly meter: Meter;
+  readonly now: () => number;
+  readonly maxBodyBytes: number;
+  readonly maxJsonDepth: number;
+  /** See `TEXT_KEEP_ALIVE_MS`. */
+  readonly keepAliveMs: number;
+}
+
+/** What has been reserved for a call, to be settled by its outcome. */
+export interface Reservation extends ReservedRequest {
+  readonly estimate: UsageResult;
+}
+
+/** One request for a model, validated, on its way. */
+export interface TextCall {
+  readonly services: TextServices;
+  readonly endpoint: TextEndpoint;
+  readonly identity: Identity;
+  readonly context: RequestContext;
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly request: TextRequest;
+  /** Held until the response is there; null where it goes on from no conversation. */
+  readonly conversationLock: Pick<Claim, 'release'> | null;
+  /** Null where the request is no turn of a message thread that the gateway keeps. */
+  readonly thread: ThreadTurn | null;
+  readonly model: ResolvedModel;
+  readonly history: History;
+  /** Of the WebSocket that the call came over; absent where it came over HTTP. */
+  readonly memory?: ResponseMemory;
+  /** Null while nothing is reserved, and for calls that cost nothing. */
+  readonly reservation: Reservation | null;
+  /** Null where its conversation need not be compacted yet. Absent where nobody has looked, or a provider looks. */
+  readonly compacted?: Compacted | null;
+  /** On the clock of `performance.now()`. */
+  readonly startedAt: number;
+}
+
+/** A conversation that the gateway has compacted before it is answered. */
+interface Compacted {
+  /** As the caller is shown it. */
+  readonly summary: string;
+  readonly encryptedContent: string;
+  /** Messages: what it had changed of the request's tools. */
+  readonly toolChanges: readonly unknown[];
+  /** Of what is left of the request, in characters. */
+  readonly inputLength: number;
+  /** What the summary took, beside what the answer takes. */
+  readonly spent: {
+    readonly usage: Usage;
+    readonly estimated: boolean;
+    readonly channel: string;
+    readonly attempts: number;
+  };
+}

@@ -1,0 +1,77 @@
+import { CountTokensRequest, MessagesRequest } from '@gateway/contracts/anthropic/messages';
+import type { Dialect } from '@gateway/contracts/gateway-error';
+import { ChatCompletionsRequest } from '@gateway/contracts/openai/chat';
+import { CompactRequest, ResponsesRequest } from '@gateway/contracts/openai/responses';
+import type { Operation } from '@gateway/upstream/protocol';
+import type { z } from 'zod';
+import type { TextProtocol } from '../../wire/text-protocol.ts';
+
+/** The members that the gateway itself uses, in every protocol. */
+export interface TextBody {
+  readonly model: string;
+  readonly stream?: boolean | null | undefined;
+  readonly tools?: readonly { readonly type?: string | null | undefined }[] | null | undefined;
+  readonly tool_choice?: string | { readonly type: string } | null | undefined;
+  readonly stream_options?: unknown;
+  readonly store?: unknown;
+  readonly background?: unknown;
+  readonly thread?: { readonly type: 'create' | 'continue' } | null | undefined;
+  readonly diagnostics?: unknown;
+  readonly max_output_tokens?: unknown;
+  readonly max_completion_tokens?: unknown;
+  readonly max_tokens?: unknown;
+}
+
+/** An endpoint that takes a conversation for a model. */
+export interface TextEndpoint {
+  /** Its operation at a channel of the caller's own protocol. */
+  readonly operation: Operation;
+  readonly protocol: TextProtocol;
+  /** The other protocols that it can be translated to, best first. */
+  readonly translatedTo: readonly TextProtocol[];
+  readonly dialect: Dialect;
+  readonly schema: z.ZodType<TextBody>;
+}
+
+export const RESPONSES: TextEndpoint = {
+  operation: 'responses',
+  protocol: 'responses',
+  translatedTo: ['messages', 'chat'],
+  dialect: 'openai',
+  schema: ResponsesRequest,
+};
+
+export const MESSAGES: TextEndpoint = {
+  operation: 'messages',
+  protocol: 'messages',
+  translatedTo: ['responses', 'chat'],
+  dialect: 'anthropic',
+  schema: MessagesRequest,
+};
+
+export const CHAT: TextEndpoint = {
+  operation: 'chat',
+  protocol: 'chat',
+  translatedTo: ['responses', 'messages'],
+  dialect: 'openai',
+  schema: ChatCompletionsRequest,
+};
+
+/** Counting generates nothing, so there is no usage to read. */
+export const COUNT_TOKENS: TextEndpoint = {
+  ...MESSAGES,
+  operation: 'messages.count_tokens',
+  schema: CountTokensRequest,
+};
+
+/** Its reply is no response: it cannot be read or continued by its id. */
+export const COMPACT: TextEndpoint = {
+  ...RESPONSES,
+  operation: 'responses.compact',
+  schema: CompactRequest,
+};
+
+export const INPUT_TOKENS: TextEndpoint = {
+  ...RESPONSES,
+  operation: 'responses.input_tokens',
+};

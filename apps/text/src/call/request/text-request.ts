@@ -1,0 +1,142 @@
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { readJsonBody } from '@gateway/service-kit/request/json-body';
+import { validate } from '@gateway/service-kit/request/validate';
+import type { Dropped } from '../../conversation/losses.ts';
+import { type NamedId, namedIds } from '../../stored/origins/named-ids.ts';
+import { isObject, type JsonObject } from '../../wire/json-object.ts';
+import { mayLosePrecision, parseBody } from '../../wire/raw-json.ts';
+import { conversationKeyIn } from './conversation-key.ts';
+import { type RequestedCompaction, requestedCompaction } from './requested-compaction.ts';
+import { type RequestedTool, requestedTools } from './requested-tools.ts';
+import type { TextEndpoint } from './text-endpoint.ts';
+
+/**
+ * A validated request: its bytes, and what the gateway itself uses. The parsed content is not kept beyond its first
+ * use, because a long conversation weighs several times as much as objects, for as long as its answer takes.
+ */
+export interface TextRequest {
+  readonly bytes: Buffer;
+  /** In bytes. In a message thread it is the whole conversation, although the provider may get one turn only. */
+  readonly inputLength: number;
+  readonly content: RequestContent;
+  /**
+   * Null: the request is sent as it came. Otherwise the earlier items replace the ids that it names, except for items that
+   * another provider sealed.
+   */
+  readonly rewritten: {
+    readonly dropped: readonly Dropped[];
+    /** The number of stored items in the input. They precede the caller's own. */
+    readonly keptItems?: number;
+  } | null;
+  readonly model: string;
+  readonly streamed: boolean;
+  /** Chat: what the caller requests to be in a stream, such as its usage. */
+  readonly streamOptions: JsonObject | null;
+  readonly stored: boolean;
+  /** The request sets `store: true` itself, and does not leave it to the protocol's default. */
+  readonly setsStore: boolean;
+  readonly background: boolean;
+  /** The ids from earlier replies that this request names. */
+  readonly ids: readonly NamedId[];
+  /** Messages: the request begins a kept conversation, or continues one. */
+  readonly thread: 'create' | 'continue' | null;
+  /** Messages: a later request may name this one's reply. */
+  readonly keepsMessage: boolean;
+  /** The key of its conversation, for `affinityOf`. */
+  readonly conversationKey: string | null;
+  /** Null where the request leaves it to the model. */
+  readonly maxOutputTokens: number | null;
+  /** Null where no member concerns compactions. */
+  readonly compaction: RequestedCompaction | null;
+  readonly builtInTools: readonly RequestedTool[];
+  /** `tool_choice` is an object: it names tools, not only whether to use any. */
+  readonly choosesTool: boolean;
+}
+
+/** @throws {GatewayError} for a body that cannot be read, or that is not what the endpoint takes */
+export async function readTextRequest(
+  endpoint: TextEndpoint,
+  message: IncomingMessage,
+  { maxBodyBytes, maxJsonDepth }: { readonly maxBodyBytes: number; readonly maxJsonDepth: number },
+): Promise<TextRequest> {
+  const { bytes, value } = await readJsonBody(message, {
+    maxBytes: maxBodyBytes,
+    maxDepth: maxJsonDepth,
+  });
+  return describeRequest(endpoint, bytes, value);
+}
+
+/** Describes the content of a body. @throws {GatewayError} for one that is not what the endpoint takes */
+export function describeRequest(
+  { schema, protocol, operation }: TextEndpoint,
+  bytes: Buffer,
+  value: unknown,
+): TextRequest {
+  const body = validate(schema, value);
+  const { thread, diagnostics } = body;
+  const bound = body.max_output_tokens ?? body.max_completion_tokens ?? body.max_tokens;
+  return {
+    bytes,
+    inputLength: bytes.length,
+    content: new BodyContent(bytes, value),
+    rewritten: null,
+    model: body.model,
+    streamed: body.stream === true,
+    streamOptions: isObject(body.stream_options) ? body.stream_options : null,
+    stored: body.store !== false,
+    setsStore: body.store === true,
+    background: protocol === 'responses' && body.background === true,
+    ids: isObject(value) ? boundedIds(protocol, value) : [],
+    thread: protocol === 'messages' ? (thread?.type ?? null) : null,
+    keepsMessage: protocol === 'messages' && Boolean(thread ?? diagnostics),
+    conversationKey: isObject(value) ? conversationKeyIn(protocol, value) : null,
+    maxOutputTokens: typeof bound === 'number' ? bound : null,
+    compaction: isObject(value) ? requestedCompaction(operation, value) : null,
+    // Chat Completions has no built-in tools: its web search is a member.
+    builtInTools: protocol === 'chat' ? [] : requestedTools(protocol, body),
+    choosesTool: isObject(body.tool_choice),
+  };
+}
+
+/** The parsed content of a body. */
+export interface RequestContent {
+  /** Parsed by `parseBody`, which keeps long numbers. Each call returns an object of its own. */
+  take(): unknown;
+  /** For a request whose bytes are passed on. */
+  release(): void;
+}
+
+/** The content of a body's bytes, from the parsing that checked them until a reader takes it. */
+class BodyContent implements RequestContent {
+  readonly #bytes: Buffer;
+  #checked: unknown;
+
+  constructor(bytes: Buffer, checked: unknown) {
+    this.#bytes = bytes;
+    this.#checked = checked;
+  }
+
+  take(): unknown {
+    const checked = this.#checked;
+    this.release();
+    const isExact = checked !== undefined && !mayLosePrecision(this.#bytes.toString('latin1'));
+    return isExact ? checked : parseBody(this.#bytes.toString());
+  }
+
+  release(): void {
+    this.#checked = undefined;
+  }
+}
+
+/** All named ids are looked up in one step. */
+const MAX_NAMED_IDS = 5000;
+
+function boundedIds(protocol: TextEndpoint['protocol'], body: JsonObject): readonly NamedId[] {
+  const ids = namedIds(protocol, body);
+  if (ids.length <= MAX_NAMED_IDS) return ids;
+  throw new GatewayError(
+    'array_above_max_length',
+    `The request names ${ids.length} earlier items by their ids; at most ${MAX_NAMED_IDS} are looked up. Use 'previous_response_id' instead.`,
+  );
+}

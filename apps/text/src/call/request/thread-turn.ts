@@ -1,0 +1,30 @@
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { RecordedMessage } from '../../protocols/messages/reply/message-recorder.ts';
+import type { Maker } from '../../stored/origins/maker.ts';
+import type { TextRequest } from './text-request.ts';
+
+export interface AnsweredTurn {
+  readonly request: TextRequest;
+  readonly candidate: Candidate;
+}
+
+/** One turn of a message thread that the gateway keeps. The call's request is the whole conversation, without a thread. */
+export interface ThreadTurn {
+  /** The turn as the caller sent it. */
+  readonly sent: TextRequest;
+  /** The maker of the reply that it continues, which has the prompt in its cache; null: none, or not known. */
+  readonly servedBy: Maker | null;
+  /** Whether a candidate keeps the thread too. It gets the turn as it was sent; others get the whole conversation. */
+  isKeptBy(candidate: Candidate): boolean;
+  /** The turn's candidates, those that keep its thread first. */
+  ordered(candidates: readonly Candidate[]): readonly Candidate[];
+  /**
+   * Keeps the conversation with its reply; null: the reply cannot be continued. Await it before the caller gets the reply's
+   * end. Never rejects: the caller has an answer. If it fails, the next turn gets the error that there is no thread.
+   *
+   * @param answered the request as the candidate got it: only the turn, if it keeps the thread too
+   */
+  keep(message: RecordedMessage | null, answered: AnsweredTurn): Promise<void>;
+  /** Ends the turn. A turn that was not kept can be repeated. Never rejects. */
+  end(): Promise<void>;
+}

@@ -1,0 +1,43 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Candidate } from '@gateway/upstream/candidate';
+import { prepareNamed } from '../call/attempts/prepare-named.ts';
+import {
+  type PrepareAttempt,
+  type PreparedAttempt,
+  unlessRefused,
+} from '../call/attempts/prepared-attempt.ts';
+import { knowsNamed, namesKept } from '../call/request/history.ts';
+import type { CompactionOrder } from '../call/request/requested-compaction.ts';
+import type { TextCall } from '../call/request/text-call.ts';
+import { preparePassthrough } from '../passthrough/passthrough.ts';
+import { prepareTranslation } from '../translation/translation.ts';
+import { compactsItself, openCompactions } from './open-compactions.ts';
+import { prepareCompaction } from './prepare-compaction.ts';
+
+/** Prepares a call's attempts at its candidates. What is left of a compacted conversation is all in the call. */
+export const prepareFor =
+  (call: TextCall): PrepareAttempt =>
+  (candidate) => {
+    if (call.compacted) return prepareTranslation(call, candidate);
+    // What is summarised here has to be here.
+    const isSummarised = namesKept(call) && compactionHere(call, candidate) !== null;
+    return prepareNamed(call, candidate, prepareOne, knowsNamed(call, candidate) && !isSummarised);
+  };
+
+function prepareOne(named: TextCall, candidate: Candidate): PreparedAttempt | GatewayError {
+  const call = unlessRefused(() => openCompactions(named, candidate));
+  if (call instanceof GatewayError) return call;
+  const order = compactionHere(call, candidate);
+  if (order !== null) return prepareCompaction(call, candidate, order);
+  if (candidate.protocol !== call.endpoint.protocol) return prepareTranslation(call, candidate);
+  // A channel of the caller's own protocol gets and gives the very bytes, and its threads: unless something was opened.
+  return call === named
+    ? preparePassthrough(call, candidate)
+    : preparePassthrough(call, candidate, undefined, false);
+}
+
+/** The order to answer with a compaction, for a candidate that cannot make it itself; null where there is none. */
+function compactionHere(call: TextCall, candidate: Candidate): CompactionOrder | null {
+  const order = call.request.compaction?.order ?? null;
+  return order?.isAlone && !compactsItself(call, candidate) ? order : null;
+}

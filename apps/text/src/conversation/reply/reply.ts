@@ -1,0 +1,37 @@
+import type { Usage } from '../../wire/usage.ts';
+import type { ReplyPart } from '../parts.ts';
+
+export type FinishReason =
+  | 'stop'
+  | 'stop-sequence'
+  | 'tool-calls'
+  | 'length'
+  /** The whole context is full, not only the bound on the output. */
+  | 'context-length'
+  | 'refusal'
+  /** The upstream's own tool loop wants to be continued. */
+  | 'pause'
+  /** The conversation was compacted, and nothing is answered yet. */
+  | 'compaction';
+
+/** Why an answer ended. */
+export interface Finish {
+  readonly reason: FinishReason;
+  readonly stopSequence?: string | undefined;
+  readonly refusalCategory?: string | undefined;
+  readonly explanation?: string | undefined;
+  /** The upstream's own word where it was not known and `stop` was assumed; for the log. */
+  readonly unknown?: string | undefined;
+}
+
+/** A finished answer, free of any protocol. Ids, model name and times are the gateway's and are added when encoding. */
+export interface Reply {
+  readonly parts: readonly ReplyPart[];
+  readonly finish: Finish;
+  readonly usage: Usage;
+  /** The tier that really served, in OpenAI's words: `default`, `priority`, `flex`. */
+  readonly serviceTier?: string | undefined;
+}
+
+/** What a caller reads whose answer was refused without an explanation. */
+export const REFUSAL_TEXT = "I can't help with that.";

@@ -1,0 +1,206 @@
+import type { ServerResponse } from 'node:http';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
+import { relayStream } from '@gateway/model-service/stream/relay-stream';
+import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
+import { contextOf, identityOf, type RequestContext } from '@gateway/service-kit/request/request-context';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { Reply } from '@gateway/upstream/replies/reply';
+import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
+import type { Request, RequestHandler } from 'express';
+import { jsonHead } from '../../call/attempts/reply-head.ts';
+import { send } from '../../call/attempts/send.ts';
+import { queryOf } from '../../call/request/request-head.ts';
+import type { TextServices } from '../../call/request/text-call.ts';
+import { streamHeaders } from '../../passthrough/headers.ts';
+import { passedStream } from '../../passthrough/passed-stream.ts';
+import { relayJson } from '../../passthrough/relay-json.ts';
+import { createResponsesStreamReader } from '../../protocols/responses/stream/stream-reader.ts';
+import { isFinal, originIn } from '../../stored/kept-response.ts';
+import { candidateAt } from '../../stored/origins/candidate-at.ts';
+import type { IdOrigin, ProviderId } from '../../stored/origins/id-origins.ts';
+import { listedItems, receivedIds, replyWithin } from '../../stored/origins/received-ids.ts';
+import type { JsonObject } from '../../wire/json-object.ts';
+import {
+  completeKept,
+  findKept,
+  type KeptResponse,
+  listInput,
+  readKept,
+  removeKept,
+  startingAfter,
+  streamKept,
+} from './kept-response.ts';
+
+interface StoredCall {
+  readonly method: UpstreamRequest['method'];
+  /** After the response's id, such as `/cancel`. */
+  readonly subpath: '' | '/cancel' | '/input_items';
+}
+
+/** One call about an earlier response, and what is known of that. */
+interface StoredRequest extends StoredCall {
+  readonly services: TextServices;
+  readonly message: Request;
+  readonly response: ServerResponse;
+  readonly context: RequestContext;
+  readonly id: string;
+  /** Null for what was made before records were kept, and for what could not be kept. */
+  readonly kept: KeptResponse | null;
+  /** The provider that has it, if one does. */
+  readonly made: { readonly origin: IdOrigin; readonly candidate: Candidate } | null;
+}
+
+/** Handles a call about an earlier response, for the key that received it: by our record, or by its provider. */
+export function createStoredHandler(call: StoredCall, services: TextServices): RequestHandler {
+  return async (message, response) => {
+    const context = contextOf(message);
+    const id = String(message.params.id);
+    context.line.responseId = id;
+    const identity = identityOf(message);
+    const [kept, [found]] = await Promise.all([
+      findKept(services, identity, id),
+      services.origins.find([{ kind: 'response', id }], identity.keyId),
+    ]);
+    const origin = kept === null ? found : providersOrigin(kept);
+    const candidate =
+      typeof origin === 'object' ? candidateAt(services.upstream.configuration, origin) : null;
+    const made = typeof origin === 'object' && candidate !== null ? { origin, candidate } : null;
+    if (kept === null && made === null) throw notFound(id);
+    const request = { ...call, services, message, response, context, id, kept, made };
+    await (kept !== null && made === null ? answerKept(request, kept) : answer(request));
+  };
+}
+
+function providersOrigin({ record: { data } }: KeptResponse): IdOrigin | 'unknown' {
+  const origin = originIn(data);
+  return origin.isProviders ? origin : 'unknown';
+}
+
+/** From the record where it has all that is requested, else from the provider; from the record too where that fails. */
+async function answer(request: StoredRequest): Promise<void> {
+  const { method, subpath, message, kept } = request;
+  const isRead = method === 'GET' && (subpath === '/input_items' || queryOf(message) === '');
+  if (kept !== null && isRead && isFinal(kept.record.data)) return answerKept(request, kept);
+  try {
+    await askProvider(request);
+  } catch (error) {
+    const isGone = error instanceof GatewayError && error.options.relay?.status === 404;
+    const mayAnswer = method === 'GET' ? isUnanswered(error) || isGone : method === 'DELETE' && isGone;
+    if (kept === null || !mayAnswer || !isFinal(kept.record.data)) throw error;
+    await answerKept(request, kept);
+  }
+}
+
+/** The provider has not answered, so the state of the response is unknown. */
+const isUnanswered = (error: unknown): boolean =>
+  error instanceof GatewayError && error.source === 'upstream' && error.options.relay === undefined;
+
+async function answerKept(request: StoredRequest, kept: KeptResponse): Promise<void> {
+  const { method, subpath, services, message, response, context, id } = request;
+  const query = new URLSearchParams(queryOf(message));
+  if (method === 'DELETE') {
+    await removeKept(services, kept);
+    writeJson(response, context, { id, object: 'response', deleted: true });
+  } else if (method === 'POST') {
+    // A background response that has ended stays as it is.
+    if (kept.record.data.background === true)
+      return writeJson(response, context, await readKept(services, kept));
+    throw new GatewayError('invalid_value', { message: 'Cannot cancel a synchronous response.' });
+  } else if (subpath === '/input_items') {
+    writeJson(response, context, await listInput(services, kept, message.query));
+  } else {
+    const shown = await readKept(services, kept);
+    if (query.get('stream') !== 'true') writeJson(response, context, shown);
+    else streamKept(response, context, shown, startingAfter(query));
+  }
+}
+
+function writeJson(response: ServerResponse, context: RequestContext, value: object): void {
+  const body = Buffer.from(JSON.stringify(value));
+  response.writeHead(200, { ...jsonHead(context), 'content-length': body.length });
+  response.end(body);
+}
+
+async function askProvider(request: StoredRequest): Promise<void> {
+  const { method, subpath, services, message, response, context, id, made } = request;
+  if (made === null) throw notFound(id);
+  const { upstream, background } = services;
+  const isDeletion = method === 'DELETE';
+  // After the deletion its usage can no longer be read. If this look fails, the estimate is booked.
+  const lookAtPending = () => background.look(id).catch(() => undefined);
+  if (isDeletion) await lookAtPending();
+  const reply: Reply = await send(context, upstream, {
+    candidates: [made.candidate],
+    request: () => ({
+      operation: 'responses',
+      method,
+      subpath: `/${encodeURIComponent(id)}${subpath}`,
+      query: queryOf(message),
+      headers: message.headers,
+    }),
+    dialect: 'openai',
+    streamed: true,
+  });
+  if (isEventStream(reply.headers)) {
+    const reader = createResponsesStreamReader({ resumed: true });
+    const onFrame = (frame: Frame) => {
+      const shown = replyWithin('responses', frame);
+      if (shown !== null) void noteShown(request, shown);
+      return null;
+    };
+    await relayStream({
+      reply,
+      response,
+      context,
+      stream: passedStream({ reader, requestId: context.requestId, onFrame }),
+      status: reply.status,
+      headers: streamHeaders(reply, context),
+      keepAliveMs: services.keepAliveMs,
+    });
+    return;
+  }
+  await relayJson({ reply, response, context, onBody: (body, _, whole) => onReply(request, body, whole) });
+  if (isDeletion) await lookAtPending();
+}
+
+/** Updates what is known by a provider's answer; returns the members that the caller gets instead. */
+async function onReply(
+  request: StoredRequest,
+  body: JsonObject,
+  whole: () => JsonObject,
+): Promise<JsonObject | null> {
+  const { method, subpath, services, id, kept } = request;
+  if (method === 'DELETE') {
+    if (kept !== null) await removeKept(services, kept);
+    else await services.origins.forget({ kind: 'response', id }).catch(() => undefined);
+    return null;
+  }
+  if (subpath === '/input_items') {
+    await remember(request, listedItems(body));
+    return null;
+  }
+  await noteShown(request, body.background === true ? whole() : body);
+  const previous = kept?.record.previous ?? null;
+  return previous === null ? null : { previous_response_id: previous };
+}
+
+const notFound = (id: string) =>
+  new GatewayError('object_not_found', { path: ['id'], message: `Response with id '${id}' not found.` });
+
+/** Items of a background response are received when it is read, and its end may be seen for the first time. */
+async function noteShown(request: StoredRequest, shown: JsonObject): Promise<void> {
+  if (shown.background !== true) return;
+  const { services, id, kept } = request;
+  const isEnd = kept !== null && !isFinal(kept.record.data) && isFinal(shown);
+  await Promise.all([
+    remember(request, receivedIds('responses', shown, { responses: true, messages: false })),
+    // If this fails, the next look in the background books it.
+    services.background.seen(id, shown).catch(() => undefined),
+    isEnd ? completeKept(services, kept, shown).catch(() => undefined) : undefined,
+  ]);
+}
+
+/** Without Redis the answer still goes out. */
+const remember = ({ services, made }: StoredRequest, ids: readonly ProviderId[]): Promise<void> =>
+  made === null ? Promise.resolve() : services.origins.remember(ids, made.origin).catch(() => undefined);

@@ -1,0 +1,40 @@
+import { lookUp } from '@gateway/contracts/look-up';
+import type { Finish, FinishReason } from '../../../conversation/reply/reply.ts';
+
+const TO_NEUTRAL: Record<string, FinishReason> = {
+  stop: 'stop',
+  length: 'length',
+  tool_calls: 'tool-calls',
+  function_call: 'tool-calls',
+  content_filter: 'refusal',
+};
+
+interface Seen {
+  readonly calls: boolean;
+  readonly refusal: boolean;
+}
+
+/** Tool calls win over `stop`: some servers send it although calls came. */
+export function decodeFinish(word: string | null | undefined, seen: Seen): Finish {
+  const known = lookUp(TO_NEUTRAL, word ?? 'stop');
+  const reason = known ?? 'stop';
+  const unknown = known === undefined && word ? { unknown: word } : {};
+  if (reason !== 'stop') return { reason };
+  if (seen.calls) return { reason: 'tool-calls', ...unknown };
+  return seen.refusal ? { reason: 'refusal', ...unknown } : { reason, ...unknown };
+}
+
+const FROM_NEUTRAL: Record<FinishReason, string> = {
+  stop: 'stop',
+  'stop-sequence': 'stop',
+  'tool-calls': 'tool_calls',
+  length: 'length',
+  'context-length': 'length',
+  refusal: 'content_filter',
+  pause: 'length',
+  compaction: 'length',
+};
+
+/** A refusal in its own member is a normal stop; one that cuts a text off is a filter's. */
+export const encodeFinish = ({ reason }: Finish, refusalIsShown: boolean): string =>
+  reason === 'refusal' && refusalIsShown ? 'stop' : FROM_NEUTRAL[reason];

@@ -1,0 +1,148 @@
+import { ChatChunk, type ChatOutput } from '@gateway/contracts/openai/chat-wire';
+import type { Citation } from '../../../conversation/parts.ts';
+import { PartSequence } from '../../../conversation/reply/part-sequence.ts';
+import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
+import type { Target } from '../../../conversation/target.ts';
+import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';
+import type { StreamStep } from '../../../wire/stream/step.ts';
+import { NO_USAGE, type Usage } from '../../../wire/usage.ts';
+import { decodeAnnotation } from '../reply/annotations.ts';
+import { decodeChatError } from '../reply/errors.ts';
+import { decodeFinish } from '../reply/finish-reason.ts';
+import { contentPieces, isReadable, reasoningOf } from '../reply/output.ts';
+import { ThinkTags } from '../reply/think-tags.ts';
+import { readUsage } from '../reply/usage.ts';
+import { CallStream } from './call-stream.ts';
+
+type Kind = 'text' | 'refusal' | 'reasoning';
+
+/** A Chat Completions stream from an upstream, as neutral events, with all that servers of its kind do differently. */
+export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
+  readonly #target: Target;
+  readonly #clean: (text: string) => string;
+  readonly #parts = new PartSequence();
+  readonly #calls = new CallStream(this.#parts);
+  readonly #tags: ThinkTags | null;
+  /** The text, refusal or reasoning that is open, with a key of its own. */
+  #flow: { readonly kind: Kind; readonly key: string } | null = null;
+  #flows = 0;
+  #citations: Citation[] = [];
+  #sawRefusal = false;
+  #started = false;
+  #ended = false;
+  #finishWord: string | null = null;
+  #usage: Usage = NO_USAGE;
+  #tier: string | undefined;
+
+  constructor(target: Target, clean: (text: string) => string) {
+    this.#target = target;
+    this.#clean = clean;
+    this.#tags = target.quirks.thinkTags ? new ThinkTags() : null;
+  }
+
+  *event(data: string): Generator<StreamEvent> {
+    if (this.#ended) return;
+    if (data.trim() === '[DONE]') {
+      if (this.#started) yield* this.#finish();
+      return;
+    }
+    const chunk = readUpstream(ChatChunk, JSON.parse(data));
+    if (chunk.error) {
+      this.#ended = true;
+      yield { type: 'error', error: decodeChatError(chunk.error, this.#clean), usage: this.#usage };
+      return;
+    }
+    if (chunk.service_tier) this.#tier = chunk.service_tier;
+    this.#usage = readUsage(chunk) ?? this.#usage;
+    const choice = chunk.choices?.find(({ index }) => (index ?? 0) === 0);
+    if (choice === undefined) return;
+    if (!this.#started) {
+      this.#started = true;
+      yield { type: 'start', usage: NO_USAGE, serviceTier: this.#tier };
+    }
+    if (choice.delta) yield* this.#output(choice.delta, choice.logprobs?.content ?? undefined);
+    if (choice.finish_reason) {
+      this.#finishWord = choice.finish_reason;
+      yield* this.#closeAll();
+    }
+  }
+
+  *end(): Generator<StreamEvent> {
+    if (this.#ended) return;
+    if (this.#finishWord !== null) yield* this.#finish();
+    else {
+      this.#ended = true;
+      yield { type: 'error', error: upstreamCutOff(), usage: this.#usage };
+    }
+  }
+
+  *#finish(): Generator<StreamEvent> {
+    yield* this.#closeAll();
+    this.#ended = true;
+    const finish = decodeFinish(this.#finishWord, { calls: this.#calls.any, refusal: this.#sawRefusal });
+    yield { type: 'finish', finish, usage: this.#usage, serviceTier: this.#tier };
+  }
+
+  *#output(delta: ChatOutput, logprobs: unknown[] | undefined): Generator<StreamEvent> {
+    const reasoning = reasoningOf(delta, this.#target);
+    if (reasoning !== '') yield* this.#emit('reasoning', { type: 'reasoning-delta', text: reasoning });
+    yield* this.#content(delta.content, logprobs);
+    for (const annotation of delta.annotations ?? []) {
+      const citation = decodeAnnotation(annotation);
+      if (citation !== null) this.#citations.push(citation);
+    }
+    if (delta.refusal) {
+      this.#sawRefusal = true;
+      yield* this.#emit('refusal', { type: 'refusal-delta', text: delta.refusal });
+    }
+    for (const fragment of (delta.tool_calls ?? []).filter(isReadable)) {
+      yield* this.#closeFlow();
+      yield* this.#calls.add(fragment);
+    }
+  }
+
+  *#content(content: ChatOutput['content'], logprobs: unknown[] | undefined): Generator<StreamEvent> {
+    // Text that is taken apart no longer matches its log probabilities.
+    const isWhole = typeof content === 'string' && this.#tags === null;
+    const extra = isWhole && logprobs?.length ? { logprobs } : {};
+    for (const { kind, text } of contentPieces(content, this.#tags)) yield* this.#piece(kind, text, extra);
+  }
+
+  #piece(kind: 'text' | 'reasoning', text: string, extra: object = {}): Iterable<StreamEvent> {
+    return this.#emit(
+      kind,
+      kind === 'text' ? { type: 'text-delta', text, ...extra } : { type: 'reasoning-delta', text },
+    );
+  }
+
+  *#emit(kind: Kind, delta: StreamEvent): Generator<StreamEvent> {
+    if (this.#flow?.kind !== kind) {
+      yield* this.#closeFlow();
+      this.#flow = { kind, key: `flow ${this.#flows}` };
+      this.#flows += 1;
+      const start: StreamEvent =
+        kind === 'reasoning' ? { type: 'reasoning-start', form: 'trace' } : { type: `${kind}-start` };
+      yield* this.#parts.open(this.#flow.key, start);
+      if (this.#parts.contended) yield* this.#calls.settle();
+    }
+    yield* this.#parts.add(this.#flow?.key ?? '', delta);
+  }
+
+  *#closeFlow(): Generator<StreamEvent> {
+    const flow = this.#flow;
+    if (flow === null) return;
+    this.#flow = null;
+    if (flow.kind === 'text') {
+      for (const citation of this.#citations.splice(0)) {
+        yield* this.#parts.add(flow.key, { type: 'text-citation', citation });
+      }
+    }
+    yield* this.#parts.close(flow.key, { type: `${flow.kind}-end` });
+  }
+
+  *#closeAll(): Generator<StreamEvent> {
+    for (const { kind, text } of this.#tags?.end() ?? []) yield* this.#piece(kind, text);
+    yield* this.#closeFlow();
+    yield* this.#calls.closeAll();
+  }
+}

@@ -1,0 +1,158 @@
+import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../../../wire/json-object.ts';
+import { COMMENT_FRAME } from '../../../wire/stream/sse-frames.ts';
+import {
+  endOfString,
+  findString,
+  hasAt,
+  readEvent,
+  type StreamReader,
+} from '../../../wire/stream/stream-reader.ts';
+import type { Usage } from '../../../wire/usage.ts';
+import { errorFrame, errorWordOf } from '../reply/errors.ts';
+import { readUsageAtTier } from '../reply/usage.ts';
+
+/**
+ * A chunk that adds text to one answer and has nothing else. Most chunks of a stream differ from the one before in that
+ * text alone, so that they need not be parsed: their bytes up to it, and after it to the end of the choices, are the same.
+ */
+interface TextChunk {
+  readonly index: number;
+  readonly before: string;
+  readonly after: string;
+  readonly rest: string;
+}
+const CONTENT = '"content":"';
+const END_OF_CHOICES = ']';
+/** What may follow the choices and must not be overlooked. */
+const MAY_MATTER = ['"usage":{', '"usage": {', '"error"', '"choices"'] as const;
+
+interface ChatStreamOptions {
+  /** The caller does not want the chunk that holds nothing but usage: it is read and not shown. */
+  readonly hidesUsage?: boolean;
+}
+
+/**
+ * Reads a stream of Chat Completions. Servers differ in how they end it: with `[DONE]`, or by closing once every
+ * answer has its `finish_reason`. Both are an end.
+ */
+export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions = {}): StreamReader {
+  let id: string | null = null;
+  let usage: Usage | null = null;
+  let outputLength = 0;
+  let ended = false;
+  /** Answers that have begun and not ended; there may be several (`n`). */
+  const unfinished = new Set<number>();
+  let reportedFailure: string | null = null;
+
+  const onChoice = (choice: JsonObject) => {
+    const index = numberAt(choice, 'index') ?? 0;
+    if ((choice.finish_reason ?? null) === null) unfinished.add(index);
+    else {
+      unfinished.delete(index);
+      ended = unfinished.size === 0;
+    }
+  };
+
+  /** The last chunk of that kind that was parsed. */
+  let known: TextChunk | null = null;
+
+  /** Whether a frame is another chunk of that kind. */
+  const passesUnread = (text: string): boolean => {
+    if (known === null || !hasAt(text, 0, known.before)) return false;
+    const start = known.before.length;
+    const end = endOfString(text, start);
+    if (end < 0 || !hasAt(text, end, known.after)) return false;
+    const rest = text.slice(end + known.after.length);
+    if (rest !== known.rest && MAY_MATTER.some((name) => rest.includes(name))) return false;
+    unfinished.add(known.index);
+    outputLength += end - start;
+    return true;
+  };
+
+  /** Whether the caller is to see it. */
+  const onChunk = (chunk: JsonObject): boolean => {
+    id ??= textAt(chunk, 'id');
+    usage = readUsageAtTier(chunk) ?? usage;
+    const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+    for (const choice of choices) outputLength += deltaLength(choice);
+    for (const choice of choices) if (isObject(choice)) onChoice(choice);
+    const failure = errorWordOf(chunk);
+    if (failure === null) return !hidesUsage || !isUsageChunk(chunk);
+    ended = true;
+    reportedFailure = failure;
+    return true;
+  };
+
+  return {
+    frame: (frame) => {
+      const { latin1 } = frame;
+      if (passesUnread(latin1)) return 'delta';
+      const { data } = frame;
+      if (data === null) return 'event';
+      const chunk = readEvent(data);
+      if (chunk !== null) {
+        known = textChunkOf(chunk, latin1) ?? known;
+        return onChunk(chunk) ? 'event' : 'hidden';
+      }
+      ended = true;
+      return 'event';
+    },
+    get id() {
+      return id;
+    },
+    get usage() {
+      return usage;
+    },
+    get outputLength() {
+      return outputLength;
+    },
+    get ended() {
+      return ended;
+    },
+    get mayEnd() {
+      return ended;
+    },
+    get reportedFailure() {
+      return reportedFailure;
+    },
+    breakOff: errorFrame,
+    keepAlive: () => COMMENT_FRAME,
+  };
+}
+
+function textChunkOf({ id, choices, error }: JsonObject, text: string): TextChunk | null {
+  const [choice] = Array.isArray(choices) && choices.length === 1 ? choices : [];
+  if (typeof id !== 'string' || !isObject(choice) || (choice.finish_reason ?? error ?? null) !== null)
+    return null;
+  const delta = objectAt(choice, 'delta');
+  const content = findString(text, CONTENT);
+  if (delta === null || content === null || Object.keys(delta).some((name) => name !== 'content'))
+    return null;
+  const end = text.indexOf(END_OF_CHOICES, content.end);
+  if (end < 0 || text.slice(content.end, end).includes('[')) return null;
+  return {
+    index: numberAt(choice, 'index') ?? 0,
+    before: text.slice(0, content.start),
+    after: text.slice(content.end, end + 1),
+    rest: text.slice(end + 1),
+  };
+}
+
+/** The chunk before `[DONE]` that `stream_options.include_usage` requests: it has usage and no choices. */
+const isUsageChunk = ({ choices, usage }: JsonObject): boolean =>
+  Array.isArray(choices) && choices.length === 0 && isObject(usage);
+
+/** Where servers put what the model wrote. */
+const DELTA_TEXTS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const;
+
+function deltaLength(choice: unknown): number {
+  const delta = isObject(choice) ? objectAt(choice, 'delta') : null;
+  if (delta === null) return 0;
+  const texts = DELTA_TEXTS.map((name) => textAt(delta, name)?.length ?? 0);
+  const calls = Array.isArray(delta.tool_calls) ? delta.tool_calls : [];
+  const written = calls.map((call) => {
+    const made = isObject(call) ? objectAt(call, 'function') : null;
+    return (made && textAt(made, 'arguments'))?.length ?? 0;
+  });
+  return [...texts, ...written].reduce((sum, length) => sum + length, 0);
+}

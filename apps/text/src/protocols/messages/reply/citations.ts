@@ -1,0 +1,49 @@
+import type { MessagesCitation } from '@gateway/contracts/anthropic/messages-wire';
+import type { Citation } from '../../../conversation/parts.ts';
+import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';
+
+const isHttp = (address: string): boolean => /^https?:\/\//i.test(address);
+
+/** Claude cites a whole text block, so the mark spans all of it. Null where no other protocol has such a citation. */
+export function decodeCitation(citation: MessagesCitation, textLength: number): Citation | null {
+  const span = { start: 0, end: textLength };
+  const cited = citation.cited_text ? { citedText: citation.cited_text } : {};
+  const { file_id: fileId, document_title: filename, url, source, title } = citation;
+  switch (citation.type) {
+    case 'web_search_result_location':
+      if (!url) return null;
+      return {
+        type: 'url',
+        url,
+        title: title ?? '',
+        ...span,
+        ...cited,
+        ...(citation.encrypted_index && { encryptedIndex: citation.encrypted_index }),
+      };
+    case 'search_result_location':
+      return source && isHttp(source)
+        ? { type: 'url', url: source, title: title ?? '', ...span, ...cited }
+        : null;
+    default:
+      return fileId ? { type: 'file', fileId, filename: filename ?? '', index: textLength } : null;
+  }
+}
+
+/**
+ * A citation of a web page as Claude writes it. Clients demand an `encrypted_index`; where Claude did not make one, it
+ * is a token of ours. `text` is the part that the offsets count in.
+ */
+export function encodeCitation(citation: Citation, text: string, tokens: OpaqueTokens): object | null {
+  if (citation.type !== 'url') return null;
+  return {
+    type: 'web_search_result_location',
+    url: citation.url,
+    title: citation.title,
+    encrypted_index: citation.encryptedIndex ?? sealReference(citation.url, tokens),
+    cited_text: citation.citedText ?? text.slice(citation.start, citation.end),
+  };
+}
+
+/** Fills the member in which clients demand something sealed, for a page that Claude did not find. */
+export const sealReference = (url: string, tokens: OpaqueTokens): string =>
+  tokens.seal({ vendor: 'open', kind: 'encrypted', data: url });

@@ -1,0 +1,91 @@
+import { type JsonObject, objectAt, textAt } from '../../../wire/json-object.ts';
+import { findString, readEvent, type StreamReader } from '../../../wire/stream/stream-reader.ts';
+import { errorFrame, errorTypeOf } from '../reply/errors.ts';
+import { mergeUsage, readUsageAtTier } from '../reply/usage.ts';
+
+/** The members in which the deltas hold what the model wrote. */
+const DELTA_TEXTS = ['text', 'thinking', 'partial_json'] as const;
+/** The same within an event, as it is written without spaces. */
+const DELTA_OPENINGS = [
+  '"text_delta","text":"',
+  '"thinking_delta","thinking":"',
+  '"input_json_delta","partial_json":"',
+] as const;
+const DELTA_EVENT = '{"type":"content_block_delta"';
+
+/** Reads a stream of the Messages protocol. */
+export function createMessagesStreamReader(): StreamReader {
+  let id: string | null = null;
+  let usage: ReturnType<typeof mergeUsage> = null;
+  let outputLength = 0;
+  let ended = false;
+  let reportedFailure: string | null = null;
+
+  const steps: Readonly<Record<string, (event: JsonObject) => void>> = {
+    message_start: (event) => {
+      const message = objectAt(event, 'message');
+      if (message === null) return;
+      id = textAt(message, 'id');
+      usage = mergeUsage(usage, message.usage);
+    },
+    content_block_delta: (event) => {
+      const delta = objectAt(event, 'delta');
+      for (const name of DELTA_TEXTS) outputLength += (delta && textAt(delta, name))?.length ?? 0;
+    },
+    message_delta: (event) => {
+      usage = mergeUsage(usage, event.usage);
+    },
+    message_stop: () => {
+      ended = true;
+    },
+    error: (event) => {
+      ended = true;
+      reportedFailure = errorTypeOf(event) ?? 'error';
+    },
+  };
+  const stepOf = (type: string | null) =>
+    type !== null && Object.hasOwn(steps, type) ? steps[type] : undefined;
+
+  /** Whether an event was a delta, whose length is all that counts of it. */
+  const passesUnread = (text: string): boolean => {
+    if (!text.includes(DELTA_EVENT)) return false;
+    for (const opening of DELTA_OPENINGS) {
+      const found = findString(text, opening);
+      if (found === null) continue;
+      outputLength += found.end - found.start;
+      return true;
+    }
+    return false;
+  };
+
+  return {
+    frame: (frame) => {
+      if (passesUnread(frame.latin1)) return 'delta';
+      const { data } = frame;
+      const event = data === null ? null : readEvent(data);
+      if (event !== null) stepOf(textAt(event, 'type'))?.(event);
+      return 'event';
+    },
+    get id() {
+      return id;
+    },
+    get usage() {
+      return readUsageAtTier(usage);
+    },
+    get outputLength() {
+      return outputLength;
+    },
+    get ended() {
+      return ended;
+    },
+    get mayEnd() {
+      return ended;
+    },
+    get reportedFailure() {
+      return reportedFailure;
+    },
+    breakOff: errorFrame,
+    // A ping may come anywhere after message_start.
+    keepAlive: () => (id === null ? null : 'event: ping\ndata: {"type": "ping"}\n\n'),
+  };
+}

@@ -1,0 +1,195 @@
+import { type ResponsesInputPart, ResponsesItem } from '@gateway/contracts/openai/responses-wire';
+import type { z } from 'zod';
+import { type ContentPart, decodeSource, resultContent } from '../../../conversation/content.ts';
+import type { Turn } from '../../../conversation/conversation.ts';
+import { openReasoning } from '../../../conversation/encoding/sealed-reasoning.ts';
+import type { Part, ReasoningPart, TextPart, ToolCallPart } from '../../../conversation/parts.ts';
+import type { RequestReader } from '../../../conversation/request-reader.ts';
+import type { Tool } from '../../../conversation/tool.ts';
+import type { Path } from '../../../wire/path.ts';
+import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';
+import { decodeTool } from './decode-tools.ts';
+
+type Item = { readonly type?: string | undefined; readonly [member: string]: unknown };
+
+/** Tools that the provider ran itself: elsewhere only the text that followed them counts. */
+const FOREIGN_RUNS: ReadonlySet<string> = new Set([
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'mcp_list_tools',
+  'mcp_call',
+  'mcp_approval_request',
+  'mcp_approval_response',
+  'tool_search_call',
+  'tool_search_output',
+  'program',
+  'program_output',
+]);
+
+type Call = Omit<z.infer<typeof ResponsesItem.function_call>, 'type' | 'arguments'>;
+
+const itemType = (item: Item): string => item.type ?? ('role' in item ? 'message' : 'item_reference');
+
+const isText = (part: { type: string }): part is TextPart => part.type === 'text';
+
+/** Walks the items in order. Consecutive items of the model become one assistant turn. */
+export class ItemReader {
+  readonly turns: Turn[] = [];
+  /** Instructions before anything else. */
+  readonly system: TextPart[] = [];
+  readonly tools: Tool[] = [];
+  readonly #tokens: OpaqueTokens;
+  readonly #reader: RequestReader;
+  /** The calls so far, by their ids. */
+  readonly #called = new Map<string, Call>();
+
+  constructor(tokens: OpaqueTokens, reader: RequestReader) {
+    this.#tokens = tokens;
+    this.#reader = reader;
+  }
+
+  read(item: Item, at: Path): void {
+    const type = itemType(item);
+    switch (type) {
+      case 'message':
+        this.#message(item, at);
+        break;
+      case 'function_call': {
+        const call = this.#reader.read(ResponsesItem.function_call, item, at);
+        this.#call(call, { arguments: call.arguments }, at);
+        break;
+      }
+      case 'custom_tool_call': {
+        const call = this.#reader.read(ResponsesItem.custom_tool_call, item, at);
+        this.#call(call, { arguments: call.input, custom: true }, at);
+        break;
+      }
+      case 'function_call_output':
+      case 'custom_tool_call_output':
+        this.#output(type, item, at);
+        break;
+      case 'reasoning':
+        this.#add('assistant', at, this.#reasoning(item, at));
+        break;
+      case 'additional_tools': {
+        const { tools } = this.#reader.read(ResponsesItem.additional_tools, item, at);
+        this.tools.push(
+          ...tools.flatMap((tool, index) => decodeTool(tool, [...at, 'tools', index], this.#reader)),
+        );
+        break;
+      }
+      default:
+        if (FOREIGN_RUNS.has(type)) this.#reader.drop(at, "another provider's tool runs cannot be shown");
+        else
+          this.#reader.refuse(at, `Items of type '${type}' cannot be shown to the model that would answer.`);
+    }
+  }
+
+  /** Adds to the assistant turn that is under way; users' messages stay apart. */
+  #add(role: Turn['role'], at: Path, ...parts: Part[]): void {
+    const last = this.turns.at(-1);
+    if (role === 'assistant' && last?.role === 'assistant') {
+      this.turns[this.turns.length - 1] = { ...last, parts: [...last.parts, ...parts] };
+    } else if (parts.length > 0) this.turns.push({ role, parts, at });
+  }
+
+  #message(item: Item, at: Path): void {
+    const { role, content } = this.#reader.read(ResponsesItem.message, { ...item, type: 'message' }, at);
+    const parts: ContentPart[] = decodeContent(content, [...at, 'content'], this.#reader);
+    if (role === 'user' || role === 'assistant') {
+      this.#add(role, at, ...parts);
+      return;
+    }
+    for (const part of parts) {
+      if (!isText(part)) this.#reader.refuse(part.at ?? at, 'Instructions can only be text for this model.');
+    }
+    const texts = parts.filter(isText);
+    if (this.turns.length === 0) this.system.push(...texts);
+    else this.#add('system', at, ...texts);
+  }
+
+  #call(call: Call, content: Pick<ToolCallPart, 'arguments' | 'custom'>, at: Path): void {
+    const { call_id: id, name, namespace } = call;
+    this.#called.set(id, call);
+    this.#checkCaller(call, at);
+    this.#add('assistant', at, {
+      type: 'tool-call',
+      id,
+      name,
+      ...content,
+      ...(namespace && { namespace }),
+      at,
+    });
+  }
+
+  #checkCaller({ caller }: { caller?: { type: string } | null | undefined }, at: Path): void {
+    if (caller && caller.type !== 'direct')
+      this.#reader.drop([...at, 'caller'], 'known to the responses protocol only');
+  }
+
+  #output(type: 'function_call_output' | 'custom_tool_call_output', item: Item, at: Path): void {
+    const result = this.#reader.read(ResponsesItem[type], item, at);
+    const call = this.#called.get(result.call_id);
+    for (const member of ['name', 'namespace'] as const) {
+      if (result[member] && result[member] !== call?.[member])
+        this.#reader.drop([...at, member], 'not that of the tool called');
+    }
+    this.#checkCaller(result, at);
+    const parts = decodeContent(result.output, [...at, 'output'], this.#reader);
+    const content = resultContent(parts, this.#reader);
+    const custom = type === 'custom_tool_call_output' ? { custom: true } : {};
+    this.#add('user', at, { type: 'tool-result', callId: result.call_id, content, ...custom, at });
+  }
+
+  #reasoning(item: Item, at: Path): ReasoningPart {
+    const {
+      summary,
+      content,
+      encrypted_content: seal,
+    } = this.#reader.read(ResponsesItem.reasoning, item, at);
+    const trace = (content ?? []).map(({ text }) => text);
+    if (trace.length > 0 && summary?.length)
+      this.#reader.drop([...at, 'summary'], 'the whole reasoning is beside it');
+    const native = { vendor: 'openai', kind: 'encrypted' } as const;
+    if (trace.length === 0) {
+      const texts = (summary ?? []).map(({ text }) => text);
+      return openReasoning({ texts, form: 'summary', at }, seal, native, this.#tokens);
+    }
+    const shown = { texts: trace, form: 'trace', at } as const;
+    if (seal) return openReasoning(shown, seal, native, this.#tokens);
+    return { type: 'reasoning', ...shown, payload: { vendor: 'open', kind: 'trace', data: '' } };
+  }
+}
+
+/** Content of a message or of a tool's output: text, or parts. */
+export function decodeContent(
+  content: string | readonly ResponsesInputPart[],
+  at: Path,
+  reader: RequestReader,
+): ContentPart[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, at }];
+  return content.map((part, index) => decodePart(part, [...at, index], reader));
+}
+
+function decodePart(part: ResponsesInputPart, at: Path, reader: RequestReader): ContentPart {
+  switch (part.type) {
+    case 'input_text':
+    case 'output_text':
+      return { type: 'text', text: part.text, at };
+    case 'refusal':
+      return { type: 'refusal', text: part.refusal, at };
+    case 'input_image': {
+      const { image_url, file_id, detail } = part;
+      const source = decodeSource({ image_url, file_id }, at, reader);
+      return { type: 'image', source, at, ...(detail && { detail }) };
+    }
+    case 'input_file': {
+      const { file_url, file_data, file_id, filename } = part;
+      const source = decodeSource({ file_url, file_data, file_id }, at, reader);
+      return { type: 'document', source, at, ...(filename && { title: filename }) };
+    }
+    case 'input_audio':
+      return { type: 'audio', data: part.input_audio.data, format: part.input_audio.format, at };
+  }
+}

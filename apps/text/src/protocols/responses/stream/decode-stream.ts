@@ -1,0 +1,126 @@
+import { ResponsesEvent, type ResponsesReply } from '@gateway/contracts/openai/responses-wire';
+import { PartSequence } from '../../../conversation/reply/part-sequence.ts';
+import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
+import type { Target } from '../../../conversation/target.ts';
+import { decodeOpenAiError } from '../../../wire/openai-errors.ts';
+import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';
+import type { StreamStep } from '../../../wire/stream/step.ts';
+import { NO_USAGE } from '../../../wire/usage.ts';
+import { decodeAnnotation } from '../reply/annotations.ts';
+import { decodeFinish } from '../reply/finish-reason.ts';
+import { readUsage } from '../reply/usage.ts';
+import { ItemStream } from './item-stream.ts';
+
+/** A Responses stream from an upstream, as neutral events. Items that overlap are put one after another. */
+export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
+  readonly #clean: (text: string) => string;
+  readonly #parts = new PartSequence();
+  readonly #items: ItemStream;
+  /** The position of each item, for servers that distinguish items by id alone (llama.cpp). */
+  readonly #positions = new Map<string, number>();
+  #ended = false;
+
+  constructor(target: Target, clean: (text: string) => string) {
+    this.#clean = clean;
+    this.#items = new ItemStream(target, this.#parts);
+  }
+
+  *event(data: string): Generator<StreamEvent> {
+    if (this.#ended || data === '[DONE]') return;
+    const event = readUpstream(ResponsesEvent, JSON.parse(data));
+    switch (event.type) {
+      case 'response.created':
+        yield { type: 'start', usage: NO_USAGE, serviceTier: event.response?.service_tier };
+        break;
+      case 'keepalive':
+        yield { type: 'ping' };
+        break;
+      case 'response.completed':
+      case 'response.incomplete':
+        yield* this.#finish(event.response ?? {});
+        break;
+      case 'response.failed':
+        yield* this.#fail(event.response?.error);
+        break;
+      case 'error':
+        yield* this.#fail(event.error ?? event);
+        break;
+      default:
+        yield* this.#part(event);
+    }
+  }
+
+  *end(): Generator<StreamEvent> {
+    if (this.#ended) return;
+    this.#ended = true;
+    yield { type: 'error', error: upstreamCutOff(), usage: NO_USAGE };
+  }
+
+  *#fail(error: { code?: unknown; message?: unknown } | null | undefined): Generator<StreamEvent> {
+    this.#ended = true;
+    const code = typeof error?.code === 'string' ? error.code : null;
+    const message = typeof error?.message === 'string' ? error.message : null;
+    yield { type: 'error', error: decodeOpenAiError({ code, message }, this.#clean), usage: NO_USAGE };
+  }
+
+  *#finish(response: ResponsesReply): Generator<StreamEvent> {
+    yield* this.#items.closeAll();
+    this.#ended = true;
+    yield {
+      type: 'finish',
+      finish: decodeFinish(response, this.#items.seen),
+      usage: readUsage(response, this.#items.searches) ?? NO_USAGE,
+      serviceTier: response.service_tier ?? undefined,
+    };
+  }
+
+  #positionOf({ output_index, item_id, item }: ResponsesEvent): number {
+    if (output_index !== undefined) return output_index;
+    const id = typeof item?.id === 'string' ? item.id : item_id;
+    if (id === undefined) return 0;
+    const position = this.#positions.get(id) ?? this.#positions.size;
+    this.#positions.set(id, position);
+    return position;
+  }
+
+  #part(event: ResponsesEvent): Iterable<StreamEvent> {
+    const items = this.#items;
+    const item = this.#positionOf(event);
+    const content = event.content_index ?? 0;
+    const delta = event.delta ?? '';
+    switch (event.type) {
+      case 'response.output_item.added':
+        return event.item ? items.added(item, event.item) : [];
+      case 'response.output_item.done':
+        return event.item ? items.done(item, event.item) : [];
+      case 'response.content_part.added':
+        return items.partAdded(item, content, event.part?.type ?? '');
+      case 'response.content_part.done':
+        return items.partDone(item, content);
+      case 'response.output_text.delta':
+        return items.text(item, content, delta, event.logprobs);
+      case 'response.output_text.done':
+        return items.textWithoutDeltas(item, content, event.text ?? '');
+      case 'response.output_text.annotation.added': {
+        const citation = decodeAnnotation(event.annotation);
+        return citation === null ? [] : items.citation(item, content, citation);
+      }
+      case 'response.refusal.delta':
+        return items.refusal(item, content, delta);
+      case 'response.refusal.done':
+        return items.refusalWithoutDeltas(item, content, event.refusal ?? '');
+      case 'response.reasoning_summary_part.added':
+        return items.summaryPart(item);
+      case 'response.reasoning_summary_text.delta':
+        return items.reasoning(item, 'summary', delta);
+      case 'response.reasoning_text.delta':
+      case 'response.reasoning.delta':
+        return items.reasoning(item, 'trace', delta);
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        return items.call(item, delta);
+      default:
+        return [];
+    }
+  }
+}

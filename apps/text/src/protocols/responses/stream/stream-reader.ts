@@ -1,0 +1,106 @@
+import { type JsonObject, numberAt, objectAt, parseObject, textAt } from '../../../wire/json-object.ts';
+import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../../../wire/stream/sse-frames.ts';
+import { numberAfter, readEvent, type StreamReader } from '../../../wire/stream/stream-reader.ts';
+import type { Usage } from '../../../wire/usage.ts';
+import { encodeOpenAiError, reportedError } from '../reply/errors.ts';
+import { readUsageAtTier } from '../reply/usage.ts';
+import { createOutputCollector } from './output-collector.ts';
+
+/** The events after which nothing follows but `[DONE]`. */
+const LAST_EVENTS = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+
+interface ResponsesStreamOptions {
+  /** The stream repeats what was generated before, from any point on: there may be nothing left to repeat. */
+  readonly resumed?: boolean;
+}
+
+/** Reads a stream of the Responses protocol. */
+export function createResponsesStreamReader({ resumed = false }: ResponsesStreamOptions = {}): StreamReader {
+  const output = createOutputCollector();
+  let id: string | null = null;
+  /** The data of the last event that held the whole response: as text, because it is needed only when the stream breaks. */
+  let lifecycle: string | null = null;
+  /** The number of the last event that was read, and the frame of the last one since then that was not. */
+  let sequenceNumber = -1;
+  let unread: string | null = null;
+  let usage: Usage | null = null;
+  let ended = false;
+  /** When it is cancelled its stream just ends. */
+  let isBackground = false;
+  let reportedFailure: string | null = null;
+  let reported: JsonObject | null = null;
+
+  const onResponse = (type: string, response: JsonObject, data: string) => {
+    id ??= textAt(response, 'id');
+    lifecycle = data;
+    isBackground = response.background === true;
+    usage = readUsageAtTier(response) ?? usage;
+    ended = LAST_EVENTS.has(type);
+    if (type !== 'response.failed') return;
+    const error = objectAt(response, 'error');
+    reportedFailure = (error && textAt(error, 'code')) ?? 'failed';
+  };
+
+  const failedResponse = (error: object): JsonObject => {
+    const known = lifecycle === null ? null : parseObject(lifecycle);
+    return { ...(known && objectAt(known, 'response')), status: 'failed', error, output: output.items() };
+  };
+
+  const nextSequenceNumber = (): number => {
+    const last = unread === null ? null : numberAfter(unread, '"sequence_number":');
+    return (last ?? sequenceNumber) + 1;
+  };
+
+  return {
+    frame: (frame) => {
+      if (output.delta(frame)) {
+        unread = frame.latin1;
+        return 'delta';
+      }
+      const { data } = frame;
+      const event = data === null ? null : readEvent(data);
+      if (data === null || event === null) return 'event';
+      sequenceNumber = numberAt(event, 'sequence_number') ?? nextSequenceNumber() - 1;
+      unread = null;
+      const type = textAt(event, 'type') ?? '';
+      const response = objectAt(event, 'response');
+      if (response !== null) onResponse(type, response, data);
+      else if (type === 'error') {
+        reported = objectAt(event, 'error') ?? event;
+        reportedFailure = textAt(reported, 'code') ?? 'error';
+      } else output.event(type, event, data);
+      return 'event';
+    },
+    get id() {
+      return id;
+    },
+    get usage() {
+      return usage;
+    },
+    get outputLength() {
+      return output.length;
+    },
+    get ended() {
+      return ended;
+    },
+    get mayEnd() {
+      return ended || isBackground || (resumed && lifecycle === null && nextSequenceNumber() === 0);
+    },
+    get reportedFailure() {
+      return reportedFailure;
+    },
+    breakOff: (gatewayError) => {
+      const error = reported === null ? encodeOpenAiError(gatewayError) : reportedError(reported);
+      const { code, message, param } = error;
+      const sequence = nextSequenceNumber();
+      const frames = [
+        // What the provider has reported is not repeated.
+        ...(reported === null ? [{ type: 'error', code, message, param, error }] : []),
+        { type: 'response.failed', response: failedResponse(error) },
+      ].map(({ type, ...rest }, index) => namedFrame({ type, sequence_number: sequence + index, ...rest }));
+      return frames.join('') + DONE_FRAME;
+    },
+    // A comment: every client's parser skips it, and it takes no sequence number.
+    keepAlive: () => COMMENT_FRAME,
+  };
+}

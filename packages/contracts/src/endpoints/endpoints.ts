@@ -1,0 +1,120 @@
+import type { Dialect } from '../gateway-error.ts';
+import type { EndpointScope } from '../identity.ts';
+import type { JobArea } from '../jobs.ts';
+
+export type ServiceName = 'text' | 'image' | 'audio';
+
+/** The process that answers an endpoint: a service, or the edge itself. */
+export type Responder = ServiceName | 'edge';
+
+/** One row of the public surface. A path segment `{id}` matches one segment of any value. */
+export interface Endpoint<By extends Responder = Responder> {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly service: By;
+  /** The scope that a key needs for it; null if every valid key may call it. */
+  readonly scope: EndpointScope | null;
+  /** `public` endpoints have their own proof (a signed URL) and need no key. */
+  readonly auth: 'key' | 'public';
+  readonly summary: string;
+}
+
+const row = (
+  method: Endpoint['method'],
+  path: string,
+  service: Responder,
+  scope: Endpoint['scope'],
+  summary: string,
+  auth: Endpoint['auth'] = 'key',
+): Endpoint => ({ method, path, service, scope, auth, summary });
+
+/** What callers can do with the jobs of one area; a key sees its own only. */
+function jobRows(
+  area: JobArea,
+  service: ServiceName,
+  scope: Endpoint['scope'],
+  batchScope: Endpoint['scope'],
+): Endpoint[] {
+  const jobs = `/v1/${area}/jobs`;
+  return [
+    row('POST', jobs, service, batchScope, 'Make many jobs, one for each line of JSONL'),
+    row('GET', jobs, service, scope, 'List your jobs, newest first'),
+    row('GET', `${jobs}/{id}`, service, scope, 'Read how a job stands'),
+    row('DELETE', `${jobs}/{id}`, service, scope, 'Cancel a job, or remove its result'),
+    row('GET', `${jobs}/{id}/result`, service, scope, "Fetch a job's result, as waiting would have given it"),
+    row('GET', `${jobs}/{id}/events`, service, scope, "Follow a job's changes as server-sent events"),
+  ];
+}
+
+/** Every path that callers can reach. The edge routes by it, the services mount by it, `/openapi.json` is made from it. */
+export const ENDPOINTS: readonly Endpoint[] = [
+  row('POST', '/v1/responses', 'text', 'responses', 'Generate a response'),
+  row('GET', '/v1/responses/{id}', 'text', 'responses', 'Read a stored response'),
+  row('DELETE', '/v1/responses/{id}', 'text', 'responses', 'Delete a stored response'),
+  row('POST', '/v1/responses/{id}/cancel', 'text', 'responses', 'Cancel a background response'),
+  row('GET', '/v1/responses/{id}/input_items', 'text', 'responses', "List a stored response's input items"),
+  row('POST', '/v1/responses/input_tokens', 'text', 'responses', "Count a response request's input tokens"),
+  row('POST', '/v1/responses/compact', 'text', 'responses', 'Compact a conversation'),
+  row('POST', '/v1/conversations', 'text', 'responses', 'Begin a conversation'),
+  row('GET', '/v1/conversations/{id}', 'text', 'responses', 'Read a conversation'),
+  row('POST', '/v1/conversations/{id}', 'text', 'responses', "Replace a conversation's metadata"),
+  row('DELETE', '/v1/conversations/{id}', 'text', 'responses', 'Delete a conversation'),
+  row('POST', '/v1/conversations/{id}/items', 'text', 'responses', 'Add items to a conversation'),
+  row('GET', '/v1/conversations/{id}/items', 'text', 'responses', "List a conversation's items"),
+  row('GET', '/v1/conversations/{id}/items/{item_id}', 'text', 'responses', "Read a conversation's item"),
+  row(
+    'DELETE',
+    '/v1/conversations/{id}/items/{item_id}',
+    'text',
+    'responses',
+    "Delete a conversation's item",
+  ),
+  row('POST', '/v1/messages', 'text', 'messages', 'Generate a message'),
+  row('POST', '/v1/messages/count_tokens', 'text', 'messages', "Count a message request's input tokens"),
+  row('POST', '/v1/chat/completions', 'text', 'chat', 'Generate a chat completion'),
+  row('GET', '/v1/models', 'text', null, 'List the models that the key may use'),
+  row('GET', '/v1/models/{id}', 'text', null, 'Read what is known of a model'),
+  row('POST', '/v1/images/generations', 'image', 'images', 'Generate images from a prompt'),
+  row('POST', '/v1/images/edits', 'image', 'images', 'Edit images by a prompt'),
+  row('GET', '/v1/images/assets/{id}', 'image', null, 'Fetch an image by its signed URL', 'public'),
+  ...jobRows('images', 'image', 'images', 'images'),
+  row('POST', '/v1/audio/speech', 'audio', 'speech', 'Turn text into speech'),
+  row('POST', '/v1/audio/transcriptions', 'audio', 'transcriptions', 'Turn speech into text'),
+  ...jobRows('audio', 'audio', null, 'speech'),
+  row('GET', '/v1/key', 'edge', null, "Read what is left of your key's limits and budget"),
+];
+
+/** Whether a request is for new work. Reading, deleting and cancelling (`GET`, `DELETE`, paths with an id) are not. */
+export const isForWork = ({ method, path }: Endpoint): boolean => method === 'POST' && !path.includes('{');
+
+/** Generating text: the service counts such a request on its limits, in one step with what it reserves. */
+const COUNTED_BY_SERVICE = new Set([
+  '/v1/responses',
+  '/v1/responses/compact',
+  '/v1/messages',
+  '/v1/chat/completions',
+]);
+
+/** Whether a request counts on its limits on requests in its service. The edge counts all others before it forwards them. */
+export const isCountedByService = ({ method, path }: Endpoint): boolean =>
+  method === 'POST' && COUNTED_BY_SERVICE.has(path);
+
+/** Whether a caller may be held until a queued job has ended (`JOB_WAIT_LIMIT_MS`). */
+export const mayWaitForJob = ({ method, scope }: Endpoint): boolean =>
+  method === 'POST' && (scope === 'images' || scope === 'speech' || scope === 'transcriptions');
+
+/** The one path that offers a WebSocket besides HTTP. OpenAPI has no words for it but those of a description. */
+export const WEBSOCKET: Endpoint<'text'> = {
+  method: 'GET',
+  path: '/v1/responses',
+  service: 'text',
+  scope: 'responses',
+  auth: 'key',
+  summary: 'Generate responses over a WebSocket',
+};
+
+/** The body shape of a path: Anthropic's below `/v1/messages`, OpenAI's everywhere else. */
+export const dialectOf = (path: string): Dialect =>
+  path === '/v1/messages' || path.startsWith('/v1/messages/') || path.startsWith('/v1/messages?')
+    ? 'anthropic'
+    : 'openai';

@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { BatchResultLine } from '../batch.ts';
+import { JobListQuery, PublicJob, PublicJobList } from '../jobs.ts';
+import { JobWebhook, WEBHOOK_HEADER } from '../webhooks.ts';
+import { type Endpoint, mayWaitForJob } from './endpoints.ts';
+
+type Json = Record<string, unknown>;
+
+/** The part of an operation in `/openapi.json` that not every operation has. */
+interface JobOperation {
+  readonly parameters: readonly Json[];
+  readonly responses: Json;
+}
+
+function schemaOf(schema: z.ZodType): Json {
+  const { $schema: _, ...rest }: Json = z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12' });
+  return rest;
+}
+
+/** The schemas that the operations below refer to. */
+export const JOB_SCHEMAS: Readonly<Record<string, Json>> = {
+  Job: schemaOf(PublicJob),
+  JobList: schemaOf(PublicJobList),
+  JobWebhook: schemaOf(JobWebhook),
+  BatchResultLine: schemaOf(BatchResultLine),
+};
+
+const json = (description: string, name: string): Json => ({
+  description,
+  content: { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } },
+});
+
+const header = (name: string, description: string): Json => ({
+  name,
+  in: 'header',
+  required: false,
+  description,
+  schema: { type: 'string' },
+});
+
+/** What the gateway sends by itself. */
+export const JOB_WEBHOOKS: Json = {
+  'job-ended': {
+    post: {
+      summary: "A job's end; signed by Standard Webhooks' rules",
+      parameters: ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => ({
+        ...header(name, 'As Standard Webhooks has it.'),
+        required: true,
+      })),
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/JobWebhook' } } },
+      },
+      responses: { '2XX': { description: 'Taken. Anything else is tried again for a day.' } },
+    },
+  },
+};
+
+/** Of the endpoints whose work may be a job. */
+const MAKES_JOBS: JobOperation = {
+  parameters: [
+    header('Prefer', "'respond-async' answers 202 with a job at once; 'wait=N' waits up to N seconds first."),
+    header(
+      'Idempotency-Key',
+      'The same request again joins the first one or gets its kept result, for 24 hours.',
+    ),
+    header(WEBHOOK_HEADER, "The URL to which the job's end is reported; signed by the key's webhook secret."),
+  ],
+  responses: {
+    202: {
+      ...json('The job, where the Prefer header asks for one.', 'Job'),
+      headers: {
+        Location: { schema: { type: 'string' } },
+        'Preference-Applied': { schema: { type: 'string' } },
+      },
+    },
+  },
+};
+
+const listParameters = (): Json[] => {
+  const { properties } = schemaOf(JobListQuery);
+  const known = z.record(z.string(), z.unknown()).catch({}).parse(properties);
+  return Object.entries(known).map(([name, schema]) => ({ name, in: 'query', required: false, schema }));
+};
+
+/** By `METHOD` and what follows `/v1/{area}/jobs`. */
+const OF_JOBS: ReadonlyMap<string, JobOperation> = new Map<string, JobOperation>([
+  [
+    'POST ',
+    {
+      parameters: MAKES_JOBS.parameters.filter(({ name }) => name !== 'Prefer'),
+      responses: { 202: json('The job that stands for all of them.', 'Job') },
+    },
+  ],
+  ['GET ', { parameters: listParameters(), responses: { 200: json('A page of jobs.', 'JobList') } }],
+  ['GET /{id}', { parameters: [], responses: { 200: json('The job.', 'Job') } }],
+  [
+    'DELETE /{id}',
+    { parameters: [], responses: { 200: json('The job, cancelled or without its result.', 'Job') } },
+  ],
+  [
+    'GET /{id}/result',
+    {
+      parameters: [],
+      responses: {
+        200: {
+          description:
+            'Status, content type and body as waiting would have given; of a batch, one JSON object on each line.',
+          content: { 'application/jsonl': { schema: { $ref: '#/components/schemas/BatchResultLine' } } },
+        },
+      },
+    },
+  ],
+  [
+    'GET /{id}/events',
+    {
+      parameters: [header('Last-Event-ID', 'Goes on after this event.')],
+      responses: {
+        200: { description: 'Events until the job has ended.', content: { 'text/event-stream': {} } },
+        204: { description: 'All events up to the end have been sent.' },
+      },
+    },
+  ],
+]);
+
+const JOBS_PATH = /^\/v1\/(?:images|audio)\/jobs(.*)$/;
+
+export function jobOperation(endpoint: Endpoint): JobOperation | undefined {
+  const [, rest] = JOBS_PATH.exec(endpoint.path) ?? [];
+  if (rest !== undefined) return OF_JOBS.get(`${endpoint.method} ${rest}`);
+  return mayWaitForJob(endpoint) ? MAKES_JOBS : undefined;
+}

@@ -1,0 +1,50 @@
+import type { z } from 'zod';
+import { CountTokensRequest, MessagesRequest } from '../anthropic/messages.ts';
+import { BatchLine } from '../batch.ts';
+import { ChatCompletionsRequest } from '../openai/chat.ts';
+import {
+  ConversationItemsRequest,
+  ConversationRequest,
+  ConversationUpdate,
+} from '../openai/conversations.ts';
+import { ImageEditJsonRequest, ImageEditRequest, ImageGenerationRequest } from '../openai/images.ts';
+import { CompactRequest, ResponsesRequest } from '../openai/responses.ts';
+import { SpeechRequest } from '../openai/speech.ts';
+import { TranscriptionRequest } from '../openai/transcriptions.ts';
+
+/** What a request carries: JSON, or a form of text parts as the schema has them and of files. */
+export interface RequestBody {
+  readonly schema: z.ZodType;
+  /** Names of a form's file parts, and which of them must be there. Absent: the body is JSON. */
+  readonly files?: { readonly required: readonly string[]; readonly optional: readonly string[] };
+  /** For a form that may be sent as JSON instead. */
+  readonly json?: z.ZodType;
+  /** The body is one JSON text on each line, which is what the schema describes. */
+  readonly isLines?: true;
+}
+
+/** The bodies of the endpoints that take one, by `METHOD /path`. */
+export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
+  'POST /v1/responses': { schema: ResponsesRequest },
+  'POST /v1/responses/input_tokens': { schema: ResponsesRequest },
+  'POST /v1/responses/compact': { schema: CompactRequest },
+  'POST /v1/conversations': { schema: ConversationRequest },
+  'POST /v1/conversations/{id}': { schema: ConversationUpdate },
+  'POST /v1/conversations/{id}/items': { schema: ConversationItemsRequest },
+  'POST /v1/messages': { schema: MessagesRequest },
+  'POST /v1/messages/count_tokens': { schema: CountTokensRequest },
+  'POST /v1/chat/completions': { schema: ChatCompletionsRequest },
+  'POST /v1/images/generations': { schema: ImageGenerationRequest },
+  'POST /v1/images/edits': {
+    schema: ImageEditRequest,
+    files: { required: ['image'], optional: ['mask'] },
+    json: ImageEditJsonRequest,
+  },
+  'POST /v1/images/jobs': { schema: BatchLine, isLines: true },
+  'POST /v1/audio/jobs': { schema: BatchLine, isLines: true },
+  'POST /v1/audio/speech': { schema: SpeechRequest },
+  'POST /v1/audio/transcriptions': {
+    schema: TranscriptionRequest,
+    files: { required: ['file'], optional: [] },
+  },
+};

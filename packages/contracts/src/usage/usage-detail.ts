@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import type { Dialect, GatewayError } from '../gateway-error.ts';
+
+const milliseconds = z.number().min(0);
+const usd = z.number().min(0);
+
+/** The unit prices by which a request was charged, of what it used: US dollars for each million tokens or characters, each image, minute or request. */
+export const UnitPrices = z.object({
+  input: usd.optional(),
+  cachedInput: usd.optional(),
+  cacheWrite: usd.optional(),
+  output: usd.optional(),
+  reasoning: usd.optional(),
+  image: usd.optional(),
+  characters: usd.optional(),
+  minute: usd.optional(),
+  request: usd.optional(),
+});
+export type UnitPrices = z.infer<typeof UnitPrices>;
+
+/** What is kept of a text in a record at most; the header or log line that it comes from is bounded as well. */
+export const MAX_DETAIL_LENGTH = 2048;
+const text = z.string().max(MAX_DETAIL_LENGTH);
+export const MAX_CODE_LENGTH = 64;
+
+/**
+ * How a request went, for a person who looks into it. A member is absent where it says nothing, since every record is kept
+ * in memory.
+ */
+export const UsageDetail = z.object({
+  isStreamed: z.literal(true).optional(),
+  /** In a queue, until its work was begun for the last time. */
+  queuedMs: milliseconds.optional(),
+  /** For a free slot of a channel. */
+  waitedMs: milliseconds.optional(),
+  /** Of the attempt that answered: until its first output. */
+  upstreamMs: milliseconds.optional(),
+  /** As `x-gateway-attempts`; absent for one attempt that answered, by its channel's only account. */
+  attempts: text.optional(),
+  /** As `x-gateway-dropped`. */
+  dropped: text.optional(),
+  /** The HTTP status and code of the error that it ended with. */
+  status: z.int().optional(),
+  errorCode: z.string().max(MAX_CODE_LENGTH).optional(),
+  /** Absent where nothing was charged or the model has no price. */
+  unitPrices: UnitPrices.optional(),
+});
+export type UsageDetail = z.infer<typeof UsageDetail>;
+
+/** The header that lists the attempts for a request, as a structured list (RFC 9651). Errors of jobs carry it to their callers. */
+export const ATTEMPTS_HEADER = 'x-gateway-attempts';
+
+/** What a record says of the error that its request ended with. */
+export function failureDetail(error: GatewayError, dialect: Dialect): UsageDetail {
+  const attempts = error.options.headers?.[ATTEMPTS_HEADER]?.slice(0, MAX_DETAIL_LENGTH);
+  return {
+    status: error.status(dialect),
+    errorCode: error.code,
+    ...(attempts !== undefined && { attempts }),
+  };
+}

@@ -1,0 +1,263 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { type Queue, QueueEvents } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { failureOf, type JobFiles, outputOf, readOutput } from '../files/job-files.ts';
+import { outcomeUnknown, toJobError } from '../job-failure.ts';
+import type { FindJob } from '../records/find-job.ts';
+import { closeInTime, GOODBYE_MS } from '../redis/job-connections.ts';
+import { eventsKey, QUEUE_PREFIX } from '../redis/job-keys.ts';
+import { createTextReader } from './job-texts.ts';
+import { createTextChannel, type TextChannel } from './text-channel.ts';
+
+type Outcome = { readonly output: unknown } | { readonly error: GatewayError };
+
+/** Someone who waits for a job in this process. */
+export interface Waiter {
+  readonly texts: TextChannel;
+  readonly outcome: Promise<unknown>;
+  /** Call it when the job has been stored. From then on, a job that cannot be found is lost. */
+  stored(): void;
+  /** Ends the waiting here, whatever becomes of the job. */
+  settle(outcome: Outcome): void;
+}
+
+/** What is done about a job that Redis has lost, by the process that stored it. */
+export interface LostJob {
+  /** Whether it is still to be waited for. @param isHeard whether its caller has got texts of it */
+  revive(isHeard: boolean): Promise<boolean>;
+  /** Deletes its files: the worker that ended it could not know that nobody else needs them. */
+  deleteFiles(): Promise<void>;
+}
+
+interface WaitOptions {
+  /** Others may read the job's texts too, so they are not dropped as they are read. */
+  readonly keepsTexts: boolean;
+  readonly lost?: LostJob;
+}
+
+/** Follows the event stream of one queue and notifies those who wait for its jobs. */
+export interface JobListener {
+  /** Call it before the job is stored, so that no event is missed. */
+  wait(jobId: string, options: WaitOptions): Waiter;
+  /** Notifies those who wait for a job that ended before they waited. */
+  lookUp(jobId: string): Promise<void>;
+  /** Calls back whenever something may have changed about a job, until it is stopped. */
+  watch(jobId: string, onChange: () => void): { stop(): void };
+  close(): Promise<void>;
+}
+
+interface ListenerOptions {
+  readonly queue: Queue;
+  readonly redis: Redis;
+  readonly files: JobFiles;
+  readonly find: FindJob;
+  readonly lookUpMs: number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** A waiter, and how the listener hands it its job's texts and outcome. */
+interface Waiting extends Waiter {
+  /** For when Redis has lost the job; undefined where another process stored it. */
+  readonly lost: { revive(): Promise<boolean>; deleteFiles(): Promise<void> } | undefined;
+  readonly isStored: boolean;
+  /** Takes the texts that the job has emitted. */
+  readTexts(): Promise<void>;
+  /** Takes the last texts, then the outcome. */
+  end(outcome: () => Promise<Outcome>): Promise<void>;
+}
+
+/**
+ * Reads the queue's event stream from its present end. Reading goes on there after a lost connection, so
+ * that no event is missed; should the stream have been cut or lost meanwhile, the jobs waited for are looked up as well.
+ */
+export async function listenToJobs(options: ListenerOptions): Promise<JobListener> {
+  const { queue, redis, files, find, lookUpMs, onError } = options;
+  const waiters = createRegister<Waiting>();
+  const watchers = createRegister<() => void>();
+  const [last] = await redis.xrevrange(eventsKey(queue.name), '+', '-', 'COUNT', 1);
+  const events = new QueueEvents(queue.name, {
+    connection: redis,
+    prefix: QUEUE_PREFIX,
+    lastEventId: last?.[0] ?? '0-0',
+  });
+  const tellWatchers = ({ jobId }: { jobId: string }) => {
+    for (const onChange of watchers.of(jobId)) onChange();
+  };
+  const endAll = (jobId: string, outcome: () => Promise<Outcome>) =>
+    Promise.all(waiters.of(jobId).map((waiter) => waiter.end(outcome)));
+  const made = (jobId: string) => async (): Promise<Outcome> => ({ output: await outputOf(files, jobId) });
+  const failed = (jobId: string, reason: string) => async (): Promise<Outcome> => ({
+    error: await failureOf(files, jobId, reason),
+  });
+  /** What was made counts; else it is waited for on, where it can come back. */
+  const endLost = async (jobId: string): Promise<void> => {
+    const lost = waiters.of(jobId);
+    const output = await readOutput(files, jobId);
+    const end = async (waiter: Waiting) => {
+      if (output !== undefined) {
+        await waiter.end(async () => ({ output }));
+        await waiter.lost?.deleteFiles();
+      } else if (!(await waiter.lost?.revive())) await waiter.end(async () => ({ error: outcomeUnknown() }));
+    };
+    await Promise.all(lost.map(end));
+  };
+  events.on('error', onError);
+  events.on('progress', ({ jobId }) => {
+    for (const waiter of waiters.of(jobId)) waiter.readTexts().catch(onError);
+  });
+  events.on('completed', ({ jobId }) => void endAll(jobId, made(jobId)));
+  events.on('failed', ({ jobId, failedReason }) => void endAll(jobId, failed(jobId, failedReason)));
+  events.on('removed', ({ jobId }) => {
+    for (const waiter of waiters.of(jobId)) waiter.settle({ error: jobCancelled() });
+  });
+  events.on('active', tellWatchers);
+  events.on('waiting', tellWatchers);
+  events.on('delayed', tellWatchers);
+  events.on('progress', tellWatchers);
+  events.on('completed', tellWatchers);
+  events.on('failed', tellWatchers);
+  events.on('removed', tellWatchers);
+
+  const lookUp = async (jobId: string) => {
+    const record = await find(jobId);
+    await Promise.all(waiters.of(jobId).map((waiter) => waiter.readTexts()));
+    if (record === undefined) await endLost(jobId);
+    else if (record.status === 'completed') {
+      const lost = waiters.of(jobId).map((waiter) => waiter.lost);
+      await endAll(jobId, made(jobId));
+      // Where Redis has lost the job, its worker could not know that it was the last.
+      await Promise.all(lost.map((one) => one?.deleteFiles()));
+    } else if (record.status === 'cancelled') await endAll(jobId, async () => ({ error: jobCancelled() }));
+    else if (record.error !== null) {
+      const error = GatewayError.deserialize(record.error);
+      await endAll(jobId, async () => ({ error }));
+    }
+  };
+  const lookUpAll = async () => {
+    for (const jobId of watchers.jobIds()) tellWatchers({ jobId });
+    const stored = waiters.jobIds().filter((jobId) => waiters.of(jobId).some(({ isStored }) => isStored));
+    await Promise.all(stored.map(lookUp));
+  };
+  // One that loses Redis before its first connection never reads, and its close fails.
+  await events.waitUntilReady();
+  let lookingUp: Promise<void> | undefined;
+  const onReady = () => {
+    const mine = (lookingUp ?? Promise.resolve())
+      .then(lookUpAll)
+      .catch(onError)
+      .finally(() => {
+        if (lookingUp === mine) lookingUp = undefined;
+      });
+    lookingUp = mine;
+  };
+  redis.on('ready', onReady);
+  const timer = setInterval(() => {
+    if (redis.status === 'ready' && lookingUp === undefined) onReady();
+  }, lookUpMs).unref();
+
+  return {
+    wait: (jobId, { keepsTexts, lost }) => {
+      const waiter = createWaiter(jobId, {
+        redis,
+        keepsTexts,
+        lost,
+        onError,
+        onSettled: () => waiters.remove(jobId, waiter),
+      });
+      waiters.add(jobId, waiter);
+      return waiter;
+    },
+    lookUp,
+    watch: (jobId, onChange) => {
+      watchers.add(jobId, onChange);
+      return { stop: () => watchers.remove(jobId, onChange) };
+    },
+    close: async () => {
+      redis.off('ready', onReady);
+      clearInterval(timer);
+      await closeInTime(events.close().catch(onError), GOODBYE_MS);
+    },
+  };
+}
+
+/** The waiters and watchers of each job. */
+function createRegister<Entry>() {
+  const entries = new Map<string, Set<Entry>>();
+  return {
+    add: (jobId: string, entry: Entry) => {
+      const known = entries.get(jobId);
+      if (known === undefined) entries.set(jobId, new Set([entry]));
+      else known.add(entry);
+    },
+    remove: (jobId: string, entry: Entry) => {
+      const known = entries.get(jobId);
+      known?.delete(entry);
+      if (known?.size === 0) entries.delete(jobId);
+    },
+    of: (jobId: string): Entry[] => [...(entries.get(jobId) ?? [])],
+    jobIds: (): string[] => [...entries.keys()],
+  };
+}
+
+export const jobCancelled = (): GatewayError =>
+  new GatewayError('job_cancelled', 'The job was cancelled before it was done.');
+
+interface WaiterOptions {
+  readonly redis: Redis;
+  readonly keepsTexts: boolean;
+  readonly lost: LostJob | undefined;
+  readonly onError: (error: unknown) => void;
+  readonly onSettled: () => void;
+}
+
+function createWaiter(
+  jobId: string,
+  { redis, keepsTexts, lost, onError, onSettled }: WaiterOptions,
+): Waiting {
+  const texts = createTextChannel();
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  // A request for the outcome gets the rejection; there may be none.
+  promise.catch(() => undefined);
+  const reader = createTextReader(redis, jobId, {
+    keepsTexts,
+    onText: (text) => {
+      isHeard = true;
+      texts.push(text);
+    },
+  });
+  let isStored = false;
+  let hasTexts = false;
+  let isHeard = false;
+  const settle = (outcome: Outcome): void => {
+    if ('error' in outcome) reject(outcome.error);
+    else resolve(outcome.output);
+    texts.end();
+    onSettled();
+  };
+  return {
+    texts,
+    outcome: promise,
+    lost: lost && { revive: () => lost.revive(isHeard), deleteFiles: () => lost.deleteFiles() },
+    stored: () => {
+      isStored = true;
+    },
+    get isStored() {
+      return isStored;
+    },
+    readTexts: () => {
+      hasTexts = true;
+      return reader.read();
+    },
+    settle,
+    end: async (outcome) => {
+      try {
+        if (hasTexts) await reader.read();
+        settle(await outcome());
+        if (hasTexts) await reader.close();
+      } catch (error) {
+        settle({ error: toJobError(error) });
+        onError(error);
+      }
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { JobKind } from '@gateway/contracts/jobs';
+import type { UsageResult } from '@gateway/contracts/usage/usage-record';
+import type { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { JOBS } from '../catalog.ts';
+import { jobCancelled } from '../events/job-listener.ts';
+import type { JobFiles } from '../files/job-files.ts';
+import { parseEnvelope } from '../job-envelope.ts';
+import { type JobMetering, type SettleJob, settlementOf } from '../job-metering.ts';
+import { hasEnded, recordOf } from '../records/job-record.ts';
+import { CANCEL_CHANNEL, cancelledKey, endedKey } from '../redis/job-keys.ts';
+import type { JobTurns } from '../turns/job-turns.ts';
+import { type AnnounceEnd, announceEnd } from '../webhooks/announce-end.ts';
+
+interface CancelOptions {
+  readonly id: string;
+  readonly queue: Queue;
+  readonly redis: Redis;
+  readonly turns: Pick<JobTurns, 'releaseParked'>;
+  readonly files: JobFiles;
+  /** Accounts for a metered job that never starts. */
+  readonly settle: SettleJob | undefined;
+  /** Queues its webhook, if it is detached. */
+  readonly announce: AnnounceEnd | undefined;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Removes a queued job from its queue, or stops a running one. The mark is set first, so that a worker that
+ * takes the job now finds the mark or already listens. Resolves to whether there is such a job.
+ */
+export async function cancelJob(options: CancelOptions): Promise<boolean> {
+  const { id, queue, redis, turns, files, settle } = options;
+  const job = await queue.getJob(id);
+  if (job === undefined) return false;
+  const kind = JobKind.parse(job.name);
+  const record = await recordOf(queue, id, job, files);
+  if (hasEnded(record) || (await redis.exists(endedKey(id))) === 1) return true;
+  const finishedAtMs = Date.now();
+  const { resultRetentionSeconds } = JOBS[kind];
+  const cancelled = { ...record, status: 'cancelled', finishedAtMs };
+  await redis.set(cancelledKey(id), JSON.stringify(cancelled), 'EX', 2 * resultRetentionSeconds);
+  const removed = await queue.remove(id);
+  await redis.publish(CANCEL_CHANNEL, id);
+  if (removed !== 1) return true;
+  const { keyId, uploads, metering, share } = parseEnvelope(kind, job.data);
+  if (share?.concurrentJobs !== undefined) await turns.releaseParked(keyId);
+  await files.uploads.delete(...uploads);
+  if (metering) await settle?.(metering.subject, unstarted(metering, jobCancelled()));
+  await announceEnd(options, kind, job);
+  return true;
+}
+
+/** The accounting of a job whose work never began. */
+export const unstarted = (metering: JobMetering, error: GatewayError): UsageResult =>
+  settlementOf({ metering, hasRun: false, consumed: undefined, error, nowMs: Date.now() });

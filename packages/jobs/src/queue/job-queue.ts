@@ -1,0 +1,277 @@
+import type { AssetStore } from '@gateway/assets/asset-store';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { BatchCounts, JobKind } from '@gateway/contracts/jobs';
+import { JOBS, type JobInput, type JobOutput } from '../catalog.ts';
+import { type JobFiles, storeFailure } from '../files/job-files.ts';
+import type { UploadStore } from '../files/upload-store.ts';
+import type { JobRecord } from '../job-envelope.ts';
+import { toJobError } from '../job-failure.ts';
+import type { SettleJob } from '../job-metering.ts';
+import { keepRecord } from '../records/ended-jobs.ts';
+import { listJob } from '../records/owned-jobs.ts';
+import { connectPatiently, connectPromptly } from '../redis/job-connections.ts';
+import { batchCountsKey } from '../redis/job-keys.ts';
+import { oncePerOutage } from '../redis/once-per-outage.ts';
+import { createKeptResults, type Delivery } from '../results/kept-results.ts';
+import { createBegunMarks } from '../takeover/begun-marks.ts';
+import { reviveJob } from '../takeover/revive-job.ts';
+import { openWorkerChannel } from '../takeover/worker-channel.ts';
+import { createJobTurns, type TurnTaker } from '../turns/job-turns.ts';
+import type { AnnounceEnd } from '../webhooks/announce-end.ts';
+import { cancelJob } from './cancel-job.ts';
+import { beginDirectJob, cancelDirectJob, type DirectJob } from './direct-job.ts';
+import { type JobHandle, openHandle } from './job-handle.ts';
+import type { JobOwner } from './job-owner.ts';
+import { createKnownJobs, type KnownJobs } from './known-jobs.ts';
+import { openFinder, openLines } from './open-lines.ts';
+import { unlessAway } from './queue-errors.ts';
+import { createQueueSlots, type QueueSlot } from './queue-slots.ts';
+import { type JobToStore, storeJob } from './store-job.ts';
+import { createJobStoring } from './store-new-job.ts';
+
+export interface JobQueueOptions<Kind extends JobKind> {
+  readonly redisUrl: string;
+  /** What this process enqueues. */
+  readonly kinds: readonly Kind[];
+  /** Waiting jobs per queue before callers are refused. */
+  readonly maxWaiting: number;
+  /** Where jobs' inputs and uploads lie; those of a job cancelled before its start are deleted. */
+  readonly uploads: UploadStore;
+  /** Where their outputs lie. The workers have the same. */
+  readonly assets: Pick<AssetStore, 'put' | 'open' | 'delete'>;
+  /** Bytes of results that are kept for a key without a limit of its own, before it is refused. */
+  readonly maxResultBytes: number;
+  /** Accounts for metered jobs that never start. */
+  readonly settle?: SettleJob;
+  /** Queues the webhooks of detached jobs that never start. */
+  readonly announce?: AnnounceEnd;
+  readonly now: () => number;
+  /** How often jobs with waiters are looked up, in case an event was lost. */
+  readonly lookUpMs?: number;
+  /** Called for lost connections and the like, which the queue recovers from itself. */
+  readonly onError: (error: unknown) => void;
+}
+
+export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
+  /** What it enqueues. */
+  readonly kinds: readonly Kinds[];
+  /**
+   * Keeps a slot for a job, before its files are read. Refuses when the queue is full, or what is free is kept for other keys.
+   *
+   * @throws {GatewayError} `queue_full`, `result_quota_exhausted`, `service_unavailable`
+   */
+  reserveSlot(kind: Kinds, taker: TurnTaker): Promise<QueueSlot>;
+  /** @throws {GatewayError} as `reserveSlot`, before anything is stored; `storage_full` */
+  enqueue<Kind extends Kinds>(
+    kind: Kind,
+    input: JobInput<Kind>,
+    owner: JobOwner,
+  ): Promise<JobHandle<JobOutput<Kind>>>;
+  /** As `enqueue`, for a job that nobody waits for: its processor keeps what its caller reads. Resolves to its id. */
+  submit<Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner): Promise<string>;
+  /** Waits for a detached job that was made before, here or elsewhere. */
+  attach<Kind extends Kinds>(kind: Kind, jobId: string): Promise<JobHandle<JobOutput<Kind>>>;
+  /** Takes a queued job out of the line and stops a running one, in whatever process it runs. */
+  cancel(record: JobRecord): Promise<void>;
+  /**
+   * Cancels a submitted job, of which only the id is known. Waits for a Redis that is away. @throws
+   * {GatewayError} `service_unavailable`
+   */
+  cancelSubmitted(kind: Kinds, jobId: string): Promise<void>;
+  /**
+   * Begins a job that this process does by itself, outside the queues.
+   *
+   * @throws {GatewayError} `result_quota_exhausted`, `service_unavailable`
+   */
+  beginDirect<Kind extends Kinds>(
+    kind: Kind,
+    job: TurnTaker & { readonly id: string; readonly model: string },
+  ): Promise<DirectJob<JobOutput<Kind>>>;
+  /** Records that a job failed before it was stored. @throws {GatewayError} `service_unavailable` */
+  keepRefused(
+    job: { readonly id: string; readonly kind: Kinds; readonly keyId: string; readonly model: string },
+    error: GatewayError,
+  ): Promise<void>;
+  /** Keeps the counts of a batch's lines by status. @throws {GatewayError} `service_unavailable` */
+  keepCounts(batchId: string, counts: BatchCounts): Promise<void>;
+  /** Calls back whenever something may have changed about a job, until it is stopped. */
+  watch(kind: Kinds, jobId: string, onChange: () => void): { stop(): void };
+  /** Whether Redis answers. */
+  isReady(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** A batch's lines have a day; the batch is remembered for two more days. */
+const COUNTS_SECONDS = 4 * 86_400;
+/** A Redis that was emptied reports nothing. */
+const LOOK_UP_MS = 5000;
+/** How long a worker may take to claim a job that Redis has lost. */
+const ANSWER_WAIT_MS = 3000;
+
+/**
+ * The waiting side of the queues. Its requests fail promptly while Redis is away; cancellations are kept until it is back.
+ *
+ * @throws {Error} when Redis does not answer at the start
+ */
+export async function createJobQueue<Kinds extends JobKind>(
+  options: JobQueueOptions<Kinds>,
+): Promise<JobQueue<Kinds>> {
+  const { redisUrl, kinds, maxWaiting, maxResultBytes, uploads, assets, settle, announce, now } = options;
+  const { lookUpMs = LOOK_UP_MS } = options;
+  const files: JobFiles = { uploads, assets };
+  const onError = oncePerOutage(options.onError);
+  const prompt = await connectPromptly(redisUrl, onError);
+  const patient = await connectPatiently(redisUrl, onError);
+  const turns = createJobTurns(prompt, now);
+  const patientTurns = createJobTurns(patient, now);
+  const marks = createBegunMarks(uploads);
+  const results = createKeptResults({ redis: prompt, assets, now });
+  const channel = await openWorkerChannel({
+    redisUrl,
+    running: new Map(),
+    redis: patient,
+    answerWaitMs: ANSWER_WAIT_MS,
+    onError,
+  });
+  const slots = createQueueSlots({ turns, maxWaiting, onError });
+  const open = { kinds, files, now, lookUpMs, onError };
+  const findAny = openFinder({ ...open, redis: prompt });
+  const lines = await openLines({ ...open, prompt, patient });
+  const known = createKnownJobs<Kinds>({
+    redis: prompt,
+    patient,
+    find: findAny,
+    turns,
+    files,
+    results,
+    kinds,
+    now,
+    onError,
+  });
+  const lineOf = (kind: JobKind) => {
+    const line = lines.get(JOBS[kind].queue);
+    if (line === undefined) throw new Error(`this process knows no jobs of the kind ${kind}`);
+    return line;
+  };
+
+  const ensureRoom = ({ keyId, share }: TurnTaker) =>
+    unlessAway(results.ensureRoom(keyId, share?.keptResultBytes ?? maxResultBytes));
+  const reserveSlot = async (kind: Kinds, taker: TurnTaker) => {
+    await ensureRoom(taker);
+    return unlessAway(slots.reserve(lineOf(kind).queue.name, taker));
+  };
+  const cancelIn = (kind: JobKind, id: string, isPrompt: boolean) => {
+    const { queue, patientQueue } = lineOf(kind);
+    return isPrompt
+      ? cancelJob({ id, queue, redis: prompt, turns, files, settle, announce, onError })
+      : cancelJob({
+          id,
+          queue: patientQueue,
+          redis: patient,
+          turns: patientTurns,
+          files,
+          settle,
+          announce,
+          onError,
+        });
+  };
+
+  const storing = createJobStoring({
+    queueOf: (kind) => lineOf(kind).queue,
+    turns,
+    slots,
+    files,
+    settle,
+    cancel: (kind, id) => cancelIn(kind, id, false),
+    now,
+    onError,
+  });
+  const slotFor = async (kind: Kinds, owner: JobOwner) =>
+    owner.slot ?? (await reserveSlot(kind, owner).catch(storing.refusing(owner)));
+
+  return {
+    ...known,
+    kinds,
+    reserveSlot,
+    submit: async (kind, input, owner) => {
+      await using slot = await slotFor(kind, owner);
+      const job = await storing.prepare(kind, input, owner, slot);
+      await storing.store(job, async () => undefined);
+      return job.id;
+    },
+    enqueue: async <Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner) => {
+      await using slot = await slotFor(kind, owner);
+      const job = await storing.prepare(kind, input, owner, slot);
+      const { id, envelope, createdAtMs } = job;
+      const { patientQueue, listener } = lineOf(kind);
+      const { keyId, isDetached = false } = envelope;
+      const storeAgain = (lost: JobToStore) => storeJob({ queue: patientQueue, turns: patientTurns }, lost);
+      const waiter = listener.wait(id, {
+        keepsTexts: isDetached,
+        lost: {
+          revive: (isHeard) =>
+            reviveJob({ job, isHeard, channel, marks, uploads, settle, store: storeAgain }),
+          deleteFiles: () => uploads.delete(...envelope.uploads),
+        },
+      });
+      try {
+        await storing.store(job, async () =>
+          envelope.batchId ? undefined : listJob(prompt, { kind, keyId, jobId: id, createdAtMs }),
+        );
+        waiter.stored();
+      } catch (error) {
+        if (error instanceof GatewayError) waiter.settle({ error });
+        throw error;
+      }
+      const cancel = () => cancelIn(kind, id, false);
+      const delivered = (how: Delivery) => known.delivered(id, how);
+      return openHandle({ id, waiter, spec: JOBS[kind], isDetached, cancel, delivered, onError });
+    },
+    attach: async (kind, jobId) => {
+      const spec = JOBS[kind];
+      const { listener } = lineOf(kind);
+      const waiter = listener.wait(jobId, { keepsTexts: true });
+      waiter.stored();
+      const cancel = () => cancelIn(kind, jobId, false);
+      try {
+        await unlessAway(listener.lookUp(jobId));
+      } catch (error) {
+        waiter.settle({ error: toJobError(error) });
+        throw error;
+      }
+      const delivered = (how: Delivery) => known.delivered(jobId, how);
+      return openHandle({ id: jobId, waiter, spec, isDetached: true, cancel, delivered, onError });
+    },
+    cancel: async (record) => {
+      const isQueued = await unlessAway(cancelIn(record.kind, record.id, true));
+      if (!isQueued) await unlessAway(cancelDirectJob(prompt, record, now()));
+    },
+    cancelSubmitted: async (kind, jobId) => void (await unlessAway(cancelIn(kind, jobId, false))),
+    beginDirect: async (kind, { id, model, ...taker }) => {
+      const { listener } = lineOf(kind);
+      await ensureRoom(taker);
+      const job = { id, kind, model, keyId: taker.keyId };
+      return unlessAway(beginDirectJob({ ...job, redis: prompt, files, results, listener, now, onError }));
+    },
+    keepRefused: async (job, error) => {
+      const nowMs = now();
+      const times = { createdAtMs: nowMs, startedAtMs: null, finishedAtMs: nowMs };
+      const record: JobRecord = { ...job, ...times, status: 'failed', error: null };
+      const reason = await storeFailure(files, job.id, error);
+      await unlessAway(keepRecord(prompt, record, reason));
+    },
+    keepCounts: async (batchId, counts) => {
+      const text = JSON.stringify(counts);
+      await unlessAway(prompt.set(batchCountsKey(batchId), text, 'EX', COUNTS_SECONDS));
+    },
+    watch: (kind, jobId, onChange) => lineOf(kind).listener.watch(jobId, onChange),
+    isReady: async () => (await prompt.ping()) === 'PONG',
+    close: async () => {
+      slots.close();
+      channel.close();
+      for (const { listener } of lines.values()) await listener.close();
+      prompt.disconnect();
+      patient.disconnect();
+    },
+  };
+}

@@ -1,0 +1,174 @@
+import { contentTypeOf } from '@gateway/assets/asset-id';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { JobKind, JobStatus } from '@gateway/contracts/jobs';
+import type { Job, Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { JOBS } from '../catalog.ts';
+import { storedFailure } from '../files/job-files.ts';
+import { type JobRecord, parseEnvelope } from '../job-envelope.ts';
+import {
+  CANCEL_CHANNEL,
+  cancelledKey,
+  endedKey,
+  isJobId,
+  RESULTS_KEY,
+  resultKey,
+} from '../redis/job-keys.ts';
+import { webhookIdOf } from '../webhooks/delivery.ts';
+import { hasEnded, statusOf } from './job-record.ts';
+
+/** One job as an operator sees it. Times are Unix milliseconds. */
+export interface OperatedJob {
+  readonly id: string;
+  readonly kind: JobKind;
+  readonly status: JobStatus;
+  readonly queue: string;
+  readonly keyId: string;
+  readonly model: string;
+  readonly createdAtMs: number;
+  readonly startedAtMs: number | null;
+  readonly finishedAtMs: number | null;
+  readonly errorCode: string | null;
+  /** The assets of its result that are still kept. */
+  readonly assets: readonly { readonly id: string; readonly contentType: string }[];
+  readonly expiresAtMs: number | null;
+  /** The webhook of its end. There is one if the job is detached and a receiver is configured. */
+  readonly webhookId: string;
+  /** What only its queue knows; null from an hour after its end, when the queue has forgotten it. */
+  readonly run: OperatedRun | null;
+}
+
+interface OperatedRun {
+  readonly requestId: string;
+  /** How often it was begun. */
+  readonly attempts: number;
+  /** How often another worker took it over from one that fell silent. */
+  readonly takeovers: number;
+  /** How often a person queued it again. */
+  readonly requeues: number;
+  readonly isDetached: boolean;
+  readonly batchId: string | null;
+}
+
+export interface OperatedJobs {
+  /** Undefined for a job that nobody remembers. */
+  get(jobId: string): Promise<OperatedJob | undefined>;
+  /**
+   * Cancels a job of any key. A running job is stopped at once. For a waiting job, the worker that would take
+   * it does what each end of a job needs: it settles, reports and deletes.
+   *
+   * @throws {GatewayError} `object_not_found`; `conflict` for a job that has ended, or that is in no queue
+   */
+  cancel(jobId: string): Promise<void>;
+}
+
+interface OperatedJobsOptions {
+  readonly redis: Redis;
+  readonly queues: readonly Queue[];
+  readonly now: () => number;
+}
+
+/** What is remembered of a job that has ended. */
+const Remembered = z.object({
+  kind: JobKind,
+  keyId: z.string(),
+  model: z.string(),
+  status: JobStatus,
+  createdAtMs: z.number(),
+  startedAtMs: z.number().nullable(),
+  finishedAtMs: z.number().nullable(),
+  reason: z.string().nullish(),
+});
+type Remembered = z.infer<typeof Remembered>;
+const AssetIds = z.array(z.string()).catch([]);
+
+export function createOperatedJobs({ redis, queues, now }: OperatedJobsOptions): OperatedJobs {
+  const inQueue = async (jobId: string): Promise<{ job: Job; queue: Queue } | undefined> => {
+    for (const queue of queues) {
+      const job = await queue.getJob(jobId);
+      if (job !== undefined) return { job, queue };
+    }
+    return undefined;
+  };
+
+  const remembered = async (jobId: string): Promise<Remembered | null> => {
+    const [cancelled, ended] = await redis.mget(cancelledKey(jobId), endedKey(jobId));
+    const text = ended ?? cancelled ?? null;
+    return text === null ? null : Remembered.parse(JSON.parse(text));
+  };
+
+  return {
+    get: async (jobId) => {
+      if (!isJobId(jobId)) return undefined;
+      const [found, ended] = [await inQueue(jobId), await remembered(jobId)];
+      const known = found === undefined ? ended : { ...(await recordIn(found.job)), ...ended };
+      if (known === null) return undefined;
+      const [assets, expires] = await Promise.all([
+        redis.hget(resultKey(jobId), 'assets'),
+        redis.zscore(RESULTS_KEY, jobId),
+      ]);
+      const run = found === undefined ? null : runOf(found.job);
+      const { reason, ...shown } = known;
+      return {
+        ...shown,
+        id: jobId,
+        queue: JOBS[known.kind].queue,
+        errorCode: reason ? storedFailure(reason).code : null,
+        assets: AssetIds.parse(JSON.parse(assets ?? '[]')).map((id) => ({
+          id,
+          contentType: contentTypeOf(id) ?? 'application/octet-stream',
+        })),
+        expiresAtMs: expires === null ? null : Number(expires),
+        webhookId: webhookIdOf(jobId, run?.requeues ?? 0),
+        run,
+      };
+    },
+
+    cancel: async (jobId) => {
+      const found = isJobId(jobId) ? await inQueue(jobId) : undefined;
+      const ended = isJobId(jobId) ? await remembered(jobId) : null;
+      if (found === undefined && ended === null)
+        throw new GatewayError('object_not_found', `There is no job '${jobId}', or it has been forgotten.`);
+      const known = found && (await recordIn(found.job));
+      if (known === undefined || ended !== null || hasEnded(known))
+        throw new GatewayError('conflict', 'The job has ended or is cancelled; it is left as it is.');
+      const { reason: _, ...record } = known;
+      const { resultRetentionSeconds } = JOBS[known.kind];
+      const cancelled: JobRecord = {
+        ...record,
+        id: jobId,
+        status: 'cancelled',
+        finishedAtMs: now(),
+        error: null,
+      };
+      // The mark comes first: a worker that is just taking the job either finds it there or is already listening.
+      await redis.set(cancelledKey(jobId), JSON.stringify(cancelled), 'EX', 2 * resultRetentionSeconds);
+      await redis.publish(CANCEL_CHANNEL, jobId);
+    },
+  };
+}
+
+async function recordIn(job: Job): Promise<Remembered> {
+  const kind = JobKind.parse(job.name);
+  const { keyId, model } = parseEnvelope(kind, job.data);
+  return {
+    ...{ kind, keyId, model },
+    status: statusOf(await job.getState(), job.attemptsStarted),
+    createdAtMs: job.timestamp,
+    startedAtMs: job.processedOn ?? null,
+    finishedAtMs: job.finishedOn ?? null,
+    reason: job.finishedOn === undefined ? null : job.failedReason,
+  };
+}
+
+function runOf(job: Job): OperatedRun {
+  const {
+    requestId,
+    requeues = 0,
+    isDetached = false,
+    batchId = null,
+  } = parseEnvelope(JobKind.parse(job.name), job.data);
+  const { attemptsStarted: attempts, stalledCounter: takeovers } = job;
+  return { requestId, attempts, takeovers, requeues, isDetached, batchId };
+}

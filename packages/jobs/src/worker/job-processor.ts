@@ -1,0 +1,56 @@
+import { JobKind } from '@gateway/contracts/jobs';
+import type { ConsumedUsage } from '@gateway/contracts/usage/usage-without-reply';
+import { JOBS, type JobInput, type JobOutput } from '../catalog.ts';
+import type { FinishedJob } from './finished-job.ts';
+
+/** What a running job may know and do. */
+export interface JobContext {
+  readonly jobId: string;
+  readonly requestId: string;
+  readonly keyId: string;
+  /** From 1; counts every begin, those of workers that died included. */
+  readonly attempt: number;
+  /** Aborted when the job is cancelled, has run too long, or the worker must stop. Its reason is thrown for the job. */
+  readonly signal: AbortSignal;
+  /**
+   * Sends a text to the caller who waits, in order. A job that has emitted is not run again.
+   *
+   * @throws {Error} for more than 64 K characters at once or 100,000 texts
+   */
+  emit(text: string): Promise<void>;
+  /** Reports what has been consumed until now, so that it is charged however the job ends. The last report counts. */
+  consumed(consumption: ConsumedUsage): void;
+}
+
+/** How a kind of job is done. */
+export interface JobProcessor<Kind extends JobKind> {
+  /** @throws {GatewayError} which the caller gets; anything else is shown as `internal` */
+  run(input: JobInput<Kind>, context: JobContext): Promise<JobOutput<Kind>>;
+  /**
+   * For paid work that a worker began and did not end: its output, if that was stored before the worker died.
+   * Without one the job ends as `outcome_unknown`.
+   */
+  recover?(
+    input: JobInput<Kind>,
+    context: Pick<JobContext, 'jobId' | 'consumed'>,
+  ): Promise<JobOutput<Kind> | undefined>;
+  /** What this job may hold in memory at most. Absent or undefined: as the catalog estimates. */
+  bytesOf?(input: JobInput<Kind>): number | undefined;
+  /** For the same, where `recover` found nothing: whether the worker certainly died before it called a provider, so that it is run. */
+  hasNotBegun?(jobId: string): Promise<boolean>;
+  /** Called when a job has ended for good, also because its workers died; by one worker that is there then. */
+  ended?(job: FinishedJob): Promise<void>;
+}
+
+export type JobProcessors<Kinds extends JobKind = JobKind> = {
+  readonly [Kind in Kinds]?: JobProcessor<Kind>;
+};
+
+/** The processors of each queue: a worker serves one. */
+export function processorsByQueue(processors: JobProcessors): JobProcessors[] {
+  const kinds = JobKind.options.filter((kind) => processors[kind] !== undefined);
+  const queues = Map.groupBy(kinds, (kind) => JOBS[kind].queue);
+  return [...queues.values()].map((own) =>
+    own.reduce<JobProcessors>((all, kind) => Object.assign(all, { [kind]: processors[kind] }), {}),
+  );
+}

@@ -1,0 +1,88 @@
+import { ConfigError } from '@gateway/contracts/config-error';
+import type { Logger } from '../logger.ts';
+import type { Readiness } from './readiness.ts';
+
+/** The part of a Redis client that is needed (ioredis, made with `lazyConnect`). */
+interface RedisConnection {
+  readonly status: string;
+  connect(): Promise<unknown>;
+  /** Writes only where the key exists. */
+  set(key: string, value: string, condition: 'XX'): Promise<unknown>;
+  on(event: 'error' | 'close' | 'ready', listener: (error?: unknown) => void): unknown;
+}
+
+interface ConnectOptions {
+  readonly logger: Logger;
+  readonly readiness: Readiness;
+  /** Runs now and after every reconnection, since Redis may have lost its data. */
+  readonly prepare?: (() => Promise<void>) | undefined;
+}
+
+/** Never exists, so that `SET … XX` changes nothing, neither in memory nor in the append-only file. */
+const NO_KEY = 'gateway:takes-writes';
+
+/**
+ * Connects to the Redis that the process needs, and makes the process's readiness depend on it. Logs once when it goes
+ * away and once when it is back; the same when it answers but refuses writes (out of memory, a replica, a full
+ * disk, too few replicas).
+ *
+ * @throws {ConfigError} when it cannot be reached now, or refuses what is to be prepared
+ */
+export async function connectRedis(
+  redis: RedisConnection,
+  { logger, readiness, prepare }: ConnectOptions,
+): Promise<void> {
+  let lastError: unknown;
+  let away = false;
+  let refusing = false;
+  redis.on('error', (error) => {
+    lastError = error;
+  });
+  readiness.check('redis', async () => {
+    const refusal = await refusalOf(redis);
+    if (refusal !== undefined && !refusing) logger.warn({ err: refusal }, 'redis refuses writes');
+    if (refusal === undefined && refusing) logger.info('redis takes writes again');
+    refusing = refusal !== undefined;
+    return !refusing;
+  });
+  try {
+    await redis.connect();
+    await prepare?.();
+  } catch (error) {
+    const refusal = refusalIn(error);
+    if (refusal !== undefined)
+      throw new ConfigError(
+        `Redis at REDIS_URL refuses commands (${refusal.message}). Correct its settings, or the URL.`,
+      );
+    const reason = lastError instanceof Error ? ` (${lastError.message})` : '';
+    throw new ConfigError(`Redis does not answer at REDIS_URL${reason}. Start it, or correct the URL.`);
+  }
+  redis.on('close', () => {
+    if (away || redis.status === 'end') return;
+    away = true;
+    logger.warn({ err: lastError }, 'redis is away');
+  });
+  redis.on('ready', () => {
+    away = false;
+    logger.info('redis is back');
+    prepare?.().catch((error: unknown) => logger.error({ err: error }, 'redis could not be prepared'));
+  });
+}
+
+/** Why Redis refuses a write; undefined if it accepts one. Rejects when there is no answer. */
+async function refusalOf(redis: RedisConnection): Promise<Error | undefined> {
+  try {
+    await redis.set(NO_KEY, '', 'XX');
+    return undefined;
+  } catch (error) {
+    const refusal = refusalIn(error);
+    if (refusal === undefined) throw error;
+    return refusal;
+  }
+}
+
+/** The error reply of Redis itself, as opposed to no answer. */
+function refusalIn(error: unknown): Error | undefined {
+  if (!(error instanceof Error)) return undefined;
+  return error.name === 'ReplyError' ? error : refusalIn(error.cause);
+}

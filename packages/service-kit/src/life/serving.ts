@@ -1,0 +1,106 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Server as NetServer, type Socket } from 'node:net';
+
+/** The property of a connection with the response that is not complete yet. */
+const openResponse: unique symbol = Symbol('open response');
+declare module 'node:net' {
+  interface Socket {
+    [openResponse]?: ServerResponse | undefined;
+  }
+}
+
+/** A server from its first connection to its last; its own listeners are there already. */
+export interface Serving {
+  /** From now on each connection ends with the reply that comes next on it. */
+  endKeepAlive(): void;
+  /** Takes no more connections; resolves when the last one has ended, which the deadline enforces. */
+  drain(deadline: AbortSignal): Promise<void>;
+}
+
+/** How long a request may take to end after the drain deadline has aborted it, before its socket is destroyed. */
+const CLOSE_GRACE_MS = 1000;
+
+/** How often draining looks for connections that have become idle. */
+const IDLE_CHECK_MS = 50;
+
+/** How long a client may use a connection again after a reply that promised this before the process began to stop. */
+const REUSE_MS = 1000;
+
+export function serveBy(server: Server): Serving {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  const onRequest = (listener: (request: IncomingMessage, response: ServerResponse) => void) => {
+    server.prependListener('request', listener);
+    // Node answers a client that waits for `100 Continue` by itself only where nobody listens.
+    if (server.listenerCount('checkContinue') > 0) server.prependListener('checkContinue', listener);
+  };
+  onRequest(({ socket }, response) => {
+    socket[openResponse] = response;
+    // A connection that kept its last response would keep all of that request, for as long as it is idle: measured, a third of
+    // what a small request allocates survived young collection because of that.
+    response.once('close', () => {
+      if (socket[openResponse] === response) socket[openResponse] = undefined;
+    });
+  });
+  /** Connections whose reply had promised to keep them, and since when it has been complete. */
+  const promised = new Map<Socket, number | undefined>();
+
+  const promise = (socket: Socket, response: ServerResponse) => {
+    promised.set(socket, undefined);
+    response.once('close', () => {
+      if (promised.has(socket)) promised.set(socket, performance.now());
+    });
+    socket.once('close', () => promised.delete(socket));
+  };
+
+  /** Whether the client of a promised connection may be about to use it. */
+  const isAwaited = (socket: Socket, nowMs: number): boolean => {
+    const sinceMs = promised.get(socket);
+    return sinceMs !== undefined && nowMs - sinceMs < REUSE_MS;
+  };
+
+  const closeIdle = () => {
+    const nowMs = performance.now();
+    let awaited = false;
+    for (const socket of sockets) {
+      // Node treats a connection without any bytes as one whose request is on its way.
+      if (socket.bytesRead === 0) socket.destroy();
+      else if (isAwaited(socket, nowMs)) awaited = true;
+    }
+    if (!awaited) server.closeIdleConnections();
+  };
+
+  return {
+    endKeepAlive: () => {
+      onRequest(({ socket }, response) => {
+        response.shouldKeepAlive = false;
+        promised.delete(socket);
+      });
+      for (const socket of sockets) {
+        const response = socket[openResponse];
+        if (response === undefined || response.writableFinished) continue;
+        if (response.headersSent) promise(socket, response);
+        else response.shouldKeepAlive = false;
+      }
+    },
+
+    drain: async (deadline) => {
+      // The method of HTTP servers would also close idle connections, whether or not their clients may be about to use them.
+      const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+      closeIdle();
+      const idle = setInterval(closeIdle, IDLE_CHECK_MS);
+      // The server itself does not know those any more that carry a WebSocket.
+      const destroyAll = () => {
+        for (const socket of sockets) socket.destroy();
+      };
+      const force = () => setTimeout(destroyAll, CLOSE_GRACE_MS);
+      if (deadline.aborted) force();
+      else deadline.addEventListener('abort', force, { once: true });
+      await closed;
+      clearInterval(idle);
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+
+/**
+ * Refuses a request whose framing or target two HTTP implementations could understand differently, beyond
+ * what Node's parser refuses. Call it before anything of the request is used or passed on.
+ *
+ * @throws {GatewayError} `malformed_request`
+ */
+export function checkRequest(request: IncomingMessage): void {
+  checkFraming(request);
+  checkTarget(request.url ?? '');
+}
+
+/** RFC 9110 §9.3: content has no meaning in these, and Node's client sends theirs without framing. */
+const WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']);
+
+/** Whether a request that was checked can have a body, by its method alone. */
+export const mayHaveBody = (method: string): boolean => !WITHOUT_BODY.has(method);
+
+function checkFraming({ method = '', headers, httpVersion }: IncomingMessage): void {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
+    throw malformed('The version of HTTP must be 1.1 or 1.0.');
+  const encoding = headers['transfer-encoding'];
+  const hasBody = encoding !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  if (!hasBody) return;
+  if (!mayHaveBody(method))
+    throw malformed(`${method} requests must not have a body. Send this one without it.`);
+  if (encoding === undefined) return;
+  // RFC 9112 §6.1: other codings could only be passed on undecoded, and HTTP/1.0 has none.
+  if (encoding.toLowerCase() !== 'chunked' || httpVersion === '1.0')
+    throw malformed("The only transfer encoding that is accepted is 'chunked', in HTTP/1.1.");
+}
+
+const CONTROL_CHARACTER = /\p{Cc}/u;
+
+function checkTarget(url: string): void {
+  if (!url.startsWith('/')) throw malformed("The request target must be a path that begins with '/'.");
+  const query = url.indexOf('?');
+  const path = query === -1 ? url : url.slice(0, query);
+  if (!path.includes('%')) return;
+  const decoded = decode(path);
+  if (decoded === undefined)
+    throw malformed('The path has a malformed percent-escape. Escape text as UTF-8 (encodeURIComponent).');
+  if (CONTROL_CHARACTER.test(decoded)) throw malformed('The path has an escaped control character.');
+}
+
+function decode(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
+}
+
+const malformed = (message: string): GatewayError => new GatewayError('malformed_request', message);

@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import { createServer, request as httpRequest, type Server } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writeError } from '../error-response.ts';
+import { readJsonBody } from './json-body.ts';
+
+const MAX_BYTES = 1000;
+const MAX_DEPTH = 20;
+let server: Server;
+let port = 0;
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    readJsonBody(request, { maxBytes: MAX_BYTES, maxDepth: MAX_DEPTH }).then(
+      ({ bytes, value }) => response.end(JSON.stringify({ sizeBytes: bytes.length, value })),
+      (error) =>
+        writeError(response, error, { dialect: 'openai', requestId: 'req_test', failure: undefined }),
+    );
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  port = typeof address === 'object' && address ? address.port : 0;
+});
+afterAll(() => void server.close());
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const post = async (body: Uint8Array | string, headers: Record<string, string> = JSON_TYPE) => {
+  const reply = await fetch(`http://127.0.0.1:${port}/`, {
+    method: 'POST',
+    body: typeof body === 'string' ? body : new Uint8Array(body),
+    headers,
+  });
+  return { status: reply.status, body: await reply.json() };
+};
+
+test.for([
+  'application/json',
+  'application/json; charset=utf-8',
+  'Application/JSON',
+  'application/vnd.x+json',
+])('a body of type %s is read', async (type) => {
+  const text = '{"a":"ä"}';
+  expect(await post(text, { 'content-type': type })).toEqual({
+    status: 200,
+    body: { sizeBytes: Buffer.byteLength(text), value: { a: 'ä' } },
+  });
+});
+
+test.for([
+  ['no content type', Buffer.from('{}'), {}, 400, 'unsupported_content_type'],
+  ['a form', '{}', { 'content-type': 'application/x-www-form-urlencoded' }, 400, 'unsupported_content_type'],
+  ['gzip', gzipSync('{}'), { ...JSON_TYPE, 'content-encoding': 'gzip' }, 415, 'unsupported_content_encoding'],
+  ['nothing', '', JSON_TYPE, 400, 'missing_required_parameter'],
+  ['broken JSON', '{"secret prompt": oops}', JSON_TYPE, 400, null],
+  ['half of some JSON', '{"secret prompt":', JSON_TYPE, 400, null],
+  ['deep JSON', `{"secret prompt":${'['.repeat(100)}${']'.repeat(100)}}`, JSON_TYPE, 400, null],
+  [
+    'deep JSON beyond ASCII',
+    `{"ä𝄞":"secret prompt","a":${'['.repeat(100)}${']'.repeat(100)}}`,
+    JSON_TYPE,
+    400,
+    null,
+  ],
+  ['deep and broken JSON', '[{"secret prompt":'.repeat(50), JSON_TYPE, 400, null],
+  ['invalid UTF-8', Buffer.from([0x22, 0xff, 0x22]), JSON_TYPE, 400, null],
+  ['too many bytes', JSON.stringify('x'.repeat(MAX_BYTES)), JSON_TYPE, 413, 'request_too_large'],
+] as const)('%s is refused without quoting the body', async ([, body, headers, status, code]) => {
+  const reply = await post(body, headers);
+  expect(reply).toMatchObject({ status, body: { error: { type: 'invalid_request_error', code } } });
+  expect(JSON.stringify(reply.body)).not.toContain('secret prompt');
+});
+
+test.for([
+  ['{"model":"a","model":"b"}', 'model'],
+  ['{"input":[{"id":"a","\\u0069d":"b"}]}', 'input[0].id'],
+  ['{"ä𝄞":{"a":1,"a":1}}', 'ä𝄞.a'],
+  [`{"${'x'.repeat(300)}":1,"${'x'.repeat(300)}":1}`, null],
+])('a member that occurs twice in its object is refused by its name: %s', async ([body, param]) => {
+  expect(await post(body ?? '')).toMatchObject({
+    status: 400,
+    body: { error: { param, message: expect.stringContaining('occurs more than once') } },
+  });
+});
+
+test('an explicit identity encoding is no encoding', async () => {
+  expect(await post('{}', { ...JSON_TYPE, 'content-encoding': 'identity' })).toMatchObject({ status: 200 });
+});
+
+test('a body too large without a declared length is refused while it is still being sent, and the refusal is readable', async () => {
+  const request = httpRequest({ port, method: 'POST', headers: JSON_TYPE });
+  request.write('x'.repeat(MAX_BYTES + 1));
+  const [reply] = await once(request, 'response');
+  expect(reply.statusCode).toBe(413);
+  reply.resume();
+  await once(reply, 'end');
+  request.end();
+});

@@ -1,0 +1,157 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { nestedTooDeeply, outlineOf } from '@gateway/contracts/json/json-depth';
+import { countMembers, findRepeatedMember } from '@gateway/contracts/json/repeated-member';
+import { openaiPath } from '../error-response.ts';
+import { discardRest } from './discard-rest.ts';
+import { findContext } from './request-context.ts';
+
+/** A JSON request body: its bytes, which may be passed on unchanged, and its parsed value. */
+export interface JsonBody {
+  readonly bytes: Buffer;
+  readonly value: unknown;
+}
+
+interface JsonBounds {
+  readonly maxBytes: number;
+  /** The deepest nesting of arrays and objects. */
+  readonly maxDepth: number;
+}
+
+/**
+ * Reads a whole JSON body within its bounds.
+ *
+ * @throws {GatewayError} for another content type, an encoding, too many bytes, invalid UTF-8, no body, no JSON, JSON
+ * that is nested too deeply, JSON with a repeated member
+ */
+export async function readJsonBody(
+  request: IncomingMessage,
+  { maxBytes, maxDepth }: JsonBounds,
+): Promise<JsonBody> {
+  checkContentType(request.headers['content-type']);
+  refuseEncoding(request);
+  const bytes = await readBytes(request, maxBytes);
+  if (bytes.length === 0) {
+    throw new GatewayError('missing_required_parameter', 'The request body is empty. Send a JSON object.');
+  }
+  return { bytes, value: parseJson(bytes, maxDepth) };
+}
+
+/**
+ * The value of JSON text.
+ *
+ * @throws {GatewayError} for invalid UTF-8, no JSON, JSON that is nested too deeply, JSON with a repeated member
+ */
+export function parseJson(bytes: Buffer, maxDepth: number): unknown {
+  if (!isUtf8(bytes)) throw notJson('The body is not valid UTF-8.');
+  const { isTooDeep, memberCount } = outlineOf(bytes, maxDepth);
+  if (isTooDeep) throw nestedTooDeeply();
+  const value = parse(bytes.toString());
+  if (countMembers(value) !== memberCount) throw repeated(bytes);
+  return value;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw notJson(positionOf(error));
+  }
+}
+
+/** Compressed bodies are refused on every endpoint: their size cannot be bounded before they are unpacked. */
+export function refuseEncoding(request: IncomingMessage): void {
+  const encoding = request.headers['content-encoding'];
+  if (encoding === undefined || encoding === 'identity') return;
+  throw new GatewayError(
+    'unsupported_content_encoding',
+    `Request bodies with content-encoding '${encoding}' are not accepted. Send the body uncompressed.`,
+  );
+}
+
+function checkContentType(contentType: string | undefined): void {
+  if (contentType === 'application/json') return;
+  const type = contentType?.split(';')[0]?.trim().toLowerCase();
+  if (type !== undefined && (type === 'application/json' || type.endsWith('+json'))) return;
+  throw new GatewayError(
+    'unsupported_content_type',
+    `Unsupported content type: '${type ?? 'none'}'. This endpoint takes 'application/json'.`,
+  );
+}
+
+async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const declared = Number(request.headers['content-length'] ?? 0);
+  if (declared > maxBytes) throw tooLarge(request, maxBytes);
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  // An announced length was counted when the request was let in.
+  const load = declared === 0 ? findContext(request)?.load : undefined;
+  const hold = (chunk: Buffer): unknown => {
+    try {
+      load?.hold(chunk.length);
+    } catch (error) {
+      discardRest(request);
+      return error;
+    }
+  };
+  return new Promise((resolve, reject) => {
+    request.on('data', (chunk: Buffer) => {
+      sizeBytes += chunk.length;
+      const refusal = sizeBytes > maxBytes ? tooLarge(request, maxBytes) : hold(chunk);
+      if (refusal === undefined) return void chunks.push(chunk);
+      request.removeAllListeners('data');
+      reject(refusal);
+    });
+    request.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    request.once('error', () =>
+      reject(
+        new GatewayError(
+          'client_closed_request',
+          'The connection closed before the request body was complete.',
+        ),
+      ),
+    );
+  });
+}
+
+function tooLarge(request: IncomingMessage, maxBytes: number): GatewayError {
+  discardRest(request);
+  return new GatewayError(
+    'request_too_large',
+    `The request body is larger than the ${maxBytes} bytes that are accepted here.`,
+  );
+}
+
+/** Finding the path costs more than parsing, and only helps the caller. */
+const MAX_SEARCHED_BYTES = 1_000_000;
+const MAX_PATH_LENGTH = 200;
+
+/**
+ * Parsers differ in which of the two they take (RFC 8259 §4), so a provider could get an id, or a model, that no check
+ * has seen.
+ */
+function repeated(json: Buffer): GatewayError {
+  const path = json.length <= MAX_SEARCHED_BYTES ? findRepeatedMember(json) : null;
+  const name = openaiPath(path ?? []);
+  const isShown = path !== null && name.length <= MAX_PATH_LENGTH;
+  return new GatewayError('invalid_json', {
+    message: `${isShown ? `The member '${name}'` : 'A member'} occurs more than once in its object. Send it once.`,
+    ...(isShown && { path: [...path] }),
+  });
+}
+
+function notJson(hint: string): GatewayError {
+  return new GatewayError('invalid_json', {
+    message: {
+      openai: `We could not parse the JSON body of your request. ${hint} The API expects a JSON payload.`,
+      anthropic: `The request body is not valid JSON: ${hint}`,
+    },
+  });
+}
+
+/** The parser's own message quotes the body; only the position is taken from it. */
+function positionOf(error: unknown): string {
+  const position = error instanceof Error ? /position \d+/.exec(error.message)?.[0] : undefined;
+  return position === undefined ? 'It ends too early.' : `Unexpected character at ${position}.`;
+}

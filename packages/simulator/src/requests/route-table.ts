@@ -1,0 +1,59 @@
+import { createSpeech } from '../audio/create-speech.ts';
+import { createTranscription } from '../audio/create-transcription.ts';
+import { countCompletionInput, createCompletion } from '../chat/create-completion.ts';
+import { createImage, createImageEdit, getFile } from '../images/image-handlers.ts';
+import { countMessageTokens, createMessage } from '../messages/create-message.ts';
+import { getModel, listModels } from '../models/list-models.ts';
+import { jsonReply } from '../replies/reply.ts';
+import { compactConversation } from '../responses/compaction.ts';
+import { createConversation, getConversation } from '../responses/conversations.ts';
+import { createResponse } from '../responses/create-response.ts';
+import {
+  cancelResponse,
+  countResponseTokens,
+  deleteResponse,
+  getResponse,
+  listInputItems,
+} from '../responses/stored-responses.ts';
+import type { Handler } from './call.ts';
+
+export interface Route {
+  readonly method: string;
+  /** `{id}` matches one segment. */
+  readonly path: string;
+  readonly handler: Handler;
+  /** False for paths that need no key. */
+  readonly needsKey?: false;
+}
+
+/** All endpoints of the simulator. */
+export const ROUTE_TABLE: readonly Route[] = [
+  { method: 'POST', path: '/v1/responses', handler: createResponse },
+  { method: 'POST', path: '/v1/responses/input_tokens', handler: countResponseTokens },
+  { method: 'POST', path: '/v1/responses/compact', handler: compactConversation },
+  { method: 'GET', path: '/v1/responses/{id}', handler: getResponse },
+  { method: 'DELETE', path: '/v1/responses/{id}', handler: deleteResponse },
+  { method: 'POST', path: '/v1/responses/{id}/cancel', handler: cancelResponse },
+  { method: 'GET', path: '/v1/responses/{id}/input_items', handler: listInputItems },
+  { method: 'POST', path: '/v1/conversations', handler: createConversation },
+  { method: 'GET', path: '/v1/conversations/{id}', handler: getConversation },
+  { method: 'POST', path: '/v1/messages', handler: createMessage },
+  { method: 'POST', path: '/v1/messages/count_tokens', handler: countMessageTokens },
+  { method: 'POST', path: '/v1/chat/completions', handler: createCompletion },
+  { method: 'POST', path: '/v1/chat/completions/input_tokens', handler: countCompletionInput },
+  { method: 'GET', path: '/v1/models', handler: listModels },
+  { method: 'GET', path: '/v1/models/{id}', handler: getModel },
+  { method: 'POST', path: '/v1/images/generations', handler: createImage },
+  { method: 'POST', path: '/v1/images/edits', handler: createImageEdit },
+  { method: 'POST', path: '/v1/audio/speech', handler: createSpeech },
+  { method: 'POST', path: '/v1/audio/transcriptions', handler: createTranscription },
+  { method: 'GET', path: '/files/{id}', handler: getFile, needsKey: false },
+  { method: 'GET', path: '/healthz', handler: () => jsonReply({ status: 'ok' }), needsKey: false },
+  { method: 'GET', path: '/readyz', handler: () => jsonReply({ status: 'ok' }), needsKey: false },
+  {
+    method: 'GET',
+    path: '/simulator/ledger',
+    handler: ({ provider }) => jsonReply(provider.ledger.rows()),
+    needsKey: false,
+  },
+];

@@ -1,0 +1,52 @@
+import { isNewEnough } from '@gateway/redis-server/find-redis-server';
+import { Redis } from 'ioredis';
+import { StartError } from '../start-error.ts';
+
+/** Host and port, without user and password. */
+export function redisAddress(url: string): string {
+  if (!URL.canParse(url) || !/^rediss?:$/.test(new URL(url).protocol))
+    throw new StartError('REDIS_URL is not a redis:// or rediss:// URL.');
+  const { hostname, port } = new URL(url);
+  return `${hostname}:${port || 6379}`;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/**
+ * Checks the Redis that `REDIS_URL` names.
+ * @param warn gets a sentence for a setting that works but should change.
+ * @throws StartError if it cannot be reached, refuses us or is too old.
+ */
+export async function checkRedis(url: string, warn: (line: string) => void): Promise<void> {
+  const address = redisAddress(url);
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    commandTimeout: CONNECT_TIMEOUT_MS,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  });
+  let lastError = '';
+  redis.on('error', (error: Error) => {
+    lastError = error.message;
+  });
+  try {
+    await redis.connect();
+    const version = /^(?:redis|valkey)_version:(\S+)/m.exec(await redis.info('server'))?.[1] ?? '0';
+    if (!isNewEnough(version))
+      throw new StartError(
+        `The Redis at ${address} (REDIS_URL) has version ${version}; 6.2 or newer is needed.`,
+      );
+    const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1];
+    if (policy && policy !== 'noeviction')
+      warn(
+        `The Redis at ${address} may drop keys and jobs when its memory is full: set its maxmemory-policy to noeviction (it is ${policy}).`,
+      );
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    const reason = lastError || (error instanceof Error ? error.message : String(error));
+    throw new StartError(`The Redis at ${address} (REDIS_URL) does not answer: ${reason}`);
+  } finally {
+    redis.disconnect();
+  }
+}

@@ -1,0 +1,71 @@
+import { join } from 'node:path';
+import { ensureRedisServer } from '@gateway/redis-server/ensure-redis-server';
+import { RedisServerError } from '@gateway/redis-server/redis-server-error';
+import { type RedisServer, runRedisServer } from '@gateway/redis-server/run-redis-server';
+import type { StackProcess } from '../processes/start-process.ts';
+import { type Restarts, type Supervised, supervise } from '../processes/supervise.ts';
+import { StartError } from '../start-error.ts';
+
+interface OwnRedisOptions {
+  /** The data folder; Redis has `redis/` in it. */
+  readonly dataFolder: string;
+  readonly password: string;
+  readonly signal: AbortSignal;
+  readonly restarts: Restarts;
+  readonly report: (line: string) => void;
+}
+
+/**
+ * Runs our own Redis with its data in the data folder; after a crash it is started again on its port.
+ * @throws StartError if none is installed, or it does not start.
+ */
+export async function startRedis(
+  options: OwnRedisOptions,
+): Promise<{ process: StackProcess; supervised: Supervised<RedisServer> }> {
+  const { signal, restarts, report } = options;
+  const supervised = await supervise<RedisServer>({
+    name: 'redis',
+    start: (startSignal, previous) => startServer(options, startSignal, previous),
+    signal,
+    restarts,
+    report,
+  });
+  const process: StackProcess = {
+    name: 'redis',
+    parts: [],
+    urlVariable: null,
+    url: null,
+    kill: (kind) => supervised.current().kill(kind),
+    get pid() {
+      return supervised.current().pid;
+    },
+    get ended() {
+      return supervised.current().ended;
+    },
+  };
+  return { process, supervised };
+}
+
+async function startServer(
+  { dataFolder, password, report }: OwnRedisOptions,
+  signal: AbortSignal,
+  previous: RedisServer | null,
+): Promise<RedisServer> {
+  try {
+    const { command } = await ensureRedisServer(report);
+    signal.throwIfAborted();
+    const server = await runRedisServer({
+      command,
+      folder: join(dataFolder, 'redis'),
+      password,
+      durability: 'append-only',
+      ...(previous ? { port: previous.port } : {}),
+    });
+    if (signal.aborted) await server.stop();
+    signal.throwIfAborted();
+    return server;
+  } catch (error) {
+    if (error instanceof RedisServerError) throw new StartError(error.message);
+    throw error;
+  }
+}

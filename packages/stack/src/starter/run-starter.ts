@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { inspect } from 'node:util';
+import { releaseMemory } from '@gateway/service-kit/life/release-memory';
+import { ConfigurationError } from '@gateway/upstream/configuration/mistakes/configuration-error';
+import { createLinePrinter, wantsPretty } from '../printing/line-printer.ts';
+import { processModeOf } from '../processes/process-mode.ts';
+import { redisAddress } from '../redis/check-redis.ts';
+import { StartError } from '../start-error.ts';
+import { type Stack, startStack } from '../start-stack.ts';
+import { buildConsole } from './build-console.ts';
+import { onStopSignals } from './on-stop-signals.ts';
+import { startMessage } from './start-message.ts';
+
+const root = join(import.meta.dirname, '../../../..');
+
+/** Runs the gateway until a signal ends it. `starter` is the process itself: its environment, its output, its signals. */
+export async function runStarter(starter: NodeJS.Process): Promise<void> {
+  const { env, stdout } = starter;
+  const envFile = join(root, '.env');
+  if (existsSync(envFile)) starter.loadEnvFile(envFile);
+
+  const write = (text: string) => void stdout.write(text);
+  // A closed terminal takes no output; the processes are stopped in order all the same.
+  stdout.on('error', () => undefined);
+  const fail = (error: unknown): never => {
+    const isExpected = error instanceof StartError || error instanceof ConfigurationError;
+    starter.stderr.write(`${isExpected ? error.message : inspect(error)}\n`);
+    starter.exit(1);
+  };
+  const isPretty = (): boolean => {
+    try {
+      return wantsPretty(env.LOG_FORMAT, stdout.isTTY);
+    } catch (error) {
+      return fail(error);
+    }
+  };
+  const printer = createLinePrinter({
+    pretty: isPretty(),
+    color: stdout.isTTY && !env.NO_COLOR,
+    write,
+    schedule: (callback, delayMs) => void setTimeout(callback, delayMs).unref(),
+  });
+  starter.on('exit', printer.close);
+  const calledOff = new AbortController();
+  let stack: Stack | undefined;
+
+  onStopSignals(starter, {
+    nowMs: () => performance.now(),
+    stop: () => {
+      printer.report('Stopping. Another signal ends everything at once.');
+      calledOff.abort();
+      void stack?.stop().then(() => starter.exit(0));
+    },
+    // Processes that are still starting notice that this one has ended.
+    end: () => void (stack?.end() ?? Promise.resolve()).then(() => starter.exit(1)),
+  });
+
+  const dataDir = env.GATEWAY_DATA_DIR || join(root, '.data');
+  try {
+    write('Starting the gateway …\n');
+    stack = await startStack({
+      dataDir,
+      env: env,
+      workingFolder: root,
+      mode: processModeOf(env),
+      ports: 'fixed',
+      onLines: printer.lines,
+      report: printer.report,
+      signal: calledOff.signal,
+    });
+    calledOff.signal.throwIfAborted();
+    write(
+      startMessage({
+        stack,
+        redisAddress: redisAddress(stack.redisUrl),
+        configurationPath: env.GATEWAY_CONFIG || join(root, 'gateway.yaml'),
+        dataDir: resolve(dataDir),
+        examples: join(root, 'examples'),
+      }),
+    );
+    printer.open();
+    if (env.CONSOLE_BUILD !== 'false')
+      buildConsole({ root, env, signal: calledOff.signal, report: printer.report });
+    releaseMemory();
+  } catch (error) {
+    await stack?.stop();
+    if (calledOff.signal.aborted) starter.exit(0);
+    fail(error);
+  }
+}

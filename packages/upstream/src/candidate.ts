@@ -1,0 +1,16 @@
+import type { Account, Channel, Route } from './configuration/configuration.ts';
+import type { Protocol } from './protocol.ts';
+
+/** An account that may serve a request by one of its channel's routes, under one protocol. */
+export interface Candidate {
+  readonly channel: Channel;
+  readonly account: Account;
+  readonly route: Route;
+  readonly protocol: Protocol;
+  /** Its share among the candidates of its priority: the route's, shared out among the channel's accounts. */
+  readonly weight: number;
+  /** The model's name at the channel, for the body. */
+  readonly model: string;
+  /** The name that the caller used. */
+  readonly requestedModel: string;
+}

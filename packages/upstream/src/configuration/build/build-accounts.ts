@@ -1,0 +1,46 @@
+import { ChannelSecrets } from '../channel-secrets.ts';
+import type { Account } from '../configuration.ts';
+import type { AccountEntry, ChannelEntry } from '../file-schema.ts';
+import type { Preset } from '../presets/preset.ts';
+
+/** The account of a channel that has one key, or none. */
+const ONLY_ACCOUNT = 'default';
+/** Shorter configured values, such as "1", are no secrets and would be cut out of every message. */
+const MIN_SECRET_CHARS = 8;
+
+/** The accounts of a channel from its checked entry: one for each key. */
+export const buildAccounts = (entry: ChannelEntry, preset: Preset): readonly [Account, ...Account[]] => {
+  const keys = Object.entries(entry.apiKeys ?? {}).map(([name, key]) => ({
+    name,
+    ...(typeof key === 'string' ? { apiKey: key } : key),
+  }));
+  const configured = Object.entries(entry.headers ?? {}).map(
+    ([name, value]) => [name.toLowerCase(), value] as const,
+  );
+  const values = [
+    entry.apiKey ?? '',
+    ...keys.map(({ apiKey }) => apiKey),
+    ...Object.values(entry.headers ?? {}),
+  ];
+  const secretValues = values.filter((value) => value.length >= MIN_SECRET_CHARS);
+
+  const build = (
+    name: string,
+    apiKey: string | undefined,
+    settings: Omit<AccountEntry, 'apiKey'>,
+  ): Account => {
+    const headers = new Map<string, string>([['accept-encoding', 'identity']]);
+    if (apiKey !== undefined) headers.set(preset.key.header, preset.key.prefix + apiKey);
+    for (const [header, value] of configured) headers.set(header, value);
+    return {
+      name,
+      weight: settings.weight ?? 1,
+      maxConcurrent: settings.maxConcurrent ?? entry.maxConcurrent ?? null,
+      secrets: new ChannelSecrets([...headers], secretValues),
+    };
+  };
+
+  const [first, ...others] = keys;
+  if (first === undefined) return [build(ONLY_ACCOUNT, entry.apiKey ?? preset.key.fallback, {})];
+  return [build(first.name, first.apiKey, first), ...others.map((key) => build(key.name, key.apiKey, key))];
+};

@@ -1,0 +1,73 @@
+import { Quirks } from '@gateway/contracts/quirks';
+import { type Cooldown, DEFAULT_COOLDOWN } from '../../health/cooldown.ts';
+import type { Operation } from '../../protocol.ts';
+import type { Channel } from '../configuration.ts';
+import type { ChannelEntry } from '../file-schema.ts';
+import { presetOf } from '../presets/presets.ts';
+import { buildAccounts } from './build-accounts.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const DEFAULTS = {
+  connectMs: 5_000,
+  idleMs: 60_000,
+  totalMs: 600_000,
+  drainMs: 60_000,
+  maxConcurrentPerProcess: 4_096,
+  maxWaitMs: 1_000,
+} as const;
+
+const operationNames = (paths: Readonly<Partial<Record<Operation, string>>>): Operation[] =>
+  Object.keys(paths).filter((name): name is Operation => name in paths);
+
+const buildCooldown = (entry: ChannelEntry['cooldown'] = {}): Cooldown | null => {
+  if (entry === 'off') return null;
+  const { consecutiveFailures, failureRate, minRequests, windowSeconds, restSeconds, maxRestSeconds } = entry;
+  return {
+    consecutiveFailures: consecutiveFailures ?? DEFAULT_COOLDOWN.consecutiveFailures,
+    failureRate: failureRate ?? DEFAULT_COOLDOWN.failureRate,
+    minRequests: minRequests ?? DEFAULT_COOLDOWN.minRequests,
+    windowMs: milliseconds(windowSeconds) ?? DEFAULT_COOLDOWN.windowMs,
+    restMs: milliseconds(restSeconds) ?? DEFAULT_COOLDOWN.restMs,
+    maxRestMs: milliseconds(maxRestSeconds) ?? DEFAULT_COOLDOWN.maxRestMs,
+  };
+};
+
+const milliseconds = (seconds: number | undefined): number | undefined =>
+  seconds === undefined ? undefined : seconds * 1000;
+
+/** A channel from a checked entry, with its preset and all defaults filled in. */
+export const buildChannel = (name: string, entry: ChannelEntry, env: Environment): Channel => {
+  const preset = presetOf(entry.provider);
+  const fromEnvironment = preset.baseUrlVariable ? env[preset.baseUrlVariable] : undefined;
+  const url = new URL(entry.baseUrl ?? (fromEnvironment || preset.baseUrl || ''));
+  const basePath = url.pathname.replace(/\/+$/, '') || preset.basePath || '';
+  const paths: Partial<Record<Operation, string>> = {};
+  for (const operation of operationNames(preset.paths)) {
+    paths[operation] = basePath + preset.paths[operation];
+  }
+
+  return {
+    name,
+    provider: entry.provider,
+    origin: url.origin,
+    paths,
+    speaks: entry.speaks ?? preset.speaks,
+    library: preset.library ?? null,
+    timeouts: {
+      connectMs: entry.timeouts?.connectMs ?? DEFAULTS.connectMs,
+      firstOutputMs: entry.timeouts?.firstOutputMs ?? null,
+      idleMs: entry.timeouts?.idleMs ?? DEFAULTS.idleMs,
+      totalMs: entry.timeouts?.totalMs ?? DEFAULTS.totalMs,
+    },
+    accounts: buildAccounts(entry, preset),
+    maxConcurrentPerProcess: entry.maxConcurrentPerProcess ?? DEFAULTS.maxConcurrentPerProcess,
+    maxWaitMs: entry.maxWaitMs ?? DEFAULTS.maxWaitMs,
+    accountsShareStorage: entry.accountsShareStorage ?? false,
+    onDisconnect: entry.onDisconnect ?? 'cancel',
+    drainMs: entry.drainMs ?? DEFAULTS.drainMs,
+    cooldown: buildCooldown(entry.cooldown),
+    forwardUserIds: entry.forwardUserIds ?? false,
+    quirks: Quirks.parse({ ...preset.quirks, ...entry.quirks }),
+  };
+};

@@ -1,0 +1,78 @@
+import { Quirks } from '@gateway/contracts/quirks';
+import { libraryOf } from '../../libraries/libraries.ts';
+import type { Channel, Fallback, Hedge, Model, Route } from '../configuration.ts';
+import type { ModelEntry, RouteEntry } from '../file-schema.ts';
+import { presetOf } from '../presets/presets.ts';
+
+const libraryFormats = ({ library }: Channel): readonly string[] | null =>
+  library === null ? null : (libraryOf(library).transcriptions?.formats ?? null);
+
+const DEFAULTS = { maxAttempts: 8 } as const;
+
+const HEDGE: Hedge = { minDelayMs: 100, maxDelayMs: 30_000, minSamples: 50, maxShare: 0.1 };
+
+const buildHedge = ({ hedge }: ModelEntry): Hedge | null =>
+  hedge === undefined
+    ? null
+    : {
+        minDelayMs: hedge.minDelayMs ?? HEDGE.minDelayMs,
+        maxDelayMs: hedge.maxDelayMs ?? HEDGE.maxDelayMs,
+        minSamples: hedge.minSamples ?? HEDGE.minSamples,
+        maxShare: hedge.maxShare ?? HEDGE.maxShare,
+      };
+
+/** By default one attempt may take all the time that its channel allows; those after it get what is left. */
+const buildFallback = ({ fallback }: ModelEntry, channels: readonly Channel[]): Fallback => ({
+  maxAttempts: fallback?.maxAttempts ?? DEFAULTS.maxAttempts,
+  totalMs: fallback?.totalMs ?? Math.max(0, ...channels.map(({ timeouts }) => timeouts.totalMs)),
+});
+
+const buildRoute = (
+  entry: RouteEntry,
+  model: ModelEntry,
+  { channel, fallback, hedge }: Pick<Route, 'channel' | 'fallback' | 'hedge'>,
+): Route => ({
+  channel,
+  model: entry.model ?? null,
+  priority: entry.priority ?? 0,
+  weight: entry.weight ?? 1,
+  fallback,
+  hedge,
+  quirks: entry.quirks ? Quirks.parse({ ...channel.quirks, ...entry.quirks }) : channel.quirks,
+  builtInTools: entry.builtInTools ?? model.builtInTools ?? presetOf(channel.provider).builtInTools,
+  formats: entry.formats ?? model.formats ?? libraryFormats(channel),
+  maxFileBytes: entry.maxFileBytes ?? model.maxFileBytes ?? null,
+  maxAudioSeconds: entry.maxAudioSeconds ?? model.maxAudioSeconds ?? null,
+  streamFormats: entry.streamFormats ?? model.streamFormats ?? (channel.library === null ? null : ['audio']),
+  voices: entry.voices ?? model.voices ?? null,
+  maskTransparent: entry.maskTransparent ?? null,
+});
+
+/** A model from an entry that was checked against these channels. */
+export const buildModel = (
+  pattern: string,
+  entry: ModelEntry,
+  channels: ReadonlyMap<string, Channel>,
+): Model => {
+  const served = entry.routes.flatMap((route) => {
+    const channel = channels.get(route.channel);
+    return channel ? [{ route, channel }] : [];
+  });
+  const hedge = buildHedge(entry);
+  const fallback = buildFallback(
+    entry,
+    served.map(({ channel }) => channel),
+  );
+  return {
+    pattern,
+    isPattern: pattern.includes('*'),
+    kind: entry.kind,
+    routes: served.map(({ route, channel }) => buildRoute(route, entry, { channel, fallback, hedge })),
+    family: entry.family ?? null,
+    price: entry.price ?? null,
+    dropUnavailableTools: entry.dropUnavailableTools ?? false,
+    maskTransparent: entry.maskTransparent ?? 'edit',
+    contextWindow: entry.contextWindow ?? null,
+    maxOutputTokens: entry.maxOutputTokens ?? null,
+  };
+};

@@ -1,0 +1,91 @@
+import { OPERATIONS, PROTOCOLS, type Protocol } from '../../protocol.ts';
+import { type ChannelEntry, SafeName } from '../file-schema.ts';
+import type { Preset } from '../presets/preset.ts';
+import { presetOf } from '../presets/presets.ts';
+import type { Complaint } from './mistake-list.ts';
+import { listed } from './suggest.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The protocols that a preset has paths for. */
+const possibleProtocols = (preset: Preset): readonly Protocol[] =>
+  PROTOCOLS.filter((protocol) =>
+    Object.entries(OPERATIONS).some(([operation, of]) => of === protocol && operation in preset.paths),
+  );
+
+const checkBaseUrl = (text: string, preset: Preset): string | null => {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) return 'a URL that begins with http:// or https://';
+  if (url.username !== '' || url.password !== '')
+    return 'a URL without user and password: use apiKey or headers';
+  if (url.search !== '' || url.hash !== '') return 'a URL that ends with its path, without ? or #';
+  const begin = preset.pathsBeginWith;
+  if (begin !== undefined && url.pathname.replace(/\/+$/, '').endsWith(begin)) {
+    return `the URL without its last ${begin}, which this provider's paths begin with`;
+  }
+  return null;
+};
+
+/** The preset's own variable for its address. */
+const checkVariable = (preset: Preset, env: Environment): Complaint | null => {
+  const variable = preset.baseUrlVariable;
+  const text = variable === undefined ? undefined : env[variable];
+  const expected = text ? checkBaseUrl(text, preset) : null;
+  // The value may hold a password.
+  return expected === null ? null : { path: ['baseUrl'], found: `another value in ${variable}`, expected };
+};
+
+const NAME_EXPECTED =
+  'a name of up to 64 letters, digits, ".", "_" and "-" that begins with a letter or digit';
+
+const checkName = (name: string, path: Complaint['path']): Complaint[] =>
+  SafeName.test(name) ? [] : [{ path, at: 'key', found: JSON.stringify(name), expected: NAME_EXPECTED }];
+
+const checkKeys = ({ apiKey, apiKeys, headers, provider }: ChannelEntry, preset: Preset): Complaint[] => {
+  const { header, required } = preset.key;
+  const hasOwnKey = Object.keys(headers ?? {}).some((name) => name.toLowerCase() === header);
+  if (apiKeys === undefined) {
+    const isMissing = required && apiKey === undefined && !hasOwnKey;
+    return isMissing
+      ? [{ path: ['apiKey'], expected: `the provider's key, such as \${MY_PROVIDER_KEY}` }]
+      : [];
+  }
+  const names = Object.keys(apiKeys);
+  const complaints = names.flatMap((name) => checkName(name, ['apiKeys', name]));
+  if (names.length === 0) {
+    complaints.push({
+      path: ['apiKeys'],
+      expected: "at least one of the provider's keys, by a name of yours",
+    });
+  }
+  if (apiKey !== undefined) complaints.push({ path: ['apiKey'], expected: 'either apiKey or apiKeys' });
+  if (hasOwnKey) {
+    const expected = `no header ${header}, which carries the keys of a channel of ${provider}`;
+    complaints.push({ path: ['headers'], expected });
+  }
+  return complaints;
+};
+
+export const checkChannel = (name: string, entry: ChannelEntry, env: Environment): readonly Complaint[] => {
+  const complaints = checkName(name, []);
+  const preset = presetOf(entry.provider);
+  if (entry.baseUrl === undefined) {
+    if (preset.baseUrl === null) {
+      const example = preset.basePath ? 'https://NAME.openai.azure.com' : 'http://10.0.0.5:8000/v1';
+      complaints.push({ path: ['baseUrl'], expected: `the provider's address, such as ${example}` });
+    }
+    const complaint = checkVariable(preset, env);
+    if (complaint !== null) complaints.push(complaint);
+  } else {
+    const expected = checkBaseUrl(entry.baseUrl, preset);
+    if (expected !== null) complaints.push({ path: ['baseUrl'], expected });
+  }
+  complaints.push(...checkKeys(entry, preset));
+  const possible = possibleProtocols(preset);
+  for (const [index, protocol] of (entry.speaks ?? []).entries()) {
+    if (possible.includes(protocol)) continue;
+    const expected = `one of ${listed(possible)}, which is what a provider of the kind ${entry.provider} can speak`;
+    complaints.push({ path: ['speaks', index], expected });
+  }
+  return complaints;
+};

@@ -1,0 +1,79 @@
+import { lookUp } from '@gateway/contracts/look-up';
+import { type ModelKind, PROTOCOLS_OF_KIND, type Protocol } from '../../protocol.ts';
+import type { ModelEntry } from '../file-schema.ts';
+import type { Complaint } from './mistake-list.ts';
+import { listed, nearest } from './suggest.ts';
+
+/** Families whose rules the services hold as data. An image family can also be given in the configuration. */
+const FAMILIES: Readonly<Record<ModelKind, readonly string[]>> = {
+  text: [],
+  image: ['dall-e-2', 'dall-e-3', 'gpt-image'],
+  speech: ['tts-1', 'gpt-4o-mini-tts'],
+  transcription: ['whisper-1', 'gpt-4o-transcribe', 'gpt-transcribe', 'gpt-4o-transcribe-diarize'],
+};
+
+/** The channels that models are checked against; null for a channel with its own mistakes. */
+export type KnownChannels = ReadonlyMap<string, { readonly speaks: readonly Protocol[] } | null>;
+
+/** Settings that apply to some kinds only. */
+const KINDS_OF_SETTING: Readonly<Record<string, readonly ModelKind[]>> = {
+  builtInTools: ['text'],
+  dropUnavailableTools: ['text'],
+  contextWindow: ['text'],
+  maxOutputTokens: ['text'],
+  quirks: ['text'],
+  hedge: ['text'],
+  family: ['image', 'speech', 'transcription'],
+  maskTransparent: ['image'],
+  voices: ['speech'],
+  streamFormats: ['speech'],
+  formats: ['transcription'],
+  maxFileBytes: ['transcription'],
+  maxAudioSeconds: ['transcription'],
+};
+
+const misplaced = (entry: object, kind: ModelKind, path: readonly (string | number)[]): Complaint[] =>
+  Object.keys(entry).flatMap((setting) => {
+    const kinds = lookUp(KINDS_OF_SETTING, setting);
+    if (kinds === undefined || kinds.includes(kind)) return [];
+    const expected = `it only on models of the kind ${kinds.join(' or ')} (this one is ${kind})`;
+    return [{ path: [...path, setting], at: 'key' as const, found: `"${setting}"`, expected }];
+  });
+
+export const checkModel = (
+  name: string,
+  entry: ModelEntry,
+  channels: KnownChannels,
+): readonly Complaint[] => {
+  const complaints = misplaced(entry, entry.kind, []);
+  if (name === '' || name.length > 256 || name.includes('**')) {
+    const expected = 'a model name or a pattern: up to 256 characters, never two * together';
+    complaints.push({ path: [], at: 'key', found: JSON.stringify(name.slice(0, 80)), expected });
+  }
+  const families = FAMILIES[entry.kind];
+  if (typeof entry.family === 'string' && families.length > 0 && !families.includes(entry.family)) {
+    const rules = entry.kind === 'image' ? ', or a mapping of its rules' : '';
+    complaints.push({
+      path: ['family'],
+      expected: `one of the families ${listed(families)}${rules}${nearest(entry.family, families)}`,
+    });
+  }
+  if (typeof entry.family === 'object' && entry.kind !== 'image') {
+    complaints.push({ path: ['family'], expected: `one of the families ${listed(families)}` });
+  }
+  const names = [...channels.keys()];
+  const protocols = PROTOCOLS_OF_KIND[entry.kind];
+  for (const [index, route] of entry.routes.entries()) {
+    complaints.push(...misplaced(route, entry.kind, ['routes', index]));
+    const path = ['routes', index, 'channel'];
+    const channel = channels.get(route.channel);
+    if (channel === undefined) {
+      const expected = `one of the channels ${listed(names)}${nearest(route.channel, names)}`;
+      complaints.push({ path, expected });
+    } else if (channel !== null && !protocols.some((protocol) => channel.speaks.includes(protocol))) {
+      const expected = `a channel that speaks ${protocols.join(' or ')}, as the kind ${entry.kind} needs (this one speaks ${channel.speaks.join(', ')})`;
+      complaints.push({ path, expected });
+    }
+  }
+  return complaints;
+};

@@ -1,0 +1,82 @@
+import type { QuirksInput } from '@gateway/contracts/quirks';
+import { CHAT_PROVIDERS } from './chat-providers.ts';
+import { MEDIA_PROVIDERS } from './media-providers.ts';
+import { bearer, messagesPaths, openaiPaths, openaiProtocols, type Preset } from './preset.ts';
+import { SELF_HOSTED } from './self-hosted.ts';
+
+/** OpenAI's own Chat Completions, where it differs from other servers' versions. */
+const openaiQuirks = {
+  backgroundResponses: true,
+  maxTokensMember: 'max_completion_tokens',
+  instructionRole: 'developer',
+  customTools: true,
+  storedResponses: true,
+  compaction: true,
+} as const satisfies QuirksInput;
+
+export const PRESETS = {
+  openai: {
+    baseUrl: 'https://api.openai.com/v1',
+    speaks: openaiProtocols,
+    paths: openaiPaths,
+    key: { ...bearer, required: true },
+    builtInTools: 'any',
+    quirks: openaiQuirks,
+  },
+  anthropic: {
+    baseUrl: 'https://api.anthropic.com',
+    pathsBeginWith: '/v1',
+    speaks: ['messages'],
+    paths: messagesPaths,
+    key: { header: 'x-api-key', prefix: '', required: true },
+    builtInTools: 'any',
+    quirks: { messageThreads: true, compaction: true },
+  },
+  // The v1 API: no api-version parameter, models named by deployment in the body.
+  'azure-openai': {
+    baseUrl: null,
+    basePath: '/openai/v1',
+    speaks: openaiProtocols,
+    paths: openaiPaths,
+    key: { header: 'api-key', prefix: '', required: true },
+    builtInTools: 'any',
+    quirks: openaiQuirks,
+  },
+  // Servers of this kind reliably have chat; `speaks` lists a server's further protocols. Some also have Messages.
+  'openai-compatible': {
+    baseUrl: null,
+    speaks: ['chat'],
+    paths: { ...openaiPaths, messages: '/messages', 'messages.count_tokens': '/messages/count_tokens' },
+    key: { ...bearer, required: false },
+    builtInTools: [],
+  },
+  ...SELF_HOSTED,
+  ...CHAT_PROVIDERS,
+  ...MEDIA_PROVIDERS,
+  simulator: {
+    baseUrl: 'http://127.0.0.1:8089',
+    baseUrlVariable: 'SIMULATOR_URL',
+    pathsBeginWith: '/v1',
+    speaks: [...openaiProtocols, 'messages'],
+    paths: {
+      responses: '/v1/responses',
+      'responses.input_tokens': '/v1/responses/input_tokens',
+      'responses.compact': '/v1/responses/compact',
+      chat: '/v1/chat/completions',
+      'images.generations': '/v1/images/generations',
+      'images.edits': '/v1/images/edits',
+      speech: '/v1/audio/speech',
+      transcriptions: '/v1/audio/transcriptions',
+      ...messagesPaths,
+    },
+    // It accepts every key, but, like a real provider, requires one.
+    key: { ...bearer, required: false, fallback: 'simulator' },
+    builtInTools: 'any',
+    quirks: { messageThreads: true, backgroundResponses: true, storedResponses: true, compaction: true },
+  },
+} as const satisfies Record<string, Preset>;
+
+export type Provider = keyof typeof PRESETS;
+
+/** The table again, with every row under its common type. */
+export const presetOf = (provider: Provider): Preset => PRESETS[provider];

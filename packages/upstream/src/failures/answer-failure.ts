@@ -1,0 +1,172 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dialect, GatewayErrorOptions } from '@gateway/contracts/gateway-error';
+import { z } from 'zod';
+import type { Candidate } from '../candidate.ts';
+import { troubleOfAnswer } from '../health/causes/trouble-of-answer.ts';
+import { dialectOfProtocol } from '../protocol.ts';
+import { cleanMessage, withoutOwnSecrets, withoutSecrets } from './clean-message.ts';
+import type { Failure } from './failure.ts';
+import { classifyAnswer, type FailureKind, failureRule } from './failure-rules.ts';
+import { type ProviderError, parseJson, readProviderError } from './provider-error.ts';
+import { retryAfterSeconds } from './retry-after.ts';
+
+interface TokenCounts {
+  readonly input: string;
+  readonly maximum: string;
+}
+
+/** Messages that contain both numbers, of vLLM and servers like OpenAI, of llama.cpp, of Anthropic. */
+const COUNTS: readonly RegExp[] = [
+  /maximum context length is (?<maximum>\d+) tokens\D*(?<input>\d+)/,
+  /\((?<input>\d+) tokens\) exceeds the available context size \((?<maximum>\d+) tokens\)/,
+  /(?<input>\d+) tokens > (?<maximum>\d+) maximum/,
+];
+
+function countsOf({ message, tokens }: ProviderError): TokenCounts | null {
+  if (tokens !== null) return { input: String(tokens.input), maximum: String(tokens.maximum) };
+  for (const pattern of COUNTS) {
+    const { input, maximum } = pattern.exec(message)?.groups ?? {};
+    if (input !== undefined && maximum !== undefined) return { input, maximum };
+  }
+  return null;
+}
+
+/** Claude Code shortens its conversation when it reads these words. */
+const ANTHROPIC_WORDS = 'prompt is too long';
+
+/** The message for Messages clients about an input that does not fit, with the server's numbers if it sent any. */
+function tooLongForMessages(error: ProviderError, message: string): string {
+  if (message.includes(ANTHROPIC_WORDS)) return message;
+  const counts = countsOf(error);
+  return counts === null
+    ? `${ANTHROPIC_WORDS}: it exceeds the context window of the model`
+    : `${ANTHROPIC_WORDS}: ${counts.input} tokens > ${counts.maximum} maximum`;
+}
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+interface Context {
+  readonly candidate: Candidate;
+  /** The caller's dialect. */
+  readonly dialect: Dialect;
+  readonly namesObject: boolean;
+  /** The request was translated: the caller uses another protocol. */
+  readonly translated: boolean;
+}
+
+/** The message for a refusal that the caller can correct. */
+const refusal = (error: ProviderError, status: number, candidate: Candidate): string =>
+  error.message === ''
+    ? `The upstream refused this request (HTTP ${status}).`
+    : cleanMessage(error.message, candidate);
+
+/** Anthropic's error types by status. Every other refusal is an ordinary mistake. */
+const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
+  404: 'not_found_error',
+  413: 'request_too_large',
+};
+
+const AnthropicBody = z.object({ type: z.literal('error'), error: z.object({ message: z.string().min(1) }) });
+
+/**
+ * The body that a caller of the provider's own dialect gets. Anthropic's is relayed byte for byte, because its clients
+ * recover by its wording; other servers with its protocol may have another shape. OpenAI's keeps type, param and
+ * code around a cleaned message.
+ */
+const relayBody = (answer: ErrorAnswer, error: ProviderError, message: string, context: Context): string => {
+  if (context.dialect === 'anthropic') {
+    if (AnthropicBody.safeParse(parseJson(answer.body)).success)
+      return withoutOwnSecrets(answer.body, context.candidate);
+    const type = ANTHROPIC_TYPES[answer.status] ?? 'invalid_request_error';
+    return JSON.stringify({ type: 'error', error: { type, message } });
+  }
+  const { type, param, code } = error;
+  return JSON.stringify({ error: { message, type: type ?? 'invalid_request_error', param, code } });
+};
+
+/** The path in the request that the provider got. Anthropic puts it before the message: `tools.0.name: …`. */
+const pathOf = ({ param, message }: ProviderError): Pick<GatewayErrorOptions, 'path'> => {
+  const path = param ?? /^([a-z_]+(?:\.\w+)*): /.exec(message)?.[1];
+  if (!path) return {};
+  const steps = path.split(/[.[\]]+/).filter((step) => step !== '');
+  return { path: steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step)) };
+};
+
+/** The member with the conversation, which is `param` for OpenAI's clients when it is too long. */
+const TURNS: Readonly<Record<string, string>> = { responses: 'input', chat: 'messages' };
+
+/** Messages that the clients of each dialect recognise; a provider's own error is only relayed if it has them. */
+const tooLong = (
+  answer: ErrorAnswer,
+  error: ProviderError,
+  context: Context,
+): Partial<GatewayErrorOptions> => {
+  const words = refusal(error, answer.status, context.candidate);
+  const message = { openai: words, anthropic: tooLongForMessages(error, words) };
+  if (context.translated) return { message };
+  const isKnown =
+    context.dialect === 'anthropic' ? message.anthropic === words : error.code === 'context_length_exceeded';
+  if (isKnown) return relayed(answer, error, words, context);
+  const turns = TURNS[context.candidate.protocol];
+  return context.dialect === 'anthropic' || turns === undefined ? { message } : { message, path: [turns] };
+};
+
+const relayed = (
+  answer: ErrorAnswer,
+  error: ProviderError,
+  message: string,
+  context: Context,
+): Partial<GatewayErrorOptions> =>
+  dialectOfProtocol(context.candidate.protocol) === context.dialect
+    ? { message, relay: { status: answer.status, body: relayBody(answer, error, message, context) } }
+    : { message };
+
+const rejection = (
+  answer: ErrorAnswer,
+  error: ProviderError,
+  context: Context,
+): Partial<GatewayErrorOptions> => {
+  const message = refusal(error, answer.status, context.candidate);
+  if (context.translated) return { message, ...pathOf(error) };
+  // The provider reports the caller's mistake as its own failure, so its body does not fit.
+  return answer.status >= 500 ? { message } : relayed(answer, error, message, context);
+};
+
+/** Failures that the caller can correct: the provider's message reaches the caller. */
+const QUOTING_KINDS: ReadonlySet<FailureKind> = new Set(['rejected', 'not-found', 'too-long']);
+
+/** The failure for a provider's error answer, with the parts that the caller gets. */
+export const answerFailure = (answer: ErrorAnswer, context: Context): Failure => {
+  const { status, headers, body } = answer;
+  const error = readProviderError(withoutOwnSecrets(body, context.candidate));
+  const { namesObject, candidate } = context;
+  const kind = classifyAnswer({ status, error, namesObject, model: candidate.model });
+  const nowMs = Date.now();
+  const wait = retryAfterSeconds(headers, error.message, nowMs);
+  const waitMs = wait === null ? null : wait * 1000;
+  const trouble = troubleOfAnswer({ kind, status, error, headers, waitMs, candidate }, nowMs);
+  // Messages about a caller's mistake may quote the request, so they are not logged.
+  const quotes = QUOTING_KINDS.has(kind);
+  const words = quotes ? '' : withoutSecrets(error.message, context.candidate).slice(0, 500);
+  const failure = {
+    kind,
+    candidate: context.candidate,
+    status,
+    detail: [`answered ${status}`, error.code ?? error.type, words].filter(Boolean).join(', '),
+    ...(trouble === null ? {} : { trouble }),
+  };
+  if (kind === 'too-long') return { ...failure, options: tooLong(answer, error, context) };
+  if (quotes) return { ...failure, options: rejection(answer, error, context) };
+  const seconds = wait ?? failureRule(kind).retryAfterSeconds;
+  if (seconds === undefined) return failure;
+  // Codex reads the delay from these words.
+  const message = `${failureRule(kind).message} Please try again in ${seconds}s.`;
+  return {
+    ...failure,
+    options: { retryAfterSeconds: seconds, ...(kind === 'rate-limited' ? { message } : {}) },
+  };
+};

@@ -1,0 +1,180 @@
+import type { ErrorCode } from '@gateway/contracts/error-codes';
+import { lookUp } from '@gateway/contracts/look-up';
+import { notFoundFault } from './not-found.ts';
+import type { ProviderError } from './provider-error.ts';
+
+interface FailureRule {
+  readonly code: ErrorCode;
+  /** Whether another channel may succeed. */
+  readonly elsewhere: boolean;
+  /** The caller gets the failure with the highest rank: failures worth a retry rank before others. */
+  readonly rank: number;
+  /** The message for callers. */
+  readonly message: string;
+  /** The value of `retry-after`, if the provider sent none. */
+  readonly retryAfterSeconds?: number;
+}
+
+/** Every way in which an attempt can fail, and its consequences (protocols' error table). */
+export const FAILURES = {
+  'rate-limited': {
+    code: 'upstream_rate_limited',
+    elsewhere: true,
+    rank: 7,
+    message: "The upstream's rate limit for this model is reached.",
+    retryAfterSeconds: 5,
+  },
+  overloaded: {
+    code: 'upstream_overloaded',
+    elsewhere: true,
+    rank: 6,
+    message: 'The upstream is overloaded at the moment. Please try again shortly.',
+    retryAfterSeconds: 5,
+  },
+  timeout: {
+    code: 'upstream_timeout',
+    elsewhere: true,
+    rank: 5,
+    message: 'The upstream did not answer in time.',
+  },
+  failed: {
+    code: 'upstream_failed',
+    elsewhere: true,
+    rank: 4,
+    message: 'The upstream failed to answer this request.',
+  },
+  unreachable: {
+    code: 'upstream_unreachable',
+    elsewhere: true,
+    rank: 3,
+    message: 'The upstream cannot be reached at the moment.',
+  },
+  'quota-exhausted': {
+    code: 'upstream_quota_exhausted',
+    elsewhere: true,
+    rank: 2,
+    message: "The gateway's account at the upstream has no quota left. Its operator has to renew it.",
+    retryAfterSeconds: 60,
+  },
+  misconfigured: {
+    code: 'upstream_misconfigured',
+    elsewhere: true,
+    rank: 1,
+    message: "The gateway's access to this model is not set up correctly. Its operator has to correct it.",
+  },
+  rejected: {
+    code: 'upstream_rejected',
+    elsewhere: false,
+    rank: 8,
+    message: 'The upstream refused this request.',
+  },
+  'not-found': {
+    code: 'object_not_found',
+    elsewhere: false,
+    rank: 8,
+    message: 'Something that this request names does not exist at the upstream. Check its ids.',
+  },
+  'too-long': {
+    code: 'context_length_exceeded',
+    elsewhere: false,
+    rank: 8,
+    message: 'The input is longer than the context of the model.',
+  },
+  'outcome-unknown': {
+    code: 'outcome_unknown',
+    elsewhere: false,
+    rank: 8,
+    message:
+      'The connection to the upstream broke after the request was sent. It may have been carried out and charged; repeat it only if that is acceptable.',
+  },
+  overtaken: {
+    code: 'upstream_failed',
+    elsewhere: true,
+    rank: 0,
+    message: 'Another upstream answered first.',
+  },
+  left: {
+    code: 'client_closed_request',
+    elsewhere: false,
+    rank: 8,
+    message: 'The caller closed the request.',
+  },
+} as const satisfies Record<string, FailureRule>;
+
+export type FailureKind = keyof typeof FAILURES;
+
+export const failureRule = (kind: FailureKind): FailureRule => FAILURES[kind];
+
+/** What a provider's status means. Others: 4xx is the caller's fault, everything else the provider's. */
+const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
+  401: 'misconfigured',
+  402: 'quota-exhausted',
+  403: 'misconfigured',
+  404: 'misconfigured',
+  405: 'misconfigured',
+  407: 'misconfigured',
+  408: 'failed',
+  425: 'failed',
+  429: 'rate-limited',
+  503: 'overloaded',
+  504: 'timeout',
+  524: 'timeout',
+  529: 'overloaded',
+};
+
+/** The failure for a provider's error code or type, with any status. */
+const CODE_KINDS: Readonly<Record<string, FailureKind>> = {
+  insufficient_quota: 'quota-exhausted',
+  credit_balance_exhausted: 'quota-exhausted',
+  billing_hard_limit_reached: 'quota-exhausted',
+  billing_error: 'quota-exhausted',
+  enforced_spend_limit_reached: 'quota-exhausted',
+  contract_spend_limit_reached: 'quota-exhausted',
+  model_not_found: 'misconfigured',
+  invalid_api_key: 'misconfigured',
+  DeploymentNotFound: 'misconfigured',
+  organization_on_hold: 'misconfigured',
+  server_is_overloaded: 'overloaded',
+  slow_down: 'overloaded',
+  previous_response_not_found: 'rejected',
+  // A message of the caller was not found; its clients recover by this answer.
+  thread_not_found: 'rejected',
+  context_length_exceeded: 'too-long',
+  exceed_context_size_error: 'too-long',
+};
+
+/** Anthropic reports an account without credit as an ordinary 400; only its message shows it. */
+const NO_CREDIT = /credit balance is too low/i;
+
+/** Messages of servers without an error code for an input that does not fit. */
+const TOO_LONG =
+  /prompt is too long|exceed context limit|maximum context length|exceeds the (?:context window|available context size)/i;
+
+/** llama.cpp answers 500 to content that its model cannot take, and to tools that it cannot read. */
+const REFUSED_WITH_500 =
+  /\b(?:image|audio|video) input is not supported\b|\bmmproj\b|^failed to parse (?:tools|messages)\b/i;
+
+export interface AnswerFacts {
+  readonly status: number;
+  readonly error: ProviderError;
+  /** The request is about an object at the provider, so that a 404 means that object and not the model. */
+  readonly namesObject: boolean;
+  /** The channel's name of the model. */
+  readonly model: string;
+}
+
+export const classifyAnswer = ({ status, error, namesObject, model }: AnswerFacts): FailureKind => {
+  for (const code of [error.code, error.type, error.detail]) {
+    const kind = lookUp(CODE_KINDS, code);
+    if (kind !== undefined) return kind;
+  }
+  if (status === 400 && NO_CREDIT.test(error.message)) return 'quota-exhausted';
+  if (status === 400 && TOO_LONG.test(error.message)) return 'too-long';
+  if (status === 404 && namesObject) return 'rejected';
+  if (status === 404 && notFoundFault(error, model) === 'caller') return 'not-found';
+  if (status === 500 && REFUSED_WITH_500.test(error.message)) return 'rejected';
+  const kind = STATUS_KINDS[status];
+  if (kind !== undefined) return kind;
+  if (status >= 300 && status < 400) return 'misconfigured';
+  return status >= 400 && status < 500 ? 'rejected' : 'failed';
+};

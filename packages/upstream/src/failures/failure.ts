@@ -1,0 +1,31 @@
+import { GatewayError, type GatewayErrorOptions } from '@gateway/contracts/gateway-error';
+import type { Candidate } from '../candidate.ts';
+import type { Trouble } from '../health/causes/causes.ts';
+import { type FailureKind, failureRule } from './failure-rules.ts';
+
+/** Why an attempt got no reply. */
+export interface Failure {
+  readonly kind: FailureKind;
+  readonly candidate: Candidate;
+  /** The provider's HTTP status, if it answered. */
+  readonly status: number | null;
+  /** What happened, for the log; free of secrets. */
+  readonly detail: string;
+  /** The parts of the caller's error that differ from the kind's. */
+  readonly options?: Partial<GatewayErrorOptions>;
+  readonly cause?: unknown;
+  /** The trouble of the provider that it shows; absent: none, so it does not count for a cooldown. */
+  readonly trouble?: Trouble;
+}
+
+/** The error that a caller sees for a failure. */
+export const failureError = ({ kind, candidate, detail, options, cause }: Failure): GatewayError => {
+  const { code, message, retryAfterSeconds } = failureRule(kind);
+  return new GatewayError(code, {
+    message,
+    source: kind === 'left' ? 'gateway' : 'upstream',
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...options,
+    cause: new Error(`channel ${candidate.channel.name}: ${detail}`, { cause }),
+  });
+};

@@ -1,0 +1,29 @@
+import ipaddr from 'ipaddr.js';
+
+/**
+ * Whether an IP address belongs to the public internet. Everything else is refused: private, loopback, link-local
+ * (cloud metadata), carrier-grade NAT, multicast, reserved, and the forms that wrap an IPv4 address in IPv6.
+ */
+export const isPublicAddress = (address: string): boolean => {
+  if (!ipaddr.isValid(address)) return false;
+  return ipaddr.process(address).range() === 'unicast';
+};
+
+/** Whether an IP address lies in certain networks. */
+export type InNetworks = (address: string) => boolean;
+
+/**
+ * Reads networks as CIDR, separated by commas: `10.1.0.0/16, fd00::/8`.
+ *
+ * @returns undefined if one of them is no network
+ */
+export function parseNetworks(text: string): InNetworks | undefined {
+  const parts = text.split(',').map((part) => part.trim());
+  if (!parts.every((part) => ipaddr.isValidCIDR(part))) return undefined;
+  const networks = parts.map((part) => ipaddr.parseCIDR(part));
+  return (address) => {
+    if (!ipaddr.isValid(address)) return false;
+    const parsed = ipaddr.process(address);
+    return networks.some(([base, bits]) => base.kind() === parsed.kind() && parsed.match(base, bits));
+  };
+}

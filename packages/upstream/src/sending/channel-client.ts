@@ -1,0 +1,85 @@
+import { type Dispatcher, Pool } from 'undici';
+import type { Channel } from '../configuration/configuration.ts';
+
+/** The connections of one channel, opened when first needed. */
+export class ChannelClient {
+  readonly #origin: string;
+  readonly #connectMs: number;
+  #pool: Pool | null = null;
+  #retired = false;
+  #inFlight = 0;
+
+  constructor(channel: Channel) {
+    this.#origin = channel.origin;
+    this.#connectMs = channel.timeouts.connectMs;
+  }
+
+  /** Requests that have begun and not ended. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Whether this client's connections serve a channel with these settings as well as its own. */
+  fits(channel: Channel): boolean {
+    return channel.origin === this.#origin && channel.timeouts.connectMs === this.#connectMs;
+  }
+
+  /** Begins a request. Exactly one `release` must follow each call. */
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    this.begin();
+    this.dispatchPart(options, handler);
+  }
+
+  /** Counts a request that consists of several. Exactly one `release` must follow each call. */
+  begin(): void {
+    this.#inFlight += 1;
+  }
+
+  /** Sends one of several requests that were counted together. */
+  dispatchPart(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    this.#pool ??= this.#open();
+    this.#pool.dispatch(options, handler);
+  }
+
+  release(): void {
+    this.#inFlight -= 1;
+    if (this.#retired && this.#inFlight === 0) this.#closeIdle();
+  }
+
+  /** Whether only requests that chose this client before it was retired can still use it. */
+  get isSpent(): boolean {
+    return this.#retired && this.#inFlight === 0;
+  }
+
+  /** Closes the connections as soon as nothing uses them. A request that still comes opens them once more. */
+  retire(): void {
+    this.#retired = true;
+    if (this.#inFlight === 0) this.#closeIdle();
+  }
+
+  /** Takes no more requests. Resolves when those in flight have ended. */
+  async close(): Promise<void> {
+    await this.#pool?.close();
+  }
+
+  /** Aborts the requests in flight. */
+  async destroy(): Promise<void> {
+    await this.#pool?.destroy();
+  }
+
+  #closeIdle(): void {
+    void this.#pool?.close();
+    this.#pool = null;
+  }
+
+  // HTTP/1.1 only: a lost connection then costs one request and not a hundred. The exchange sets the time limits.
+  #open(): Pool {
+    return new Pool(this.#origin, {
+      connections: null,
+      allowH2: false,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { timeout: this.#connectMs },
+    });
+  }
+}

@@ -1,0 +1,304 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dialect } from '@gateway/contracts/gateway-error';
+import type { Dispatcher } from 'undici';
+import type { Candidate } from '../candidate.ts';
+import type { SlotPool } from '../choosing/slot-pool.ts';
+import { answerFailure } from '../failures/answer-failure.ts';
+import {
+  brokenFailure,
+  connectFailure,
+  noAnswerFailure,
+  timeoutFailure,
+} from '../failures/exchange-failure.ts';
+import { type Failure, failureError } from '../failures/failure.ts';
+import { type FailureKind, failureRule } from '../failures/failure-rules.ts';
+import type { OutputCheck, Verdict } from '../first-output/check-first-output.ts';
+import { type HeldStart, holdStart } from '../first-output/held-start.ts';
+import { ReplyBody } from '../replies/reply-body.ts';
+import type { ChannelClient } from './channel-client.ts';
+import { Deadline, type Limit } from './deadline.ts';
+
+/** The most bytes read of an error's body, or of an output that cannot be checked yet. */
+const MAX_CHECKED_BYTES = 65_536;
+/** The most bytes of start events that are held back: a response repeats the instructions and tools of its request. */
+const MAX_HELD_BYTES = 1_048_576;
+/** The most bytes of a reply that is checked whole. */
+const MAX_WHOLE_BYTES = 64 * 1_048_576;
+/** The first output's time limit for streamed replies if the channel has none. */
+const FIRST_OUTPUT_MS = 60_000;
+
+export interface ExchangeOptions {
+  readonly candidate: Candidate;
+  readonly client: ChannelClient;
+  readonly slot: Pick<SlotPool, 'release'>;
+  readonly dialect: Dialect;
+  readonly work: 'free' | 'paid';
+  readonly streamed: boolean;
+  readonly namesObject: boolean;
+  readonly translated: boolean;
+  readonly checkOutput: OutputCheck;
+  /** Start events of a stream wait for the first output; see `SendOptions`. */
+  readonly holdsStart: boolean;
+  readonly onHeld: (() => void) | undefined;
+  /** No other candidate is left: start events need not be given up for a late first output. */
+  readonly isLast: boolean;
+  /** The time within which the first output must have come, whatever the channel allows. */
+  readonly withinMs: number;
+  readonly signal: AbortSignal | undefined;
+  /** Called when a reply whose first output was accepted has ended; null: completely. */
+  readonly onEnd: (exchange: Exchange, failure: Failure | null) => void;
+  /** Called when a reply that had ended completely turned out to be no answer. */
+  readonly onUnreadable: (exchange: Exchange, failure: Failure) => void;
+}
+
+/**
+ * One request to one channel: undici's handler, from the dispatch to the last byte. Until its first output is accepted
+ * a failure leads to another channel; afterwards the bytes and the end go to `body`.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #options: ExchangeOptions;
+  readonly #deadline: Deadline;
+  readonly #settle: (failure: Failure | null) => void;
+  /** `refused`: an error's body is read; `open`: the caller has the reply. */
+  #phase: 'checking' | 'refused' | 'open' | 'over' = 'checking';
+  #controller: Dispatcher.DispatchController | null = null;
+  #sent = false;
+  /** The times by which this channel, and any channel, must have sent its first output. */
+  #outputBy = Number.POSITIVE_INFINITY;
+  readonly #allBy: number;
+  /** Reads the start of a stream whose start events are held back. */
+  #held: HeldStart | null = null;
+  /** The most bytes that are waited for. */
+  #maxCheckedBytes = MAX_CHECKED_BYTES;
+  /** A part of the reply has come that is no output yet. */
+  #isAwaiting = false;
+  /** The check has no verdict before the reply has ended. */
+  #waitsForEnd = false;
+  /** How it ended, while its consumer may still find that it is no answer. */
+  #unjudged: 'whole' | 'cancelled' | null = null;
+  /** The consumer was slower than the provider, which may have given up because of it. */
+  #hasPaused = false;
+
+  readonly body = new ReplyBody({
+    pause: () => {
+      this.#hasPaused = true;
+      this.#controller?.pause();
+    },
+    resume: () => {
+      this.#deadline.touch();
+      this.#controller?.resume();
+    },
+  });
+  readonly startedAt = performance.now();
+  headersAt = 0;
+  firstOutputAt = 0;
+  status = 0;
+  headers: IncomingHttpHeaders = {};
+  draining = false;
+
+  constructor(options: ExchangeOptions, settle: (failure: Failure | null) => void) {
+    this.#options = options;
+    this.#settle = settle;
+    const { totalMs } = options.candidate.channel.timeouts;
+    this.#deadline = new Deadline(this.startedAt, totalMs, (limit) => this.#expire(limit));
+    this.#allBy = this.startedAt + options.withinMs;
+    if (options.withinMs < totalMs) this.#deadline.endBy('all attempts', this.#allBy);
+    this.body.unbounded = true;
+    options.signal?.addEventListener('abort', this);
+  }
+
+  /** Called when the caller leaves: aborts, or reads on for the final usage, by the channel's setting. */
+  handleEvent(): void {
+    const { channel } = this.#options.candidate;
+    if (channel.onDisconnect === 'cancel' || !this.#sent) {
+      this.fail('left', 'the caller left');
+      return;
+    }
+    this.draining = true;
+    this.body.neverPause = true;
+    this.#deadline.endBy('drain', performance.now() + channel.drainMs);
+    this.body.resume();
+  }
+
+  /** Ends the exchange, and with it the request to the provider. */
+  fail(kind: FailureKind, detail: string, cause?: unknown): void {
+    this.#fail({ kind, candidate: this.#options.candidate, status: this.status || null, detail, cause });
+  }
+
+  /** Called when its consumer found that it is no answer. */
+  unreadable(detail: string): void {
+    const failure = this.#noAnswer(detail);
+    if (this.#phase !== 'over') this.#fail(failure);
+    else if (this.#unjudged === 'whole') this.#options.onUnreadable(this, failure);
+    else if (this.#unjudged === 'cancelled') this.#options.onEnd(this, failure);
+    this.#unjudged = null;
+  }
+
+  /** Called when its consumer takes no more. */
+  cancel(): void {
+    if (this.#phase === 'open') this.#unjudged = 'cancelled';
+    this.fail('left', 'the reply was cancelled');
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#phase === 'over') controller.abort(new Error('the exchange is over'));
+    else this.#deadline.begin('sending', this.#options.candidate.channel.timeouts.idleMs);
+  }
+
+  onBodySent(): void {
+    this.#deadline.touch();
+  }
+
+  onRequestSent(): void {
+    this.#sent = true;
+    const { firstOutputMs, totalMs } = this.#options.candidate.channel.timeouts;
+    const limitMs = firstOutputMs ?? (this.#options.streamed ? FIRST_OUTPUT_MS : totalMs);
+    this.#outputBy = performance.now() + limitMs;
+    this.#deadline.begin('first output', limitMs);
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.headersAt = performance.now();
+    this.status = status;
+    this.headers = headers;
+    const { holdsStart, candidate } = this.#options;
+    if (status < 200 || status > 299) this.#phase = 'refused';
+    else if (holdsStart) this.#held = holdStart(candidate.protocol, headers);
+    if (this.#held !== null) this.#maxCheckedBytes = MAX_HELD_BYTES;
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#phase === 'over' || chunk.length === 0) return;
+    this.body.push(chunk);
+    if (this.#phase === 'open') this.#deadline.touch();
+    else if (this.#phase === 'checking') this.#check(chunk);
+    else if (this.body.waitingBytes > MAX_CHECKED_BYTES) this.#refuse(this.status, '');
+  }
+
+  onResponseEnd(): void {
+    if (this.#phase === 'checking') this.#check(null);
+    else if (this.#phase === 'refused') this.#refuse(this.status, this.body.peek().toString('utf8'));
+    if (this.#phase !== 'open') return;
+    this.#over();
+    this.#unjudged = 'whole';
+    this.#options.onEnd(this, null);
+    this.body.end();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (this.#phase === 'over') return;
+    const { candidate } = this.#options;
+    if (this.#controller === null) this.#fail(connectFailure(candidate, error));
+    else if (this.#phase === 'refused') this.#refuse(this.status, '');
+    else {
+      const failure = brokenFailure(candidate, this.#lost('failed'), this.status || null, error);
+      this.#fail(failure, 'after what is waiting');
+    }
+  }
+
+  /** After the whole request was sent, paid work may have been done. */
+  #lost(kind: FailureKind): FailureKind {
+    return this.#options.work === 'paid' && this.#sent ? 'outcome-unknown' : kind;
+  }
+
+  #expire(limit: Limit): void {
+    const { idleMs } = this.#options.candidate.channel.timeouts;
+    // While the reader pauses, the provider is not idle.
+    if (limit === 'idle' && this.body.paused) this.#deadline.begin('idle', idleMs);
+    // No other candidate can be called, and the provider is at work: its start events go out, and the caller waits on.
+    else if (limit === 'first output' && this.#held?.hasBegun && this.#options.isLast) this.#open(false);
+    else if (limit === 'drain') this.fail('left', 'the caller left, and reading on took too long');
+    else this.#fail(this.#timeout(limit));
+  }
+
+  #timeout(limit: Limit): Failure {
+    const { candidate } = this.#options;
+    const phase = this.#phase === 'open' ? 'open' : 'checking';
+    return timeoutFailure(candidate, this.#lost('timeout'), this.status || null, limit, phase);
+  }
+
+  #noAnswer(detail: string): Failure {
+    return noAnswerFailure(this.#options.candidate, this.#lost('failed'), this.status, detail);
+  }
+
+  /** Checks what has arrived; null: the reply has ended. */
+  #check(chunk: Buffer | null): void {
+    const verdict = this.#verdictOn(chunk);
+    if (verdict === 'wait-for-end') {
+      this.#waitsForEnd = true;
+      this.#maxCheckedBytes = MAX_WHOLE_BYTES;
+    }
+    const mayWait = chunk !== null && this.body.waitingBytes < this.#maxCheckedBytes;
+    if (verdict === 'wait' || verdict === 'wait-for-end') {
+      if (mayWait) this.#awaitMore();
+      else this.#open(chunk === null);
+    } else if (verdict === 'accept') this.#open(chunk === null);
+    else if ('broken' in verdict) this.#fail(this.#noAnswer(verdict.broken));
+    else this.#refuse(verdict.status, verdict.body);
+  }
+
+  #verdictOn(chunk: Buffer | null): Verdict {
+    if (this.#held !== null) return chunk === null ? this.#held.end() : this.#held.push(chunk);
+    if (this.#waitsForEnd && chunk !== null) return 'wait-for-end';
+    const { status, headers } = this;
+    return this.#options.checkOutput({ status, headers, bytes: this.body.peek(), ended: chunk === null });
+  }
+
+  /** Something has come, so that silence counts from now on; the first output still has its own limit where it can be recognised. */
+  #awaitMore(): void {
+    if (this.#isAwaiting) {
+      this.#deadline.touch();
+      return;
+    }
+    this.#isAwaiting = true;
+    const isBounded = this.#held !== null && !this.draining && this.#outputBy < this.#allBy;
+    if (isBounded) this.#deadline.endBy('first output', this.#outputBy);
+    if (this.#held !== null) this.#options.onHeld?.();
+    this.#deadline.begin('idle', this.#options.candidate.channel.timeouts.idleMs);
+  }
+
+  /** From here on the reply is its consumer's. */
+  #open(ended: boolean): void {
+    this.#phase = 'open';
+    this.#held = null;
+    this.body.unbounded = false;
+    this.firstOutputAt = performance.now();
+    if (!ended) {
+      const { idleMs, totalMs } = this.#options.candidate.channel.timeouts;
+      if (!this.draining) this.#deadline.endBy('total', this.startedAt + totalMs);
+      this.#deadline.begin('idle', idleMs);
+    }
+    this.#settle(null);
+  }
+
+  /** The provider answered with an error, by its status or in a 2xx reply. */
+  #refuse(status: number, body: string): void {
+    const answer = { status, headers: this.headers, body };
+    const failure = answerFailure(answer, this.#options);
+    // The caller's own mistake: a caller of the same protocol reads it in the stream as the provider reports it.
+    if (this.#held?.hasBegun && !failureRule(failure.kind).elsewhere) this.#open(false);
+    else this.#fail(failure);
+  }
+
+  #fail(failure: Failure, when: 'after what is waiting' | 'at once' = 'at once'): void {
+    if (this.#phase === 'over') return;
+    const wasOpen = this.#phase === 'open';
+    this.#over();
+    this.#controller?.abort(new Error('the exchange is over'));
+    if (wasOpen) {
+      const { trouble: _, ...excused } = failure;
+      this.#options.onEnd(this, this.#hasPaused ? excused : failure);
+      this.body.fail(failureError(failure), when);
+    } else this.#settle(failure);
+  }
+
+  /** Ends the exchange once, for any reason. */
+  #over(): void {
+    this.#phase = 'over';
+    this.#deadline.stop();
+    this.#options.signal?.removeEventListener('abort', this);
+    this.#options.client.release();
+    this.#options.slot.release();
+  }
+}

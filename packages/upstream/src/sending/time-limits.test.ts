@@ -1,0 +1,138 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { expect, test } from 'vitest';
+import { muteOrigin, startProvider, startUpstream } from '../provider-for-tests.ts';
+import type { Reply } from '../replies/reply.ts';
+import type { Upstream } from '../upstream.ts';
+
+const sendRequest = (
+  upstream: Upstream,
+  more: { work?: 'paid'; signal?: AbortSignal } = {},
+): Promise<Reply> => {
+  const model = upstream.resolveModel('small');
+  if (model === null) throw new Error('no model');
+  return upstream.send({
+    candidates: upstream.candidates({ model, protocol: 'responses' }),
+    request: () => ({ operation: 'responses', method: 'POST', headers: {}, body: '{}' }),
+    dialect: 'openai',
+    work: 'free',
+    streamed: true,
+    ...more,
+  });
+};
+
+const thrownBy = (promise: Promise<unknown>): Promise<GatewayError> =>
+  promise.then(
+    () => Promise.reject(new Error('it was answered')),
+    (thrown) => thrown,
+  );
+
+/** Never answers. */
+const silence = (): void => undefined;
+
+test('a provider that does not begin to answer in time is replaced by another', async () => {
+  const slow = await startProvider(silence);
+  const quick = await startProvider();
+  const settings = 'timeouts: { firstOutputMs: 30 }';
+  const pair = await startUpstream({
+    slow: { origin: slow.origin, settings },
+    quick: { origin: quick.origin },
+  });
+  const reply = await sendRequest(pair);
+  expect(reply.attempts).toMatchObject([{ outcome: 'timeout', status: null }, { outcome: 'ok' }]);
+  await reply.bytes(100);
+  await slow.left;
+
+  const alone = await startUpstream({ slow: { origin: slow.origin, settings } });
+  expect(await thrownBy(sendRequest(alone))).toMatchObject({ code: 'upstream_timeout', retry: true });
+});
+
+test('paid work that did not begin to answer in time is not repeated', async () => {
+  const slow = await startProvider(silence);
+  const quick = await startProvider();
+  const settings = 'timeouts: { firstOutputMs: 30 }';
+  const pair = await startUpstream({
+    slow: { origin: slow.origin, settings },
+    quick: { origin: quick.origin },
+  });
+  expect(await thrownBy(sendRequest(pair, { work: 'paid' }))).toMatchObject({
+    code: 'outcome_unknown',
+    retry: false,
+  });
+  expect(quick.requests).toEqual([]);
+});
+
+test('headers do not count as first output', async () => {
+  const slow = await startProvider((response) => response.writeHead(200).flushHeaders());
+  const upstream = await startUpstream({
+    slow: { origin: slow.origin, settings: 'timeouts: { firstOutputMs: 50 }' },
+  });
+  expect(await thrownBy(sendRequest(upstream))).toMatchObject({ code: 'upstream_timeout' });
+});
+
+test("an error's body that does not come in time is not waited for", async () => {
+  const slow = await startProvider((response) => response.writeHead(500).write('{'));
+  const upstream = await startUpstream({
+    slow: { origin: slow.origin, settings: 'timeouts: { firstOutputMs: 50 }' },
+  });
+  expect(await thrownBy(sendRequest(upstream))).toMatchObject({ code: 'upstream_timeout' });
+});
+
+test('a stream that falls silent ends in an error', async () => {
+  const provider = await startProvider((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+  });
+  const upstream = await startUpstream({
+    one: { origin: provider.origin, settings: 'timeouts: { idleMs: 40 }' },
+  });
+  const thrown = await thrownBy(sendRequest(upstream).then((reply) => reply.bytes(100)));
+  expect(thrown).toMatchObject({ code: 'upstream_timeout', source: 'upstream' });
+  await provider.left;
+});
+
+test('a stream that never ends is ended, even if it sends events all the time', async () => {
+  const provider = await startProvider((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const timer = setInterval(() => response.write('data: 1\n\n'), 5);
+    response.once('close', () => clearInterval(timer));
+  });
+  const upstream = await startUpstream({
+    one: { origin: provider.origin, settings: 'timeouts: { idleMs: 5000, totalMs: 60 }' },
+  });
+  const whole = sendRequest(upstream).then((reply) => reply.bytes(1_000_000));
+  expect(await thrownBy(whole)).toMatchObject({ code: 'upstream_timeout' });
+  await provider.left;
+});
+
+test('a reader who pauses does not count as a provider that fell silent', async () => {
+  const settings = 'timeouts: { idleMs: 20 }';
+  const readOn = Promise.withResolvers<void>();
+  const sent = Promise.withResolvers<void>();
+  const held = await startProvider(async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+    await readOn.promise;
+    response.end('data: 2\n\n', () => sent.resolve());
+  });
+  const silent = await startProvider((response) => response.writeHead(200).write('x'));
+  const paused = await sendRequest(await startUpstream({ one: { origin: held.origin, settings } }));
+  const measure = await startUpstream({ one: { origin: silent.origin, settings } });
+  let text = '';
+  for await (const chunk of paused.body) {
+    text += chunk.toString();
+    // The same limit, begun later, has run out elsewhere by the time reading goes on.
+    await thrownBy(sendRequest(measure).then((reply) => reply.bytes(100)));
+    readOn.resolve();
+    await sent.promise;
+  }
+  expect(text).toBe('data: 1\n\ndata: 2\n\n');
+});
+
+test('a connection that cannot be made in time is a timeout after which paid work may be retried', async () => {
+  const quick = await startProvider();
+  const pair = await startUpstream({
+    mute: { origin: await muteOrigin(), settings: 'timeouts: { connectMs: 40 }' },
+    quick: { origin: quick.origin },
+  });
+  const reply = await sendRequest(pair, { work: 'paid' });
+  expect(reply.attempts).toMatchObject([{ channel: 'mute', outcome: 'timeout' }, { outcome: 'ok' }]);
+  await reply.bytes(100);
+});
