@@ -29,6 +29,19 @@ test.for([
   }
 });
 
+test('a line of several parts has the bytes of one object with all their fields', () => {
+  const lines: string[] = [];
+  const timestamp = () => ',"time":"2026-01-01T00:00:00.000Z"';
+  const logger = pino({ base: null, timestamp }, { write: (line) => lines.push(line) });
+  const [first, second] = [
+    { method: 'POST', absent: undefined },
+    { model: 'a "quoted" one', tokens: 3 },
+  ];
+  logger.info({ ...first, ...second });
+  createLineWriter(logger)('info', first, {}, second, { absentToo: undefined });
+  expect(lines[1]).toBe(lines[0]);
+});
+
 test('a line below the logger’s level is not written', () => {
   const lines: string[] = [];
   const writeLine = createLineWriter(pino({ level: 'error' }, { write: (line) => lines.push(line) }));

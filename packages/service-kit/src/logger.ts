@@ -37,17 +37,38 @@ export async function createLogger({ level, pretty: readable }: LoggerOptions): 
         sync: true,
       })
     : pino.destination({ dest: 1, sync: false, minLength: BATCH_BYTES, periodicFlush: 100 });
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+  return pino({ level, base: null, timestamp: createTimestamp() }, stream);
 }
 
 /**
- * Writes, of at least one field, the very lines that `logger[level](fields)` writes, by `JSON.stringify`: pino puts a line together field by field,
- * which takes twice the time and five times the memory.
+ * Writes the very lines that `logger[level]({ ...parts[0], ...parts[1] })` writes, by `JSON.stringify`: pino puts a line together field by
+ * field, which takes twice the time and five times the memory. The parts have no field in common, and the first has one at least: an
+ * object of all fields would be a dictionary to V8, of some 8 KB for each line.
  */
-export function createLineWriter(logger: Logger): (level: 'info' | 'error', fields: LogFields) => void {
-  return (level, fields) => {
+export function createLineWriter(
+  logger: Logger,
+): (level: 'info' | 'error', ...parts: readonly LogFields[]) => void {
+  return (level, ...parts) => {
     if (!logger.isLevelEnabled(level)) return;
-    const begin = `{"level":${logger.levels.values[level]}${logger[pino.symbols.timeSym]()}${logger[pino.symbols.chindingsSym]}`;
-    logger[pino.symbols.streamSym].write(`${begin},${JSON.stringify(fields).slice(1)}\n`);
+    let line = `{"level":${logger.levels.values[level]}${logger[pino.symbols.timeSym]()}${logger[pino.symbols.chindingsSym]}`;
+    for (const part of parts) {
+      const json = JSON.stringify(part);
+      if (json !== '{}') line += `,${json.slice(1, -1)}`;
+    }
+    logger[pino.symbols.streamSym].write(`${line}}\n`);
+  };
+}
+
+/** The time as a member, after a comma. Lines of the same millisecond share their text. */
+function createTimestamp(): () => string {
+  let atMs = 0;
+  let text = '';
+  return () => {
+    const nowMs = Date.now();
+    if (nowMs !== atMs) {
+      atMs = nowMs;
+      text = `,"time":"${new Date(nowMs).toISOString()}"`;
+    }
+    return text;
   };
 }

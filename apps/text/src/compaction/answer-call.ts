@@ -37,13 +37,16 @@ interface Answered {
  */
 export async function answerCall(call: TextCall, answering: Answering): Promise<Answered> {
   const { candidates, prepare, ...check } = answering;
+  const order = call.request.compaction?.order ?? null;
+  const [best] = candidates;
+  if (order === null || best === undefined) {
+    const outcome = await attemptCandidates(call, { candidates, prepare: prepare(call), ...check });
+    return { call, outcome };
+  }
   const attempt = async (ready: TextCall): Promise<Answered> => ({
     call: ready,
     outcome: await attemptCandidates(ready, { candidates, prepare: prepare(ready), ...check }),
   });
-  const order = call.request.compaction?.order ?? null;
-  const [best] = candidates;
-  if (order === null || best === undefined) return attempt(call);
   if (compactsItself(call, best)) return attempt(order.by === 'threshold' ? withoutOrder(call) : call);
   // Each candidate does it in its own way, and nothing follows.
   if (order.isAlone && isForced(order)) return attempt(call);

@@ -35,35 +35,31 @@ export function createGenerateHandler(
 /** Has a model generate, and writes its reply to the caller. */
 export async function generateReply(opened: TextCall): Promise<void> {
   const held = await lockConversation(await openThread(opened, 'generating'));
+  const { request, response, services, history } = held;
   try {
-    await generate(held);
+    const suitable = candidatesFor(held);
+    // Another provider would keep the caller waiting.
+    const candidates = request.background ? suitable.filter(doesBackground) : suitable;
+    if (request.background) await services.background.requireStore();
+    if (history.storing === 'refused') sayUnkept(held);
+    const twice = mayHedge(held, candidates) ? await reserveTwice(held) : null;
+    const reservation = twice ?? (await reserve(held));
+    const { call, outcome } = await answerCall(
+      { ...held, reservation },
+      {
+        candidates,
+        prepare: prepareFor,
+        // A response that a provider generates in the background goes on without its stream.
+        holdsStart: !request.background,
+        mayHedge: twice !== null,
+      },
+    );
+    void settle(call, reservation, outcome);
+    if (outcome.thrown !== undefined && !response.writableEnded) throw outcome.thrown;
   } finally {
     await held.thread?.end();
     await held.conversationLock?.release().catch(() => undefined);
   }
-}
-
-async function generate(opened: TextCall): Promise<void> {
-  const suitable = candidatesFor(opened);
-  // Another provider would keep the caller waiting.
-  const candidates = opened.request.background ? suitable.filter(doesBackground) : suitable;
-  if (opened.request.background) await opened.services.background.requireStore();
-  if (opened.history.storing === 'refused') sayUnkept(opened);
-  const twice = mayHedge(opened, candidates) ? await reserveTwice(opened) : null;
-  const reservation = twice ?? (await reserve(opened));
-  const { response } = opened;
-  const { call, outcome } = await answerCall(
-    { ...opened, reservation },
-    {
-      candidates,
-      prepare: prepareFor,
-      // A response that a provider generates in the background goes on without its stream.
-      holdsStart: !opened.request.background,
-      mayHedge: twice !== null,
-    },
-  );
-  void settle(call, reservation, outcome);
-  if (outcome.thrown !== undefined && !response.writableEnded) throw outcome.thrown;
 }
 
 /**

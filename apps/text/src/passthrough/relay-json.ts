@@ -24,15 +24,20 @@ export const checkWholeReply: OutputCheck = (first) => {
   return bodyOf(first.bytes) === null ? { broken: 'the reply is no JSON object' } : 'accept';
 };
 
-/** What the check has parsed need not be parsed again. */
-const bodies = new WeakMap<Buffer, JsonObject>();
+/** The property of a body's bytes with what the check has parsed of them. V8 keeps the values of a `WeakMap` too long. */
+const parsedBody: unique symbol = Symbol('parsed body');
+declare global {
+  interface Uint8Array {
+    [parsedBody]?: JsonObject;
+  }
+}
 
 /** A whole body, or what is read of a large one; null where it is no JSON object. */
 function bodyOf(bytes: Buffer): JsonObject | null {
-  const known = bodies.get(bytes);
+  const known = bytes[parsedBody];
   if (known !== undefined) return known;
   const body = partsOf(bytes) ?? parseObject(bytes.toString());
-  if (body !== null) bodies.set(bytes, body);
+  if (body !== null) bytes[parsedBody] = body;
   return body;
 }
 

@@ -26,9 +26,12 @@ type Purpose = 'generating' | 'counting';
  *
  * @throws {GatewayError} the protocol's own, for a turn that cannot continue from the message that it names
  */
-export async function openThread(call: TextCall, purpose: Purpose): Promise<TextCall> {
+export function openThread(call: TextCall, purpose: Purpose): TextCall | Promise<TextCall> {
+  return call.request.thread === null ? call : openTurn(call, purpose);
+}
+
+async function openTurn(call: TextCall, purpose: Purpose): Promise<TextCall> {
   const { request, context } = call;
-  if (request.thread === null) return call;
   context.line.thread = request.thread;
   const records = recordsFor(call);
   if (records === null) throw threadUnsupported();

@@ -10,6 +10,7 @@ export function soundUsage(
   result: UsageResult,
   estimate: UsageResult,
 ): { readonly usage: UsageResult; readonly wrong: readonly string[] } {
+  if (hasSoundNumbers(result)) return { usage: result, wrong: [] };
   const wrong = wrongMembers(result);
   if (wrong.length === 0) return { usage: result, wrong };
   const { consumption, costMicroUsd } = estimate;
@@ -20,3 +21,30 @@ export function soundUsage(
 
 const wrongMembers = (result: UsageResult): string[] =>
   UsageResult.safeParse(result).error?.issues.map(({ path }) => path.join('.')) ?? [];
+
+const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
+const isDuration = (value: number): boolean => Number.isFinite(value) && value >= 0;
+
+/** Nearly every result has: the schema is read for those that have not, to name what is wrong. */
+function hasSoundNumbers({
+  consumption,
+  costMicroUsd,
+  attempts,
+  durationMs,
+  firstByteMs,
+}: UsageResult): boolean {
+  return (
+    isCount(consumption.inputTokens) &&
+    isCount(consumption.cachedInputTokens) &&
+    isCount(consumption.cacheWriteTokens) &&
+    isCount(consumption.outputTokens) &&
+    isCount(consumption.reasoningTokens) &&
+    isCount(consumption.images) &&
+    isCount(consumption.characters) &&
+    isCount(consumption.audioMs) &&
+    (costMicroUsd === null || isCount(costMicroUsd)) &&
+    isCount(attempts) &&
+    isDuration(durationMs) &&
+    (firstByteMs === null || isDuration(firstByteMs))
+  );
+}

@@ -102,6 +102,8 @@ export function createLedger(options: LedgerOptions): Ledger {
   const { clock = redisClock, batch = createOperationBatch({ redis, clock }) } = options;
   const { onBroken = () => undefined } = options;
 
+  const [hourOf, beginningHourOf] = [createHourNames(), createHourNames()];
+
   // Leases are compared with Redis' clock only, so that a process with a wrong clock settles nothing too early.
   const redisNow = async (): Promise<number> => {
     const givenUs = clock();
@@ -115,17 +117,16 @@ export function createLedger(options: LedgerOptions): Ledger {
     mode: 'ended' | 'abandoned' | 'released',
     args: readonly (string | number)[],
   ): Promise<boolean> => {
-    const moment = new Date(now()).toISOString();
-    const begun = new Date(startedAtMs).toISOString();
+    const hour = hourOf(now());
     const settled = await batch.runSoon({
       name: 'settle',
       keys: [
         redisNames.reservation(id),
         redisNames.openReservations,
-        redisNames.settledIds(begun.slice(0, 'YYYY-MM-DD'.length)),
-        redisNames.records(moment.slice(0, 'YYYY-MM-DD'.length)),
-        redisNames.sums(moment.slice(0, 'YYYY-MM-DDTHH'.length)),
-        redisNames.latencies(moment.slice(0, 'YYYY-MM-DDTHH'.length)),
+        redisNames.settledIds(dayIn(beginningHourOf(startedAtMs))),
+        redisNames.records(dayIn(hour)),
+        redisNames.sums(hour),
+        redisNames.latencies(hour),
       ],
       args: [id, mode, ...args],
     });
@@ -235,3 +236,21 @@ function reservedBy(charges: readonly Charge[], [failed = 0, ...rest]: readonly 
   const [waitMs = -1, remaining = 0] = rest;
   return { ok: false, charge, waitMs: waitMs < 0 ? null : waitMs, remaining };
 }
+
+const HOUR_MS = 3_600_000;
+
+/** Names of hours, such as `2026-11-25T08` (UTC). Most calls are for the hour of the call before. */
+function createHourNames(): (atMs: number) => string {
+  let hour = Number.NaN;
+  let name = '';
+  return (atMs) => {
+    const hourNow = Math.floor(atMs / HOUR_MS);
+    if (hourNow !== hour) {
+      hour = hourNow;
+      name = new Date(hourNow * HOUR_MS).toISOString().slice(0, 'YYYY-MM-DDTHH'.length);
+    }
+    return name;
+  };
+}
+
+const dayIn = (hourName: string): string => hourName.slice(0, 'YYYY-MM-DD'.length);

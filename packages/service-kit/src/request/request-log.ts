@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { createLineWriter, type Logger } from '../logger.ts';
 import type { Metrics, RequestOutcome } from '../metrics.ts';
-import type { RequestContext } from './request-context.ts';
+import type { LogFields, RequestContext } from './request-context.ts';
 
 export interface RequestLog {
   /** Writes the request's one line, and counts it, when its reply has ended. */
@@ -27,18 +27,22 @@ export function createRequestLog({ logger, metrics }: { logger: Logger; metrics:
         const outcome = outcomeOf(response, context);
         const status = outcome === 'left' ? 499 : response.statusCode;
         metrics.request({ endpoint, status, outcome }, durationMs);
-        writeLine(outcome === 'failed' ? 'error' : 'info', {
+        const head = {
           method: request.method,
           path: endpoint,
-          ...(endpoint === UNKNOWN_ENDPOINT && { requestedPath: pathOf(request) }),
+          requestedPath: endpoint === UNKNOWN_ENDPOINT ? pathOf(request) : undefined,
           requestId: context.requestId,
           keyId: context.identity?.keyId,
           status,
           outcome,
           durationMs: Math.round(durationMs * 100) / 100,
-          ...context.line,
-          ...failureFields(context.failure),
-        });
+        };
+        writeLine(
+          outcome === 'failed' ? 'error' : 'info',
+          head,
+          context.line,
+          failureFields(context.failure),
+        );
       });
     },
   };
@@ -63,8 +67,10 @@ function outcomeOf(
   return failure === undefined ? 'ok' : 'failed';
 }
 
-function failureFields(failure: GatewayError | undefined) {
-  if (failure === undefined) return undefined;
+const NO_FAILURE: LogFields = {};
+
+function failureFields(failure: GatewayError | undefined): LogFields {
+  if (failure === undefined) return NO_FAILURE;
   const { cause } = failure.options;
   return {
     'error.code': failure.code,

@@ -12,10 +12,13 @@ import { findHistory } from './find-history.ts';
  * @throws {GatewayError} `conversation_locked` where something else works on it; `outcome_unknown` where the same request was delivered
  * before, to a replica that was lost after it had added to the conversation
  */
-export async function lockConversation(call: TextCall): Promise<TextCall> {
-  const { services, identity, history, request } = call;
-  if (history.conversation === null) return call;
-  const { id } = history.conversation;
+export function lockConversation(call: TextCall): TextCall | Promise<TextCall> {
+  const { conversation } = call.history;
+  return conversation === null ? call : lock(call, conversation.id);
+}
+
+async function lock(call: TextCall, id: string): Promise<TextCall> {
+  const { services, identity, request } = call;
   call.context.line.conversationId = id;
   const space = spaceOf(identity, request.model, services.upstream.configuration.conversations);
   if (space === null) throw neverKept(request.model);
