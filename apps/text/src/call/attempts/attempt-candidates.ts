@@ -2,12 +2,12 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { showAttempts } from '@gateway/model-service/show-attempts';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { type Attempt, type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
-import { checkWholeReply } from '../../passthrough/relay-json.ts';
 import { type CallOutcome, failedWith, type ReplyOutcome } from '../accounting/outcome.ts';
 import type { TextCall } from '../request/text-call.ts';
 import type { PrepareAttempt, PreparedAttempt } from './prepared-attempt.ts';
 import { send } from './send.ts';
 import { createWaitingCaller } from './waiting-caller.ts';
+import { checkWholeReply } from './whole-body.ts';
 
 interface Candidates {
   /** Best first. */

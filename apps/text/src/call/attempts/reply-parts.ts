@@ -1,6 +1,6 @@
 import { parseJson } from '@gateway/contracts/json/json-depth';
-import { MemberScanner, type MemberSpan } from '../wire/json-members.ts';
-import type { JsonObject } from '../wire/json-object.ts';
+import { MemberScanner, type MemberSpan } from '../../wire/json-members.ts';
+import type { JsonObject } from '../../wire/json-object.ts';
 
 /** Smaller replies are parsed whole: that is as fast. */
 export const MIN_PARTIAL_BYTES = 16_384;

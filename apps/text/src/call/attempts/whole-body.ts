@@ -1,0 +1,32 @@
+import { isEventStream } from '@gateway/model-service/stream/event-stream';
+import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
+import { type JsonObject, parseObject } from '../../wire/json-object.ts';
+import { partsOf } from './reply-parts.ts';
+
+/**
+ * Checks a reply that is not streamed by its whole body, so that another channel is tried where the body breaks off or is
+ * no JSON object. An event stream is checked by its beginning.
+ */
+export const checkWholeReply: OutputCheck = (first) => {
+  const verdict = checkFirstOutput(first);
+  if (verdict !== 'accept' || isEventStream(first.headers)) return verdict;
+  if (!first.ended) return 'wait-for-end';
+  return bodyOf(first.bytes) === null ? { broken: 'the reply is no JSON object' } : 'accept';
+};
+
+/** The property of a body's bytes with what the check has parsed of them. V8 keeps the values of a `WeakMap` too long. */
+const parsedBody: unique symbol = Symbol('parsed body');
+declare global {
+  interface Uint8Array {
+    [parsedBody]?: JsonObject;
+  }
+}
+
+/** A whole body, or what is read of a large one; null where it is no JSON object. */
+export function bodyOf(bytes: Buffer): JsonObject | null {
+  const known = bytes[parsedBody];
+  if (known !== undefined) return known;
+  const body = partsOf(bytes) ?? parseObject(bytes.toString());
+  if (body !== null) bytes[parsedBody] = body;
+  return body;
+}
