@@ -32,6 +32,7 @@ export class CallerBody implements AsyncIterable<Buffer> {
   /** Undefined: it is not kept, or no longer whole. */
   #kept: Buffer[] | undefined;
   #keptBytes = 0;
+  #arrived: Buffer | undefined;
   #wake: (() => void) | undefined;
   #stopped = false;
   /** Counts the readings: one that was given up must take nothing from the next one. */
@@ -52,6 +53,20 @@ export class CallerBody implements AsyncIterable<Buffer> {
   /** Whether it can be read from its beginning. */
   get isWhole(): boolean {
     return this.#kept !== undefined;
+  }
+
+  /**
+   * The body in one piece, if all of it is here before anything of it was sent: then it needs no reading, and leaves in the same
+   * write as the head. Undefined for any other, and for an empty one.
+   */
+  arrived(): Buffer | undefined {
+    if (this.#arrived !== undefined || this.#reading > 0 || this.#stopped) return this.#arrived;
+    if (!this.#request.complete) return undefined;
+    const bytes: Buffer | null = this.#request.read();
+    if (bytes === null) return undefined;
+    this.#keep(bytes);
+    this.#arrived = bytes;
+    return bytes;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, undefined> {
@@ -76,6 +91,7 @@ export class CallerBody implements AsyncIterable<Buffer> {
     this.#allowance?.giveBack(this.#keptBytes);
     this.#keptBytes = 0;
     this.#kept = undefined;
+    this.#arrived = undefined;
   }
 
   /** Stops reading; the caller of this method handles the rest of the body. */

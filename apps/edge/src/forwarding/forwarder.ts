@@ -3,6 +3,7 @@ import type { ServiceName } from '@gateway/contracts/endpoints/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import { writeError } from '@gateway/service-kit/error-response';
+import { mayHaveBody } from '@gateway/service-kit/request/check-request';
 import { discardRest } from '@gateway/service-kit/request/discard-rest';
 import { createProxyMiddleware, proxyEventsPlugin } from 'http-proxy-middleware';
 import type { EdgeContext } from '../request/edge-context.ts';
@@ -148,7 +149,9 @@ export function createForwarder(
         for (const address of forwarding.tried) address.inFlight -= 1;
         if (!response.writableFinished) forwarding.serviceRequest?.destroy();
       });
-      sendToNext(forwarding);
+      // The body of a small request comes in the packet of its head, and is there once this turn is over.
+      if (request.complete || !mayHaveBody(request.method ?? '')) sendToNext(forwarding);
+      else process.nextTick(() => underway.has(forwarding) && sendToNext(forwarding));
     },
     get inFlight() {
       return underway.size;

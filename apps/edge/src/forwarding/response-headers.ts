@@ -29,13 +29,26 @@ export function responseHeaders(
   const headers = ['x-request-id', requestId, 'request-id', requestId];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? '';
-    if (!REMOVED.has(name.toLowerCase()) && !isOwnLimit(name, response))
-      headers.push(name, rawHeaders[at + 1] ?? '');
+    const kind = kindOf(name);
+    if (kind === 'removed' || (kind === 'limit' && response.hasHeader(name))) continue;
+    headers.push(name, rawHeaders[at + 1] ?? '');
   }
   return headers;
 }
 
 const LIMIT_HEADER = /ratelimit/i;
 
-const isOwnLimit = (name: string, response: ServerResponse): boolean =>
-  LIMIT_HEADER.test(name) && response.hasHeader(name);
+type Kind = 'passed' | 'removed' | 'limit';
+
+/** By a header's name as it is spelled: services send few different ones. */
+const kinds = new Map<string, Kind>();
+const MAX_KINDS = 1000;
+
+function kindOf(name: string): Kind {
+  const known = kinds.get(name);
+  if (known !== undefined) return known;
+  const kind = REMOVED.has(name.toLowerCase()) ? 'removed' : LIMIT_HEADER.test(name) ? 'limit' : 'passed';
+  if (kinds.size >= MAX_KINDS) kinds.clear();
+  kinds.set(name, kind);
+  return kind;
+}

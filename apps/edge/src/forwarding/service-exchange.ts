@@ -24,7 +24,7 @@ export const sendByUndici =
       const connection = connections.take(address);
       const fail = (error: Error) => onError?.(error, request, forwarding.response);
       const { method = 'GET', url = '/', headers } = forwarding.request;
-      const body = mayHaveBody(method) ? forwarding.body : null;
+      const body = mayHaveBody(method) ? (forwarding.body.arrived() ?? forwarding.body) : null;
       const exchange = new ServiceExchange(forwarding, connection, fail);
       connection.dispatch({ method, path: url, headers, body }, exchange);
       return true;
