@@ -1,5 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ENDPOINTS, type Endpoint, WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
+import {
+  ENDPOINTS,
+  type Endpoint,
+  isCountedByService,
+  WEBSOCKET,
+} from '@gateway/contracts/endpoints/endpoints';
 import { createPathTable, type PathRow, pathOf } from '@gateway/contracts/endpoints/path-table';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
@@ -93,6 +98,7 @@ export function createGateway(options: GatewayOptions) {
         mark: seal?.mark,
         requestId,
         mayMoveOn: isSentAgain,
+        isUncounted: identity !== null && identity.accounts.length > 0 && isCountedByService(endpoint),
         token,
         trustProxy,
       });

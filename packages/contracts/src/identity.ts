@@ -120,6 +120,8 @@ export const INTERNAL_HEADERS = {
   delivery: 'x-gateway-delivery',
   /** Set where that request may have reached another replica before. */
   redelivery: 'x-gateway-redelivery',
+  /** The edge has not counted the request on its limits on requests: the service does. */
+  uncounted: 'x-gateway-uncounted',
 } as const;
 
 /** A request that the edge may deliver twice: its id, the same each time, and whether it was delivered before. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Endpoint } from '@gateway/contracts/endpoints/endpoints';
+import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import type { PendingEntry, RequestEntry } from '@gateway/metering/limits/request-entry';
 import type { Refusals } from '@gateway/metering/usage/refusals';
 import { deliveryOf } from '@gateway/service-kit/delivery';
@@ -27,7 +28,7 @@ interface CountedOptions {
 /**
  * Counts requests on their keys' and teams' limits where they reserve (`isCountedByService`): in one round trip, and before
  * they do anything that costs. A request that ends without reserving anything is counted too. Its slots are free again when
- * its response has ended.
+ * its response has ended. What an edge of an older version has counted is not counted again.
  */
 export function countsWhereItReserves(
   endpoint: Pick<Endpoint, 'scope'>,
@@ -36,6 +37,7 @@ export function countsWhereItReserves(
 ): RequestHandler {
   /** @throws {GatewayError} `rate_limited` before the body is read, where the limit is known to be reached */
   const open = (request: Request, response: Response): PendingEntry | undefined => {
+    if (request.headers[INTERNAL_HEADERS.uncounted] === undefined) return undefined;
     const identity = identityOf(request);
     return entry.open(identity, contextOf(request).dialect, {
       delivery: deliveryOf(request),

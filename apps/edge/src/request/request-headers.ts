@@ -51,6 +51,8 @@ interface Added {
   readonly requestId: string;
   /** Whether it may be sent again after it has changed something. */
   readonly mayMoveOn: boolean;
+  /** Whether the service counts the request on its limits on requests. */
+  readonly isUncounted: boolean;
   /** The signed identity; undefined on public paths, and for a service in this process. */
   readonly token: string | undefined;
   /** Whether the caller's `x-forwarded-*` come from a trusted proxy and are extended. */
@@ -74,6 +76,7 @@ export function requestHeaders(request: IncomingMessage, added: Added): Incoming
   addForwarded(headers, request, added.trustProxy);
   headers[INTERNAL_HEADERS.requestId] = added.requestId;
   if (added.mayMoveOn) headers[INTERNAL_HEADERS.delivery] = requestIdOf(undefined);
+  if (added.isUncounted) headers[INTERNAL_HEADERS.uncounted] = '1';
   if (added.token !== undefined) headers[INTERNAL_HEADERS.identity] = added.token;
   return headers;
 }

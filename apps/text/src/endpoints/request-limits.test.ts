@@ -103,3 +103,21 @@ test('refusals are counted by their reason', async () => {
     /gateway_refused_total\{reason="requests_per_minute",service="text"\} [2-9]/,
   );
 });
+
+/** As an edge of an older version sends a request, which it has counted. */
+function countedHeaders(identity: ReturnType<typeof caller>): Record<string, string> {
+  const { 'x-gateway-uncounted': _, ...counted } = stack.text.identityHeaders(identity);
+  return counted;
+}
+
+test('a request that the edge has counted is not counted again', async () => {
+  const identity = caller({ requestsPerMinute: 1 });
+  for (let n = 0; n < 2; n += 1) {
+    const counted = await fetch(`${stack.text.url}/v1/responses`, {
+      method: 'POST',
+      headers: { ...countedHeaders(identity), 'content-type': 'application/json' },
+      body: JSON.stringify(RESPONSE),
+    });
+    expect([counted.status, counted.headers.get('x-ratelimit-limit-requests')]).toEqual([200, null]);
+  }
+});

@@ -244,7 +244,10 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     metrics,
     dataDir,
     lines,
-    identityHeaders: (identity) => ({ 'x-gateway-identity': sign({ ...IDENTITY, ...identity }) }),
+    identityHeaders: (identity) => ({
+      'x-gateway-identity': sign({ ...IDENTITY, ...identity }),
+      'x-gateway-uncounted': '1',
+    }),
     fetch: (path, { body, headers, identity, ...init } = {}) =>
       fetch(`${url}${path}`, {
         ...(body === undefined ? {} : { method: 'POST', body: bodyOf(body) }),
@@ -252,6 +255,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
         headers: {
           'content-type': 'application/json',
           'x-gateway-identity': sign({ ...IDENTITY, ...identity }),
+          'x-gateway-uncounted': '1',
           ...headers,
         },
       }),
