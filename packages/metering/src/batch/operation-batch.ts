@@ -9,11 +9,11 @@ export interface Operation {
 }
 
 /**
- * Runs operations in the order of the calls, many in one call of one script. Operations that arrive while a script runs
- * go with the next one.
+ * Runs operations in the order of the calls, many in one call of one script. Operations that arrive in the same turn of the
+ * event loop, or while a script runs, go together.
  */
 export interface OperationBatch {
-  /** For operations that a request waits for. */
+  /** For operations that a request waits for: sent after this turn of the event loop. */
   run(operation: Operation): Promise<unknown>;
   /** For operations that no request waits for: they go with the next `run`, or two milliseconds later. */
   runSoon(operation: Operation): Promise<unknown>;
@@ -23,6 +23,8 @@ export interface OperationBatch {
 
 interface Queued {
   readonly operation: Operation;
+  /** A request waits for it. */
+  readonly isAwaited: boolean;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (cause: unknown) => void;
 }
@@ -59,19 +61,26 @@ export function createOperationBatch({ redis, clock = redisClock }: OperationBat
   redis.defineCommand('gatewayRunOperations', { lua: RUN_OPERATIONS });
   let queue: Queued[] = [];
   let isRunning = false;
-  /** Set while the first of the queue is to be sent soon. */
+  /** How many of the queue a request waits for. */
+  let awaited = 0;
+  /** Set while the queue is to be sent after this turn of the event loop. */
+  let immediate: NodeJS.Immediate | undefined;
+  /** Set while the queue is to be sent soon. */
   let timer: NodeJS.Timeout | undefined;
   const onIdle: (() => void)[] = [];
 
   const send = async (): Promise<void> => {
     clearTimeout(timer);
+    clearImmediate(immediate);
     timer = undefined;
+    immediate = undefined;
     isRunning = true;
     const batch = takeBatch(queue);
     queue = queue.slice(batch.length);
     const keys: string[] = [];
     const args: (string | number)[] = [clockArgument(clock)];
-    for (const { operation } of batch) {
+    for (const { operation, isAwaited } of batch) {
+      if (isAwaited) awaited -= 1;
       keys.push(...operation.keys);
       args.push(operation.name, operation.keys.length, operation.args.length, ...operation.args);
     }
@@ -86,24 +95,31 @@ export function createOperationBatch({ redis, clock = redisClock }: OperationBat
       // Redis is away or silent: operations that arrived meanwhile have waited as long, and were never sent.
       const waiting = queue;
       queue = [];
+      awaited = 0;
       for (const { reject } of [...batch, ...waiting]) reject(cause);
     }
     isRunning = false;
-    if (queue.length > 0) void send();
-    else for (const resolve of onIdle.splice(0)) resolve();
+    if (queue.length === 0) for (const resolve of onIdle.splice(0)) resolve();
+    else if (onIdle.length > 0) void send();
+    else schedule();
   };
 
+  const schedule = (): void => {
+    if (isRunning) return;
+    if (awaited > 0 || queue.length >= MAX_OPERATIONS) immediate ??= setImmediate(() => void send());
+    else timer ??= setTimeout(() => void send(), GATHER_MS);
+  };
+
+  const add = (operation: Operation, isAwaited: boolean): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      queue.push({ operation, isAwaited, resolve, reject });
+      if (isAwaited) awaited += 1;
+      schedule();
+    });
+
   return {
-    run: (operation) =>
-      new Promise((resolve, reject) => {
-        queue.push({ operation, resolve, reject });
-        if (!isRunning) void send();
-      }),
-    runSoon: (operation) =>
-      new Promise((resolve, reject) => {
-        queue.push({ operation, resolve, reject });
-        if (!isRunning) timer ??= setTimeout(() => void send(), GATHER_MS);
-      }),
+    run: (operation) => add(operation, true),
+    runSoon: (operation) => add(operation, false),
     flush: async () => {
       if (!isRunning && queue.length > 0) void send();
       if (isRunning) await new Promise<void>((resolve) => onIdle.push(resolve));
