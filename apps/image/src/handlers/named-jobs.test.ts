@@ -253,6 +253,16 @@ test("a job's events show every change, and go on after the last one that was re
   expect((await imagesOf(path)).data).toMatchObject([{ b64_json: expect.any(String) }]);
 });
 
+test("a job's event whose text has line separators is shown whole", async () => {
+  const image64 = Buffer.from('GIF89a, more or less').toString('base64');
+  const data = [{ b64_json: image64, revised_prompt: 'a cat\u2028in a hat\u2029' }];
+  image.simulator.script(GENERATIONS, { json: { created: 7, data } });
+  const path = await endedJob({ ...gptImage, stream: true });
+  const events = await collectSse(await get(`${path}/events`));
+  expect(events.map(({ event }) => event)).toEqual(['image_generation.completed', 'status']);
+  expect(events[0]?.json).toMatchObject(data[0] ?? {});
+});
+
 test('images that are streamed to their caller are a job with a result, too', async () => {
   const streamed = await post({ ...gptImage, stream: true, partial_images: 1 });
   const id = streamed.headers.get('x-gateway-job');

@@ -21,7 +21,8 @@ export function storedEvent({ type, members, assetId }: StoredEvent): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, members: isShort ? members : {}, assetId })}\n\n`;
 }
 
-const DATA = /^data: ?(.*)$/m;
+/** The data may hold U+2028 and U+2029, which `.` does not match. */
+const DATA = /^data: ?([^\n]*)/m;
 
 /** The event with its image in base64, as the protocol has it, but for the empty line at its end. */
 export const expandEvent = ({ assets }: { readonly assets: Pick<AssetStore, 'open'> }): ExpandEvent =>

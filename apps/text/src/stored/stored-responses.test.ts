@@ -244,6 +244,17 @@ test.for(
   expect(await reply.json()).toMatchObject({ error: { code: 'invalid_type', param: 'starting_after' } });
 });
 
+test.for(MODELS)('%s: a streamed response whose text has line separators is stored', async (model) => {
+  const input = 'one\u2028two\u2029three';
+  const events = await collectSse(await send({ model, input, stream: true }));
+  const last = events.findLast(({ event }) => event === 'response.completed');
+  const { id, output, store } = Object(last?.json).response;
+  expect(JSON.stringify(output)).toContain(input);
+  expect(store).toBe(true);
+  expect(await (await get(id)).json()).toMatchObject({ id, output });
+  await create({ model, previous_response_id: id });
+});
+
 test('the caller of a server that stores nothing gets the store of the gateway, not that of the server', async () => {
   const id = 'resp_of_a_server';
   const json = { id, object: 'response', status: 'completed', store: false, output: [] };
