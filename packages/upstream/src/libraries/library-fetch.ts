@@ -159,18 +159,18 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
 
   constructor(options: CollectorOptions) {
     this.#options = options;
-    options.signal.addEventListener('abort', this);
+    options.signal.addEventListener('abort', this.#abort);
   }
 
-  handleEvent(): void {
+  readonly #abort = (): void => {
     this.#controller?.abort(new Error('no longer wanted'));
-  }
+  };
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     const { signal, observer } = this.#options;
     observer.onRequestStart();
-    if (signal.aborted) this.handleEvent();
+    if (signal.aborted) this.#abort();
   }
 
   onBodySent(): void {
@@ -208,6 +208,6 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
   }
 
   #over(): void {
-    this.#options.signal.removeEventListener('abort', this);
+    this.#options.signal.removeEventListener('abort', this.#abort);
   }
 }
