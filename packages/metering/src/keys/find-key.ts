@@ -3,10 +3,10 @@ import type { Identity } from '@gateway/contracts/identity';
 import type { Redis, Result } from 'ioredis';
 import { type ReportBroken, readStored } from '../broken-records.ts';
 import { loadScript } from '../load-script.ts';
+import { keyNames } from '../redis-names.ts';
 import { parseTeamRecord, type TeamRecord } from '../teams/team-record.ts';
 import { awaitRedis } from './await-redis.ts';
 import { identityOf, type KeyRecord, validUntilMs } from './key-record.ts';
-import { redisNames } from './records/redis-names.ts';
 
 /** A valid key's owner, and until when it stays valid by itself, in Unix milliseconds (Infinity for ever). */
 export interface FoundKey {
@@ -55,12 +55,7 @@ export function createFindKey({
   };
   return async (secretHash: string): Promise<FoundKey | undefined> => {
     const [id, text, team] = await awaitRedis(
-      redis.gatewayFindKey(
-        1,
-        redisNames.idOfHash(secretHash),
-        redisNames.recordPrefix,
-        redisNames.teamPrefix,
-      ),
+      redis.gatewayFindKey(1, keyNames.idOfHash(secretHash), keyNames.recordPrefix, keyNames.teamPrefix),
     );
     if (id === undefined || text === undefined) return undefined;
     const record = read(id, text);

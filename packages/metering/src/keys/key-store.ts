@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Redis } from 'ioredis';
 import { type Actor, GATEWAY_ITSELF } from '../audit/audit-log.ts';
 import { type ReportBroken, readStored } from '../broken-records.ts';
+import { keyNames } from '../redis-names.ts';
 import { awaitRedis } from './await-redis.ts';
 import { createFindKey, type FoundKey } from './find-key.ts';
 import { changed, type NextRecord, revoked, rotated, webhookSecretRotated } from './key-changes.ts';
@@ -16,7 +17,6 @@ import {
 import { hashOf, isPlausibleSecret, makeSecret } from './key-secret.ts';
 import { createRecordChanger, untilChanged } from './records/record-changer.ts';
 import { listRecords, type PageRequest } from './records/record-list.ts';
-import { redisNames } from './records/redis-names.ts';
 import type { KeySettings } from './settings.ts';
 import { newWebhookSecret, webhookSecretText } from './webhooks/webhook-secret.ts';
 
@@ -106,7 +106,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
   const read = (id: string, text: string): KeyRecord | undefined =>
     readStored(text, parseKeyRecord, { kind: 'key', id }, onBroken);
   const findByHash = createFindKey({ redis, now, read, onBroken });
-  const recordNames = (id: string) => ({ id, record: redisNames.record(id), index: redisNames.index });
+  const recordNames = (id: string) => ({ id, record: keyNames.record(id), index: keyNames.index });
 
   const create = (record: KeyRecord, secretHash: string, by: Actor) =>
     changeRecord({
@@ -126,7 +126,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     among: KeySelection = () => true,
   ) =>
     untilChanged(id, async () => {
-      const text = await awaitRedis(redis.get(redisNames.record(id)));
+      const text = await awaitRedis(redis.get(keyNames.record(id)));
       if (text === null) return { record: undefined };
       const before = read(id, text);
       if (before === undefined || !among(before)) return { record: undefined };
@@ -156,14 +156,14 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     listKeys: async (page) => {
       const { records, next } = await listRecords(
         redis,
-        { index: redisNames.index, nameOf: redisNames.record, order: 'newest' },
+        { index: keyNames.index, nameOf: keyNames.record, order: 'newest' },
         page,
       );
       return { keys: records.flatMap(({ id, text }) => read(id, text) ?? []), next };
     },
 
     getKey: async (id) => {
-      const text = await awaitRedis(redis.get(redisNames.record(id)));
+      const text = await awaitRedis(redis.get(keyNames.record(id)));
       return text === null ? undefined : read(id, text);
     },
 
