@@ -1,9 +1,8 @@
-import type { Endpoint } from '@gateway/contracts/endpoints/endpoints';
+import { type Endpoint, isForWork, WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity, KeyPriority } from '@gateway/contracts/identity';
 import type { LoadSettings } from '../config.ts';
 import type { Metrics } from '../metrics.ts';
-import { priorityOf } from './priority-of.ts';
 import type { ProcessLoad } from './process-load.ts';
 
 /** The bound that a request would have passed. */
@@ -183,3 +182,10 @@ const overloaded = (reason: ShedReason, retryAfterSeconds: number): GatewayError
     retryAfterSeconds,
     cause: reason,
   });
+
+/**
+ * A request's priority: its key's for new work, to which a WebSocket leads. Reading results and cancelling are refused
+ * last: they end work.
+ */
+export const priorityOf = (endpoint: Endpoint, identity: Pick<Identity, 'priority'> | null): KeyPriority =>
+  isForWork(endpoint) || endpoint === WEBSOCKET ? (identity?.priority ?? 'normal') : 'high';
