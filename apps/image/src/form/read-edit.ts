@@ -8,8 +8,7 @@ import { readJsonBody, refuseEncoding } from '@gateway/service-kit/request/json-
 import { contextOf } from '@gateway/service-kit/request/request-context';
 import { validate } from '@gateway/service-kit/request/validate';
 import type { Request, Response } from 'express';
-import { EDIT_FORM } from './edit-form.ts';
-import { formValues } from './form-values.ts';
+import { EDIT_FORM, formValues } from './edit-form.ts';
 import type { EditFile } from './inspect-files.ts';
 import { type ReferenceFetching, storeReferences } from './store-references.ts';
 

@@ -73,3 +73,7 @@ function webhookIn(header: string | string[] | undefined): string | null {
     message: `Invalid ${WEBHOOK_HEADER} header. Send one http or https URL without a user name, a password or a fragment.`,
   });
 }
+
+/** Whether the caller wants an error rather than have something left out. */
+export const isStrict = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
+  headers['x-gateway-strict'] === 'true';
