@@ -143,7 +143,7 @@ interface IdentifyCallerOptions {
   readonly readIdentity: ReadKeyIdentity;
 }
 
-/** Who sends a request: the owner of the secret, or the key that a pass stands for, as it is at this moment. */
+/** Finds who sends a request: the owner of the secret, or the key that a pass stands for, with its present settings. */
 const createIdentifyCaller =
   ({ identify, passes, readIdentity }: IdentifyCallerOptions): KeyCache['identify'] =>
   (bearer) => {

@@ -69,7 +69,7 @@ export function useAdmin({ configuration, env = {}, keepsData }: UseAdminOptions
 
 export type Person = Pick<NewSession, 'role' | 'scope'> & Partial<NewSession>;
 
-/** The `Cookie` header of a session that nobody has signed in for. */
+/** The `Cookie` header of a session that was opened without a sign-in. */
 export async function cookieOf(redis: Redis, person: Person): Promise<string> {
   const store = createSessionStore({ redis, now: Date.now, maxSeconds: 3600, idleSeconds: 3600 });
   const { id } = await store.open(

@@ -36,7 +36,7 @@ export async function* base64Pieces(chunks: AsyncIterable<unknown>): AsyncGenera
 /** How long base64 of so many bytes is, in characters. */
 export const base64Length = (sizeBytes: number): number => Math.ceil(sizeBytes / UNIT_BYTES) * 4;
 
-/** A stored image in base64, piece by piece. @throws {GatewayError} `internal` where it is not there */
+/** A stored image in base64, piece by piece. @throws {GatewayError} `internal` if the store does not have it */
 export async function* encodeAsset(assets: Pick<AssetStore, 'open'>, id: string): AsyncGenerator<string> {
   yield* base64Pieces((await openAsset(assets, id)).stream());
 }

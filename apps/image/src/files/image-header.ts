@@ -21,7 +21,7 @@ const TESTS: readonly (readonly [ImageType, (bytes: Uint8Array) => boolean])[] =
   ],
 ];
 
-/** What an image is, by its content and never by its name; undefined for what is none. */
+/** An image's type, by its content and never by its name. Undefined for any other file. */
 export const imageTypeOf = (bytes: Uint8Array): ImageType | undefined =>
   TESTS.find(([, matches]) => matches(bytes))?.[0];
 

@@ -55,7 +55,7 @@ const NUMBERS: ReadonlySet<string> = new Set(IMAGE_FORM_NUMBERS);
 const BOOLEANS: ReadonlySet<string> = new Set(IMAGE_FORM_BOOLEANS);
 const NUMBER = /^[+-]?\d+(?:\.\d+)?$/;
 
-/** Text parts as members. What is no number stays a text, which validation refuses. The last of a name counts. */
+/** Text parts as members. A text that is not a number stays a text, which validation refuses. Of equal names the last counts. */
 export function formValues(
   fields: readonly (readonly [name: string, value: string])[],
 ): Record<string, unknown> {

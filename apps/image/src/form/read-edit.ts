@@ -33,9 +33,9 @@ export interface ReadEditOptions {
 }
 
 /**
- * Reads an edit, in whichever of the two encodings it comes.
+ * Reads an edit, sent as a form or as JSON.
  *
- * @throws {GatewayError} for a body that is none, beyond its bounds, or against the protocol
+ * @throws {GatewayError} for a body that cannot be read, is too large, or breaks the protocol
  */
 export function readEdit(
   request: Request,

@@ -114,7 +114,7 @@ export const shownKey = ({ version: _version, secrets, webhookSecrets, budget, .
   budget: budget === null ? null : shownBudget(budget),
   /** Until when the secret before the last rotation works; null: it does not. */
   oldSecretUntil: secrets[1]?.until ?? null,
-  /** When the secret was made by which its webhooks are signed; null: there is none, and none are sent. */
+  /** When the secret was made by which its webhooks are signed; null: no webhooks are sent. */
   webhookSecretMadeAt: webhookSecrets[0]?.madeAt ?? null,
   /** Until when webhooks are signed with the one before as well. */
   oldWebhookSecretUntil: webhookSecrets[1]?.until ?? null,

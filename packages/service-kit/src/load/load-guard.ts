@@ -13,7 +13,7 @@ export type ShedReason = 'requests_in_flight' | 'body_bytes' | 'event_loop_delay
  * bounds are refused at once, the newest first. A request that has begun is never given up.
  */
 export interface LoadGuard {
-  /** Whether one more request may come in, of which no body is held. @throws {GatewayError} `overloaded` */
+  /** Admits one more request, before any of its body is held. @throws {GatewayError} `overloaded` */
   admit(endpoint: Endpoint, identity: Identity | null): void;
   /**
    * Counts the body of a request that waits for its turn, until the returned function is called; then it is to `begin`.

@@ -26,7 +26,7 @@ function arithmetic({ amount, unit, unitUsd }: Line): string {
   return `${wholeNumber(amount)} × ${price(unitUsd)}`;
 }
 
-/** What a request cost, and how that came about. */
+/** What a request cost: a line for each price that was applied, and their sum. */
 export function CostTable({ of: { cost: lines, costMicroUsd, otherMicroUsd } }: { of: ShownRequest }) {
   if (costMicroUsd === null)
     return (
@@ -77,7 +77,7 @@ const Row = ({ name, of, microUsd }: { name: string; of: string; microUsd: numbe
   </Table.Tr>
 );
 
-/** What a request used, by kind; input and output always, since a zero says something there. */
+/** What a request used, by kind. Only kinds above zero are shown. */
 export function usedOf({ consumption }: ShownRequest): (readonly [string, string])[] {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = consumption;
   const { images, characters, audioSeconds } = consumption;

@@ -58,7 +58,7 @@ const OWN_ID = /\b(?:req|job|resp|batch)_[0-9a-f]{16,64}\b/;
 const CHOSEN_ID = /^[A-Za-z0-9._:-]{8,128}$/;
 const DIGIT = /\d/;
 
-/** The id of a request in what a person pasted: the id alone, or the error of a client around it; undefined: there is none. */
+/** The id of a request in a pasted text: the id alone, or a client's error that names it. Undefined without an id. */
 export function requestIdIn(text: string): string | undefined {
   const [own] = OWN_ID.exec(text) ?? [];
   if (own !== undefined) return own;
