@@ -1,9 +1,14 @@
+import type { AssetStore } from '@gateway/assets/asset-store';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
+import type { JobProcessors } from '@gateway/jobs/worker/job-processor';
 import { openJobWorker } from '@gateway/model-service/jobs/open-job-worker';
 import type { Started } from '@gateway/service-kit/start-service';
+import type { Upstream } from '@gateway/upstream/upstream';
 import { z } from 'zod';
-import { audioProcessors } from './audio-processors.ts';
 import type { AudioWorkerSettings } from './config.ts';
+import { speak } from './speech/speak.ts';
 import type { LongAudio } from './transcriptions/long-audio/transcribe-parts.ts';
+import { transcribe } from './transcriptions/transcribe.ts';
 
 /** The fields of an output in the log line, be it a transcript or speech. */
 const LoggedOutput = z
@@ -30,4 +35,17 @@ const longAudioOf = ({ config, env }: Started<AudioWorkerSettings>): LongAudio =
   ffmpeg: { program: config.FFMPEG_PATH, searchPath: env.PATH ?? '' },
   maxSeconds: config.AUDIO_SPLIT_MAX_SECONDS,
   partsAtOnce: config.AUDIO_PARTS_AT_ONCE,
+});
+
+interface AudioMaker {
+  readonly upstream: Upstream;
+  readonly assets: AssetStore;
+  readonly uploads: UploadStore;
+  readonly longAudio: LongAudio;
+}
+
+/** What an audio worker does. */
+export const audioProcessors = (maker: AudioMaker): JobProcessors => ({
+  'audio.transcription': transcribe(maker),
+  'audio.speech': speak(maker),
 });

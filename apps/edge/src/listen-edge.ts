@@ -1,9 +1,9 @@
 import { reportOnce } from '@gateway/metering/broken-records';
-import { createKeyCache } from '@gateway/metering/keys/key-cache';
-import { createKeyIdentityReader } from '@gateway/metering/keys/key-identity';
+import { createKeyCache, type KeyCache } from '@gateway/metering/keys/key-cache';
+import { createKeyIdentityReader, type ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import { hashOf } from '@gateway/metering/keys/key-secret';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
-import { createPasses } from '@gateway/metering/keys/pass';
+import { createPasses, type Passes } from '@gateway/metering/keys/pass';
 import { createAdmission } from '@gateway/metering/limits/admission';
 import { createRequestEntry } from '@gateway/metering/limits/request-entry';
 import { createRequestRedis } from '@gateway/metering/request-redis';
@@ -22,7 +22,6 @@ import type { Forwarder } from './forwarding/forwarder.ts';
 import { createGateway, type Seal } from './gateway.ts';
 import { createCrossOrigin } from './request/cross-origin.ts';
 import { createEdgeContexts } from './request/edge-context.ts';
-import { createIdentifyCaller } from './request/identify-caller.ts';
 import { createOwnKey } from './request/own-key.ts';
 import { createRequestLimits } from './request/request-limits.ts';
 import { boundConnections } from './server/connection-bounds.ts';
@@ -136,3 +135,22 @@ function createMetricsApp(page: MetricsPage): Express {
   mountMetrics(app, page);
   return app;
 }
+
+interface IdentifyCallerOptions {
+  /** The owner of a key's secret. */
+  readonly identify: KeyCache['identify'];
+  readonly passes: Pick<Passes, 'read'>;
+  readonly readIdentity: ReadKeyIdentity;
+}
+
+/** Finds who sends a request: the owner of the secret, or the key that a pass stands for, with its present settings. */
+const createIdentifyCaller =
+  ({ identify, passes, readIdentity }: IdentifyCallerOptions): KeyCache['identify'] =>
+  (bearer) => {
+    const pass = passes.read(bearer);
+    if (pass === undefined) return identify(bearer);
+    const { keyId, channel } = pass;
+    return readIdentity(keyId).then((identity) =>
+      identity === undefined || channel === null ? identity : { ...identity, channel },
+    );
+  };

@@ -1,8 +1,7 @@
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { handshake } from './testing/handshake.ts';
-import { rawExchange } from './testing/raw-exchange.ts';
-import { rawRequest } from './testing/raw-request.ts';
+import { handshake } from './testing/raw-connection.ts';
+import { rawExchange, rawRequest } from './testing/raw-request.ts';
 import { bearer, KEY, type RunningEdge, runEdge } from './testing/run-edge.ts';
 import { type StandInService, startStandInService } from './testing/stand-in-service.ts';
 

@@ -14,7 +14,7 @@ import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { imageTypeOf } from './files/image-type.ts';
+import { imageTypeOf } from './files/image-header.ts';
 import { pngFile } from './testing/image-files.ts';
 
 /** A service and a worker that share Redis and a bucket, and no folder. */

@@ -1,9 +1,11 @@
-/**
- * Every name that metering uses in Redis. The keys of one script share the hash tag `{meter}`, so that a cluster would
- * keep them together.
- */
+// Every name in Redis that metering uses.
+
 const METER = 'gateway:{meter}';
 
+/**
+ * The names of limits, money and usage. The keys of one script share the hash tag `{meter}`, so that a cluster would keep
+ * them together.
+ */
 export const redisNames = {
   reservation: (id: string) => `${METER}:reservation:${id}`,
   openReservations: `${METER}:open-reservations`,
@@ -23,3 +25,24 @@ export const redisNames = {
   /** How many requests of one hour took how long. */
   latencies: (hour: string) => `${METER}:latencies:${hour}`,
 };
+
+const RECORD = 'gateway:key:';
+const TEAM = 'gateway:team:';
+
+/** The names of callers' keys, their teams and the log of their changes. */
+export const keyNames = {
+  /** String: the key's record as JSON. */
+  record: (keyId: string) => RECORD + keyId,
+  recordPrefix: RECORD,
+  /** String: the id of the key whose secret has this keyed hash. */
+  idOfHash: (hash: string) => `gateway:key-hash:${hash}`,
+  /** Sorted set of all key ids, every score 0: ids sort by creation time. */
+  index: 'gateway:keys',
+  /** String: the team's record as JSON. */
+  team: (name: string) => TEAM + name,
+  teamPrefix: TEAM,
+  /** Sorted set of all teams' names, every score 0. */
+  teams: 'gateway:teams',
+  /** Stream: who changed what. */
+  audit: 'gateway:audit',
+} as const;

@@ -1,6 +1,6 @@
 import { findRedisServer, type RedisProgram } from './find-redis-server.ts';
-import { RedisServerError } from './redis-server-error.ts';
 import { runProgram } from './run-program.ts';
+import { RedisServerError } from './run-redis-server.ts';
 
 const INSTALL_TIMEOUT_MS = 300_000;
 const APT_OPTIONS = ['-y', '-qq', '-o', 'DPkg::Lock::Timeout=120'];

@@ -2,7 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
-import { RedisServerError } from './redis-server-error.ts';
+
+/** Redis cannot be installed or run here. The message is one sentence for the person at the terminal. */
+export class RedisServerError extends Error {
+  override readonly name = 'RedisServerError';
+}
 
 export interface RedisServerOptions {
   /** The program, from `ensureRedisServer`. */

@@ -1,9 +1,25 @@
-import type { Ids } from './ids.ts';
+import { randomBytes } from 'node:crypto';
 import type { FileStore } from './images/file-store.ts';
 import type { Ledger } from './ledger.ts';
 import type { ThreadStore } from './messages/thread-store.ts';
 import type { ConversationStore } from './responses/conversation-store.ts';
 import type { ResponseStore } from './responses/response-store.ts';
+
+/** Makes ids that are unique over restarts and, for a fixed seed, the same in every run. */
+export interface Ids {
+  /** `resp_` and 40 hexadecimal digits, for example. */
+  next(prefix: string): string;
+}
+
+export const createIds = (seed: string = randomBytes(12).toString('hex')): Ids => {
+  let count = 0;
+  return {
+    next: (prefix) => {
+      count += 1;
+      return `${prefix}${seed.padStart(24, '0')}${count.toString(16).padStart(16, '0')}`;
+    },
+  };
+};
 
 /** The shared state of one simulated provider's endpoints. */
 export interface Provider {

@@ -1,10 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createIds } from './ids.ts';
 import { createFileStore } from './images/file-store.ts';
 import { createLedger, type LedgerRow } from './ledger.ts';
 import { createThreadStore } from './messages/thread-store.ts';
-import type { Provider } from './provider.ts';
+import { createIds, type Provider } from './provider.ts';
 import { RepeatCounter } from './requests/call.ts';
 import type { RecordedRequest } from './requests/recorded-request.ts';
 import { createRequestHandler, type Served } from './requests/request-handler.ts';

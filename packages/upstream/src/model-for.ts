@@ -55,6 +55,16 @@ export function modelFor(
   return identity.channel === undefined ? model : onlyAt(model, identity.channel);
 }
 
+/** @throws {GatewayError} `model_not_found` when a queued job's model is no longer configured */
+export function modelOfJob(catalog: Pick<Catalog, 'resolveModel'>, name: string): ResolvedModel {
+  const model = catalog.resolveModel(name);
+  if (model !== null) return model;
+  throw new GatewayError('model_not_found', {
+    path: ['model'],
+    message: `The model '${name}' does not exist or you do not have access to it.`,
+  });
+}
+
 /** The model as if this channel alone had it. */
 function onlyAt(model: ResolvedModel, channel: string): ResolvedModel {
   const routes = model.routes.filter((route) => route.channel.name === channel);

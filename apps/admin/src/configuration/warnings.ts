@@ -1,6 +1,6 @@
 import type { KeySettings } from '@gateway/metering/keys/settings';
 import type { TeamStore } from '@gateway/metering/teams/team-store';
-import { patternsOverlap } from './patterns-overlap.ts';
+import { patternsOverlap } from '../../../../packages/contracts/src/models/model-pattern.ts';
 import type { ReadConfiguration } from './read-configuration.ts';
 
 export interface Warnings {

@@ -2,9 +2,8 @@ import { freePort } from '@gateway/testkit/free-port';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { ALL } from '../sessions/scope.ts';
-import { cookieOf } from '../testing/cookie-of.ts';
 import { TOKEN } from '../testing/run-admin.ts';
-import { useAdmin } from '../testing/use-admin.ts';
+import { cookieOf, useAdmin } from '../testing/use-admin.ts';
 
 /** Where no edge is. */
 const edgeUrl = `http://127.0.0.1:${await freePort()}`;

@@ -12,8 +12,8 @@ import { readSse } from '@gateway/testkit/collect-sse';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { cookieOf, type Person } from '../testing/cookie-of.ts';
 import { GATEWAY_SECRET, type RunningAdmin, runAdmin, TOKEN } from '../testing/run-admin.ts';
+import { cookieOf, type Person } from '../testing/use-admin.ts';
 import { ALL } from './scope.ts';
 
 /** Everything of one team; all its texts hold the team's name. */

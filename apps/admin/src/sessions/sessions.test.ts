@@ -5,8 +5,8 @@ import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { cookieOf } from '../testing/cookie-of.ts';
 import { GATEWAY_SECRET, type RunningAdmin, runAdmin, TOKEN } from '../testing/run-admin.ts';
+import { cookieOf } from '../testing/use-admin.ts';
 import { ALL } from './scope.ts';
 import { createSessionStore, type NewSession } from './session-store.ts';
 

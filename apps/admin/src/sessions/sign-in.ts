@@ -17,7 +17,8 @@ interface Attempt {
 }
 
 /**
- * Opens a session for whoever `identify` finds, whichever the method: attempts are bounded, counted and logged alike.
+ * Opens a session for the person that `identify` finds. Attempts of every method are bounded, counted and logged in the
+ * same way.
  *
  * @throws {GatewayError} of `identify`; `rate_limited` when too many attempts of the address have failed
  */

@@ -5,7 +5,9 @@ import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { type RunningAdmin, runAdmin } from './run-admin.ts';
+import { createSessionCookies } from '../sessions/session-cookie.ts';
+import { createSessionStore, type NewSession } from '../sessions/session-store.ts';
+import { GATEWAY_SECRET, type RunningAdmin, runAdmin } from './run-admin.ts';
 
 interface UseAdminOptions {
   /** The text of its `gateway.yaml`; absent: it has none. */
@@ -63,4 +65,20 @@ export function useAdmin({ configuration, env = {}, keepsData }: UseAdminOptions
       return now().configurationPath;
     },
   };
+}
+
+export type Person = Pick<NewSession, 'role' | 'scope'> & Partial<NewSession>;
+
+/** The `Cookie` header of a session that was opened without a sign-in. */
+export async function cookieOf(redis: Redis, person: Person): Promise<string> {
+  const store = createSessionStore({ redis, now: Date.now, maxSeconds: 3600, idleSeconds: 3600 });
+  const { id } = await store.open(
+    {
+      ...{ name: person.role, method: 'oidc', keyHash: null, address: '127.0.0.1', userAgent: null },
+      ...person,
+    },
+    { who: person.role, requestId: null },
+  );
+  const cookie = createSessionCookies(GATEWAY_SECRET).create(id, { isSecure: false, maxAgeSeconds: 60 });
+  return cookie.split(';')[0] ?? '';
 }

@@ -8,7 +8,10 @@ import { estimateOf } from '@gateway/metering/meter/estimate';
 import { costMicroUsd } from '@gateway/metering/price/cost';
 import { unitPricesOf } from '@gateway/metering/price/unit-prices';
 import { z } from 'zod';
-import { paysTokens } from './pays-tokens.ts';
+
+/** Whether tokens cost anything of their own, so that they have to be estimated. */
+export const paysTokens = (price: Price | null): boolean =>
+  price?.inputPerMTok !== undefined || price?.outputPerMTok !== undefined;
 
 /** Slow speech, and what a second of it is billed with. */
 const CHARACTERS_PER_SECOND = 10;

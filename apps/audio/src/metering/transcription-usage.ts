@@ -7,7 +7,7 @@ import { estimateOf } from '@gateway/metering/meter/estimate';
 import { costMicroUsd } from '@gateway/metering/price/cost';
 import { unitPricesOf } from '@gateway/metering/price/unit-prices';
 import { z } from 'zod';
-import { paysTokens } from './pays-tokens.ts';
+import { paysTokens } from './speech-usage.ts';
 
 /** Few files are compressed more than this; for those of unknown duration. */
 const FEWEST_BYTES_PER_SECOND = 2000;

@@ -8,12 +8,11 @@ import type { JobContext, JobProcessor } from '@gateway/jobs/worker/job-processo
 import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import { readStream } from '@gateway/model-service/stream/relayed-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
+import { modelOfJob } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateSpeech, usageOfSpeech, withTokensTold } from '../metering/speech-usage.ts';
-import { modelGone } from '../model-gone.ts';
-import { checkAudio } from './check-audio.ts';
 import { speechCandidates, streamFormatOf } from './speech-candidates.ts';
-import { inStreamFormat, speechStreamFor } from './speech-request.ts';
+import { checkAudio, inStreamFormat, speechStreamFor } from './speech-request.ts';
 import { speechContentType } from './speech-stream.ts';
 
 interface SpeakOptions {
@@ -49,8 +48,7 @@ async function makeSpeech(
   { model: name, parameters, strict = false }: SpeechInput,
   { jobId, signal, consumed, onAttempt }: Context,
 ): Promise<SpeechOutput> {
-  const model = upstream.resolveModel(name);
-  if (model === null) throw modelGone(name);
+  const model = modelOfJob(upstream, name);
   const speech = SpeechRequest.parse({ ...parameters, model: name });
   const wanted = speech.stream_format ?? 'audio';
   const estimate = estimateSpeech(model.price, speech);

@@ -5,10 +5,9 @@ import { DEFAULT_SPEECH_FORMAT, SpeechRequest } from '@gateway/contracts/openai/
 import { failureDetail } from '@gateway/contracts/usage/usage-detail';
 import type { UsageOutcome, UsageResult } from '@gateway/contracts/usage/usage-record';
 import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage/usage-without-reply';
-import { isStrict } from '@gateway/model-service/is-strict';
 import { answerJob } from '@gateway/model-service/jobs/answer-job';
 import { fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
-import { type JobWishes, wishesOf } from '@gateway/model-service/jobs/job-wishes';
+import { isStrict, type JobWishes, wishesOf } from '@gateway/model-service/jobs/job-wishes';
 import { type JobService, reserveSlot, submitJob } from '@gateway/model-service/jobs/submit-job';
 import { reserveRequest } from '@gateway/model-service/metered-request';
 import { showAttempts } from '@gateway/model-service/show-attempts';
@@ -31,9 +30,8 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { AudioJobKind } from '../audio-service.ts';
 import { estimateSpeech, usageOfSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { writeSpeech } from './answer-job.ts';
-import { checkAudio } from './check-audio.ts';
 import { type StreamFormat, speechCandidates, streamFormatOf } from './speech-candidates.ts';
-import { inStreamFormat, speechStreamFor } from './speech-request.ts';
+import { checkAudio, inStreamFormat, speechStreamFor } from './speech-request.ts';
 import { speechContentType } from './speech-stream.ts';
 
 const KIND = 'audio.speech';

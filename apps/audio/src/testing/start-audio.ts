@@ -4,7 +4,7 @@ import { startMedia } from '@gateway/model-service/testing/start-media';
 import OpenAI from 'openai';
 import { createAudioService } from '../app.ts';
 import { audioBatches } from '../audio-batches.ts';
-import { audioProcessors } from '../audio-processors.ts';
+import { audioProcessors } from '../open-worker.ts';
 import type { LongAudio } from '../transcriptions/long-audio/transcribe-parts.ts';
 
 /** Two channels to the stand-in provider, under keys of their own. */
@@ -82,4 +82,22 @@ export async function startAudio({
       defaultHeaders: media.headersFor(),
     }),
   };
+}
+
+export const TRANSCRIPTIONS_PATH = '/v1/audio/transcriptions';
+
+/** Requests a transcript with these parts of the form, in their order. */
+export function postTranscription(
+  audio: TestAudio,
+  parts: readonly (readonly [string, string | File])[],
+  init: RequestInit = {},
+): Promise<Response> {
+  const form = new FormData();
+  for (const [name, value] of parts) form.append(name, value);
+  return fetch(`${audio.url}${TRANSCRIPTIONS_PATH}`, {
+    method: 'POST',
+    body: form,
+    headers: audio.headersFor(),
+    ...init,
+  });
 }

@@ -9,9 +9,9 @@ import { listAttempts } from '@gateway/model-service/jobs/job-attempts';
 import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
+import { modelOfJob } from '@gateway/upstream/model-for';
 import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
 import { estimateTranscription, usageOfTranscription } from '../metering/transcription-usage.ts';
-import { modelGone } from '../model-gone.ts';
 import { type TranscribeOptions, transcribeParts } from './long-audio/transcribe-parts.ts';
 import { renderTranscript } from './render/render-transcript.ts';
 import {
@@ -49,8 +49,7 @@ async function makeTranscript(
   context: TranscriptionContext,
 ): Promise<TranscriptionOutput> {
   const { upstream } = options;
-  const model = upstream.resolveModel(input.model);
-  if (model === null) throw modelGone(input.model);
+  const model = modelOfJob(upstream, input.model);
   const wanted = TranscriptFormat.parse(input.responseFormat);
   const plans = transcriptPlans(upstream, model, { format: wanted, stream: input.stream });
   const recording = { sizeBytes: input.file.sizeBytes, durationSeconds: input.durationSeconds };

@@ -1,8 +1,12 @@
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { silence } from '../testing/audio-files.ts';
-import { TRANSCRIPTIONS_PATH as PATH, postTranscription } from '../testing/post-transcription.ts';
-import { startAudio, type TestAudio } from '../testing/start-audio.ts';
+import {
+  TRANSCRIPTIONS_PATH as PATH,
+  postTranscription,
+  startAudio,
+  type TestAudio,
+} from '../testing/start-audio.ts';
 
 let audio: TestAudio;
 beforeAll(async () => {

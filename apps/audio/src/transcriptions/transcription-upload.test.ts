@@ -2,8 +2,12 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { postTranscription, TRANSCRIPTIONS_PATH } from '../testing/post-transcription.ts';
-import { startAudio, type TestAudio } from '../testing/start-audio.ts';
+import {
+  postTranscription,
+  startAudio,
+  type TestAudio,
+  TRANSCRIPTIONS_PATH,
+} from '../testing/start-audio.ts';
 import { notARecording, VALID } from '../testing/transcription-forms.ts';
 
 let audio: TestAudio;

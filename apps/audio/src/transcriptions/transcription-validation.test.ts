@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { postTranscription } from '../testing/post-transcription.ts';
-import { startAudio, type TestAudio } from '../testing/start-audio.ts';
+import { postTranscription, startAudio, type TestAudio } from '../testing/start-audio.ts';
 import { PASSING, REFUSED, VALID } from '../testing/transcription-forms.ts';
 
 let audio: TestAudio;

@@ -3,8 +3,12 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { audioFile, silence, wavFile } from '../testing/audio-files.ts';
-import { TRANSCRIPTIONS_PATH as PATH, postTranscription } from '../testing/post-transcription.ts';
-import { startAudio, type TestAudio } from '../testing/start-audio.ts';
+import {
+  TRANSCRIPTIONS_PATH as PATH,
+  postTranscription,
+  startAudio,
+  type TestAudio,
+} from '../testing/start-audio.ts';
 
 let audio: TestAudio;
 beforeAll(async () => {

@@ -5,10 +5,9 @@ import { DEFAULT_TRANSCRIPT_FORMAT, TranscriptionRequest } from '@gateway/contra
 import type { FormRefusal, FormRules } from '@gateway/forms/form-rules';
 import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
-import { isStrict } from '@gateway/model-service/is-strict';
 import { answerJob } from '@gateway/model-service/jobs/answer-job';
 import { fingerprintOfForm } from '@gateway/model-service/jobs/fingerprint';
-import { wishesOf } from '@gateway/model-service/jobs/job-wishes';
+import { isStrict, wishesOf } from '@gateway/model-service/jobs/job-wishes';
 import {
   type JobService,
   reserveSlot,

@@ -1,4 +1,4 @@
-import { Text } from '@mantine/core';
+import { Badge, Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import classes from './facts.module.css';
 
@@ -17,3 +17,17 @@ export const Facts = ({ of }: { of: readonly (readonly [string, ReactNode])[] })
     ))}
   </dl>
 );
+
+/** Names side by side; null stands for all of them. */
+export const Names = ({ of }: { of: readonly string[] | null }) =>
+  of === null ? (
+    'all'
+  ) : (
+    <Group gap={4}>
+      {of.map((name) => (
+        <Badge key={name} variant="default" fw={400}>
+          {name}
+        </Badge>
+      ))}
+    </Group>
+  );

@@ -7,9 +7,9 @@ import { useEffect, useState } from 'react';
 import '@mantine/spotlight/styles.css';
 import { allows } from '../api/permissions.ts';
 import { sessionQuery } from '../api/queries.ts';
-import { requestIdIn } from '../pages/requests/request-id.ts';
+import { requestIdIn } from '../pages/requests/requests-query.ts';
 import { pagesFor } from '../pages.ts';
-import { useSignOut } from './use-sign-out.ts';
+import { useSignOut } from './person-menu.tsx';
 
 /** Every page and every common act, by a few letters. It opens with each of its `calls`. */
 export default function CommandPalette({ calls }: { calls: number }) {

@@ -1,8 +1,9 @@
 import { Avatar, Menu, SegmentedControl, Text, UnstyledButton, useMantineColorScheme } from '@mantine/core';
 import { IconLogout, IconUser } from '@tabler/icons-react';
-import { useSuspenseQuery } from '@tanstack/react-query';
+import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
+import { api } from '../api/client.ts';
 import { sessionQuery } from '../api/queries.ts';
-import { useSignOut } from './use-sign-out.ts';
 
 const SCHEMES = [
   { value: 'auto', label: 'System' },
@@ -50,4 +51,18 @@ export function PersonMenu() {
       </Menu.Dropdown>
     </Menu>
   );
+}
+
+/** Ends the session and forgets all that was shown. */
+export function useSignOut(): () => void {
+  const router = useRouter();
+  const queries = useQueryClient();
+  const { mutate } = useMutation({
+    mutationFn: () => api.DELETE('/admin/v1/session'),
+    onSettled: async () => {
+      await router.navigate({ to: '/sign-in' });
+      queries.clear();
+    },
+  });
+  return () => mutate();
 }

@@ -6,7 +6,7 @@ import { createIdentityVerifier } from '@gateway/service-kit/identity/identity-t
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { rawExchange } from '../testing/raw-exchange.ts';
+import { rawExchange } from '../testing/raw-request.ts';
 import { bearer, GATEWAY_SECRET, KEY, type RunningEdge, runEdge } from '../testing/run-edge.ts';
 import { answerOk, type StandInService, startStandInService } from '../testing/stand-in-service.ts';
 

@@ -3,7 +3,7 @@ import { freePort } from '@gateway/testkit/free-port';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { rawExchange } from '../testing/raw-exchange.ts';
+import { rawExchange } from '../testing/raw-request.ts';
 import { bearer, type RunningEdge, runEdge } from '../testing/run-edge.ts';
 import { answerOk, type StandInService, startStandInService } from '../testing/stand-in-service.ts';
 

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { waitFor } from '@gateway/testkit/wait-for';
+import { KEY } from './run-edge.ts';
 
 /** Bytes to and from a port, as they are. */
 export interface RawConnection {
@@ -33,4 +34,21 @@ export function rawConnection(socket: Socket): RawConnection {
 export function openRaw(port: number, text: string): RawConnection {
   const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'));
   return rawConnection(socket);
+}
+
+const HEADERS: Readonly<Record<string, string>> = {
+  host: 'x',
+  authorization: `Bearer ${KEY}`,
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+};
+
+/** The bytes that request a WebSocket. A header that is `undefined` is left out. */
+export function handshake(path: string, headers: Readonly<Record<string, string | undefined>> = {}): string {
+  const sent = Object.entries({ ...HEADERS, ...headers }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}: ${value}`],
+  );
+  return [`GET ${path} HTTP/1.1`, ...sent, '', ''].join('\r\n');
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
-import { isAnySize } from './any-size.ts';
 import { checkRules } from './check-rules.ts';
+import { isAnySize } from './image-rules.ts';
 import { rulesFor, rulesOfCandidate } from './rules-for.ts';
 
 type Members = Record<string, unknown>;

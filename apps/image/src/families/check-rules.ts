@@ -3,8 +3,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageEditRequest } from '@gateway/contracts/openai/images';
 import { characterCount } from '@gateway/contracts/wire-types';
 import { listed } from '@gateway/service-kit/request/validate';
-import { isAnySize } from './any-size.ts';
-import { ANY_SIZE, type ImageRules } from './image-rules.ts';
+import { ANY_SIZE, type ImageRules, isAnySize } from './image-rules.ts';
 
 type Request = ImageEditRequest;
 type Check = (request: Request, rules: ImageRules) => void;

@@ -1,5 +1,7 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
+import type { Upstream } from '@gateway/upstream/upstream';
 import { IMAGE_FAMILIES, type ImageRules, UNKNOWN_FAMILY } from './image-rules.ts';
 
 const belongs = (models: readonly string[], name: string): boolean =>
@@ -41,4 +43,19 @@ export function rulesOfCandidate(
   const rules = rulesFor(model);
   if (rules.family === 'configured' || candidate.model === model.name) return rules;
   return rulesByName(candidate.model) ?? rules;
+}
+
+/** The channels that stream a model's images, best first. @throws {GatewayError} `unsupported_parameter` where none does */
+export function streamingCandidates(
+  upstream: Pick<Upstream, 'candidates'>,
+  model: ResolvedModel,
+): readonly Candidate[] {
+  const candidates = upstream
+    .candidates({ model, protocol: 'images' })
+    .filter((candidate) => rulesOfCandidate(model, candidate).streams);
+  if (candidates.length > 0) return candidates;
+  throw new GatewayError('unsupported_parameter', {
+    path: ['stream'],
+    message: `Unsupported parameter: 'stream' is not available with the model '${model.name}'.`,
+  });
 }

@@ -1,3 +1,6 @@
+import type { Asset, AssetStore } from '@gateway/assets/asset-store';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+
 const FOREIGN = /[^A-Za-z0-9+/_-]+/g;
 /** Four characters encode three bytes. */
 const UNIT_CHARACTERS = 4;
@@ -32,3 +35,20 @@ export async function* base64Pieces(chunks: AsyncIterable<unknown>): AsyncGenera
 
 /** How long base64 of so many bytes is, in characters. */
 export const base64Length = (sizeBytes: number): number => Math.ceil(sizeBytes / UNIT_BYTES) * 4;
+
+/** A stored image in base64, piece by piece. @throws {GatewayError} `internal` if the store does not have it */
+export async function* encodeAsset(assets: Pick<AssetStore, 'open'>, id: string): AsyncGenerator<string> {
+  yield* base64Pieces((await openAsset(assets, id)).stream());
+}
+
+async function openAsset(assets: Pick<AssetStore, 'open'>, id: string): Promise<Asset> {
+  const asset = await assets.open(id);
+  if (asset !== undefined) return asset;
+  throw new GatewayError('internal', {
+    message: 'The image was made but cannot be found. Report the request id.',
+    retry: false,
+    cause: new Error(
+      `no asset ${id}: do service and worker have the same ASSETS_URL, or share GATEWAY_DATA_DIR?`,
+    ),
+  });
+}

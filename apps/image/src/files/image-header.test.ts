@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jpegBytes, pngBytes, webpBytes } from '../testing/image-files.ts';
-import { readImageHeader } from './image-header.ts';
-import { imageTypeOf } from './image-type.ts';
+import { imageTypeOf, readImageHeader } from './image-header.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-import { MAX_INPUT_IMAGES } from '@gateway/contracts/openai/images';
+import { IMAGE_FORM_BOOLEANS, IMAGE_FORM_NUMBERS, MAX_INPUT_IMAGES } from '@gateway/contracts/openai/images';
 import type { FilePart, FormRules } from '@gateway/forms/form-rules';
 
 const MEBIBYTE = 1024 * 1024;
@@ -50,3 +50,20 @@ export const EDIT_FORM: FormRules = {
   whereFilesGo: "Send images in the part 'image' or 'image[]', and a mask in 'mask'.",
   alsoTakes: 'application/json',
 };
+
+const NUMBERS: ReadonlySet<string> = new Set(IMAGE_FORM_NUMBERS);
+const BOOLEANS: ReadonlySet<string> = new Set(IMAGE_FORM_BOOLEANS);
+const NUMBER = /^[+-]?\d+(?:\.\d+)?$/;
+
+/** Text parts as members. A text that is not a number stays a text, which validation refuses. Of equal names the last counts. */
+export function formValues(
+  fields: readonly (readonly [name: string, value: string])[],
+): Record<string, unknown> {
+  return Object.fromEntries(fields.map(([name, value]) => [name, valueOfPart(name, value)]));
+}
+
+function valueOfPart(name: string, text: string): unknown {
+  if (NUMBERS.has(name) && NUMBER.test(text)) return Number(text);
+  if (BOOLEANS.has(name) && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}

@@ -5,8 +5,7 @@ import type { ImageSource, Upload } from '@gateway/contracts/jobs';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { openaiPath } from '@gateway/service-kit/error-response';
 import { listed } from '@gateway/service-kit/request/validate';
-import { type ImageHeader, readImageHeader } from '../files/image-header.ts';
-import { imageTypeOf } from '../files/image-type.ts';
+import { type ImageHeader, imageTypeOf, readImageHeader } from '../files/image-header.ts';
 
 /** What may be edited. */
 const EDITABLE: readonly string[] = ['image/jpeg', 'image/png', 'image/webp'];

@@ -8,8 +8,7 @@ import { readJsonBody, refuseEncoding } from '@gateway/service-kit/request/json-
 import { contextOf } from '@gateway/service-kit/request/request-context';
 import { validate } from '@gateway/service-kit/request/validate';
 import type { Request, Response } from 'express';
-import { EDIT_FORM } from './edit-form.ts';
-import { formValues } from './form-values.ts';
+import { EDIT_FORM, formValues } from './edit-form.ts';
 import type { EditFile } from './inspect-files.ts';
 import { type ReferenceFetching, storeReferences } from './store-references.ts';
 
@@ -34,9 +33,9 @@ export interface ReadEditOptions {
 }
 
 /**
- * Reads an edit, in whichever of the two encodings it comes.
+ * Reads an edit, sent as a form or as JSON.
  *
- * @throws {GatewayError} for a body that is none, beyond its bounds, or against the protocol
+ * @throws {GatewayError} for a body that cannot be read, is too large, or breaks the protocol
  */
 export function readEdit(
   request: Request,

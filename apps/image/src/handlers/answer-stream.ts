@@ -17,13 +17,13 @@ import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
 import type { Attempt } from '@gateway/upstream/replies/reply';
 import type { Request, Response } from 'express';
+import { streamingCandidates } from '../families/rules-for.ts';
 import { createImageCollector, type ImageCollector } from '../making/reply/image-collector.ts';
 import { type Prepare, readStreamable, requestImages } from '../making/request/call-upstream.ts';
-import { streamingCandidates } from '../making/streaming-candidates.ts';
 import { estimateImages, type ImageOrder, usageOfImages } from '../metering/image-order.ts';
 import { eventsOfReply, imageStream } from '../stream/image-events.ts';
-import { commonHeaders } from './common-headers.ts';
 import type { ImageService } from './image-service.ts';
+import { commonHeaders } from './write-images.ts';
 
 type Kind = 'image.generation' | 'image.edit';
 

@@ -1,7 +1,7 @@
 import { waitFor } from '@gateway/testkit/wait-for';
 import { APIError } from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { imageTypeOf } from '../files/image-type.ts';
+import { imageTypeOf } from '../files/image-header.ts';
 import { startImage, type TestImage } from '../testing/start-image.ts';
 
 let image: TestImage;

@@ -1,6 +1,6 @@
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
 import { signAssetUrl } from '@gateway/jobs/files/asset-url';
-import { encodeAsset } from '../files/encode-asset.ts';
+import { encodeAsset } from '../files/base64.ts';
 import type { ImageService } from './image-service.ts';
 
 type Renderer = Pick<ImageService, 'assets' | 'publicUrl' | 'secret' | 'now'>;

@@ -3,9 +3,8 @@ import { pipeline } from 'node:stream/promises';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
-import { contextOf } from '@gateway/service-kit/request/request-context';
+import { contextOf, type RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Request, Response } from 'express';
-import { commonHeaders } from './common-headers.ts';
 import type { ImageService } from './image-service.ts';
 import { renderReply } from './render-reply.ts';
 
@@ -34,3 +33,20 @@ export async function writeImages({
   await pipeline(reply, response);
   return format === 'url' ? 'by URL' : 'whole';
 }
+
+interface Answered {
+  readonly channel: string;
+  readonly dropped: readonly string[];
+}
+
+/** The headers of every reply with images. */
+export const commonHeaders = (
+  { requestId }: Pick<RequestContext, 'requestId'>,
+  { channel, dropped }: Answered,
+): Record<string, string> => ({
+  'cache-control': 'no-store',
+  'x-request-id': requestId,
+  'request-id': requestId,
+  'x-gateway-channel': channel,
+  ...(dropped.length > 0 && { 'x-gateway-dropped': dropped.join(', ') }),
+});

@@ -7,18 +7,19 @@ import { readStream } from '@gateway/model-service/stream/relayed-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
+import { modelOfJob } from '@gateway/upstream/model-for';
 import type { Reply } from '@gateway/upstream/replies/reply';
+import { streamingCandidates } from '../families/rules-for.ts';
 import { estimateImages, orderOfJob, usageOfImages } from '../metering/image-order.ts';
 import { eventsOfReply, imageStream } from '../stream/image-events.ts';
 import { bytesThroughLibrary } from './bytes-in-flight.ts';
 import { createImageCollector, paidFor } from './reply/image-collector.ts';
 import { receiveImages } from './reply/receive-images.ts';
 import { type ImageMaker, storeImage, storeImages } from './reply/store-images.ts';
-import { modelOfJob, type Prepare, readStreamable, requestImages } from './request/call-upstream.ts';
+import { type Prepare, readStreamable, requestImages } from './request/call-upstream.ts';
 import { editRequest } from './request/edit-request.ts';
 import { generationRequest } from './request/generation-request.ts';
 import { openMasks } from './request/mask-for.ts';
-import { streamingCandidates } from './streaming-candidates.ts';
 
 interface Job extends Pick<JobContext, 'jobId' | 'signal' | 'consumed' | 'emit'> {
   readonly onAttempt: OnAttempt;

@@ -8,7 +8,7 @@ import { costMicroUsd } from '@gateway/metering/price/cost';
 import { unitPricesOf } from '@gateway/metering/price/unit-prices';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { z } from 'zod';
-import { formValues } from '../form/form-values.ts';
+import { formValues } from '../form/edit-form.ts';
 import { inputTokens, outputTokensPerImage } from './image-tokens.ts';
 
 /** The members of a request that decide what it costs. */

@@ -2,7 +2,7 @@ import type { AssetStore } from '@gateway/assets/asset-store';
 import type { ImageOutput } from '@gateway/contracts/jobs';
 import type { ExpandEvent } from '@gateway/model-service/jobs/job-events';
 import { z } from 'zod';
-import { encodeAsset } from '../files/encode-asset.ts';
+import { encodeAsset } from '../files/base64.ts';
 
 /** An image event as a job emits it: its image is a stored asset, since it would be too large for a queue. */
 const StoredEvent = z.object({

@@ -87,3 +87,9 @@ export function framesOf(stream: Buffer | string): Frame[] {
 /** The data of its events. */
 export const dataOf = (stream: Buffer | string): string[] =>
   framesOf(stream).flatMap(({ data }) => (data === null ? [] : [data]));
+
+const DELTA = /"(?:delta|content|text)":("(?:[^"\\]|\\.)*")/g;
+
+/** All text deltas of a stream of any text protocol, joined; whole texts that come after them too. */
+export const deltaText = (sse: string): string =>
+  [...sse.matchAll(DELTA)].map(([, text]) => JSON.parse(text ?? '""')).join('');

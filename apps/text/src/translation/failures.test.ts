@@ -2,8 +2,8 @@ import { collectSse } from '@gateway/testkit/collect-sse';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { deltaText } from '../testing/delta-text.ts';
 import type { Stack } from '../testing/start-stack.ts';
+import { deltaText } from '../testing/test-streams.ts';
 import {
   PAIRS,
   PATHS,

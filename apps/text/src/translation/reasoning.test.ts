@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { deltaText } from '../testing/delta-text.ts';
 import type { Stack } from '../testing/start-stack.ts';
+import { deltaText } from '../testing/test-streams.ts';
 import { PATHS, startPairs, TEXT_PROTOCOLS, type TextProtocolName } from '../testing/text-pairs.ts';
 
 let stack: Stack;

@@ -1,8 +1,8 @@
 import { collectSse } from '@gateway/testkit/collect-sse';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { deltaText } from '../testing/delta-text.ts';
 import type { Stack } from '../testing/start-stack.ts';
+import { deltaText } from '../testing/test-streams.ts';
 import { PAIRS, PATHS, requestOf, startPairs, TRANSLATED_PAIRS } from '../testing/text-pairs.ts';
 
 let stack: Stack;

@@ -26,7 +26,7 @@ export interface JobEnd {
 }
 
 /**
- * Keeps how a job ended, for longer than the queue does. Call it before the end is published: whoever gets
+ * Keeps how a job ended, for longer than the queue does. Call it before the end is published: a client that gets
  * that event may look for the job at once.
  */
 export async function keepEnd(redis: Redis, job: Job, { error, reason }: JobEnd): Promise<void> {

@@ -2,7 +2,7 @@ import type { ChainableCommander, Redis } from 'ioredis';
 import { z } from 'zod';
 import { type ReportBroken, readStored } from '../broken-records.ts';
 import { awaitRedis } from '../keys/await-redis.ts';
-import { redisNames } from '../keys/records/redis-names.ts';
+import { keyNames } from '../redis-names.ts';
 
 /** Who makes a change: a name that the admin's client gave, and the request by which it came. */
 export interface Actor {
@@ -49,7 +49,7 @@ export const MAX_AUDIT_ENTRIES = 100_000;
 /** Adds an entry to the transaction that makes the change, so that neither is there without the other. */
 export function addAuditEntry(transaction: ChainableCommander, entry: AuditEntry): void {
   const text = JSON.stringify(entry);
-  transaction.xadd(redisNames.audit, 'MAXLEN', '~', MAX_AUDIT_ENTRIES, '*', 'entry', text);
+  transaction.xadd(keyNames.audit, 'MAXLEN', '~', MAX_AUDIT_ENTRIES, '*', 'entry', text);
 }
 
 interface AuditRequest {
@@ -74,7 +74,7 @@ export async function readAudit(
   { limit, after, onBroken = () => undefined }: AuditRequest,
 ): Promise<AuditPage> {
   const from = after === undefined ? '+' : `(${after}`;
-  const found = await awaitRedis(redis.xrevrange(redisNames.audit, from, '-', 'COUNT', limit + 1));
+  const found = await awaitRedis(redis.xrevrange(keyNames.audit, from, '-', 'COUNT', limit + 1));
   const page = found.slice(0, limit);
   const entries = page.flatMap(([id, [, text = '']]) => {
     const entry = readStored(text, parseEntry, { kind: 'audit_entry', id }, onBroken);

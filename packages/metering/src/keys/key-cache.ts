@@ -1,5 +1,6 @@
 import type { Identity } from '@gateway/contracts/identity';
-import type { FoundKey, KeyStore } from './key-store.ts';
+import type { FoundKey } from './find-key.ts';
+import type { KeyStore } from './key-store.ts';
 
 /** A key in use is looked up again after this time, during the request, so that active keys never wait for Redis. */
 const REFRESH_AFTER_MS = 500;

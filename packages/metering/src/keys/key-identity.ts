@@ -2,10 +2,10 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { Redis } from 'ioredis';
 import { type ReportBroken, readStored } from '../broken-records.ts';
+import { keyNames } from '../redis-names.ts';
 import { parseTeamRecord } from '../teams/team-record.ts';
 import { awaitRedis } from './await-redis.ts';
 import { identityOf, parseKeyRecord } from './key-record.ts';
-import { redisNames } from './records/redis-names.ts';
 
 interface ReaderOptions {
   readonly redis: Redis;
@@ -24,13 +24,13 @@ export type ReadKeyIdentity = (keyId: string) => Promise<Identity | undefined>;
 export const createKeyIdentityReader =
   ({ redis, now, onBroken }: ReaderOptions): ReadKeyIdentity =>
   async (keyId) => {
-    const text = await awaitRedis(redis.get(redisNames.record(keyId)));
+    const text = await awaitRedis(redis.get(keyNames.record(keyId)));
     const record =
       text === null ? undefined : readStored(text, parseKeyRecord, { kind: 'key', id: keyId }, onBroken);
     if (record === undefined || record.revokedAt !== null || record.disabled) return undefined;
     if (record.expiresAt !== null && Date.parse(record.expiresAt) <= now()) return undefined;
     const { team } = record;
-    const teamText = team === null ? null : await awaitRedis(redis.get(redisNames.team(team)));
+    const teamText = team === null ? null : await awaitRedis(redis.get(keyNames.team(team)));
     if (team === null || teamText === null) return identityOf(record, undefined);
     const teamRecord = readStored(teamText, parseTeamRecord, { kind: 'team', id: team }, onBroken);
     if (teamRecord === undefined)

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   type Account,
   Budget,
@@ -113,7 +114,7 @@ export const shownKey = ({ version: _version, secrets, webhookSecrets, budget, .
   budget: budget === null ? null : shownBudget(budget),
   /** Until when the secret before the last rotation works; null: it does not. */
   oldSecretUntil: secrets[1]?.until ?? null,
-  /** When the secret was made by which its webhooks are signed; null: there is none, and none are sent. */
+  /** When the secret was made by which its webhooks are signed; null: no webhooks are sent. */
   webhookSecretMadeAt: webhookSecrets[0]?.madeAt ?? null,
   /** Until when webhooks are signed with the one before as well. */
   oldWebhookSecretUntil: webhookSecrets[1]?.until ?? null,
@@ -172,3 +173,18 @@ const isLimited = ({ limits: { models = {}, ...limits }, budget }: Account): boo
 
 const hasLimit = (limits: Omit<Account['limits'], 'models'>): boolean =>
   Object.values(limits).some((limit) => limit !== undefined);
+
+/** Base 36 with nine digits holds milliseconds until the year 5188. */
+const TIME_DIGITS = 9;
+const RANDOM_BYTES = 8;
+
+/** The pattern of every key's id. */
+export const KEY_ID = /^key_[0-9a-z_]{1,60}$/;
+
+/** A new key's id. Ids sort as text by creation time, and lists are paged by it. */
+export const newKeyId = (nowMs: number): string =>
+  `key_${nowMs.toString(36).padStart(TIME_DIGITS, '0')}${randomBytes(RANDOM_BYTES).toString('hex')}`;
+
+/** The bootstrap key's id follows from its hash, so that every process that ensures the key uses the same record. */
+export const bootstrapKeyId = (hash: string): string =>
+  `key_bootstrap_${Buffer.from(hash, 'base64url').toString('hex').slice(0, 16)}`;

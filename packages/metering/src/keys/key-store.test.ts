@@ -2,11 +2,11 @@ import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readAudit } from '../audit/audit-log.ts';
+import { keyNames } from '../redis-names.ts';
 import { createRequestRedis } from '../request-redis.ts';
 import { createTeamStore } from '../teams/team-store.ts';
 import { makeSecret } from './key-secret.ts';
 import { createKeyStore } from './key-store.ts';
-import { redisNames } from './records/redis-names.ts';
 
 const gatewaySecret = 'a gateway secret of more than 32 characters';
 let server: TestRedis;
@@ -172,10 +172,10 @@ test('a broken record is reported and is not a key or a team; all others are lis
   const by = { who: 'me', requestId: null };
   const [one, other] = [await keys.createKey({ name: 'one' }), await keys.createKey({ name: 'other' })];
   for (const name of ['a', 'b']) await teams.createTeam({ name }, by);
-  await redis.set(redisNames.record(one.record.id), '{"version":2,"team":12.5');
+  await redis.set(keyNames.record(one.record.id), '{"version":2,"team":12.5');
   const member = await keys.createKey({ name: 'member', team: 'a' });
-  await redis.set(redisNames.team('a'), '{}');
-  await redis.xadd(redisNames.audit, '*', 'entry', '{');
+  await redis.set(keyNames.team('a'), '{}');
+  await redis.xadd(keyNames.audit, '*', 'entry', '{');
 
   const listed = (await keys.listKeys({ limit: 10 })).keys;
   expect(new Set(listed.map(({ id }) => id))).toEqual(new Set([member.record.id, other.record.id]));

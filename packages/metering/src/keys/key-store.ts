@@ -1,33 +1,24 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Identity } from '@gateway/contracts/identity';
-import type { Redis, Result } from 'ioredis';
-import { type Actor, type AuditEntry, GATEWAY_ITSELF } from '../audit/audit-log.ts';
+import type { Redis } from 'ioredis';
+import { type Actor, GATEWAY_ITSELF } from '../audit/audit-log.ts';
 import { type ReportBroken, readStored } from '../broken-records.ts';
-import { loadScript } from '../load-script.ts';
-import { parseTeamRecord, type TeamRecord } from '../teams/team-record.ts';
+import { keyNames } from '../redis-names.ts';
 import { awaitRedis } from './await-redis.ts';
-import { bootstrapKeyId, newKeyId } from './key-id.ts';
+import { createFindKey, type FoundKey } from './find-key.ts';
+import { changed, type NextRecord, revoked, rotated, webhookSecretRotated } from './key-changes.ts';
 import {
-  identityOf,
+  bootstrapKeyId,
   type KeyRecord,
+  newKeyId,
   newKeyRecord,
   parseKeyRecord,
   shownKey,
-  validUntilMs,
-  withSettings,
 } from './key-record.ts';
 import { hashOf, isPlausibleSecret, makeSecret } from './key-secret.ts';
 import { createRecordChanger, untilChanged } from './records/record-changer.ts';
 import { listRecords, type PageRequest } from './records/record-list.ts';
-import { redisNames } from './records/redis-names.ts';
 import type { KeySettings } from './settings.ts';
 import { newWebhookSecret, webhookSecretText } from './webhooks/webhook-secret.ts';
-
-/** A valid key's owner, and until when it stays valid by itself, in Unix milliseconds (Infinity for ever). */
-export interface FoundKey {
-  readonly identity: Identity;
-  readonly expiresAtMs: number;
-}
 
 export interface KeyPage {
   readonly keys: readonly KeyRecord[];
@@ -108,45 +99,14 @@ interface KeyStoreOptions {
   readonly onBroken?: ReportBroken;
 }
 
-declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    gatewayFindKey(
-      keyCount: number,
-      hash: string,
-      keyPrefix: string,
-      teamPrefix: string,
-    ): Result<string[], Context>;
-  }
-}
-
-const FIND_KEY = loadScript(new URL('./find-key.lua', import.meta.url));
-
-/** A record's next state, and the hashes of secrets that begin and end with it. */
-interface NextRecord {
-  readonly action: AuditEntry['action'];
-  readonly record: KeyRecord;
-  readonly begin?: readonly string[];
-  readonly end?: readonly string[];
-}
-
 export function createKeyStore(options: KeyStoreOptions): KeyStore {
   const { redis, gatewaySecret, webhookSecret, now, onBroken = () => undefined } = options;
-  redis.defineCommand('gatewayFindKey', { lua: FIND_KEY });
   const hash = (secret: string) => hashOf(secret, gatewaySecret);
   const changeRecord = createRecordChanger({ redis, now });
   const read = (id: string, text: string): KeyRecord | undefined =>
     readStored(text, parseKeyRecord, { kind: 'key', id }, onBroken);
-  /** A key is refused while the limits of its team cannot be read. */
-  const teamOf = ({ team }: KeyRecord, text: string | undefined): TeamRecord | undefined => {
-    if (team === null || text === undefined) return undefined;
-    const record = readStored(text, parseTeamRecord, { kind: 'team', id: team }, onBroken);
-    if (record !== undefined) return record;
-    throw new GatewayError('service_unavailable', {
-      message: `The gateway cannot read the limits of your team '${team}'. Contact the person who gave you the key.`,
-      retry: false,
-    });
-  };
-  const recordNames = (id: string) => ({ id, record: redisNames.record(id), index: redisNames.index });
+  const findByHash = createFindKey({ redis, now, read, onBroken });
+  const recordNames = (id: string) => ({ id, record: keyNames.record(id), index: keyNames.index });
 
   const create = (record: KeyRecord, secretHash: string, by: Actor) =>
     changeRecord({
@@ -166,7 +126,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     among: KeySelection = () => true,
   ) =>
     untilChanged(id, async () => {
-      const text = await awaitRedis(redis.get(redisNames.record(id)));
+      const text = await awaitRedis(redis.get(keyNames.record(id)));
       if (text === null) return { record: undefined };
       const before = read(id, text);
       if (before === undefined || !among(before)) return { record: undefined };
@@ -185,23 +145,6 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
       return changed ? { record } : undefined;
     }).then(({ record }) => record);
 
-  const findByHash = async (secretHash: string): Promise<FoundKey | undefined> => {
-    const [id, text, team] = await awaitRedis(
-      redis.gatewayFindKey(
-        1,
-        redisNames.idOfHash(secretHash),
-        redisNames.recordPrefix,
-        redisNames.teamPrefix,
-      ),
-    );
-    if (id === undefined || text === undefined) return undefined;
-    const record = read(id, text);
-    if (record === undefined) return undefined;
-    const expiresAtMs = validUntilMs(record, secretHash, now());
-    if (expiresAtMs === undefined) return undefined;
-    return { identity: identityOf(record, teamOf(record, team)), expiresAtMs };
-  };
-
   return {
     createKey: async (settings, by = GATEWAY_ITSELF) => {
       const secret = makeSecret();
@@ -213,27 +156,19 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     listKeys: async (page) => {
       const { records, next } = await listRecords(
         redis,
-        { index: redisNames.index, nameOf: redisNames.record, order: 'newest' },
+        { index: keyNames.index, nameOf: keyNames.record, order: 'newest' },
         page,
       );
       return { keys: records.flatMap(({ id, text }) => read(id, text) ?? []), next };
     },
 
     getKey: async (id) => {
-      const text = await awaitRedis(redis.get(redisNames.record(id)));
+      const text = await awaitRedis(redis.get(keyNames.record(id)));
       return text === null ? undefined : read(id, text);
     },
 
     updateKey: (id, settingsFor, by, among) =>
-      change(
-        id,
-        (record) => {
-          checkNotRevoked(record);
-          return { action: 'key.changed', record: withSettings(record, settingsFor(record)) };
-        },
-        by,
-        among,
-      ),
+      change(id, (record) => changed(record, settingsFor), by, among),
 
     rotateKey: async (id, graceSeconds, by, among) => {
       const secret = makeSecret();
@@ -245,32 +180,12 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     rotateWebhookSecret: async (id, graceSeconds, by, among) => {
       if (webhookSecret === undefined) throw webhooksOff();
       const made = newWebhookSecret(now());
-      const until = new Date(now() + graceSeconds * 1000).toISOString();
-      const record = await change(
-        id,
-        (before) => {
-          checkNotRevoked(before);
-          const [current] = before.webhookSecrets;
-          const staying = current !== undefined && graceSeconds > 0 ? [{ ...current, until }] : [];
-          const webhookSecrets = [made, ...staying];
-          return { action: 'key.webhook_secret_rotated', record: { ...before, webhookSecrets } };
-        },
-        by,
-        among,
-      );
+      const next = (before: KeyRecord) => webhookSecretRotated(before, made, graceSeconds, now());
+      const record = await change(id, next, by, among);
       return record && { record, secret: webhookSecretText(id, made, webhookSecret) };
     },
 
-    revokeKey: (id, by = GATEWAY_ITSELF, among) =>
-      change(
-        id,
-        (record) =>
-          record.revokedAt === null
-            ? { action: 'key.revoked', record: { ...record, revokedAt: new Date(now()).toISOString() } }
-            : undefined,
-        by,
-        among,
-      ),
+    revokeKey: (id, by = GATEWAY_ITSELF, among) => change(id, (record) => revoked(record, now()), by, among),
 
     ensureBootstrapKey: async (secret) => {
       const secretHash = hash(secret);
@@ -288,22 +203,3 @@ const webhooksOff = (): GatewayError =>
     message: 'Webhooks are off. Set WEBHOOK_SECRET for the admin service and the workers.',
     retry: false,
   });
-
-function checkNotRevoked({ id, revokedAt }: KeyRecord): void {
-  if (revokedAt === null) return;
-  throw new GatewayError('conflict', `The key '${id}' was revoked, which is for good. Make a new one.`);
-}
-
-function rotated(before: KeyRecord, secretHash: string, graceSeconds: number, nowMs: number): NextRecord {
-  checkNotRevoked(before);
-  const [current, ...older] = before.secrets;
-  const until = new Date(nowMs + graceSeconds * 1000).toISOString();
-  const staying = current !== undefined && graceSeconds > 0 ? [{ ...current, until }] : [];
-  const leaving = current !== undefined && graceSeconds === 0 ? [current, ...older] : older;
-  return {
-    action: 'key.rotated',
-    record: { ...before, secrets: [{ hash: secretHash, until: null }, ...staying] },
-    begin: [secretHash],
-    end: leaving.flatMap((secret) => (secret.hash === null ? [] : [secret.hash])),
-  };
-}

@@ -5,8 +5,8 @@ import { type ReportBroken, readStored } from '../broken-records.ts';
 import { awaitRedis } from '../keys/await-redis.ts';
 import { createRecordChanger, untilChanged } from '../keys/records/record-changer.ts';
 import { listRecords, type PageRequest } from '../keys/records/record-list.ts';
-import { redisNames } from '../keys/records/redis-names.ts';
 import type { TeamSettings } from '../keys/settings.ts';
+import { keyNames } from '../redis-names.ts';
 import {
   newTeamRecord,
   parseTeamRecord,
@@ -52,7 +52,7 @@ export function createTeamStore(options: TeamStoreOptions): TeamStore {
   const changeRecord = createRecordChanger({ redis, now });
   const read = (name: string, text: string): TeamRecord | undefined =>
     readStored(text, parseTeamRecord, { kind: 'team', id: name }, onBroken);
-  const recordNames = (id: string) => ({ id, record: redisNames.team(id), index: redisNames.teams });
+  const recordNames = (id: string) => ({ id, record: keyNames.team(id), index: keyNames.teams });
 
   return {
     createTeam: async (settings, by) => {
@@ -74,20 +74,20 @@ export function createTeamStore(options: TeamStoreOptions): TeamStore {
     listTeams: async (page) => {
       const { records, next } = await listRecords(
         redis,
-        { index: redisNames.teams, nameOf: redisNames.team, order: 'by name' },
+        { index: keyNames.teams, nameOf: keyNames.team, order: 'by name' },
         page,
       );
       return { teams: records.flatMap(({ id, text }) => read(id, text) ?? []), next };
     },
 
     getTeam: async (name) => {
-      const text = await awaitRedis(redis.get(redisNames.team(name)));
+      const text = await awaitRedis(redis.get(keyNames.team(name)));
       return text === null ? undefined : read(name, text);
     },
 
     updateTeam: (name, settingsFor, by) =>
       untilChanged(name, async () => {
-        const text = await awaitRedis(redis.get(redisNames.team(name)));
+        const text = await awaitRedis(redis.get(keyNames.team(name)));
         if (text === null) return { team: undefined };
         const before = read(name, text);
         if (before === undefined) return { team: undefined };
@@ -104,7 +104,7 @@ export function createTeamStore(options: TeamStoreOptions): TeamStore {
 
     deleteTeam: (name, by) =>
       untilChanged(name, async () => {
-        const text = await awaitRedis(redis.get(redisNames.team(name)));
+        const text = await awaitRedis(redis.get(keyNames.team(name)));
         if (text === null) return { team: undefined };
         const team = read(name, text);
         if (team === undefined) return { team: undefined };

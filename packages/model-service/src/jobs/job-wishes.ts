@@ -22,7 +22,7 @@ const KEY = /^[\x20-\x7e]{1,255}$/;
 /**
  * Reads `Prefer` (RFC 7240), `Idempotency-Key` and `x-gateway-webhook`. Preferences that we do not know count for nothing.
  *
- * @throws {GatewayError} `invalid_value` for an idempotency key or a webhook's URL that is none
+ * @throws {GatewayError} `invalid_value` for an idempotency key or a webhook's URL that is not valid
  */
 export function wishesOf({ headers }: Pick<IncomingMessage, 'headers'>): JobWishes {
   const preferences = preferencesIn([headers.prefer ?? ''].flat().join(','));
@@ -73,3 +73,7 @@ function webhookIn(header: string | string[] | undefined): string | null {
     message: `Invalid ${WEBHOOK_HEADER} header. Send one http or https URL without a user name, a password or a fragment.`,
   });
 }
+
+/** Whether the caller wants an error when a parameter would be dropped. */
+export const isStrict = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
+  headers['x-gateway-strict'] === 'true';

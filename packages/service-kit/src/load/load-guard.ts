@@ -1,9 +1,8 @@
-import type { Endpoint } from '@gateway/contracts/endpoints/endpoints';
+import { type Endpoint, isForWork, WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity, KeyPriority } from '@gateway/contracts/identity';
 import type { LoadSettings } from '../config.ts';
 import type { Metrics } from '../metrics.ts';
-import { priorityOf } from './priority-of.ts';
 import type { ProcessLoad } from './process-load.ts';
 
 /** The bound that a request would have passed. */
@@ -14,7 +13,7 @@ export type ShedReason = 'requests_in_flight' | 'body_bytes' | 'event_loop_delay
  * bounds are refused at once, the newest first. A request that has begun is never given up.
  */
 export interface LoadGuard {
-  /** Whether one more request may come in, of which no body is held. @throws {GatewayError} `overloaded` */
+  /** Admits one more request, before any of its body is held. @throws {GatewayError} `overloaded` */
   admit(endpoint: Endpoint, identity: Identity | null): void;
   /**
    * Counts the body of a request that waits for its turn, until the returned function is called; then it is to `begin`.
@@ -183,3 +182,10 @@ const overloaded = (reason: ShedReason, retryAfterSeconds: number): GatewayError
     retryAfterSeconds,
     cause: reason,
   });
+
+/**
+ * A request's priority: its key's for new work, to which a WebSocket leads. Reading results and cancelling are refused
+ * last: they end work.
+ */
+export const priorityOf = (endpoint: Endpoint, identity: Pick<Identity, 'priority'> | null): KeyPriority =>
+  isForWork(endpoint) || endpoint === WEBSOCKET ? (identity?.priority ?? 'normal') : 'high';

@@ -1,6 +1,6 @@
 import { ENDPOINTS, WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import { expect, test } from 'vitest';
-import { priorityOf } from './priority-of.ts';
+import { priorityOf } from './load-guard.ts';
 
 const prioritiesAt = (method: string, path: string) => {
   const endpoint = [WEBSOCKET, ...ENDPOINTS].find((one) => one.method === method && one.path === path);

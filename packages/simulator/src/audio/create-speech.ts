@@ -1,11 +1,10 @@
 import { checkOpenAi, missingParameter, unsupportedChoice } from '../checks/check-openai.ts';
-import { checkModelExists } from '../checks/known-model.ts';
 import { readJson } from '../checks/read-json.ts';
 import type { Rules } from '../checks/rule.ts';
 import { asNumber, asObject, asText, isGiven, type JsonObject } from '../json-value.ts';
+import { checkModelExists } from '../models/list-models.ts';
 import { invalidRequest } from '../replies/provider-error.ts';
-import { type Reply, streamReply } from '../replies/reply.ts';
-import { dataFrame } from '../replies/sse.ts';
+import { dataFrame, type Reply, streamReply } from '../replies/reply.ts';
 import type { Handler } from '../requests/call.ts';
 import { withoutDirectives } from '../script/directives.ts';
 import { countTokens } from '../tokens.ts';

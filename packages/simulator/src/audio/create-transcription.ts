@@ -3,8 +3,7 @@ import { readForm } from '../checks/read-form.ts';
 import { asText, type JsonObject } from '../json-value.ts';
 import type { LedgerEntry } from '../ledger.ts';
 import { invalidRequest } from '../replies/provider-error.ts';
-import { jsonReply, type Reply, streamReply } from '../replies/reply.ts';
-import { dataFrame } from '../replies/sse.ts';
+import { dataFrame, jsonReply, type Reply, streamReply } from '../replies/reply.ts';
 import type { Handler } from '../requests/call.ts';
 import { countTokens, splitWords } from '../tokens.ts';
 import {

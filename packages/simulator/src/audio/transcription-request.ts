@@ -1,8 +1,8 @@
 import { checkOpenAi, missingParameter, unsupportedChoice } from '../checks/check-openai.ts';
-import { checkModelExists } from '../checks/known-model.ts';
 import { typedFields } from '../checks/read-form.ts';
 import type { Rules } from '../checks/rule.ts';
 import { asNumber, asText, isGiven } from '../json-value.ts';
+import { checkModelExists } from '../models/list-models.ts';
 import { invalidRequest, ProviderError } from '../replies/provider-error.ts';
 
 const FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json'] as const;

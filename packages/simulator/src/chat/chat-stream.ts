@@ -1,5 +1,5 @@
 import { asObject, asText, type JsonObject } from '../json-value.ts';
-import { DONE_FRAME, dataFrame } from '../replies/sse.ts';
+import { DONE_FRAME, dataFrame } from '../replies/reply.ts';
 import { splitWords } from '../tokens.ts';
 import { type ChatAnswer, type ChatHead, shownCalls, thinkingPart } from './completion.ts';
 import type { HasQuirk } from './quirks.ts';

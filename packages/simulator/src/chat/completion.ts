@@ -1,6 +1,6 @@
 import type { Answer, AnswerUsage, Finish } from '../answer/answer.ts';
-import type { Ids } from '../ids.ts';
 import type { JsonObject } from '../json-value.ts';
+import type { Ids } from '../provider.ts';
 import type { HasQuirk } from './quirks.ts';
 
 const FINISH_REASONS: Readonly<Record<Finish, string>> = {

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../json-value.ts';
-import { jsonReply, type Reply, streamReply } from '../replies/reply.ts';
-import { eventFrame } from '../replies/sse.ts';
+import { eventFrame, jsonReply, type Reply, streamReply } from '../replies/reply.ts';
 import type { Call } from '../requests/call.ts';
 import { withoutDirectives } from '../script/directives.ts';
 import { countTokens } from '../tokens.ts';

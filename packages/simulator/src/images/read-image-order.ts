@@ -1,7 +1,7 @@
 import { checkOpenAi, unsupportedChoice } from '../checks/check-openai.ts';
-import { checkModelExists } from '../checks/known-model.ts';
 import type { Rules } from '../checks/rule.ts';
 import { asNumber, asText, isGiven, type JsonObject } from '../json-value.ts';
+import { checkModelExists } from '../models/list-models.ts';
 import { invalidRequest } from '../replies/provider-error.ts';
 import { type Family, familyOf, GPT_IMAGE_MEMBERS } from './families.ts';
 

@@ -1,7 +1,7 @@
 import { checkAnthropic } from '../checks/check-anthropic.ts';
-import { isKnownModel } from '../checks/known-model.ts';
 import type { Rules } from '../checks/rule.ts';
 import { asList, asObject, asText, isObject, type JsonObject } from '../json-value.ts';
+import { isKnownModel } from '../models/list-models.ts';
 import { invalidMessages, ProviderError } from '../replies/provider-error.ts';
 
 const RULES: Rules = {

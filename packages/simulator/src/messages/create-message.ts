@@ -5,8 +5,7 @@ import { readJson } from '../checks/read-json.ts';
 import { asList, asObject, asText, type JsonObject } from '../json-value.ts';
 import { tokenLedgerEntry } from '../ledger.ts';
 import { invalidMessages } from '../replies/provider-error.ts';
-import { jsonReply, streamReply } from '../replies/reply.ts';
-import { eventFrame } from '../replies/sse.ts';
+import { eventFrame, jsonReply, streamReply } from '../replies/reply.ts';
 import type { Call, Handler } from '../requests/call.ts';
 import { checkMessagesRequest } from './check-request.ts';
 import {

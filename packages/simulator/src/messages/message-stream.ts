@@ -1,5 +1,5 @@
 import { asList, asText, type JsonObject } from '../json-value.ts';
-import { eventFrame } from '../replies/sse.ts';
+import { eventFrame } from '../replies/reply.ts';
 import { splitWords } from '../tokens.ts';
 
 export interface MessageStreamOptions {

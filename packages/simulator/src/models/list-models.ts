@@ -1,4 +1,3 @@
-import { isKnownModel } from '../checks/known-model.ts';
 import { ProviderError } from '../replies/provider-error.ts';
 import { jsonReply } from '../replies/reply.ts';
 import type { Handler } from '../requests/call.ts';
@@ -52,6 +51,22 @@ export const getModel: Handler = ({ params: [id = ''] }) => {
   throw new ProviderError({
     status: 404,
     message: `The model '${id}' does not exist`,
+    code: 'model_not_found',
+    param: 'model',
+  });
+};
+
+const ABSENT_MODEL_PREFIX = 'no-such-';
+
+/** Every model exists here, except those whose names begin with `no-such-`. */
+export const isKnownModel = (model: string): boolean => !model.startsWith(ABSENT_MODEL_PREFIX);
+
+/** @throws ProviderError 404 in the words of the media endpoints */
+export const checkModelExists = (model: string): void => {
+  if (isKnownModel(model)) return;
+  throw new ProviderError({
+    status: 404,
+    message: `The model '${model}' does not exist.`,
     code: 'model_not_found',
     param: 'model',
   });

@@ -1,7 +1,7 @@
 import { checkOpenAi, missingParameter } from '../checks/check-openai.ts';
-import { isKnownModel } from '../checks/known-model.ts';
 import type { Rules } from '../checks/rule.ts';
 import { asList, asObject, asText, isGiven, type JsonObject } from '../json-value.ts';
+import { isKnownModel } from '../models/list-models.ts';
 import { invalidRequest, ProviderError } from '../replies/provider-error.ts';
 
 const RULES: Rules = {

@@ -1,5 +1,5 @@
 import { asList, asObject, asText, type JsonObject } from '../json-value.ts';
-import { DONE_FRAME, eventFrame } from '../replies/sse.ts';
+import { DONE_FRAME, eventFrame } from '../replies/reply.ts';
 import { splitWords } from '../tokens.ts';
 import type { OutputItem } from './output-items.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { processModeOf } from './process-mode.ts';
+import { processModeOf } from './process-table.ts';
 
 test('npm start runs as few processes as it can unless it is set to run one for each service', () => {
   expect(processModeOf({})).toBe('one');

@@ -1,3 +1,5 @@
+import type { Environment } from '../environment.ts';
+import { StartError } from '../start-error.ts';
 import type { PortSetting } from './ports.ts';
 
 /** When a process starts, relative to the others: all get the simulator's address, the edge gets the services'. */
@@ -179,3 +181,13 @@ export const BUSY_NODE_OPTIONS: readonly string[] = [
 
 /** Every process of the gateway except Redis. */
 export const PROCESSES: Readonly<Record<ProcessMode, readonly ProcessRow[]>> = { one: ONE, each: EACH };
+
+/** The mode in `GATEWAY_PROCESSES`; `one` if it is not set. @throws StartError for another value */
+export function processModeOf({ GATEWAY_PROCESSES: value }: Environment): ProcessMode {
+  const mode = PROCESS_MODES.find((known) => known === (value || 'one'));
+  if (mode === undefined)
+    throw new StartError(
+      "GATEWAY_PROCESSES must be 'one' (the edge, the services and admin in one process, the workers in a second) or 'each' (a process for each).",
+    );
+  return mode;
+}

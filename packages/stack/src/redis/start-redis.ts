@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { ensureRedisServer } from '@gateway/redis-server/ensure-redis-server';
-import { RedisServerError } from '@gateway/redis-server/redis-server-error';
-import { type RedisServer, runRedisServer } from '@gateway/redis-server/run-redis-server';
+import { type RedisServer, RedisServerError, runRedisServer } from '@gateway/redis-server/run-redis-server';
 import type { StackProcess } from '../processes/start-process.ts';
 import { type Restarts, type Supervised, supervise } from '../processes/supervise.ts';
 import { StartError } from '../start-error.ts';

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { releaseMemory } from '@gateway/service-kit/life/release-memory';
 import { ConfigurationError } from '@gateway/upstream/configuration/mistakes/configuration-error';
 import { createLinePrinter, wantsPretty } from '../printing/line-printer.ts';
-import { processModeOf } from '../processes/process-mode.ts';
+import { processModeOf } from '../processes/process-table.ts';
 import { redisAddress } from '../redis/check-redis.ts';
 import { StartError } from '../start-error.ts';
 import { type Stack, startStack } from '../start-stack.ts';

@@ -4,7 +4,7 @@ import type { Cooldown } from '../health/cooldown.ts';
 import type { LibraryName } from '../libraries/libraries.ts';
 import type { ModelKind, Operation, Protocol } from '../protocol.ts';
 import type { ChannelSecrets } from './channel-secrets.ts';
-import type { ImageFamily } from './image-family-schema.ts';
+import type { ImageFamily } from './file-schema.ts';
 import type { Provider } from './presets/presets.ts';
 
 /** One API key of a channel; the provider counts and limits each by itself. Safe to log: `secrets` shows nothing. */

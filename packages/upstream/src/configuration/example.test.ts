@@ -2,8 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Price } from '@gateway/contracts/models/price';
 import { expect, test } from 'vitest';
-import { ChannelEntry, ConversationsEntry, CooldownEntry, ModelEntry, RouteEntry } from './file-schema.ts';
-import { ImageFamily } from './image-family-schema.ts';
+import {
+  ChannelEntry,
+  ConversationsEntry,
+  CooldownEntry,
+  ImageFamily,
+  ModelEntry,
+  RouteEntry,
+} from './file-schema.ts';
 import { loadConfiguration } from './load-configuration.ts';
 
 const path = fileURLToPath(new URL('../../../../gateway.example.yaml', import.meta.url));

@@ -2,10 +2,31 @@ import { Price } from '@gateway/contracts/models/price';
 import { QuirkSettings } from '@gateway/contracts/quirks';
 import { z } from 'zod';
 import { MODEL_KINDS, PROTOCOLS } from '../protocol.ts';
-import { ImageFamily } from './image-family-schema.ts';
 import { PRESETS, type Provider } from './presets/presets.ts';
 
 // Each `error` completes the sentence "found …, expected …".
+
+const someWords = z.array(z.string().min(1)).min(1);
+
+/**
+ * The rules of an image family that the configuration gives itself. Absent: that rule is not checked.
+ * Members that are not named here are passed to the image service unchanged.
+ */
+export const ImageFamily = z.looseObject({
+  /** Such as `1024x1024`; `auto` where the provider chooses. The first one is the default. */
+  sizes: someWords.optional(),
+  qualities: someWords.optional(),
+  styles: someWords.optional(),
+  promptMaxChars: z.number().int().min(1).optional(),
+  maxN: z.number().int().min(1).max(100).optional(),
+  /** How many images an edit may take. */
+  maxInputImages: z.number().int().min(1).max(100).optional(),
+  /** The default for callers who do not set it. */
+  defaultResponseFormat: z.enum(['url', 'b64_json']).optional(),
+  /** Whether the provider takes `response_format`; if not, it is left out and the result converted. */
+  acceptsResponseFormat: z.boolean().optional(),
+});
+export type ImageFamily = z.infer<typeof ImageFamily>;
 
 const milliseconds = z.int().min(1).max(86_400_000);
 const words = z.array(z.string().min(1)).max(100);

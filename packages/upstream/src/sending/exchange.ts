@@ -1,8 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Dialect } from '@gateway/contracts/gateway-error';
 import type { Dispatcher } from 'undici';
-import type { Candidate } from '../candidate.ts';
-import type { SlotPool } from '../choosing/slot-pool.ts';
 import { answerFailure } from '../failures/answer-failure.ts';
 import {
   brokenFailure,
@@ -12,44 +9,17 @@ import {
 } from '../failures/exchange-failure.ts';
 import { type Failure, failureError } from '../failures/failure.ts';
 import { type FailureKind, failureRule } from '../failures/failure-rules.ts';
-import type { OutputCheck, Verdict } from '../first-output/check-first-output.ts';
+import type { Verdict } from '../first-output/check-first-output.ts';
 import { type HeldStart, holdStart } from '../first-output/held-start.ts';
 import { ReplyBody } from '../replies/reply-body.ts';
-import type { ChannelClient } from './channel-client.ts';
 import { Deadline, type Limit } from './deadline.ts';
-
-/** The most bytes read of an error's body, or of an output that cannot be checked yet. */
-const MAX_CHECKED_BYTES = 65_536;
-/** The most bytes of start events that are held back: a response repeats the instructions and tools of its request. */
-const MAX_HELD_BYTES = 1_048_576;
-/** The most bytes of a reply that is checked whole. */
-const MAX_WHOLE_BYTES = 64 * 1_048_576;
-/** The first output's time limit for streamed replies if the channel has none. */
-const FIRST_OUTPUT_MS = 60_000;
-
-export interface ExchangeOptions {
-  readonly candidate: Candidate;
-  readonly client: ChannelClient;
-  readonly slot: Pick<SlotPool, 'release'>;
-  readonly dialect: Dialect;
-  readonly work: 'free' | 'paid';
-  readonly streamed: boolean;
-  readonly namesObject: boolean;
-  readonly translated: boolean;
-  readonly checkOutput: OutputCheck;
-  /** Start events of a stream wait for the first output; see `SendOptions`. */
-  readonly holdsStart: boolean;
-  readonly onHeld: (() => void) | undefined;
-  /** No other candidate is left: start events need not be given up for a late first output. */
-  readonly isLast: boolean;
-  /** The time within which the first output must have come, whatever the channel allows. */
-  readonly withinMs: number;
-  readonly signal: AbortSignal | undefined;
-  /** Called when a reply whose first output was accepted has ended; null: completely. */
-  readonly onEnd: (exchange: Exchange, failure: Failure | null) => void;
-  /** Called when a reply that had ended completely turned out to be no answer. */
-  readonly onUnreadable: (exchange: Exchange, failure: Failure) => void;
-}
+import {
+  type ExchangeOptions,
+  FIRST_OUTPUT_MS,
+  MAX_CHECKED_BYTES,
+  MAX_HELD_BYTES,
+  MAX_WHOLE_BYTES,
+} from './exchange-options.ts';
 
 /**
  * One request to one channel: undici's handler, from the dispatch to the last byte. Until its first output is accepted

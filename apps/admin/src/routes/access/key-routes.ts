@@ -1,7 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { KeyLimits } from '@gateway/contracts/identity';
-import { KEY_ID } from '@gateway/metering/keys/key-id';
-import { accountOfKey, type KeyRecord, shownKey } from '@gateway/metering/keys/key-record';
+import { accountOfKey, KEY_ID, type KeyRecord, shownKey } from '@gateway/metering/keys/key-record';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { KeySettings } from '@gateway/metering/keys/settings';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
-import { KEY_ID } from '@gateway/metering/keys/key-id';
+import { KEY_ID } from '@gateway/metering/keys/key-record';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import type { Channel, Configuration, Model } from '@gateway/upstream/configuration/configuration';
 import { SafeName } from '@gateway/upstream/configuration/file-schema';

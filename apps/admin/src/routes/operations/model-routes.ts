@@ -3,9 +3,9 @@ import { createCatalog, NO_LOADS } from '@gateway/upstream/catalog';
 import type { Configuration, Model, Route } from '@gateway/upstream/configuration/configuration';
 import { PROTOCOLS_OF_KIND } from '@gateway/upstream/protocol';
 import type { z } from 'zod';
+import { patternsOverlap } from '../../../../../packages/contracts/src/models/model-pattern.ts';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
 import { ModelPage, type ModelReply } from '../../api/schemas/operations.ts';
-import { patternsOverlap } from '../../configuration/patterns-overlap.ts';
 import { configurationOf, type ReadConfiguration } from '../../configuration/read-configuration.ts';
 
 type ShownModel = z.infer<typeof ModelReply>;

@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { WebhookStatus } from '@gateway/contracts/webhooks';
 import { WEBHOOK_ID } from '@gateway/jobs/webhooks/delivery';
 import type { WebhookLog } from '@gateway/jobs/webhooks/webhook-log';
-import { KEY_ID } from '@gateway/metering/keys/key-id';
+import { KEY_ID } from '@gateway/metering/keys/key-record';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
 import { WebhookPage, WebhookReply } from '../../api/schemas/operations.ts';

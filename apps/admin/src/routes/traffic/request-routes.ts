@@ -9,10 +9,10 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY, streamRoute } from '../../api/admin-route.ts';
 import { pageQuery } from '../../api/schemas/page.ts';
+import { hasValues, usageFilters } from '../../api/schemas/traffic.ts';
 import type { RequestTail } from '../../requests/request-tail.ts';
 import { RequestPage, RequestReply, shownRequest } from '../../requests/shown-request.ts';
 import { type Scope, seesUsage } from '../../sessions/scope.ts';
-import { hasValues, usageFilters } from './usage-filters.ts';
 import { rangeOf, rangeQuery } from './usage-range.ts';
 
 interface RequestRoutesOptions {

@@ -7,10 +7,9 @@ import { usageRecords } from '@gateway/metering/usage/usage-records';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, streamRoute } from '../../api/admin-route.ts';
-import { UsagePage } from '../../api/schemas/traffic.ts';
+import { hasValues, UsagePage, usageFilters } from '../../api/schemas/traffic.ts';
 import { seesUsage } from '../../sessions/scope.ts';
 import { EXPORT_FORMATS, exportRecords } from './export-records.ts';
-import { hasValues, usageFilters } from './usage-filters.ts';
 import { rangeOf, rangeQuery } from './usage-range.ts';
 
 const UsageQuery = z.strictObject({

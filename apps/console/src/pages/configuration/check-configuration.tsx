@@ -6,7 +6,7 @@ import { useRef, useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
 import type { CheckedConfiguration } from '../../api/types.ts';
 import { PageFailed } from '../../parts/page/page-failed.tsx';
-import { Names } from '../names.tsx';
+import { Names } from '../facts.tsx';
 import { MistakeList } from './mistake-list.tsx';
 import { YamlEditor, type YamlEditorHandle } from './yaml-editor.tsx';
 

@@ -1,6 +1,9 @@
 import { Anchor, List, Text } from '@mantine/core';
 import type { Mistake } from '../../api/types.ts';
-import { mistakeText } from './mistake-text.ts';
+
+/** What is wrong and what belongs there, without the position. */
+export const mistakeText = ({ path, found, expected }: Mistake): string =>
+  `${path === '' ? '' : `${path}: `}found ${found}, expected ${expected}.`;
 
 interface MistakeListProps {
   readonly of: readonly Mistake[];

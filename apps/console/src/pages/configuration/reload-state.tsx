@@ -2,8 +2,7 @@ import { Alert, Badge, Group, Paper, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { Configuration } from '../../api/types.ts';
 import { Moment } from '../../parts/moment.tsx';
-import { Facts } from '../facts.tsx';
-import { Names } from '../names.tsx';
+import { Facts, Names } from '../facts.tsx';
 import { MistakeList } from './mistake-list.tsx';
 
 const SOURCES: Readonly<Record<Configuration['source'], string>> = {

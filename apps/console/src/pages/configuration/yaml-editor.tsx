@@ -8,7 +8,7 @@ import { tags } from '@lezer/highlight';
 import { useMantineStyleNonce } from '@mantine/core';
 import { type Ref, useEffect, useImperativeHandle, useRef } from 'react';
 import type { Mistake } from '../../api/types.ts';
-import { mistakeText } from './mistake-text.ts';
+import { mistakeText } from './mistake-list.tsx';
 
 export interface YamlEditorHandle {
   /** Puts the cursor there and scrolls to it. Both count from 1. */

@@ -2,8 +2,7 @@ import { Alert, Badge, Drawer, Group, Paper, Stack, Text, Title } from '@mantine
 import type { Model } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
 import { wholeNumber } from '../../parts/numbers.ts';
-import { Facts } from '../facts.tsx';
-import { Names } from '../names.tsx';
+import { Facts, Names } from '../facts.tsx';
 import { priceLines } from './price-lines.ts';
 
 const PRICE_FROM = {

@@ -1,7 +1,6 @@
 import { Alert, Button, Group, Stack, Text, Textarea } from '@mantine/core';
 import { getHotkeyHandler, useHotkeys } from '@mantine/hooks';
 import type { Draft } from './desk.ts';
-import { stopUnlessDialog } from './stop-unless-dialog.ts';
 
 interface PromptBoxProps {
   readonly label: string;
@@ -54,4 +53,9 @@ export function PromptBox({ label, draft, keyId, model, mistake, action, onSend,
       </Group>
     </Stack>
   );
+}
+
+/** Escape stops what runs, unless it closes a dialog. */
+export function stopUnlessDialog(stop: () => void): void {
+  if (document.querySelector('[role="dialog"]') === null) stop();
 }

@@ -1,6 +1,6 @@
 import { Table, Text } from '@mantine/core';
 import type { ShownRequest } from '../../api/types.ts';
-import { cost, price, wholeNumber } from '../../parts/numbers.ts';
+import { cost, milliseconds, price, wholeNumber } from '../../parts/numbers.ts';
 
 type Line = ShownRequest['cost'][number];
 
@@ -26,7 +26,7 @@ function arithmetic({ amount, unit, unitUsd }: Line): string {
   return `${wholeNumber(amount)} × ${price(unitUsd)}`;
 }
 
-/** What a request cost, and how that came about. */
+/** What a request cost: a line for each price that was applied, and their sum. */
 export function CostTable({ of: { cost: lines, costMicroUsd, otherMicroUsd } }: { of: ShownRequest }) {
   if (costMicroUsd === null)
     return (
@@ -76,3 +76,23 @@ const Row = ({ name, of, microUsd }: { name: string; of: string; microUsd: numbe
     </Table.Td>
   </Table.Tr>
 );
+
+/** What a request used, by kind. Only kinds above zero are shown. */
+export function usedOf({ consumption }: ShownRequest): (readonly [string, string])[] {
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = consumption;
+  const { images, characters, audioSeconds } = consumption;
+  const counts: (readonly [string, number])[] = [
+    ['Input tokens', inputTokens],
+    ['of them from the cache', cachedInputTokens],
+    ['of them written to the cache', cacheWriteTokens],
+    ['Output tokens', outputTokens],
+    ['of them reasoning', reasoningTokens],
+    ['Images', images],
+    ['Characters', characters],
+  ];
+  const shown = counts
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => [name, wholeNumber(count)] as const);
+  const all = audioSeconds > 0 ? [...shown, ['Audio', milliseconds(audioSeconds * 1000)] as const] : shown;
+  return all.length === 0 ? [['Tokens', 'none']] : all;
+}

@@ -5,15 +5,13 @@ import type { ShownRequest } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
 import { DetailsDrawer } from '../../parts/details-drawer.tsx';
 import { PageLink } from '../../parts/page/page-link.tsx';
-import { Facts } from '../facts.tsx';
-import { Names } from '../names.tsx';
+import { Facts, Names } from '../facts.tsx';
 import { KeyName } from '../traffic/key-name.tsx';
 import { aboutOutcome, OutcomeBadge } from '../traffic/outcome-badge.tsx';
 import { Attempts } from './attempts.tsx';
-import { CostTable } from './cost-table.tsx';
+import { CostTable, usedOf } from './cost-table.tsx';
 import { requestQuery } from './requests-query.ts';
 import { TimeBar } from './time-bar.tsx';
-import { usedOf } from './used.ts';
 
 interface RequestDetailsProps {
   readonly id: string;

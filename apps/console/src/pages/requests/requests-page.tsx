@@ -14,8 +14,7 @@ import { RangePicker } from '../traffic/range-picker.tsx';
 import { isCustom, RANGE_MEMBERS } from '../traffic/time-range.ts';
 import { COLUMNS } from './columns.tsx';
 import { RequestDetails } from './request-details.tsx';
-import { requestIdIn } from './request-id.ts';
-import { requestFilterOf, requestsQuery } from './requests-query.ts';
+import { requestFilterOf, requestIdIn, requestsQuery } from './requests-query.ts';
 import { type RequestTail, useRequestTail } from './use-request-tail.ts';
 
 const Search = z.object({

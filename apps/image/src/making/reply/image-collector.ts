@@ -4,7 +4,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
 import { ProviderTime } from '@gateway/contracts/openai/images';
 import { z } from 'zod';
-import { imageTypeOf } from '../../files/image-type.ts';
+import { imageTypeOf } from '../../files/image-header.ts';
 import { storedEvent } from '../../stream/job-events.ts';
 import { badReply } from '../request/call-upstream.ts';
 

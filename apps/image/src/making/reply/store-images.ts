@@ -7,7 +7,7 @@ import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { Channel } from '@gateway/upstream/configuration/configuration';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
-import { imageTypeOf } from '../../files/image-type.ts';
+import { imageTypeOf } from '../../files/image-header.ts';
 import { badReply } from '../request/call-upstream.ts';
 import type { ReceivedImages } from './receive-images.ts';
 

@@ -2,7 +2,6 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { parseJson } from '@gateway/contracts/json/json-depth';
 import { ImagesReply } from '@gateway/contracts/openai/images';
 import type { Candidate } from '@gateway/upstream/candidate';
-import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
 import { type Attempt, type Reply, readCounted, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
@@ -82,13 +81,3 @@ export async function readStreamable(reply: Reply): Promise<ImagesReply> {
 /** The images were probably made and billed, but cannot be had. */
 export const badReply = (message: string, cause?: unknown): UnreadableReply =>
   new UnreadableReply(message, { retry: false, cause });
-
-/** @throws {GatewayError} `model_not_found` when the model is no longer configured */
-export function modelOfJob(upstream: Upstream, name: string): ResolvedModel {
-  const model = upstream.resolveModel(name);
-  if (model !== null) return model;
-  throw new GatewayError('model_not_found', {
-    path: ['model'],
-    message: `The model '${name}' does not exist or you do not have access to it.`,
-  });
-}

@@ -5,7 +5,7 @@ import { parseJson } from '@gateway/contracts/json/json-depth';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { StreamedBody } from '@gateway/upstream/requests/upstream-request';
 import { base64Length, base64Pieces } from '../../files/base64.ts';
-import { formValues } from '../../form/form-values.ts';
+import { formValues } from '../../form/edit-form.ts';
 
 interface JsonEdit {
   readonly members: readonly (readonly [name: string, text: string])[];

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import { type Actor, type AuditEntry, MAX_AUDIT_ENTRIES } from '../../audit/audit-log.ts';
 import { loadScript } from '../../load-script.ts';
+import { keyNames } from '../../redis-names.ts';
 import { awaitRedis } from '../await-redis.ts';
-import { redisNames } from './redis-names.ts';
 
 /** A change of one record; everything in it happens, or nothing. */
 export interface RecordChange {
@@ -31,14 +31,14 @@ const MAX_ATTEMPTS = 10;
 export function createRecordChanger({ redis, now }: { redis: Redis; now: () => number }): ChangeRecord {
   return async ({ id, record, index, before, after, begin = [], end = [], by, audit }) => {
     const entry: AuditEntry = { at: new Date(now()).toISOString(), ...by, subject: id, ...audit };
-    const hashes = [...begin, ...end].map(redisNames.idOfHash);
+    const hashes = [...begin, ...end].map(keyNames.idOfHash);
     const changed = await awaitRedis(
       redis.eval(
         CHANGE_RECORD,
         3 + hashes.length,
         record,
         index,
-        redisNames.audit,
+        keyNames.audit,
         ...hashes,
         before ?? '',
         after === null ? '' : JSON.stringify(after),

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import { type ReportBroken, readStored } from '../../broken-records.ts';
+import { keyNames } from '../../redis-names.ts';
 import { awaitRedis } from '../await-redis.ts';
 import { parseKeyRecord } from '../key-record.ts';
-import { redisNames } from '../records/redis-names.ts';
 import { webhookSecretText } from './webhook-secret.ts';
 
 interface ReaderOptions {
@@ -23,7 +23,7 @@ export type ReadKeyWebhook = (keyId: string) => Promise<KeyWebhook | undefined>;
 export const createKeyWebhookReader =
   ({ redis, onBroken }: ReaderOptions): ReadKeyWebhook =>
   async (keyId) => {
-    const text = await awaitRedis(redis.get(redisNames.record(keyId)));
+    const text = await awaitRedis(redis.get(keyNames.record(keyId)));
     const record =
       text === null ? undefined : readStored(text, parseKeyRecord, { kind: 'key', id: keyId }, onBroken);
     if (record === undefined) return undefined;

@@ -8,8 +8,8 @@ import { useDesk } from '../desk.ts';
 import { useLive } from '../exchange/live.ts';
 import { ModelField, useModelNames } from '../model-fields.tsx';
 import type { PanelProps } from '../playground-search.ts';
+import { stopUnlessDialog } from '../prompt-box.tsx';
 import { RunList } from '../run-list.tsx';
-import { stopUnlessDialog } from '../stop-unless-dialog.ts';
 import {
   NO_TRANSCRIPT,
   readTranscript,

@@ -5,8 +5,8 @@ import { ApiError } from '../../../api/client.ts';
 import type { ShownRequest } from '../../../api/types.ts';
 import { cost, milliseconds } from '../../../parts/numbers.ts';
 import { PageLink } from '../../../parts/page/page-link.tsx';
+import { usedOf } from '../../requests/cost-table.tsx';
 import { requestQuery } from '../../requests/requests-query.ts';
-import { usedOf } from '../../requests/used.ts';
 import type { Exchange } from './exchange.ts';
 
 const READ_AGAIN_MS = 500;

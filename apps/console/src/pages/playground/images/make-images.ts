@@ -2,7 +2,6 @@ import * as z from 'zod/mini';
 import type { Call, FormPart } from '../exchange/call.ts';
 import type { AnswerReader } from '../exchange/exchange.ts';
 import { RelayError, relayGet } from '../exchange/relay.ts';
-import { bytesOf } from './base64.ts';
 
 export interface MadePicture {
   /** A `blob:` URL, until the picture is forgotten. */
@@ -118,3 +117,7 @@ function show(text: string, job: Job | null, reader: AnswerReader<ImagesAnswer>)
   }));
   reader.show({ pictures, job }, true);
 }
+
+/** @throws {DOMException} for a text that is no base64 */
+const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));

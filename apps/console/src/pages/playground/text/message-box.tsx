@@ -3,7 +3,6 @@ import { getHotkeyHandler } from '@mantine/hooks';
 import { IconMessagePlus, IconPhotoPlus, IconPlayerStop, IconSend } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useDraft } from '../desk.ts';
-import { base64Of } from '../images/base64.ts';
 import type { Picture, UserMessage } from './protocol.ts';
 import classes from './text-panel.module.css';
 
@@ -113,4 +112,14 @@ export function MessageBox(props: MessageBoxProps) {
       </Group>
     </div>
   );
+}
+
+/** A file in base64. */
+function base64Of(file: Blob): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const reader = new FileReader();
+  reader.addEventListener('load', () => resolve(String(reader.result).replace(/^data:[^,]*,/, '')));
+  reader.addEventListener('error', () => reject(reader.error));
+  reader.readAsDataURL(file);
+  return promise;
 }

@@ -7,7 +7,7 @@ import { useDesk } from '../desk.ts';
 import { useLive } from '../exchange/live.ts';
 import { ModelsField, useModelNames } from '../model-fields.tsx';
 import type { PanelProps, PlaygroundSearch } from '../playground-search.ts';
-import { stopUnlessDialog } from '../stop-unless-dialog.ts';
+import { stopUnlessDialog } from '../prompt-box.tsx';
 import {
   conversationKey,
   isRunning,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { patternsOverlap } from './patterns-overlap.ts';
+import { patternsOverlap } from './model-pattern.ts';
 
 test.for([
   ['gpt-5', 'gpt-5', true],
