@@ -42,7 +42,8 @@ export function countsWhereItReserves(
     return entry.open(identity, contextOf(request).dialect, {
       delivery: deliveryOf(request),
       onEntered: ({ headers, refusal, release }) => {
-        for (const [name, value] of headers) response.setHeader(name, value);
+        // One that reserves nothing may have been answered by now.
+        if (!response.headersSent) for (const [name, value] of headers) response.setHeader(name, value);
         if (refusal !== null) refusals.add(refusal.reason, identity, endpoint);
         else if (response.closed) release();
         else response.once('close', release);
