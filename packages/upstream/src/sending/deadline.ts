@@ -61,8 +61,9 @@ export class Deadline {
     this.#armedFor = Number.POSITIVE_INFINITY;
     this.#timer = null;
     const now = performance.now();
-    if (now >= this.#endsAt) this.#onExpire(this.#endsBy);
-    else if (now >= this.#since + this.#limitMs) this.#onExpire(this.#limit);
-    else this.#arm(now);
+    const limitEndsAt = this.#since + this.#limitMs;
+    // A late event loop may find that both have run out: the one that was due first counts.
+    if (now < Math.min(limitEndsAt, this.#endsAt)) this.#arm(now);
+    else this.#onExpire(this.#endsAt <= limitEndsAt ? this.#endsBy : this.#limit);
   }
 }
