@@ -39,8 +39,7 @@ export function serveBy(server: Server): Serving {
   };
   onRequest(({ socket }, response) => {
     socket[openResponse] = response;
-    // A connection that kept its last response would keep all of that request, for as long as it is idle: measured, a third of
-    // what a small request allocates survived young collection because of that.
+    // A connection that kept its last response would keep all of that request in memory for as long as it is idle.
     response.once('close', () => {
       if (socket[openResponse] === response) socket[openResponse] = undefined;
     });

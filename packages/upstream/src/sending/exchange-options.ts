@@ -4,7 +4,6 @@ import type { SlotPool } from '../choosing/slot-pool.ts';
 import type { Failure } from '../failures/failure.ts';
 import type { OutputCheck } from '../first-output/check-first-output.ts';
 import type { ChannelClient } from './channel-client.ts';
-import type { Exchange } from './exchange.ts';
 
 /** The most bytes read of an error's body, or of an output that cannot be checked yet. */
 export const MAX_CHECKED_BYTES = 65_536;
@@ -16,6 +15,12 @@ export const MAX_WHOLE_BYTES = 64 * 1_048_576;
 export const FIRST_OUTPUT_MS = 60_000;
 
 /** What an exchange works with: the channel's connections, the check of the first output, and what is called at the end. */
+/** What is known of an exchange that is over. */
+interface EndedExchange {
+  /** By `performance.now()`. */
+  readonly startedAt: number;
+}
+
 export interface ExchangeOptions {
   readonly candidate: Candidate;
   readonly client: ChannelClient;
@@ -35,7 +40,7 @@ export interface ExchangeOptions {
   readonly withinMs: number;
   readonly signal: AbortSignal | undefined;
   /** Called when a reply whose first output was accepted has ended; null: completely. */
-  readonly onEnd: (exchange: Exchange, failure: Failure | null) => void;
+  readonly onEnd: (exchange: EndedExchange, failure: Failure | null) => void;
   /** Called when a reply that had ended completely turned out to be no answer. */
-  readonly onUnreadable: (exchange: Exchange, failure: Failure) => void;
+  readonly onUnreadable: (exchange: EndedExchange, failure: Failure) => void;
 }
