@@ -1,4 +1,4 @@
-import { countsWhereItReserves } from '@gateway/model-service/counted-request';
+import { type Counting, countsWhereItReserves } from '@gateway/model-service/counted-request';
 import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { TextServices } from '../call/request/text-call.ts';
 import { CHAT, COMPACT, MESSAGES, RESPONSES, type TextEndpoint } from '../call/request/text-endpoint.ts';
@@ -23,7 +23,7 @@ import { createStoredHandler } from './stored/stored-response.ts';
 
 type TextAppOptions = TextServices & {
   readonly acceptance: Acceptance;
-  readonly counting: Parameters<typeof countsWhereItReserves>[1];
+  readonly counting: Counting;
   readonly service: Omit<ServiceAppOptions, 'service' | 'handlers'>;
 };
 

@@ -2,7 +2,6 @@ import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { KeyCache } from '@gateway/metering/keys/key-cache';
-import type { Entered, RequestEntry } from '@gateway/metering/limits/request-entry';
 import type { Refusals } from '@gateway/metering/usage/refusals';
 import type { RefusalReason } from '@gateway/service-kit/metrics';
 
@@ -14,40 +13,27 @@ export interface CallerAccess {
    * @throws {GatewayError} `service_unavailable`
    */
   identify(secretHash: string): Identity | undefined | Promise<Identity | undefined>;
-  /**
-   * Counts a request on its limits; undefined if there are none.
-   *
-   * @throws {GatewayError} `endpoint_not_allowed`; `service_unavailable` (by the promise)
-   */
-  enter(identity: Identity): Promise<Entered> | undefined;
+  /** @throws {GatewayError} `endpoint_not_allowed` where the key has lost the scope meanwhile */
+  permit(identity: Identity): void;
 }
 
 interface CallerAccessOptions {
   /** Finds keys by the keyed hashes of their secrets. */
   readonly keys: KeyCache;
-  readonly entry: RequestEntry;
   readonly refusals: Refusals<RefusalReason>;
 }
 
-export function createCallerAccess({ keys, entry, refusals }: CallerAccessOptions): CallerAccess {
+export function createCallerAccess({ keys, refusals }: CallerAccessOptions): CallerAccess {
   const { scope } = WEBSOCKET;
-  const counted = async (identity: Identity, entering: Promise<Entered>) => {
-    const entered = await entering;
-    if (entered.refusal !== null) refusals.add(entered.refusal.reason, identity, WEBSOCKET);
-    return entered;
-  };
   return {
     identify: keys.identify,
-    enter: (identity) => {
-      if (scope !== null && identity.endpoints?.includes(scope) === false) {
-        refusals.add('endpoint', identity, WEBSOCKET);
-        throw new GatewayError(
-          'endpoint_not_allowed',
-          `This key may not use this endpoint any more: it lacks the scope '${scope}'. Ask the person who gave you the key.`,
-        );
-      }
-      const entering = entry.enter(identity, 'openai');
-      return entering && counted(identity, entering);
+    permit: (identity) => {
+      if (scope === null || identity.endpoints?.includes(scope) !== false) return;
+      refusals.add('endpoint', identity, WEBSOCKET);
+      throw new GatewayError(
+        'endpoint_not_allowed',
+        `This key may not use this endpoint any more: it lacks the scope '${scope}'. Ask the person who gave you the key.`,
+      );
     },
   };
 }

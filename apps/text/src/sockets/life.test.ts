@@ -145,6 +145,56 @@ test('running responses take the concurrent requests of their key, and give them
   });
 });
 
+test('a warm-up counts on the requests per minute of its key', async () => {
+  const { secret } = await stack.text.keys.createKey({ name: 'warm', limits: { requestsPerMinute: 1 } });
+  using socket = await stack.text.webSocket(secret);
+  socket.send({ ...CREATE, generate: false });
+  expect((await socket.answer()).at(-1)).toMatchObject({ type: 'response.completed' });
+  socket.send({ ...CREATE, generate: false });
+  expect((await socket.answer()).at(-1)).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
+});
+
+test('what a limit did not let in can be sent again: the response before it is remembered', async () => {
+  const { secret, record } = await stack.text.keys.createKey({
+    name: 'again',
+    limits: { requestsPerMinute: 1 },
+  });
+  using socket = await stack.text.webSocket(secret);
+  socket.send(CREATE);
+  const { id } = Object((await socket.answer()).at(-1)?.response);
+  const next = { ...CREATE, previous_response_id: id };
+  socket.send(next);
+  expect((await socket.answer()).at(-1)).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
+  await stack.text.keys.updateKey(record.id, () => ({ name: 'again' }), GATEWAY_ITSELF);
+  await waitFor(async () => {
+    socket.send(next);
+    return (await socket.answer()).at(-1)?.type === 'response.completed';
+  });
+  expect(stack.first.requests).toHaveLength(2);
+});
+
+test('limits and money of a response take one round trip to Redis before its provider is called', async () => {
+  const { secret } = await stack.text.keys.createKey({
+    name: 'counted',
+    limits: { requestsPerMinute: 10, concurrentRequests: 2, tokensPerMinute: 100_000 },
+  });
+  using socket = await stack.text.webSocket(secret);
+  const gate = Promise.withResolvers<void>();
+  stack.first.script({ gate: gate.promise });
+  const monitor = await stack.redis.monitor();
+  const commands: string[][] = [];
+  monitor.on('monitor', (_time, command: string[]) => commands.push(command));
+  socket.send(CREATE);
+  await waitFor(() => stack.first.requests.length === 1);
+  await stack.redis.echo('the provider has been called');
+  await waitFor(() => commands.some(([name]) => name === 'echo'));
+  monitor.disconnect();
+  const scripts = commands.filter(([name, , , key]) => name?.startsWith('eval') && key?.includes('{meter}'));
+  expect(scripts).toHaveLength(1);
+  gate.resolve();
+  expect((await socket.answer()).at(-1)).toMatchObject({ type: 'response.completed' });
+});
+
 test('an idle connection is closed with 1001', async () => {
   await restartedWith({ TEXT_WEBSOCKET_PING_MS: 200, TEXT_WEBSOCKET_IDLE_MS: 100 });
   using socket = await stack.text.webSocket();

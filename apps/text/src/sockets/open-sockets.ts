@@ -44,12 +44,18 @@ export function openSockets(
   const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });
   const access = createCallerAccess({
     keys: createKeyCache({ findKey: keys.findKeyByHash, now, uptime: () => performance.now() }),
-    entry,
     refusals,
   });
   return life.own(
     createSockets({
-      runner: createRequestRunner({ services, access, requestLog, load, deadline: life.deadline }),
+      runner: createRequestRunner({
+        services,
+        access,
+        counting: { entry, refusals },
+        requestLog,
+        load,
+        deadline: life.deadline,
+      }),
       limits: {
         maxFrameBytes: services.maxBodyBytes,
         maxJsonDepth: services.maxJsonDepth,

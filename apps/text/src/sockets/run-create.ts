@@ -2,6 +2,7 @@ import { type IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Identity, INTERNAL_HEADERS } from '@gateway/contracts/identity';
+import { type Counting, handleCounted, pendingEntryOf } from '@gateway/model-service/counted-request';
 import { writeError } from '@gateway/service-kit/error-response';
 import type { LoadGuard } from '@gateway/service-kit/load/load-guard';
 import { openContext } from '@gateway/service-kit/request/request-context';
@@ -46,6 +47,7 @@ export interface RequestRunner {
 interface RunnerOptions {
   readonly services: TextServices;
   readonly access: CallerAccess;
+  readonly counting: Counting;
   readonly requestLog: RequestLog;
   readonly load: LoadGuard;
   readonly deadline: AbortSignal;
@@ -58,6 +60,7 @@ interface RunnerOptions {
 export function createRequestRunner({
   services,
   access,
+  counting,
   requestLog,
   load: guard,
   deadline,
@@ -88,14 +91,22 @@ export function createRequestRunner({
     const startedAt = performance.now();
     const request = describeRequest(RESPONSES, bytes, value);
     const previousId = request.ids.find(({ path }) => path[0] === 'previous_response_id')?.id;
+    const forgetPrevious = () => {
+      if (previousId !== undefined) memory.forget(lane, previousId);
+    };
+    const pending = pendingEntryOf(message);
     try {
+      // A warm-up reserves nothing that it could be counted with.
+      if (!generates) await pending?.countAlone();
       const read = { endpoint: RESPONSES, services, message, response, request, startedAt };
       const call = await openReadCall({ ...read, memory: memory.of(lane) });
       await (generates ? generateReply(call) : warmUp(call));
     } catch (error) {
-      writeError(response, error, context);
+      // What a limit did not let in can be sent again as it is.
+      if (pending?.isRefused !== true) forgetPrevious();
+      throw error;
     }
-    if (context.failure !== undefined && previousId !== undefined) memory.forget(lane, previousId);
+    if (context.failure !== undefined) forgetPrevious();
   };
 
   return {
@@ -109,20 +120,16 @@ export function createRequestRunner({
         return writeError(response, error, context);
       }
       const opened = open(connection, event.lane, identity ?? opener);
-      const { response, context, load } = opened;
+      const { message, response, context, load } = opened;
       if (identity === undefined) {
         writeError(response, keyEnded(), context);
         return connection.onKeyEnded();
       }
       try {
         load.admit(event.bytes.length);
-        const entered = await access.enter(identity);
-        if (entered !== undefined) {
-          for (const [name, value] of entered.headers) response.setHeader(name, value);
-          if (entered.refusal !== null) throw entered.refusal.error;
-          response.once('close', entered.release);
-        }
-        await generate(opened, connection, event);
+        access.permit(identity);
+        const counted = { endpoint: WEBSOCKET, request: message, response, delivery: null };
+        await handleCounted(counting, counted, () => generate(opened, connection, event));
       } catch (error) {
         writeError(response, error, context);
       }

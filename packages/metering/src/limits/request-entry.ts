@@ -26,6 +26,8 @@ export interface EntryRefusal {
 export interface PendingEntry {
   /** Whether it has been counted, or is being counted. */
   readonly isCounted: boolean;
+  /** A limit did not let it in. */
+  readonly isRefused: boolean;
   /**
    * Counts it by a step that its admission is part of.
    *
@@ -129,6 +131,7 @@ export function createRequestEntry({
     const pending = admission.prepare(slot, checks, delivery?.isSecond ? delivery.id : undefined);
     const release = () => admission.release(slot, checks);
     let isCounted = false;
+    let isRefused = false;
 
     const count: PendingEntry['count'] = async (step) => {
       isCounted = true;
@@ -137,6 +140,7 @@ export function createRequestEntry({
         throw error;
       });
       const result = enteredBy(answer.admitted, { ...entering, release });
+      isRefused = result.refusal !== null;
       onEntered(result);
       if (result.refusal !== null) throw result.refusal.error;
       return answer;
@@ -144,6 +148,9 @@ export function createRequestEntry({
     return {
       get isCounted() {
         return isCounted;
+      },
+      get isRefused() {
+        return isRefused;
       },
       count,
       countAlone: async () => {
