@@ -82,18 +82,7 @@ export const createUpstream = (options: UpstreamOptions): Upstream => {
     sharing: options.sharing ?? null,
     settings,
   });
-  const services = { clients, health, pools, loads, onWait, hedger: new Hedger(), onHedge };
-
-  const withObserver = (request: SendOptions): SendOptions =>
-    onAttempt === undefined
-      ? request
-      : {
-          ...request,
-          onAttempt: (attempt) => {
-            onAttempt(attempt);
-            request.onAttempt?.(attempt);
-          },
-        };
+  const services = { clients, health, pools, loads, onWait, hedger: new Hedger(), onAttempt, onHedge };
 
   return {
     get configuration() {
@@ -103,7 +92,7 @@ export const createUpstream = (options: UpstreamOptions): Upstream => {
     listModels: () => catalog.listModels(),
     listNamedModels: () => catalog.listNamedModels(),
     candidates: (query) => catalog.candidates(query),
-    send: (request) => send(services, withObserver(request)),
+    send: (request) => send(services, request),
     health,
     get slots() {
       return pools.all;

@@ -63,6 +63,8 @@ export interface SendServices {
   readonly loads: RouteLoads;
   readonly onWait?: ((wait: SlotWait) => void) | undefined;
   readonly hedger: Hedger;
+  /** Called for every attempt of every request, before the request's own. */
+  readonly onAttempt?: ((attempt: Attempt) => void) | undefined;
   /** Called for every request for which a second candidate was called beside a late one. */
   readonly onHedge?: ((result: HedgeResult) => void) | undefined;
 }
@@ -110,57 +112,20 @@ export const send = async (services: SendServices, options: SendOptions): Promis
   throw progress.error();
 };
 
+/** Null: no candidate that was left has answered, or the other leg did. */
 const sendInTurn = async (
   services: SendServices,
   options: SendOptions,
   progress: SendProgress,
   leg: Leg | null,
 ): Promise<Reply | null> => {
-  const slots = new RequestSlots({ ...services, signal: endOfWaiting(options.signal, leg) });
-  let unsent: Candidate | null = null;
-  const onTaken = (candidate: Candidate | null): void => {
-    if (unsent !== null) progress.skip(unsent);
-    unsent = candidate;
-  };
-  const onSent = (): void => {
-    unsent = null;
-  };
-  try {
-    return await attemptAll(services, { slots, progress, leg, onTaken, onSent }, options);
-  } finally {
-    onTaken(null);
-    slots.giveBack();
-  }
-};
-
-/** Aborts the wait for a slot when the caller has left or the other leg has answered. */
-const endOfWaiting = (signal: AbortSignal | undefined, leg: Leg | null): AbortSignal | undefined => {
-  if (leg === null) return signal;
-  return signal === undefined ? leg.overtaken : AbortSignal.any([signal, leg.overtaken]);
-};
-
-interface OnItsWay {
-  readonly slots: RequestSlots;
-  readonly progress: SendProgress;
-  readonly leg: Leg | null;
-  /** Called with the candidate whose turn it is; one before it that was not sent the request is skipped. */
-  readonly onTaken: (candidate: Candidate) => void;
-  readonly onSent: () => void;
-}
-
-/** Null: no candidate that was left has answered, or the other leg did. */
-const attemptAll = async (
-  { clients, health, loads }: SendServices,
-  { slots, progress, leg, onTaken, onSent }: OnItsWay,
-  options: SendOptions,
-): Promise<Reply | null> => {
-  const { signal, onAttempt, dialect, work, streamed, checkOutput = checkFirstOutput } = options;
+  const { clients, health, loads } = services;
+  const { signal, dialect, work, streamed, checkOutput = checkFirstOutput } = options;
   const record = (one: Attempt): void => {
     progress.attempts.push(one);
-    onAttempt?.(one);
+    services.onAttempt?.(one);
+    options.onAttempt?.(one);
   };
-
-  const taker = { slots, isHedge: leg?.isHedge ?? false };
   let waitedMs = 0;
   const waitFor = async <Value>(found: Promise<Value>): Promise<Value> => {
     const since = performance.now();
@@ -169,79 +134,94 @@ const attemptAll = async (
     return value;
   };
 
-  for (;;) {
-    waitedMs = 0;
-    const found = progress.next(taker);
-    const candidate = found instanceof Promise ? await waitFor(found) : found;
-    if (candidate === null) break;
-    onTaken(candidate);
-    if (leg?.overtaken.aborted) return null;
-    const { channel, account } = candidate;
-    const client = clients.of(channel);
-    const taken = slots.take(candidate);
-    if (!(taken instanceof Promise ? await waitFor(taken) : taken)) {
-      record(busyAttempt(candidate, waitedMs));
-      continue;
-    }
-    const made = options.request(candidate);
-    const request = made instanceof Promise ? await made : made;
-    if (request instanceof GatewayError) {
-      progress.refused(request);
-      continue;
-    }
-    if (signal?.aborted) throw left();
-    if (leg?.overtaken.aborted) return null;
-    const fit =
-      channel.library === null
-        ? FITS
-        : fitOf(libraryOf(channel.library), mediaRequestOf(request), candidate.model);
-    if (fit.refusal !== null) {
-      progress.refused(fit.refusal);
-      continue;
-    }
+  const slots = new RequestSlots({ ...services, signal: endOfWaiting(signal, leg) });
+  const taker = { slots, isHedge: leg?.isHedge ?? false };
+  /** The candidate whose turn it is, until it is sent the request. */
+  let unsent: Candidate | null = null;
+  try {
+    for (;;) {
+      waitedMs = 0;
+      const found = progress.next(taker);
+      const candidate = found instanceof Promise ? await waitFor(found) : found;
+      if (candidate === null) return null;
+      if (unsent !== null) progress.skip(unsent);
+      unsent = candidate;
+      if (leg?.overtaken.aborted) return null;
+      const { channel, account } = candidate;
+      const client = clients.of(channel);
+      const taken = slots.take(candidate);
+      if (!(taken instanceof Promise ? await waitFor(taken) : taken)) {
+        record(busyAttempt(candidate, waitedMs));
+        continue;
+      }
+      const made = options.request(candidate);
+      const request = made instanceof Promise ? await made : made;
+      if (request instanceof GatewayError) {
+        progress.refused(request);
+        continue;
+      }
+      if (signal?.aborted) throw left();
+      if (leg?.overtaken.aborted) return null;
+      const fit =
+        channel.library === null
+          ? FITS
+          : fitOf(libraryOf(channel.library), mediaRequestOf(request), candidate.model);
+      if (fit.refusal !== null) {
+        progress.refused(fit.refusal);
+        continue;
+      }
 
-    onSent();
-    leg?.onBegin(candidate);
-    const { exchange, failure } = await attempt({
-      candidate,
-      client,
-      slot: slots.handOver(),
-      request,
-      dialect,
-      work,
-      streamed,
-      checkOutput,
-      holdsStart: options.holdsStart ?? false,
-      onHeld: options.onHeld,
-      ...progress.begin(),
-      signal,
-      overtaken: leg?.overtaken,
-      health,
-    });
-    const durationMs = performance.now() - exchange.startedAt;
-    // The other leg's attempt is recorded before the one that answers.
-    const isOvertaken = failure === null && leg !== null && !(await leg.claim());
-    if (isOvertaken) exchange.fail('overtaken', 'another channel answered at the same time');
-    const outcome = isOvertaken ? 'overtaken' : (failure?.kind ?? 'ok');
-    record({
-      channel: channel.name,
-      account: account.name,
-      outcome,
-      isHedge: leg?.isHedge ?? false,
-      status: exchange.status || null,
-      durationMs,
-      waitedMs,
-      detail: failure?.detail ?? null,
-    });
-    if (outcome === 'ok' || outcome === 'overtaken') leg?.onEnd(candidate, durationMs);
-    if (outcome === 'overtaken') return null;
-    if (failure === null && streamed)
-      loads.addFirstOutput(candidate, exchange.firstOutputAt - exchange.startedAt);
-    if (failure === null)
-      return new UpstreamReply(exchange, { candidate, attempts: progress.attempts, dropped: fit.dropped });
-    if (exchange.draining) throw left();
-    if (!failureRule(failure.kind).elsewhere) throw failureError(failure);
-    progress.failed(failure);
+      unsent = null;
+      leg?.onBegin(candidate);
+      const { exchange, failure } = await attempt({
+        candidate,
+        client,
+        slot: slots.handOver(),
+        request,
+        dialect,
+        work,
+        streamed,
+        checkOutput,
+        holdsStart: options.holdsStart ?? false,
+        onHeld: options.onHeld,
+        ...progress.begin(),
+        signal,
+        overtaken: leg?.overtaken,
+        health,
+      });
+      const durationMs = performance.now() - exchange.startedAt;
+      // The other leg's attempt is recorded before the one that answers.
+      const isOvertaken = failure === null && leg !== null && !(await leg.claim());
+      if (isOvertaken) exchange.fail('overtaken', 'another channel answered at the same time');
+      const outcome = isOvertaken ? 'overtaken' : (failure?.kind ?? 'ok');
+      record({
+        channel: channel.name,
+        account: account.name,
+        outcome,
+        isHedge: leg?.isHedge ?? false,
+        status: exchange.status || null,
+        durationMs,
+        waitedMs,
+        detail: failure?.detail ?? null,
+      });
+      if (outcome === 'ok' || outcome === 'overtaken') leg?.onEnd(candidate, durationMs);
+      if (outcome === 'overtaken') return null;
+      if (failure === null && streamed)
+        loads.addFirstOutput(candidate, exchange.firstOutputAt - exchange.startedAt);
+      if (failure === null)
+        return new UpstreamReply(exchange, { candidate, attempts: progress.attempts, dropped: fit.dropped });
+      if (exchange.draining) throw left();
+      if (!failureRule(failure.kind).elsewhere) throw failureError(failure);
+      progress.failed(failure);
+    }
+  } finally {
+    if (unsent !== null) progress.skip(unsent);
+    slots.giveBack();
   }
-  return null;
+};
+
+/** Aborts the wait for a slot when the caller has left or the other leg has answered. */
+const endOfWaiting = (signal: AbortSignal | undefined, leg: Leg | null): AbortSignal | undefined => {
+  if (leg === null) return signal;
+  return signal === undefined ? leg.overtaken : AbortSignal.any([signal, leg.overtaken]);
 };
