@@ -14,13 +14,13 @@ export const MAX_WHOLE_BYTES = 64 * 1_048_576;
 /** The first output's time limit for streamed replies if the channel has none. */
 export const FIRST_OUTPUT_MS = 60_000;
 
-/** What an exchange works with: the channel's connections, the check of the first output, and what is called at the end. */
 /** What is known of an exchange that is over. */
 interface EndedExchange {
   /** By `performance.now()`. */
   readonly startedAt: number;
 }
 
+/** What an exchange works with: the channel's connections, the check of the first output, and what is called at the end. */
 export interface ExchangeOptions {
   readonly candidate: Candidate;
   readonly client: ChannelClient;
