@@ -154,24 +154,30 @@ test('a warm-up counts on the requests per minute of its key', async () => {
   expect((await socket.answer()).at(-1)).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
 });
 
-test('what a limit did not let in can be sent again: the response before it is remembered', async () => {
-  const { secret, record } = await stack.text.keys.createKey({
-    name: 'again',
-    limits: { requestsPerMinute: 1 },
-  });
-  using socket = await stack.text.webSocket(secret);
-  socket.send(CREATE);
-  const { id } = Object((await socket.answer()).at(-1)?.response);
-  const next = { ...CREATE, previous_response_id: id };
-  socket.send(next);
-  expect((await socket.answer()).at(-1)).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
-  await stack.text.keys.updateKey(record.id, () => ({ name: 'again' }), GATEWAY_ITSELF);
-  await waitFor(async () => {
-    socket.send(next);
-    return (await socket.answer()).at(-1)?.type === 'response.completed';
-  });
-  expect(stack.first.requests).toHaveLength(2);
-});
+test.for([
+  ['as it is', {}],
+  ['mended', { model: 'nope' }],
+] as const)(
+  'what a limit did not let in can be sent again %s: the response before it is remembered',
+  async ([, fault]) => {
+    const { secret, record } = await stack.text.keys.createKey({
+      name: 'again',
+      limits: { requestsPerMinute: 1 },
+    });
+    using socket = await stack.text.webSocket(secret);
+    socket.send(CREATE);
+    const { id } = Object((await socket.answer()).at(-1)?.response);
+    const next = { ...CREATE, previous_response_id: id };
+    socket.send({ ...next, ...fault });
+    expect((await socket.answer()).at(-1)).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
+    await stack.text.keys.updateKey(record.id, () => ({ name: 'again' }), GATEWAY_ITSELF);
+    await waitFor(async () => {
+      socket.send(next);
+      return (await socket.answer()).at(-1)?.type === 'response.completed';
+    });
+    expect(stack.first.requests).toHaveLength(2);
+  },
+);
 
 test('limits and money of a response take one round trip to Redis before its provider is called', async () => {
   const { secret } = await stack.text.keys.createKey({

@@ -11,7 +11,7 @@ import type { RequestLog } from '@gateway/service-kit/request/request-log';
 import { openReadCall } from '../call/open-call.ts';
 import type { TextServices } from '../call/request/text-call.ts';
 import { RESPONSES } from '../call/request/text-endpoint.ts';
-import { describeRequest } from '../call/request/text-request.ts';
+import { describeRequest, type TextRequest } from '../call/request/text-request.ts';
 import { generateReply } from '../endpoints/generate.ts';
 import { type CallerAccess, keyEnded } from './caller-access.ts';
 import type { CreateEvent, Lane } from './client-event.ts';
@@ -84,29 +84,17 @@ export function createRequestRunner({
   };
 
   const generate = async (
-    { message, response, context }: ReturnType<typeof open>,
+    { message, response }: ReturnType<typeof open>,
     { memory }: Connection,
-    { bytes, value, lane, generates }: CreateEvent,
+    { lane, generates }: CreateEvent,
+    request: TextRequest,
   ): Promise<void> => {
     const startedAt = performance.now();
-    const request = describeRequest(RESPONSES, bytes, value);
-    const previousId = request.ids.find(({ path }) => path[0] === 'previous_response_id')?.id;
-    const forgetPrevious = () => {
-      if (previousId !== undefined) memory.forget(lane, previousId);
-    };
-    const pending = pendingEntryOf(message);
-    try {
-      // A warm-up reserves nothing that it could be counted with.
-      if (!generates) await pending?.countAlone();
-      const read = { endpoint: RESPONSES, services, message, response, request, startedAt };
-      const call = await openReadCall({ ...read, memory: memory.of(lane) });
-      await (generates ? generateReply(call) : warmUp(call));
-    } catch (error) {
-      // What a limit did not let in can be sent again as it is.
-      if (pending?.isRefused !== true) forgetPrevious();
-      throw error;
-    }
-    if (context.failure !== undefined) forgetPrevious();
+    // A warm-up reserves nothing that it could be counted with.
+    if (!generates) await pendingEntryOf(message)?.countAlone();
+    const read = { endpoint: RESPONSES, services, message, response, request, startedAt };
+    const call = await openReadCall({ ...read, memory: memory.of(lane) });
+    await (generates ? generateReply(call) : warmUp(call));
   };
 
   return {
@@ -125,14 +113,23 @@ export function createRequestRunner({
         writeError(response, keyEnded(), context);
         return connection.onKeyEnded();
       }
+      let previousId: string | undefined;
       try {
         load.admit(event.bytes.length);
         access.permit(identity);
         const counted = { endpoint: WEBSOCKET, request: message, response, delivery: null };
-        await handleCounted(counting, counted, () => generate(opened, connection, event));
+        await handleCounted(counting, counted, async () => {
+          const request = describeRequest(RESPONSES, event.bytes, event.value);
+          previousId = request.ids.find(({ path }) => path[0] === 'previous_response_id')?.id;
+          await generate(opened, connection, event, request);
+        });
       } catch (error) {
         writeError(response, error, context);
       }
+      // What a limit did not let in can be sent again as it is.
+      const isRefused = pendingEntryOf(message)?.isRefused === true;
+      if (context.failure !== undefined && previousId !== undefined && !isRefused)
+        connection.memory.forget(event.lane, previousId);
       // Nothing may be left that nobody ends.
       response.destroy();
     },
