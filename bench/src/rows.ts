@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { longChain } from './chain.ts';
 import { compare, warm } from './compared.ts';
 import type { Contender } from './contender.ts';
@@ -13,6 +14,8 @@ import { largeUpload } from './upload.ts';
 
 const MEGABYTE = 1024 * 1024;
 const OPEN_SOCKETS = 1000;
+/** After that time a contender has released what starting took. */
+const IDLE_MS = 5000;
 
 async function memoryOf({ processes }: Contender): Promise<Figure> {
   const parts = new Map<string, number>();
@@ -33,7 +36,10 @@ export const ROWS: readonly Row[] = [
     id: 'memory-idle',
     what: 'memory, idle',
     unit: 'MB',
-    measure: (bench) => eachOf(withoutLimits(bench), memoryOf),
+    measure: async (bench) => {
+      await delay(IDLE_MS);
+      return eachOf(withoutLimits(bench), memoryOf);
+    },
   },
   {
     id: 'upload',

@@ -1,13 +1,13 @@
-import { type IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { ENDPOINTS } from '@gateway/contracts/endpoints/endpoints';
 import { createPathTable, pathOf } from '@gateway/contracts/endpoints/path-table';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import type { Passes } from '@gateway/metering/keys/pass';
+import { http } from '@gateway/service-kit/node-http';
 import { findContext, type RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Request, RequestHandler, Response } from 'express';
-import { createProxyMiddleware, proxyEventsPlugin } from 'http-proxy-middleware';
 import { writeAdminError } from '../api/write-admin-error.ts';
 import type { Principal } from '../sessions/authenticate.ts';
 import { mayUseKey } from '../sessions/scope.ts';
@@ -57,28 +57,7 @@ export type Relay = (
  */
 export function createRelay({ edgeUrl, keys, passes }: RelayOptions): Relay {
   const findPath = createPathTable(ENDPOINTS);
-  const proxy: RequestHandler = createProxyMiddleware({
-    target: edgeUrl,
-    // Only the plugin for `on` is used: the others log, and answer in plain text.
-    ejectPlugins: true,
-    plugins: [proxyEventsPlugin],
-    on: {
-      proxyRes: (answer, request) => {
-        delete answer.headers['set-cookie'];
-        Object.assign(answer.headers, AS_DATA);
-        // The proxy breaks off the browser's answer then, which looks as if the browser had left.
-        answer.once('error', (error) => {
-          const context = findContext(request);
-          if (context !== undefined) context.failure = edgeAway(error);
-        });
-      },
-      error: (error, request, response) => {
-        const context = request instanceof IncomingMessage ? findContext(request) : undefined;
-        if (context === undefined || !(response instanceof ServerResponse) || response.destroyed) return;
-        writeAdminError(response, edgeAway(error), context);
-      },
-    },
-  });
+  let opening: Promise<RequestHandler> | undefined;
 
   return async (request, response, { principal, context }) => {
     const path = pathOf(request.url);
@@ -99,10 +78,39 @@ export function createRelay({ edgeUrl, keys, passes }: RelayOptions): Relay {
       authorization: `Bearer ${pass}`,
       [INTERNAL_HEADERS.requestId]: context.requestId,
     };
+    opening ??= openProxy(edgeUrl);
+    const proxy = await opening;
     await proxy(request, response, (error) => {
       throw error;
     });
   };
+}
+
+/** Loads the proxy's package: an instance whose playground nobody uses does without its memory. */
+async function openProxy(edgeUrl: string): Promise<RequestHandler> {
+  const { createProxyMiddleware, proxyEventsPlugin } = await import('http-proxy-middleware');
+  return createProxyMiddleware({
+    target: edgeUrl,
+    // Only the plugin for `on` is used: the others log, and answer in plain text.
+    ejectPlugins: true,
+    plugins: [proxyEventsPlugin],
+    on: {
+      proxyRes: (answer, request) => {
+        delete answer.headers['set-cookie'];
+        Object.assign(answer.headers, AS_DATA);
+        // The proxy breaks off the browser's answer then, which looks as if the browser had left.
+        answer.once('error', (error) => {
+          const context = findContext(request);
+          if (context !== undefined) context.failure = edgeAway(error);
+        });
+      },
+      error: (error, request, response) => {
+        const context = request instanceof http.IncomingMessage ? findContext(request) : undefined;
+        if (context === undefined || !(response instanceof http.ServerResponse) || response.destroyed) return;
+        writeAdminError(response, edgeAway(error), context);
+      },
+    },
+  });
 }
 
 function passedOn(sent: IncomingHttpHeaders): IncomingHttpHeaders {

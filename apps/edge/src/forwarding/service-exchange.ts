@@ -1,4 +1,4 @@
-import { IncomingMessage } from 'node:http';
+import { http } from '@gateway/service-kit/node-http';
 import { mayHaveBody } from '@gateway/service-kit/request/check-request';
 import { discardRest } from '@gateway/service-kit/request/discard-rest';
 import type { Plugin } from 'http-proxy-middleware';
@@ -18,7 +18,7 @@ export const sendByUndici =
   (connections: ServiceConnections): Plugin =>
   (proxy) =>
     proxy.before('web', SENDING_STEP, (request, _response, _options, _proxy, _head, onError) => {
-      const forwarding = request instanceof IncomingMessage ? request[forwardingOf] : undefined;
+      const forwarding = request instanceof http.IncomingMessage ? request[forwardingOf] : undefined;
       const address = forwarding?.tried.at(-1);
       if (forwarding === undefined || address === undefined) return;
       const connection = connections.take(address);

@@ -1,7 +1,7 @@
-import { STATUS_CODES } from 'node:http';
 import { dialectOf } from '@gateway/contracts/endpoints/endpoints';
 import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
 import { errorResponse } from '@gateway/service-kit/error-response';
+import { http } from '@gateway/service-kit/node-http';
 
 /** An error of Node's HTTP parser about bytes that are not a request. */
 export interface ParserError extends Error {
@@ -35,5 +35,5 @@ export const dialectOfPacket = (packet: Buffer | undefined): Dialect =>
 export function failureText(failure: GatewayError, dialect: Dialect, requestId: string): string {
   const { status, headers, body } = errorResponse(failure, dialect, requestId);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}connection: close\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  return `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}connection: close\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }

@@ -1,5 +1,6 @@
-import { type ClientRequest, get, type IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { READINESS_CHANGES_PATH, READINESS_INTERVAL_MS, ReadinessReport } from '@gateway/contracts/readiness';
+import { http } from '@gateway/service-kit/node-http';
 import type { AddressState, ServiceAddress } from './service-pool.ts';
 
 export interface AddressWatch {
@@ -61,7 +62,7 @@ export function watchAddress({ address, onState }: AddressWatchOptions): Address
   const watch = () => {
     quietIntervals = 0;
     const { host, port } = address;
-    const current = get({ host, port, path: READINESS_CHANGES_PATH, agent: false });
+    const current = http.get({ host, port, path: READINESS_CHANGES_PATH, agent: false });
     let status: number | undefined;
     request = current;
     current.on('response', (reply) => {

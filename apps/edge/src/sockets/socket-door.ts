@@ -1,8 +1,9 @@
-import { type IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import { pathOf } from '@gateway/contracts/endpoints/path-table';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { http } from '@gateway/service-kit/node-http';
 import {
   isWebSocketHandshake,
   opensSocket,
@@ -118,7 +119,7 @@ export const takesUpgrade = (request: IncomingMessage): boolean =>
 export function listenForUpgrades(server: Server, app: RequestListener): void {
   server.on('upgrade', (request: IncomingMessage, _socket, head: Buffer) => {
     const { socket } = request;
-    const response = new ServerResponse(request);
+    const response = new http.ServerResponse(request);
     socket.on('error', () => socket.destroy());
     try {
       response.assignSocket(socket);

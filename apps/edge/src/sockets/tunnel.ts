@@ -1,6 +1,7 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { writeError } from '@gateway/service-kit/error-response';
+import { http } from '@gateway/service-kit/node-http';
 import { responseHeaders } from '../forwarding/response-headers.ts';
 import { serviceDown, serviceTooSlow } from '../forwarding/service-errors.ts';
 import type { ServiceAddress, ServicePool } from '../services/service-pool.ts';
@@ -45,7 +46,7 @@ export function createTunnels({ pool, stopping }: TunnelOptions): OpenSocket {
     };
     const { host, port } = address;
     const { url: path = '/', headers } = request;
-    const outgoing = httpRequest({ host, port, method: 'GET', path, headers, agent: false });
+    const outgoing = http.request({ host, port, method: 'GET', path, headers, agent: false });
     const leave = () => outgoing.destroy();
     const timer = setTimeout(() => {
       outgoing.off('error', fail).on('error', () => undefined);

@@ -1,12 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import {
-  type IncomingMessage,
-  type OutgoingHttpHeader,
-  type OutgoingHttpHeaders,
-  ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { ATTEMPTS_HEADER } from '@gateway/contracts/usage/usage-detail';
 import { createFrameReader, type Frame } from '@gateway/service-kit/event-stream/frame-reader';
+import { http } from '@gateway/service-kit/node-http';
 import { findContext } from '@gateway/service-kit/request/request-context';
 import type { Lane } from './client-event.ts';
 import { errorEvent, errorWithStatus, laneMember, mayBeError } from './error-event.ts';
@@ -30,7 +26,7 @@ const MAX_FRAME_BYTES = 64 * 1024 * 1024;
  * A response over HTTP as events of a WebSocket: what answers a caller over HTTP answers this one too. Of an event stream
  * each frame becomes one message, its data as it is; any other reply is an error, and becomes an error event.
  */
-export class EventResponse extends ServerResponse {
+export class EventResponse extends http.ServerResponse {
   readonly #sink: EventSink;
   readonly #lane: Lane;
   readonly #prefix: string;

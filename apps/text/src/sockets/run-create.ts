@@ -1,10 +1,11 @@
-import { type IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Identity, INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import { type Counting, handleCounted, pendingEntryOf } from '@gateway/model-service/counted-request';
 import { writeError } from '@gateway/service-kit/error-response';
 import type { LoadGuard } from '@gateway/service-kit/load/load-guard';
+import { http } from '@gateway/service-kit/node-http';
 import { openContext } from '@gateway/service-kit/request/request-context';
 import { requestIdOf } from '@gateway/service-kit/request/request-id';
 import type { RequestLog } from '@gateway/service-kit/request/request-log';
@@ -68,7 +69,7 @@ export function createRequestRunner({
   const open = (connection: Connection, lane: Lane, identity: Identity) => {
     const { handshake, headers, connectionId, sink, responses } = connection;
     const requestId = requestIdOf(undefined);
-    const message = new IncomingMessage(handshake.socket);
+    const message = new http.IncomingMessage(handshake.socket);
     message.method = 'POST';
     message.url = WEBSOCKET.path;
     message.headers = { ...headers, [INTERNAL_HEADERS.requestId]: requestId };

@@ -1,8 +1,9 @@
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import type { RequestListener, Server, ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError } from '@gateway/contracts/config-error';
 import type { Logger } from '../logger.ts';
+import { http } from '../node-http.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 import { releaseMemory } from './release-memory.ts';
 import { type Serving, serveBy } from './serving.ts';
@@ -88,7 +89,7 @@ export async function runService(options: RunOptions, build: (life: Life) => Pro
         await close(owned);
       }),
     listen: async (listener, address) => {
-      const server = createServer({ ...SERVER_DEFAULTS, ...address.options }, listener);
+      const server = http.createServer({ ...SERVER_DEFAULTS, ...address.options }, listener);
       address.configure?.(server);
       servings.push(serveBy(server));
       const bound = await bind(server, address);

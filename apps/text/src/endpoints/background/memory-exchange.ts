@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { duplexPair } from 'node:stream';
+import { http } from '@gateway/service-kit/node-http';
 
 /** An HTTP exchange whose two ends are in this process: what answers a caller can answer the gateway itself. */
 export interface MemoryExchange {
@@ -21,10 +22,10 @@ interface MemoryRequest {
 /** Sends a request without a body. */
 export async function openMemoryExchange({ method, path, headers }: MemoryRequest): Promise<MemoryExchange> {
   const [callers, servers] = duplexPair();
-  const server = createServer();
+  const server = http.createServer();
   const arrived = once(server, 'request');
   server.emit('connection', servers);
-  const outgoing = request({
+  const outgoing = http.request({
     method,
     path,
     headers: { ...headers, host: 'memory' },
