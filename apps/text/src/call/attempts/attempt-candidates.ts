@@ -2,112 +2,127 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { showAttempts } from '@gateway/model-service/show-attempts';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { type Attempt, type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
+import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
+import { logAttempt, logReply } from '../accounting/call-log.ts';
 import { type CallOutcome, failedWith, type ReplyOutcome } from '../accounting/outcome.ts';
 import type { TextCall } from '../request/text-call.ts';
 import type { PrepareAttempt, PreparedAttempt } from './prepared-attempt.ts';
-import { send } from './send.ts';
+import { sendError } from './send.ts';
 import { createWaitingCaller } from './waiting-caller.ts';
 import { checkWholeReply } from './whole-body.ts';
 
-interface Candidates {
+interface Round {
   /** Best first. */
   readonly candidates: readonly Candidate[];
   readonly prepare: PrepareAttempt;
+  /** Why the candidates of the round before did not serve; absent: there was none. */
+  readonly failedBefore?: unknown;
+}
+
+interface AttemptOptions extends Omit<Round, 'failedBefore'> {
   /** See `SendOptions`. */
   readonly holdsStart: boolean;
   readonly mayHedge?: boolean;
 }
 
-interface InTurn extends Candidates {
-  /** Every attempt for the call so far. */
-  readonly attempts: Attempt[];
-  /** When the first of them began, by `performance.now()`. */
-  readonly beganAt: number;
-  /** Why the candidates before did not serve; absent: there were none. */
-  readonly failedBefore?: unknown;
-  readonly onHeld: () => void;
-  readonly onReply: () => void;
+/** A request that a candidate got. */
+interface Sent {
+  readonly candidate: Candidate;
+  readonly attempt: PreparedAttempt;
 }
 
 /**
- * Attempts one candidate after the other until one answers, and writes its reply to the caller. Never rejects. What
- * fails before anything was sent is in the outcome; a caller who had to be kept waiting has the error in its stream.
+ * Attempts one candidate after the other until one answers, and writes its reply to the caller. Another round follows where
+ * a candidate would accept another request, or where its reply turns out to be none. Never rejects. What fails before
+ * anything was sent is in the outcome; a caller who had to be kept waiting has the error in its stream.
  */
-export async function attemptCandidates(call: TextCall, options: Candidates): Promise<CallOutcome> {
+export async function attemptCandidates(call: TextCall, options: AttemptOptions): Promise<CallOutcome> {
+  const { context, services, endpoint, request, response } = call;
+  const { holdsStart, mayHedge = false } = options;
   const waiting = createWaitingCaller(call);
-  const outcome = await attemptInTurn(call, {
-    ...options,
-    attempts: [],
-    beganAt: performance.now(),
-    onHeld: waiting.begin,
-    onReply: waiting.end,
-  });
-  waiting.end();
-  if (outcome.thrown !== undefined) waiting.fail(outcome.thrown);
-  return outcome;
+  const attempts: Attempt[] = [];
+  const onAttempt = (attempt: Attempt) => {
+    attempts.push(attempt);
+    logAttempt(context, attempt, attempts.length);
+  };
+  const end = (outcome: ReplyOutcome, candidate: Candidate | null): CallOutcome => {
+    waiting.end();
+    if (outcome.thrown !== undefined) waiting.fail(outcome.thrown);
+    return { ...outcome, candidate, ...countsOf(attempts) };
+  };
+  const beganAt = performance.now();
+
+  let round: Round = options;
+  for (;;) {
+    const attemptsBefore = attempts.length;
+    const count = attempts.filter(({ outcome }) => outcome !== 'busy').length;
+    const sent: Sent[] = [];
+    let reply: Reply;
+    try {
+      reply = await services.upstream.send({
+        candidates: round.candidates,
+        request: (candidate) => requestFor(candidate, round.prepare, sent),
+        dialect: endpoint.dialect,
+        work: 'free',
+        streamed: request.streamed,
+        signal: context.signal,
+        checkOutput: checkWholeReply,
+        holdsStart,
+        mayHedge,
+        onHeld: waiting.begin,
+        onAttempt,
+        earlier: count === 0 ? undefined : { count, beganAt },
+      });
+    } catch (caught) {
+      const thrown = sendError(context, caught);
+      const wasTried = attempts.length > attemptsBefore || !isNobody(thrown);
+      const error = wasTried ? thrown : (round.failedBefore ?? thrown);
+      const last = lastAsked(sent, attempts);
+      const explained = (error instanceof GatewayError && last?.attempt.explain?.(error)) || error;
+      const retry = (await last?.attempt.retry?.(error)) ?? null;
+      if (last !== undefined && retry !== null) {
+        round = { candidates: [last.candidate], prepare: () => retry, failedBefore: explained };
+        continue;
+      }
+      showAttempts(attempts, context, response);
+      return end(failedWith(explained), null);
+    }
+    waiting.end();
+    logReply(context, reply);
+    showAttempts(attempts, context, response);
+    const answering = sent.findLast(({ candidate }) => candidate === reply.candidate);
+    if (answering === undefined) throw new Error('a reply to a request that was not prepared');
+    const outcome = await answering.attempt.receive(reply);
+    if (outcome.thrown instanceof UnreadableReply) reply.unreadable(outcome.thrown.message);
+    const unread = unreadable(call, outcome);
+    if (unread === null) return end(outcome, reply.candidate);
+    const others = round.candidates.filter((one) => sent.every(({ candidate }) => candidate !== one));
+    if (others.length === 0) return end(outcome, reply.candidate);
+    const answered = attempts.pop();
+    if (answered !== undefined) attempts.push({ ...answered, outcome: 'failed', detail: unread.message });
+    round = { candidates: others, prepare: round.prepare, failedBefore: unread };
+  }
 }
 
-async function attemptInTurn(call: TextCall, options: InTurn): Promise<CallOutcome> {
-  const { context, services, endpoint, request } = call;
-  const { candidates, prepare, holdsStart, mayHedge = false, attempts, beganAt, onHeld, onReply } = options;
-  const count = attempts.filter(({ outcome }) => outcome !== 'busy').length;
-  const attemptsBefore = attempts.length;
-  const sent: { readonly candidate: Candidate; readonly attempt: PreparedAttempt }[] = [];
-  const requestOf = (candidate: Candidate, attempt: PreparedAttempt | GatewayError) => {
+/** Prepares the request for a candidate, and notes it in `sent`. */
+function requestFor(
+  candidate: Candidate,
+  prepare: PrepareAttempt,
+  sent: Sent[],
+): UpstreamRequest | GatewayError | Promise<UpstreamRequest | GatewayError> {
+  const note = (attempt: PreparedAttempt | GatewayError) => {
     if (attempt instanceof GatewayError) return attempt;
     sent.push({ candidate, attempt });
     return attempt.request;
   };
-  let reply: Reply;
-  try {
-    reply = await send(context, services.upstream, {
-      candidates,
-      request: (candidate) => {
-        const prepared = prepare(candidate);
-        return prepared instanceof Promise
-          ? prepared.then((attempt) => requestOf(candidate, attempt))
-          : requestOf(candidate, prepared);
-      },
-      dialect: endpoint.dialect,
-      streamed: request.streamed,
-      checkOutput: checkWholeReply,
-      holdsStart,
-      mayHedge,
-      onHeld,
-      onAttempt: (attempt) => attempts.push(attempt),
-      earlier: count === 0 ? undefined : { count, beganAt },
-    });
-  } catch (thrown) {
-    const wasTried = attempts.length > attemptsBefore || !isNobody(thrown);
-    const error = wasTried ? thrown : (options.failedBefore ?? thrown);
-    // A refusal is the last candidate's: after it no other is tried.
-    const refusing = attempts.findLast(({ outcome }) => outcome !== 'busy' && outcome !== 'overtaken');
-    const last = sent.findLast(({ candidate }) => isAt(candidate, refusing)) ?? sent.at(-1);
-    const explained = (error instanceof GatewayError && last?.attempt.explain?.(error)) || error;
-    const retry = (await last?.attempt.retry?.(error)) ?? null;
-    if (last !== undefined && retry !== null)
-      return attemptInTurn(call, {
-        ...options,
-        candidates: [last.candidate],
-        prepare: () => retry,
-        failedBefore: explained,
-      });
-    showAttempts(attempts, context, call.response);
-    return { ...failedWith(explained), candidate: null, ...countsOf(attempts) };
-  }
-  onReply();
-  const answering = sent.findLast(({ candidate }) => candidate === reply.candidate);
-  if (answering === undefined) throw new Error('a reply to a request that was not prepared');
-  showAttempts(attempts, context, call.response);
-  const outcome = await answering.attempt.receive(reply);
-  if (outcome.thrown instanceof UnreadableReply) reply.unreadable(outcome.thrown.message);
-  const others = candidates.filter((candidate) => sent.every((one) => one.candidate !== candidate));
-  const unread = unreadable(call, outcome);
-  if (unread === null || others.length === 0)
-    return { ...outcome, candidate: reply.candidate, ...countsOf(attempts) };
-  const answered = attempts.pop();
-  if (answered !== undefined) attempts.push({ ...answered, outcome: 'failed', detail: unread.message });
-  return attemptInTurn(call, { ...options, candidates: others, failedBefore: unread });
+  const prepared = prepare(candidate);
+  return prepared instanceof Promise ? prepared.then(note) : note(prepared);
+}
+
+/** The candidate that refused a request: after a refusal no other is tried. */
+function lastAsked(sent: readonly Sent[], attempts: readonly Attempt[]): Sent | undefined {
+  const refusing = attempts.findLast(({ outcome }) => outcome !== 'busy' && outcome !== 'overtaken');
+  return sent.findLast(({ candidate }) => isAt(candidate, refusing)) ?? sent.at(-1);
 }
 
 /** The attempts are used up. */
