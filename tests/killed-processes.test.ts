@@ -135,6 +135,13 @@ test('free work of a killed worker is done again', TAKEOVER, async () => {
 
 const Jobs = z.object({ data: z.array(z.object({ id: z.string(), requestId: z.string() })) });
 
+async function jobsThatAre(status: 'queued' | 'completed') {
+  const { adminUrl, adminToken } = gateway.stack;
+  const headers = { authorization: `Bearer ${adminToken}` };
+  const listed = await fetch(`${adminUrl}/admin/v1/jobs?status=${status}`, { headers });
+  return Jobs.parse(await listed.json()).data;
+}
+
 test('a service killed while its caller waits: the job is done, once', TAKEOVER, async () => {
   const gate = createGate();
   gateway.simulator.script({ gate: gate.opened });
@@ -146,14 +153,9 @@ test('a service killed while its caller waits: the job is done, once', TAKEOVER,
   await kill('image');
   expect((await pending).status).toBe(502);
   gate.open();
-  await waitFor(async () => {
-    const { adminUrl, adminToken } = gateway.stack;
-    const headers = { authorization: `Bearer ${adminToken}` };
-    const listed = await fetch(`${adminUrl}/admin/v1/jobs?status=completed`, { headers });
-    return Jobs.parse(await listed.json()).data.some(
-      ({ requestId }) => requestId === 'req-whose-service-was-killed',
-    );
-  });
+  await waitFor(async () =>
+    (await jobsThatAre('completed')).some(({ requestId }) => requestId === 'req-whose-service-was-killed'),
+  );
   expect(gateway.simulator.requests).toHaveLength(1);
   await expectImage(generate());
 });
@@ -166,7 +168,9 @@ test(
     for (let count = 0; count < 9; count += 1) gateway.simulator.script({ gate: gate.opened });
     // Eight run, one waits.
     const pending = Array.from({ length: 9 }, generate);
-    await waitFor(() => gateway.simulator.requests.length === 8);
+    await waitFor(
+      async () => gateway.simulator.requests.length === 8 && (await jobsThatAre('queued')).length === 1,
+    );
     await kill('redis');
     gate.open();
     for (const one of pending) await expectImage(one);
