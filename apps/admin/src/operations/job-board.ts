@@ -5,14 +5,12 @@ import type { RequestHandler } from 'express';
 export const JOB_BOARD_PATH = '/admin/board';
 
 /** It loads nothing from other servers, such as the fonts that it would like, and is in no other page's frame. */
-const SAFETY = new Map(
-  Object.entries({
-    'content-security-policy':
-      "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; form-action 'none'; frame-ancestors 'none'",
-    'referrer-policy': 'no-referrer',
-    'x-content-type-options': 'nosniff',
-  }),
-);
+const SAFETY = {
+  'content-security-policy':
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; form-action 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+} as const;
 
 /**
  * A page on which people look at the queues. It only shows: what it could do by itself, such as trying a paid job again, knows
@@ -26,7 +24,7 @@ export function createJobBoard(queues: readonly Queue[]): RequestHandler {
         message: `Not allowed to ${request.method} here: the board only shows. Use npm run gateway -- jobs requeue ID.`,
         headers: { allow: 'GET, HEAD' },
       });
-    response.setHeaders(SAFETY);
+    response.set(SAFETY);
     opening ??= openBoard(queues);
     const board = await opening;
     board(request, response, next);

@@ -11,6 +11,7 @@ import { sendError } from './send.ts';
 import { createWaitingCaller } from './waiting-caller.ts';
 import { checkWholeReply } from './whole-body.ts';
 
+/** Candidates that are asked in turn, with the requests that they get. */
 interface Round {
   /** Best first. */
   readonly candidates: readonly Candidate[];
