@@ -21,8 +21,8 @@ const configuration = (origin: string) => `${ONE_PROVIDER(origin).replace(
 
 const env = {
   DRAIN_TIMEOUT_MS: '60000',
-  // Longer than the balancers may take to notice, also on a busy machine.
-  DRAIN_DELAY_MS: '2000',
+  // Longer than balancers take to notice, and callers to use a connection again: on a busy machine their process stands still for seconds.
+  DRAIN_DELAY_MS: '4000',
   // Of two held jobs each worker has one.
   WORKER_CONCURRENCY: '1',
   TEXT_WORKER_CONCURRENCY: '1',

@@ -35,20 +35,30 @@ async function ready(env: Record<string, string> = {}) {
   return { child, exited, url: `http://127.0.0.1:${message.port}` };
 }
 
+/** Resolves when new connections are refused. */
+async function refuses(url: string): Promise<void> {
+  const send = () =>
+    fetch(url).then(
+      () => 'served',
+      () => 'refused',
+    );
+  await expect.poll(send, { timeout: 20_000 }).toBe('refused');
+}
+
+/** Sends requests one after the other on one connection. */
+function sendOnOneConnection(url: string) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  return (path: string) =>
+    new Promise<IncomingMessage>((resolve, reject) =>
+      get(url + path, { agent }, resolve).on('error', reject),
+    );
+}
+
 test('SIGTERM lets a running request finish, refuses new ones, closes the last opened first and exits 0', async () => {
   const { child, exited, url } = await ready();
   const held = await fetch(`${url}/held`);
   child.kill('SIGTERM');
-  await expect
-    .poll(
-      () =>
-        fetch(url).then(
-          () => 'served',
-          () => 'refused',
-        ),
-      { timeout: 20_000 },
-    )
-    .toBe('refused');
+  await refuses(url);
   child.send('release');
   expect(await held.text()).toBe('begun ended');
   const { code, output } = await exited;
@@ -79,16 +89,7 @@ test('a second signal ends the process at once', async () => {
   const { child, exited, url } = await ready();
   const held = await fetch(`${url}/held`);
   child.kill('SIGTERM');
-  await expect
-    .poll(
-      () =>
-        fetch(url).then(
-          () => 'served',
-          () => 'refused',
-        ),
-      { timeout: 20_000 },
-    )
-    .toBe('refused');
+  await refuses(url);
   child.kill('SIGTERM');
   await expect(held.text()).rejects.toThrow();
   expect((await exited).code).toBe(1);
@@ -107,24 +108,29 @@ test('a process serves on for the drain delay, and ends each connection with its
 
 test('a reply that began before the process stops promises its connection, on which one more request is served', async () => {
   const { child, url } = await ready();
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const send = (path: string) =>
-    new Promise<IncomingMessage>((resolve, reject) =>
-      get(url + path, { agent }, resolve).on('error', reject),
-    );
+  const send = sendOnOneConnection(url);
   const held = await send('/held');
   child.kill('SIGTERM');
-  const isRefused = () =>
-    fetch(url).then(
-      () => false,
-      () => true,
-    );
-  await expect.poll(isRefused, { timeout: 20_000 }).toBe(true);
+  await refuses(url);
   // The agent sends it as soon as its one connection is free.
   const again = send('/again');
   child.send('release');
   expect(await text(held)).toBe('begun ended');
   expect(await text(await again)).toBe('begun ended');
+});
+
+test('a request that arrives while a stopping process is too busy to read it is served', async () => {
+  const { child, exited, url } = await ready();
+  const send = sendOnOneConnection(url);
+  const held = await send('/held');
+  child.kill('SIGTERM');
+  await refuses(url);
+  child.send('release');
+  expect(await text(held)).toBe('begun ended');
+  child.send('be busy');
+  await once(child, 'message');
+  expect(await text(await send('/again'))).toBe('begun ended');
+  expect((await exited).code).toBe(0);
 });
 
 test('a client that waits for 100 Continue gets it, and its answer', async () => {

@@ -61,12 +61,16 @@ export function serveBy(server: Server): Serving {
     return sinceMs !== undefined && nowMs - sinceMs < REUSE_MS;
   };
 
+  /** Connections without any bytes when they were looked at last. */
+  const unused = new WeakSet<Socket>();
+
   const closeIdle = () => {
     const nowMs = performance.now();
     let awaited = false;
     for (const socket of sockets) {
-      // Node treats a connection without any bytes as one whose request is on its way.
-      if (socket.bytesRead === 0) socket.destroy();
+      // Node treats a connection without any bytes as one whose request is on its way, for ever.
+      if (socket.bytesRead === 0 && unused.has(socket)) socket.destroy();
+      else if (socket.bytesRead === 0) unused.add(socket);
       else if (isAwaited(socket, nowMs)) awaited = true;
     }
     if (!awaited) server.closeIdleConnections();
@@ -89,8 +93,10 @@ export function serveBy(server: Server): Serving {
     drain: async (deadline) => {
       // The method of HTTP servers would also close idle connections, whether or not their clients may be about to use them.
       const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-      closeIdle();
-      const idle = setInterval(closeIdle, IDLE_CHECK_MS);
+      // On a busy machine a request may have been waiting to be read for longer than its connection is kept.
+      const closeWhenRead = () => setImmediate(closeIdle);
+      closeWhenRead();
+      const idle = setInterval(closeWhenRead, IDLE_CHECK_MS);
       // The server itself does not know those any more that carry a WebSocket.
       const destroyAll = () => {
         for (const socket of sockets) socket.destroy();
