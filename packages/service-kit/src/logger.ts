@@ -1,4 +1,5 @@
 import pino, { type Logger } from 'pino';
+import { gatherLines } from './gather-lines.ts';
 import type { LogFields } from './request/request-context.ts';
 
 export type { Logger } from 'pino';
@@ -20,12 +21,10 @@ export interface LoggerOptions {
   readonly pretty: boolean;
 }
 
-/** Just below sonic-boom's limit for one write. */
-const BATCH_BYTES = 15 * 1024;
-
 /**
- * The process's one logger, for which each part of the process makes a child with its own `service`. Lines leave in batches (at the latest after 100 ms) because a write per request costs
- * more than the line; `flush` hands over what is still held and is called when the process ends.
+ * The process's one logger, for which each part of the process makes a child with its own `service`. Lines leave in batches
+ * (at the latest after 100 ms) because a write per request costs more than the line; `flush` hands over what is still held and
+ * is called when the process ends.
  */
 export async function createLogger({ level, pretty: readable }: LoggerOptions): Promise<Logger> {
   const stream = readable
@@ -36,7 +35,7 @@ export async function createLogger({ level, pretty: readable }: LoggerOptions): 
         singleLine: true,
         sync: true,
       })
-    : pino.destination({ dest: 1, sync: false, minLength: BATCH_BYTES, periodicFlush: 100 });
+    : gatherLines(1);
   return pino({ level, base: null, timestamp: createTimestamp() }, stream);
 }
 
