@@ -15,7 +15,7 @@ export interface Operation {
 export interface OperationBatch {
   /** For operations that a request waits for: sent after this turn of the event loop. */
   run(operation: Operation): Promise<unknown>;
-  /** For operations that no request waits for: they go with the next `run`, or two milliseconds later. */
+  /** For operations that no request waits for: they go with the next `run`, or five milliseconds later. */
   runSoon(operation: Operation): Promise<unknown>;
   /** Waits until every operation has its answer or has failed. */
   flush(): Promise<void>;
@@ -48,8 +48,8 @@ export const RUN_OPERATIONS = loadScript(
 /** Bounds the time for which a script blocks Redis: one operation takes some 20 µs. */
 const MAX_OPERATIONS = 64;
 const MAX_ARGUMENTS = 4000;
-/** How long an operation that no request waits for may wait for others. No provider answers in that time. */
-const GATHER_MS = 2;
+/** How long an operation that no request waits for may wait for others. Hardly a provider answers in that time. */
+const GATHER_MS = 5;
 
 interface OperationBatchOptions {
   readonly redis: Redis;
