@@ -1,3 +1,4 @@
+import { createGate } from '@gateway/simulator/gate';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { type OpenPage, type RunningConsole, runConsole } from './run-console.ts';
@@ -76,6 +77,25 @@ test('a mistake in the form is told beside its field', async () => {
   await page.getByLabel('Expires').fill('2020-01-01T00:00');
   await page.getByRole('button', { name: 'Make the key' }).click();
   await page.getByText("Invalid value for 'expiresAt': it lies in the past.").first().waitFor();
+});
+
+test('a key that a search will select can be opened while the search is still under way', async () => {
+  const { page, signIn } = person;
+  const [found, answered] = [createGate(), createGate()];
+  await running.call('POST', '/keys', { name: 'found at once' });
+  await signIn();
+  await page.route(/\/admin\/v1\/keys\?.*search=/, async (route) => {
+    found.open();
+    await answered.opened;
+    await route.continue();
+  });
+  await page.goto('/console/keys');
+  await page.getByLabel('Search keys').fill('at once');
+  await found.opened;
+  await page.getByRole('row').filter({ hasText: 'found at once' }).getByRole('button').click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Edit' }).waitFor();
+  answered.open();
+  await page.getByRole('row').nth(1).filter({ hasText: 'found at once' }).waitFor();
 });
 
 test('a key is edited, rotated with grace, disabled and revoked by the one who types its name', async () => {

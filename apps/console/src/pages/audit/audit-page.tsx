@@ -29,6 +29,7 @@ const ACTION_CHOICES = Object.entries(ACTIONS).map(([value, { label }]) => ({ va
 export default function AuditPage() {
   const [search, change] = usePageSearch(Search);
   const entries = useInfiniteQuery(auditQuery(search));
+  const isLoading = entries.isPending || entries.isFetchingNextPage || entries.isPlaceholderData;
   const rows = (entries.data?.pages ?? []).flatMap(({ data }) => data);
   const isFiltered = [search.who, search.action, search.subject].some(Boolean);
 
@@ -64,7 +65,7 @@ export default function AuditPage() {
       </Group>
       {entries.error ? (
         <PageFailed error={entries.error} reset={() => void entries.refetch()} />
-      ) : rows.length === 0 && !entries.isPending && !entries.hasNextPage ? (
+      ) : rows.length === 0 && !isLoading && !entries.hasNextPage ? (
         <EmptyState
           icon={IconHistory}
           title={isFiltered ? 'No change like this' : 'Nothing has been changed yet'}
@@ -81,7 +82,7 @@ export default function AuditPage() {
           idOf={({ id }) => id}
           onOpen={({ id }) => change({ entry: id })}
           onEnd={entries.hasNextPage ? () => void entries.fetchNextPage() : undefined}
-          isLoading={entries.isFetching && !entries.isRefetching}
+          isLoading={isLoading}
         />
       )}
       {search.entry !== undefined && (

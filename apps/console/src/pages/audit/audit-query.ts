@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { ApiError, api, bodyOf } from '../../api/client.ts';
 import type { AuditEntry } from '../../api/types.ts';
 
@@ -30,6 +30,8 @@ export const auditQuery = ({ who, action, subject }: AuditFilter) =>
       ),
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
+    // Rows that the next filter selects too stay where somebody is about to click.
+    placeholderData: keepPreviousData,
     // All pages that were scrolled through would be asked for again.
     refetchOnWindowFocus: false,
   });

@@ -41,6 +41,7 @@ export default function KeysPage() {
   const [secret, setSecret] = useState<ShownSecret>();
   const keys = useInfiniteQuery(keysQuery(search));
   const pages = keys.data?.pages ?? NO_PAGES;
+  const isLoading = keys.isPending || keys.isFetchingNextPage || keys.isPlaceholderData;
   const rows = useMemo(() => pages.flatMap(({ data }) => data), [pages]);
   const budgets = useQueries({
     queries: useMemo(() => pages.map(({ data }) => budgetsQuery(data)), [pages]),
@@ -62,7 +63,7 @@ export default function KeysPage() {
       <Filters search={search} change={change} />
       {keys.error ? (
         <PageFailed error={keys.error} reset={() => void keys.refetch()} />
-      ) : rows.length === 0 && !keys.isPending && !keys.hasNextPage ? (
+      ) : rows.length === 0 && !isLoading && !keys.hasNextPage ? (
         <EmptyState icon={IconKey} title={isFiltered ? 'No key like this' : 'No keys yet'}>
           {isFiltered
             ? 'Search for a part of a name, an owner, a team, a label or an id, or remove a filter.'
@@ -76,7 +77,7 @@ export default function KeysPage() {
           idOf={({ id }) => id}
           onOpen={open}
           onEnd={keys.hasNextPage ? () => void keys.fetchNextPage() : undefined}
-          isLoading={keys.isFetching && !keys.isRefetching}
+          isLoading={isLoading}
         />
       )}
       {search.new && mayMake && (

@@ -1,4 +1,9 @@
-import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query';
+import {
+  infiniteQueryOptions,
+  keepPreviousData,
+  type QueryClient,
+  queryOptions,
+} from '@tanstack/react-query';
 import { api, bodyOf } from '../../api/client.ts';
 import type { Balance, Key } from '../../api/types.ts';
 import type { KeyState } from './key-state.tsx';
@@ -36,6 +41,8 @@ export const keysQuery = ({ search, team, state }: KeyFilter) =>
       ),
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
+    // Rows that the next filter selects too stay where somebody is about to click.
+    placeholderData: keepPreviousData,
     // All pages that were scrolled through would be asked for again.
     refetchOnWindowFocus: false,
   });

@@ -37,6 +37,7 @@ export default function RequestsPage() {
   const readAgain = useCallback(() => void queries.invalidateQueries({ queryKey: ['requests'] }), [queries]);
   const tail = useRequestTail({ isOn: isLive, query, onOpen: readAgain });
   const list = useInfiniteQuery(requestsQuery(search));
+  const isLoading = list.isPending || list.isFetchingNextPage || list.isPlaceholderData;
   const pages = list.data?.pages ?? NO_PAGES;
   const rows = useMemo(() => {
     const listed = pages.flatMap(({ data }) => data);
@@ -75,7 +76,10 @@ export default function RequestsPage() {
       {isLive && <TailState of={tail} />}
       {list.error ? (
         <PageFailed error={list.error} reset={() => void list.refetch()} />
-      ) : rows.length === 0 && !list.isPending && (!list.hasNextPage || isSparse) ? (
+      ) : rows.length === 0 &&
+        !list.isPending &&
+        !list.isPlaceholderData &&
+        (!list.hasNextPage || isSparse) ? (
         <EmptyState
           icon={IconHistory}
           title={isFiltered(search) || search.id !== undefined ? 'No request like this' : 'No requests yet'}
@@ -92,7 +96,7 @@ export default function RequestsPage() {
           idOf={({ id }) => id}
           onOpen={open}
           onEnd={list.hasNextPage && !isSparse ? () => void list.fetchNextPage() : undefined}
-          isLoading={list.isFetching && !list.isRefetching}
+          isLoading={isLoading}
         />
       )}
       {isSparse && (

@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api/client.ts';
 import { isCustom, type Range, spanOf } from '../traffic/time-range.ts';
 import { type Filter, filterOf, instant } from '../traffic/usage-query.ts';
@@ -39,6 +39,8 @@ export function requestsQuery(filter: RequestFilter) {
     },
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
+    // Rows that the next filter selects too stay where somebody is about to click.
+    placeholderData: keepPreviousData,
     // All pages that were scrolled through would be read again.
     refetchOnWindowFocus: false,
   });
