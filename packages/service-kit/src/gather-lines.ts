@@ -35,12 +35,14 @@ export function gatherLines(target: number | string): LineGatherer {
     file.write(batch);
   };
   const flushSync = () => {
-    handOver();
-    file.flushSync();
+    if (!file.destroyed) file.flushSync();
+    if (text === '') return;
+    const rest = text;
+    text = '';
+    // The one that gathers would begin to write it, and not wait.
+    pino.destination({ dest: target, sync: true }).write(rest);
   };
-  process.once('exit', () => {
-    if (text !== '') flushSync();
-  });
+  process.once('exit', flushSync);
   return {
     write: (line) => {
       text += line;
