@@ -24,6 +24,10 @@ export interface LineGatherer extends DestinationStream {
  */
 export function gatherLines(target: number | string): LineGatherer {
   const file = pino.destination({ dest: target, sync: false, minLength: 1, maxWrite: MAX_WRITE });
+  let isClosed = false;
+  file.once('close', () => {
+    isClosed = true;
+  });
   let text = '';
   let timer: NodeJS.Timeout | undefined;
   const handOver = () => {
@@ -35,7 +39,7 @@ export function gatherLines(target: number | string): LineGatherer {
     file.write(batch);
   };
   const flushSync = () => {
-    if (!file.destroyed) file.flushSync();
+    if (!isClosed) file.flushSync();
     if (text === '') return;
     const rest = text;
     text = '';
