@@ -30,21 +30,22 @@ export function gatherLines(target: number | string): LineGatherer {
   });
   let text = '';
   let timer: NodeJS.Timeout | undefined;
-  const handOver = () => {
+  const take = (): string => {
     clearTimeout(timer);
     timer = undefined;
-    if (text === '') return;
-    const batch = text;
+    const taken = text;
     text = '';
-    file.write(batch);
+    return taken;
+  };
+  const handOver = () => {
+    const batch = take();
+    if (batch !== '') file.write(batch);
   };
   const flushSync = () => {
     if (!isClosed) file.flushSync();
-    if (text === '') return;
-    const rest = text;
-    text = '';
-    // The one that gathers would begin to write it, and not wait.
-    pino.destination({ dest: target, sync: true }).write(rest);
+    const rest = take();
+    // The file that writes in the background would begin to write it, and not wait.
+    if (rest !== '') pino.destination({ dest: target, sync: true }).write(rest);
   };
   process.once('exit', flushSync);
   return {

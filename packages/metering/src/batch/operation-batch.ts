@@ -48,7 +48,7 @@ export const RUN_OPERATIONS = loadScript(
 /** Bounds the time for which a script blocks Redis: one operation takes some 20 µs. */
 const MAX_OPERATIONS = 64;
 const MAX_ARGUMENTS = 4000;
-/** How long an operation that no request waits for may wait for others. Hardly a provider answers in that time. */
+/** How long an operation that no request waits for may wait for others. Hardly any provider answers in that time. */
 const GATHER_MS = 5;
 
 interface OperationBatchOptions {

@@ -2,7 +2,8 @@ import ipaddr from 'ipaddr.js';
 
 /**
  * Whether an IP address belongs to the public internet. Everything else is refused: private, loopback, link-local
- * (cloud metadata), carrier-grade NAT, multicast, reserved, and the forms that wrap an IPv4 address in IPv6.
+ * (cloud metadata), carrier-grade NAT, multicast, reserved, and the IPv6 addresses that carry
+ * an IPv4 address (6to4, NAT64, Teredo); of a mapped one (`::ffff:…`) the IPv4 address counts.
  */
 export const isPublicAddress = (address: string): boolean => {
   if (!ipaddr.isValid(address)) return false;

@@ -2,6 +2,7 @@ import { Badge, Group, Select, Stack, Text } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
+import { isLoading } from '../../api/paged-list.ts';
 import type { AuditEntry } from '../../api/types.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { Moment } from '../../parts/moment.tsx';
@@ -29,7 +30,6 @@ const ACTION_CHOICES = Object.entries(ACTIONS).map(([value, { label }]) => ({ va
 export default function AuditPage() {
   const [search, change] = usePageSearch(Search);
   const entries = useInfiniteQuery(auditQuery(search));
-  const isLoading = entries.isPending || entries.isFetchingNextPage || entries.isPlaceholderData;
   const rows = (entries.data?.pages ?? []).flatMap(({ data }) => data);
   const isFiltered = [search.who, search.action, search.subject].some(Boolean);
 
@@ -65,7 +65,7 @@ export default function AuditPage() {
       </Group>
       {entries.error ? (
         <PageFailed error={entries.error} reset={() => void entries.refetch()} />
-      ) : rows.length === 0 && !isLoading && !entries.hasNextPage ? (
+      ) : rows.length === 0 && !isLoading(entries) && !entries.hasNextPage ? (
         <EmptyState
           icon={IconHistory}
           title={isFiltered ? 'No change like this' : 'Nothing has been changed yet'}
@@ -82,7 +82,7 @@ export default function AuditPage() {
           idOf={({ id }) => id}
           onOpen={({ id }) => change({ entry: id })}
           onEnd={entries.hasNextPage ? () => void entries.fetchNextPage() : undefined}
-          isLoading={isLoading}
+          isLoading={isLoading(entries)}
         />
       )}
       {search.entry !== undefined && (

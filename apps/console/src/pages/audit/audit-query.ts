@@ -1,5 +1,6 @@
-import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { ApiError, api, bodyOf } from '../../api/client.ts';
+import { PAGED_LIST } from '../../api/paged-list.ts';
 import type { AuditEntry } from '../../api/types.ts';
 
 export interface AuditFilter {
@@ -28,12 +29,7 @@ export const auditQuery = ({ who, action, subject }: AuditFilter) =>
           },
         }),
       ),
-    initialPageParam: '',
-    getNextPageParam: ({ next }) => next,
-    // Rows that the next filter selects too stay where somebody is about to click.
-    placeholderData: keepPreviousData,
-    // All pages that were scrolled through would be asked for again.
-    refetchOnWindowFocus: false,
+    ...PAGED_LIST,
   });
 
 /** One entry. Its id is its place in the log, so it is the first one of the page that begins behind its successor. */

@@ -3,6 +3,7 @@ import { IconSearch, IconStack2 } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import * as z from 'zod/mini';
+import { isLoading } from '../../api/paged-list.ts';
 import { useMay } from '../../api/permissions.ts';
 import type { Job } from '../../api/types.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
@@ -83,7 +84,7 @@ export default function JobsPage() {
           idOf={({ id }) => id}
           onOpen={({ id }) => change({ job: id })}
           onEnd={jobs.hasNextPage ? () => void jobs.fetchNextPage() : undefined}
-          isLoading={jobs.isPending || jobs.isFetchingNextPage}
+          isLoading={isLoading(jobs)}
         />
       )}
       {search.job !== undefined && (

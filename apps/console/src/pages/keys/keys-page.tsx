@@ -4,6 +4,7 @@ import { useInfiniteQuery, useMutation, useQueries, useQuery, useQueryClient } f
 import { useCallback, useMemo, useState } from 'react';
 import * as z from 'zod/mini';
 import { api, bodyOf } from '../../api/client.ts';
+import { isLoading } from '../../api/paged-list.ts';
 import { useMay } from '../../api/permissions.ts';
 import type { Key, NewKeyBody } from '../../api/types.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
@@ -41,7 +42,6 @@ export default function KeysPage() {
   const [secret, setSecret] = useState<ShownSecret>();
   const keys = useInfiniteQuery(keysQuery(search));
   const pages = keys.data?.pages ?? NO_PAGES;
-  const isLoading = keys.isPending || keys.isFetchingNextPage || keys.isPlaceholderData;
   const rows = useMemo(() => pages.flatMap(({ data }) => data), [pages]);
   const budgets = useQueries({
     queries: useMemo(() => pages.map(({ data }) => budgetsQuery(data)), [pages]),
@@ -63,7 +63,7 @@ export default function KeysPage() {
       <Filters search={search} change={change} />
       {keys.error ? (
         <PageFailed error={keys.error} reset={() => void keys.refetch()} />
-      ) : rows.length === 0 && !isLoading && !keys.hasNextPage ? (
+      ) : rows.length === 0 && !isLoading(keys) && !keys.hasNextPage ? (
         <EmptyState icon={IconKey} title={isFiltered ? 'No key like this' : 'No keys yet'}>
           {isFiltered
             ? 'Search for a part of a name, an owner, a team, a label or an id, or remove a filter.'
@@ -77,7 +77,7 @@ export default function KeysPage() {
           idOf={({ id }) => id}
           onOpen={open}
           onEnd={keys.hasNextPage ? () => void keys.fetchNextPage() : undefined}
-          isLoading={isLoading}
+          isLoading={isLoading(keys)}
         />
       )}
       {search.new && mayMake && (

@@ -1,10 +1,6 @@
-import {
-  infiniteQueryOptions,
-  keepPreviousData,
-  type QueryClient,
-  queryOptions,
-} from '@tanstack/react-query';
+import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api/client.ts';
+import { PAGED_LIST } from '../../api/paged-list.ts';
 import type { Balance, Key } from '../../api/types.ts';
 import type { KeyState } from './key-state.tsx';
 
@@ -39,12 +35,7 @@ export const keysQuery = ({ search, team, state }: KeyFilter) =>
           },
         }),
       ),
-    initialPageParam: '',
-    getNextPageParam: ({ next }) => next,
-    // Rows that the next filter selects too stay where somebody is about to click.
-    placeholderData: keepPreviousData,
-    // All pages that were scrolled through would be asked for again.
-    refetchOnWindowFocus: false,
+    ...PAGED_LIST,
   });
 
 export const keyQuery = (id: string) =>

@@ -3,6 +3,7 @@ import { IconHistory, IconSearch } from '@tabler/icons-react';
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useMemo, useState } from 'react';
 import * as z from 'zod/mini';
+import { isLoading } from '../../api/paged-list.ts';
 import type { ShownRequest } from '../../api/types.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { PageFailed } from '../../parts/page/page-failed.tsx';
@@ -37,7 +38,6 @@ export default function RequestsPage() {
   const readAgain = useCallback(() => void queries.invalidateQueries({ queryKey: ['requests'] }), [queries]);
   const tail = useRequestTail({ isOn: isLive, query, onOpen: readAgain });
   const list = useInfiniteQuery(requestsQuery(search));
-  const isLoading = list.isPending || list.isFetchingNextPage || list.isPlaceholderData;
   const pages = list.data?.pages ?? NO_PAGES;
   const rows = useMemo(() => {
     const listed = pages.flatMap(({ data }) => data);
@@ -96,7 +96,7 @@ export default function RequestsPage() {
           idOf={({ id }) => id}
           onOpen={open}
           onEnd={list.hasNextPage && !isSparse ? () => void list.fetchNextPage() : undefined}
-          isLoading={isLoading}
+          isLoading={isLoading(list)}
         />
       )}
       {isSparse && (

@@ -1,5 +1,6 @@
-import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api/client.ts';
+import { PAGED_LIST } from '../../api/paged-list.ts';
 import { isCustom, type Range, spanOf } from '../traffic/time-range.ts';
 import { type Filter, filterOf, instant } from '../traffic/usage-query.ts';
 
@@ -37,12 +38,7 @@ export function requestsQuery(filter: RequestFilter) {
       };
       return bodyOf(api.GET('/admin/v1/requests', { params: { query } }));
     },
-    initialPageParam: '',
-    getNextPageParam: ({ next }) => next,
-    // Rows that the next filter selects too stay where somebody is about to click.
-    placeholderData: keepPreviousData,
-    // All pages that were scrolled through would be read again.
-    refetchOnWindowFocus: false,
+    ...PAGED_LIST,
   });
 }
 
