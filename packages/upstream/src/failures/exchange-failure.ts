@@ -12,7 +12,7 @@ const CONNECT_TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT'
  * that cannot be sent or too many open files, and show nothing about the provider.
  */
 const PROVIDERS_CODES =
-  /^(?:E(?:CONN\w+|HOST\w+|NET\w+|PIPE|TIMEDOUT|AI_\w+|NOTFOUND|PROTO)$|UND_ERR_(?:CONNECT_TIMEOUT|SOCKET|RES_\w+|HEADERS_OVERFLOW|HTTP_PARSER)$|HPE_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_(?:TLS|SSL)_)/;
+  /^(?:E(?:CONN\w+|HOST\w+|NET\w+|PIPE|TIMEDOUT|AI_\w+|NOTFOUND|PROTO)$|UND_ERR_(?:CONNECT_TIMEOUT|SOCKET|RES_\w+|HEADERS_OVERFLOW|HTTP_PARSER)$|HPE_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|BROKEN_COMPRESSION$|ERR_(?:TLS|SSL)_)/;
 
 const troubleFor = (cause: Cause, error: Error): Pick<Failure, 'trouble'> =>
   PROVIDERS_CODES.test(codeOf(error)) ? { trouble: { cause, waitMs: null } } : {};

@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher } from 'undici';
+import { finalReplies } from '../replies/final-reply.ts';
 import { publicConnector } from './public-connector.ts';
 
 export interface FetchUrlOptions {
@@ -32,6 +33,7 @@ export interface FetchedBody {
 }
 
 const MAX_REDIRECTS = 3;
+const REQUEST_HEADERS = { accept: '*/*', 'accept-encoding': 'identity' };
 
 /**
  * Fetches over http(s) without credentials and passes the answer to `read`. Only public addresses and trusted
@@ -44,8 +46,8 @@ export async function fetchUrl<Result>(
   read: (body: FetchedBody) => Promise<Result>,
 ): Promise<Result> {
   const { connectMs, trustedOrigins, maxBytes } = options;
-  const trusted = new Agent({ allowH2: false, connect: { timeout: connectMs } });
-  const others = new Agent({ allowH2: false, connect: publicConnector(connectMs) });
+  const trusted = new Agent({ allowH2: false, connect: { timeout: connectMs } }).compose(finalReplies);
+  const others = new Agent({ allowH2: false, connect: publicConnector(connectMs) }).compose(finalReplies);
   try {
     const reply = await follow(options, ({ origin }) => (trustedOrigins.includes(origin) ? trusted : others));
     return await read({
@@ -65,7 +67,7 @@ async function follow(
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
     const { origin, pathname, search } = url;
     const reply = await dispatcherFor(url)
-      .request({ origin, path: pathname + search, method: 'GET', signal, headers: { accept: '*/*' } })
+      .request({ origin, path: pathname + search, method: 'GET', signal, headers: REQUEST_HEADERS })
       .catch((error: unknown) => {
         throw connectionError(error);
       });

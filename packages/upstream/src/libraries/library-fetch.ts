@@ -3,6 +3,7 @@ import { Agent, type Dispatcher } from 'undici';
 import type { Account, Channel } from '../configuration/configuration.ts';
 import { parseJson } from '../failures/provider-error.ts';
 import { publicConnector } from '../fetching/public-connector.ts';
+import { FinalReply } from '../replies/final-reply.ts';
 import type { ChannelClient } from '../sending/channel-client.ts';
 import type { Library } from './library.ts';
 
@@ -67,7 +68,7 @@ export function libraryFetch(options: FetchOptions): typeof globalThis.fetch {
       const reply = await new Promise<CollectedReply>((resolve, reject) => {
         const handler = new ReplyCollector({ resolve, reject, makes, observer, signal });
         if (others === null) client.dispatchPart(sent, handler);
-        else others.dispatch(sent, handler);
+        else others.dispatch(sent, new FinalReply(handler));
       });
       const isAccepted = reply.status >= 200 && reply.status < 300;
       if (makes && isAccepted) observer.onPostAccepted();

@@ -1,5 +1,7 @@
-import { type Dispatcher, Pool } from 'undici';
+import { buildConnector, type Dispatcher, Pool } from 'undici';
 import type { Channel } from '../configuration/configuration.ts';
+import { withoutInterim } from '../connecting/without-interim.ts';
+import { FinalReply } from '../replies/final-reply.ts';
 
 /** The connections of one channel, opened when first needed. */
 export class ChannelClient {
@@ -38,7 +40,7 @@ export class ChannelClient {
   /** Sends one of several requests that were counted together. */
   dispatchPart(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     this.#pool ??= this.#open();
-    this.#pool.dispatch(options, handler);
+    this.#pool.dispatch(options, new FinalReply(handler));
   }
 
   release(): void {
@@ -79,7 +81,7 @@ export class ChannelClient {
       allowH2: false,
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: { timeout: this.#connectMs },
+      connect: withoutInterim(buildConnector({ allowH2: false, timeout: this.#connectMs })),
     });
   }
 }
