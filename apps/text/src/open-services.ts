@@ -13,7 +13,7 @@ import { startSweeping } from './stored/conversations/start-sweeping.ts';
 import { createIdOrigins } from './stored/origins/id-origins.ts';
 import { createPendingResponses } from './stored/pending-responses.ts';
 import { createCompactionSeals } from './wire/tokens/compaction-seal.ts';
-import { createOpaqueTokens } from './wire/tokens/opaque-token.ts';
+import { createTokenSeals } from './wire/tokens/opaque-token.ts';
 
 const SWEEP_INTERVAL_MS = 60_000;
 
@@ -61,7 +61,7 @@ export async function openTextServices(
     conversations,
     origins: createIdOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),
     metrics,
-    tokens: createOpaqueTokens(config.GATEWAY_SECRET),
+    tokens: createTokenSeals(config.GATEWAY_SECRET),
     compactions: createCompactionSeals(config.GATEWAY_SECRET),
     maxBodyBytes: config.TEXT_MAX_BODY_BYTES,
     maxJsonDepth: config.MAX_JSON_DEPTH,

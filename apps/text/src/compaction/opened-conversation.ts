@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { tokensOf } from '../call/history/conversation-space.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import type { Conversation } from '../conversation/conversation.ts';
 import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
@@ -21,7 +22,8 @@ export interface OpenedConversation {
  *
  * @throws {GatewayError} `nothing_to_compact`; what is wrong with the request
  */
-export function openedConversation({ endpoint, request, services }: TextCall): OpenedConversation {
+export function openedConversation(call: TextCall): OpenedConversation {
+  const { endpoint, request } = call;
   const { protocol } = endpoint;
   const parsed = request.content.take();
   const { compaction: _, ...rest } = isJsonObject(parsed) ? parsed : {};
@@ -35,7 +37,7 @@ export function openedConversation({ endpoint, request, services }: TextCall): O
       : rest;
   const list = protocol === 'messages' ? rest.messages : body.input;
   const entries = Array.isArray(list) ? list : [];
-  const conversation = PROTOCOLS[protocol].decodeRequest(effectiveBody(protocol, body), services.tokens);
+  const conversation = PROTOCOLS[protocol].decodeRequest(effectiveBody(protocol, body), tokensOf(call));
   if (conversation.turns.length > 0) return { body, entries, conversation };
   throw new GatewayError('nothing_to_compact', {
     path: [...SCALAR_PATHS[protocol].turns],

@@ -4,6 +4,7 @@ import type { Reply } from '@gateway/upstream/replies/reply';
 import { logFirstByte } from '../call/accounting/call-log.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
 import { streamHead } from '../call/attempts/reply-head.ts';
+import { tokensOf } from '../call/history/conversation-space.ts';
 import { keepResponse, UNKEPT_HEADER } from '../call/keeping/keep-response.ts';
 import type { CompactionOrder } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
@@ -106,10 +107,10 @@ async function writeAnswer(call: TextCall, compaction: WrittenCompaction): Promi
 
 function contextFor(call: TextCall, compaction: WrittenCompaction): AnswerContext {
   const { opened, sealed, consumed, reply, text, plan } = compaction;
-  const { services, context, endpoint } = call;
+  const { context, endpoint } = call;
   const isResponses = endpoint.protocol === 'responses';
   return {
-    ...replyContextOf(reply.candidate, services.tokens, context.requestId),
+    ...replyContextOf(reply.candidate, tokensOf(call), context.requestId),
     plan: {
       ...plan,
       caller: endpoint.protocol,

@@ -11,6 +11,7 @@ import {
 } from '../call/accounting/outcome.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
 import { targetOf, textProtocolOf } from '../call/candidates/target-of.ts';
+import { tokensOf } from '../call/history/conversation-space.ts';
 import { type CompactionOrder, MAX_SUMMARY_TOKENS } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import type { Conversation } from '../conversation/conversation.ts';
@@ -52,7 +53,7 @@ export const prepareSummary = (
   level = 0,
 ): PreparedAttempt | GatewayError =>
   unlessRefused(() => {
-    const { model, services, request, message } = call;
+    const { model, request, message } = call;
     const { conversation, order } = attempt;
     const bounds = TRANSCRIPT_BOUNDS[level];
     if (bounds === undefined) throw new Error('no such bounds of a transcript');
@@ -65,7 +66,7 @@ export const prepareSummary = (
       bounds,
       maxOutputTokens: Math.min(MAX_SUMMARY_TOKENS, model.maxOutputTokens ?? MAX_SUMMARY_TOKENS),
     });
-    const { tokens } = services;
+    const tokens = tokensOf(call);
     const { plan, body: translated } = translateRequest({ caller: 'responses', body, target, tokens });
     const written = JSON.stringify(translated);
     return {

@@ -1,6 +1,7 @@
 import { offersTool } from '@gateway/contracts/tools/built-in-tools';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { targetOf } from '../call/candidates/target-of.ts';
+import { tokensOf } from '../call/history/conversation-space.ts';
 import { lostStore } from '../call/keeping/keep-response.ts';
 import type { RequestedTool } from '../call/request/requested-tools.ts';
 import type { TextCall } from '../call/request/text-call.ts';
@@ -25,7 +26,7 @@ interface OwnBody {
  * @throws {GatewayError} `unsupported_tool` where the request depends on a tool that would be left out
  */
 export function ownBody(call: TextCall, candidate: Candidate, streamOptions: JsonObject | null): OwnBody {
-  const { request, model, services } = call;
+  const { request, model } = call;
   const { bytes, builtInTools } = request;
   const missing = builtInTools.filter(({ family }) => !offersTool(candidate.route.builtInTools, family));
   const target = targetOf(candidate, model);
@@ -41,7 +42,7 @@ export function ownBody(call: TextCall, candidate: Candidate, streamOptions: Jso
   }
   const parsed = request.content.take();
   if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
-  const { body, dropped } = restoreTokens(parsed, target, services.tokens);
+  const { body, dropped } = restoreTokens(parsed, target, tokensOf(call));
   const offering = withoutTools(body, missing);
   const demanding = isNameless ? demandOneTool(offering, target.protocol) : offering;
   const written = JSON.stringify({

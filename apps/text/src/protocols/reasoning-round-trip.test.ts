@@ -7,7 +7,7 @@ import { testReplyContext, testTarget, testTokens } from '../testing/test-contex
 import { CALLERS, planFor } from '../testing/test-streams.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
-import { createOpaqueTokens, TOKEN_PREFIX } from '../wire/tokens/opaque-token.ts';
+import { createTokenSeals, TOKEN_PREFIX } from '../wire/tokens/opaque-token.ts';
 
 type Body = { readonly [member: string]: unknown };
 
@@ -144,7 +144,7 @@ test('a token that was altered, or made with another secret, is dropped with its
   );
   for (const [request, tokens] of [
     [record(altered), testTokens],
-    [body, createOpaqueTokens('another secret')],
+    [body, createTokenSeals('another secret').ownedBy(['a-key'])],
   ] as const) {
     const { body: sent, dropped } = sendOn('responses', request, testTarget('messages'), tokens);
     expect(JSON.stringify(sent)).not.toContain('thinking');

@@ -38,7 +38,7 @@ import { createConversationStore } from '../stored/conversations/redis-conversat
 import { createIdOrigins } from '../stored/origins/id-origins.ts';
 import { createPendingResponses } from '../stored/pending-responses.ts';
 import { createCompactionSeals } from '../wire/tokens/compaction-seal.ts';
-import { createOpaqueTokens } from '../wire/tokens/opaque-token.ts';
+import { createTokenSeals } from '../wire/tokens/opaque-token.ts';
 import { openAcceptance, type WorkerUnderTest } from './open-acceptance.ts';
 
 export interface StartOptions {
@@ -178,7 +178,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     upstream,
     origins: createIdOrigins({ redis: options.redis, ttlSeconds: 60 }),
     metrics: textMetrics,
-    tokens: createOpaqueTokens(secret),
+    tokens: createTokenSeals(secret),
     compactions: createCompactionSeals(secret),
     maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
     maxJsonDepth: 128,

@@ -1,7 +1,7 @@
 import { Quirks, type QuirksInput } from '@gateway/contracts/quirks';
 import type { ReplyContext, Target } from '../conversation/target.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
-import { createOpaqueTokens } from '../wire/tokens/opaque-token.ts';
+import { createTokenSeals } from '../wire/tokens/opaque-token.ts';
 
 /** What tests give instead of randomness and time: ids that count, and one moment. */
 export function testReplyContext(): ReplyContext {
@@ -17,7 +17,7 @@ export function testReplyContext(): ReplyContext {
   };
 }
 
-export const testTokens = createOpaqueTokens('a secret for tests only');
+export const testTokens = createTokenSeals('a secret for tests only').ownedBy(['a-key']);
 
 const VENDORS = { responses: 'openai', messages: 'anthropic', chat: 'open' } as const;
 

@@ -6,7 +6,10 @@ import { PATHS, startPairs, TEXT_PROTOCOLS, type TextProtocolName } from '../tes
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startPairs();
+  stack = await startPairs({
+    channels: `
+conversations: { sharingTeams: [shared] }`,
+  });
 });
 afterAll(() => stack[Symbol.asyncDispose]());
 beforeEach(() => {
@@ -121,14 +124,19 @@ const CLIENTS: Readonly<
   },
 };
 
-const post = (caller: TextProtocolName, model: string, body: Members, headers: Record<string, string> = {}) =>
-  stack.text.fetch(PATHS[caller], { body: { ...body, model }, headers });
+const post = (
+  caller: TextProtocolName,
+  model: string,
+  body: Members,
+  headers: Record<string, string> = {},
+  identity = {},
+) => stack.text.fetch(PATHS[caller], { body: { ...body, model }, headers, identity });
 
 /** What the client holds after the first turn, which this vendor's model answered. */
-async function afterFirstTurn(caller: TextProtocolName, vendor: Vendor): Promise<Members> {
+async function afterFirstTurn(caller: TextProtocolName, vendor: Vendor, identity = {}): Promise<Members> {
   stack.first.script({ json: ANSWERS[vendor] });
   const { first, next } = CLIENTS[caller];
-  const reply = await post(caller, `to-${vendor}`, first);
+  const reply = await post(caller, `to-${vendor}`, first, {}, identity);
   expect(reply.status).toBe(200);
   await stack.first.nextRequest();
   return next(first, Members.parse(await reply.json()));
@@ -177,6 +185,36 @@ test.for(ELSEWHERE)(
     expect(reply.headers.get('x-gateway-dropped')).toMatch(/(?:^|,)(?:messages|input)\[1\]/);
     const strict = await post(caller, `to-${target}`, body, { 'x-gateway-strict': 'true' });
     expect(strict.status).toBe(400);
+  },
+);
+
+const MIXED = PAIRS.filter(({ caller, vendor }) => caller !== vendor);
+const SHARING = { keyId: 'key_mine', team: 'shared' };
+
+test.for(MIXED)(
+  "a client of $caller: another key's sealed reasoning of $vendor is left out by name, also on the caller's own protocol",
+  async ({ caller, vendor }) => {
+    const body = await afterFirstTurn(caller, vendor);
+    for (const target of [vendor, caller]) {
+      answerNext(target);
+      const reply = await post(caller, `to-${target}`, body, {}, { keyId: 'key_two' });
+      expect(reply.status).toBe(200);
+      expect(reply.headers.get('x-gateway-dropped')).toMatch(/(?:^|,)(?:messages|input)\[1\]/);
+      const sent = (await stack.first.nextRequest()).text();
+      expect(sent).not.toContain(SEALED[vendor]);
+      expect(sent).not.toContain('gwt1_');
+    }
+  },
+);
+
+test.for(MIXED)(
+  'a client of $caller: reasoning of $vendor opens for the other keys of a team that shares',
+  async ({ caller, vendor }) => {
+    const body = await afterFirstTurn(caller, vendor, SHARING);
+    answerNext(vendor);
+    const reply = await post(caller, `to-${vendor}`, body, {}, { ...SHARING, keyId: 'key_other' });
+    expect(reply.headers.get('x-gateway-dropped')).toBe(null);
+    expect((await stack.first.nextRequest()).text()).toContain(JSON.stringify(SEALED[vendor]));
   },
 );
 

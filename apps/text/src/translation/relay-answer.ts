@@ -16,6 +16,7 @@ import {
   reportedUsage,
 } from '../call/accounting/outcome.ts';
 import { streamHead } from '../call/attempts/reply-head.ts';
+import { tokensOf } from '../call/history/conversation-space.ts';
 import { type Amendment, keepResponse, UNKEPT_HEADER } from '../call/keeping/keep-response.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
@@ -64,7 +65,7 @@ export function relayAnswer(answer: Answer): Promise<ReplyOutcome> {
 }
 
 const contextFor = ({ call, reply }: Pick<Answer, 'call' | 'reply'>) =>
-  replyContextOf(reply.candidate, call.services.tokens, call.context.requestId);
+  replyContextOf(reply.candidate, tokensOf(call), call.context.requestId);
 
 async function translateStream(answer: Answer): Promise<ReplyOutcome> {
   const { call, reply, plan, goOn, head } = answer;

@@ -5,6 +5,7 @@ import { reportDropped } from '../call/accounting/call-log.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
 import { send } from '../call/attempts/send.ts';
 import { targetOf, textProtocolOf } from '../call/candidates/target-of.ts';
+import { tokensOf } from '../call/history/conversation-space.ts';
 import { lostStore, missed } from '../call/keeping/keep-response.ts';
 import { conversationOf, previousIdOf } from '../call/request/history.ts';
 import { isStrict } from '../call/request/request-head.ts';
@@ -46,11 +47,11 @@ export const prepareTranslation = (
   });
 
 function translate(call: TextCall, candidate: Candidate, rules: readonly RetryRule[]): TranslatedRequest {
-  const { endpoint, message, request, model, services, compacted } = call;
+  const { endpoint, message, request, model, compacted } = call;
   const caller = endpoint.protocol;
   const body = effectiveBody(caller, request.content.take());
   const target = amendedTarget(targetOf(candidate, model), rules);
-  const { plan, ...translated } = translateRequest({ caller, body, target, tokens: services.tokens });
+  const { plan, ...translated } = translateRequest({ caller, body, target, tokens: tokensOf(call) });
   const dropped = [...translated.dropped, ...lostStore(call)];
   if (isStrict(message)) refuseLosses(missed(call, dropped));
   const shown = compacted ? { compaction: { ...compacted, usage: compacted.spent.usage } } : {};

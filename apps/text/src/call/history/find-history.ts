@@ -48,7 +48,7 @@ export async function findHistory(call: OpenCall): Promise<History> {
   const rules = services.upstream.configuration.conversations;
   const owners = ownersOf(identity, rules);
   const storing = storingOf(call, rules);
-  const [owner = identity.keyId] = owners;
+  const [owner] = owners;
   const { ids } = request;
   if (ids.length === 0) return { ...NOTHING_NAMED, storing, owner };
   const named = call.endpoint.protocol === 'responses' ? ids : [];

@@ -11,7 +11,7 @@ import type { Claim, ConversationStore } from '../../stored/conversations/conver
 import type { IdOrigins } from '../../stored/origins/id-origins.ts';
 import type { BackgroundUsage } from '../../stored/pending-responses.ts';
 import type { CompactionSeals } from '../../wire/tokens/compaction-seal.ts';
-import type { OpaqueTokens } from '../../wire/tokens/opaque-token.ts';
+import type { TokenSeals } from '../../wire/tokens/opaque-token.ts';
 import type { Usage } from '../../wire/usage.ts';
 import type { History } from './history.ts';
 import type { ResponseMemory } from './response-memory.ts';
@@ -27,7 +27,7 @@ export interface TextServices {
   readonly background: BackgroundUsage;
   readonly metrics: TextMetrics;
   /** Seals what must survive its way through a client of another protocol. */
-  readonly tokens: OpaqueTokens;
+  readonly tokens: TokenSeals;
   /** Seals summaries of conversations. */
   readonly compactions: CompactionSeals;
   readonly meter: Meter;

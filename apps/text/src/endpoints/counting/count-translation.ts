@@ -5,6 +5,7 @@ import { logFirstByte } from '../../call/accounting/call-log.ts';
 import { failedWith, NOTHING_KNOWN, type ReplyOutcome } from '../../call/accounting/outcome.ts';
 import { type PreparedAttempt, unlessRefused } from '../../call/attempts/prepared-attempt.ts';
 import { targetOf, textProtocolOf } from '../../call/candidates/target-of.ts';
+import { tokensOf } from '../../call/history/conversation-space.ts';
 import type { TextCall } from '../../call/request/text-call.ts';
 import { translateRequest } from '../../conversion/translate-request.ts';
 import { effectiveBody } from '../../translation/effective-body.ts';
@@ -22,13 +23,13 @@ export const prepareCountTranslation = (
   { endpoint, replyBody }: CountEndpoint,
 ): PreparedAttempt | GatewayError =>
   unlessRefused(() => {
-    const { message, request, model, services } = call;
+    const { message, request, model } = call;
     const protocol = textProtocolOf(candidate);
     const translated = translateRequest({
       caller: endpoint.protocol,
       body: effectiveBody(endpoint.protocol, request.content.take()),
       target: targetOf(candidate, model),
-      tokens: services.tokens,
+      tokens: tokensOf(call),
     });
     const counted = Object.entries(translated.body).filter(([name]) =>
       COUNTED_MEMBERS[protocol].includes(name),

@@ -6,6 +6,7 @@ import { prepareNamed } from '../../call/attempts/prepare-named.ts';
 import { unlessRefused } from '../../call/attempts/prepared-attempt.ts';
 import { jsonHead } from '../../call/attempts/reply-head.ts';
 import { textProtocolOf } from '../../call/candidates/target-of.ts';
+import { tokensOf } from '../../call/history/conversation-space.ts';
 import { threadUnsupported } from '../../call/history/thread-errors.ts';
 import { wholeCall } from '../../call/history/whole-conversation.ts';
 import { candidatesFor, openCall } from '../../call/open-call.ts';
@@ -61,14 +62,14 @@ const isUnknownPath = (error: unknown): boolean =>
   error instanceof GatewayError && error.code === 'upstream_misconfigured';
 
 async function estimate(call: TextCall, [candidate]: readonly Candidate[], { replyBody }: CountEndpoint) {
-  const { endpoint, services, context, response, history } = call;
+  const { endpoint, context, response, history } = call;
   const unseen = history.isWhole ? undefined : call.request.ids.find(({ need }) => need === 'required');
   const isNamed = unseen === undefined && candidate !== undefined && namesKept(call);
   const whole = isNamed ? await wholeCall(call, candidate) : call;
   const { request } = candidate === undefined ? whole : openCompactions(whole, candidate);
   const body = effectiveBody(endpoint.protocol, request.content.take());
   if (unseen !== undefined) refuseUnseen(unseen);
-  const conversation = PROTOCOLS[endpoint.protocol].decodeRequest(body, services.tokens);
+  const conversation = PROTOCOLS[endpoint.protocol].decodeRequest(body, tokensOf(call));
   const inputTokens = estimateTokens(conversation, await loadTextCounter());
   context.line.usageEstimated = true;
   response.writeHead(200, { ...jsonHead(context), [ESTIMATED_HEADER]: 'true' });

@@ -21,33 +21,45 @@ const TokenContent = z.object({
 });
 export type TokenContent = z.infer<typeof TokenContent>;
 
+/** The tokens of one caller. */
 export interface OpaqueTokens {
   seal(content: TokenContent): string;
   /**
-   * `foreign`: not made by us at all. `broken`: looks like ours but does not verify, so it is nobody's and must be
-   * dropped.
+   * `foreign`: not made by us at all. `broken`: looks like ours but does not verify: altered, another owner's, or made
+   * before tokens had owners. It must be dropped.
    */
   open(text: string): TokenContent | 'foreign' | 'broken';
 }
 
+export interface TokenSeals {
+  /** @param owners the key or team that new tokens belong to, and any others whose tokens open */
+  ownedBy(owners: readonly [string, ...string[]]): OpaqueTokens;
+}
+
 /**
  * Tokens authenticated with a key derived from the gateway's secret. They are not encrypted: what they hold is
- * sealed by its vendor already and was the caller's to see.
+ * sealed by its vendor already and was the caller's to see. Another key's token is as unreadable as an altered one.
  */
-export function createOpaqueTokens(secret: string): OpaqueTokens {
+export function createTokenSeals(secret: string): TokenSeals {
   const key = createHmac('sha256', secret).update('opaque reasoning token').digest();
-  const mac = (body: string): Buffer => createHmac('sha256', key).update(body).digest();
+  return { ownedBy: (owners) => createOpaqueTokens(key, owners) };
+}
+
+function createOpaqueTokens(key: Buffer, owners: readonly [string, ...string[]]): OpaqueTokens {
+  const mac = (owner: string, body: string): Buffer =>
+    createHmac('sha256', key).update(`${owner}\n${body}`).digest();
   return {
     seal(content) {
       const body = Buffer.from(JSON.stringify(content), 'utf8').toString('base64url');
-      return `${TOKEN_PREFIX}${body}.${mac(body).toString('base64url')}`;
+      return `${TOKEN_PREFIX}${body}.${mac(owners[0], body).toString('base64url')}`;
     },
     open(text) {
       if (!text.startsWith(TOKEN_PREFIX)) return 'foreign';
       if (text.length > MAX_TOKEN_LENGTH) return 'broken';
       const [body = '', given = ''] = text.slice(TOKEN_PREFIX.length).split('.');
       const found = Buffer.from(given, 'base64url');
-      if (found.length !== MAC_BYTES || !timingSafeEqual(found, mac(body))) return 'broken';
+      if (found.length !== MAC_BYTES) return 'broken';
+      if (!owners.some((owner) => timingSafeEqual(found, mac(owner, body)))) return 'broken';
       return TokenContent.parse(JSON.parse(Buffer.from(body, 'base64url').toString('utf8')));
     },
   };
