@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Actor } from '@gateway/metering/audit/audit-log';
 import { openaiPath } from '@gateway/service-kit/error-response';
+import { hasBody } from '@gateway/service-kit/request/check-request';
 import { readJsonBody } from '@gateway/service-kit/request/json-body';
 import { validate } from '@gateway/service-kit/request/validate';
 import type { Request } from 'express';
@@ -144,8 +145,7 @@ const isNoBody = (schema: z.ZodType): boolean => schema instanceof z.ZodUndefine
 /** A body that may be left out, as by a POST without any. */
 const isAbsent = ({ headers }: Request, body: z.ZodType): boolean => {
   if (isNoBody(body)) return true;
-  const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
-  return isEmpty && body instanceof z.ZodDefault;
+  return !hasBody(headers) && body instanceof z.ZodDefault;
 };
 
 async function readCall<Query extends z.ZodType, Body extends z.ZodType>(

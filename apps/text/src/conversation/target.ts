@@ -23,6 +23,8 @@ export interface Target {
   readonly dropUnavailableTools?: boolean | undefined;
   /** Send no earlier reasoning: the upstream refused it ("invalid signature") after the gateway had changed channels. */
   readonly withholdReasoning?: boolean | undefined;
+  /** The request is not answered, only counted: it may end with an answer. */
+  readonly countsOnly?: boolean | undefined;
   /** Whether the caller's end-user id may be shown to the provider. */
   readonly forwardUserIds?: boolean | undefined;
 }

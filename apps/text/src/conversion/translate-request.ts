@@ -37,7 +37,7 @@ export interface TranslatedRequest {
  */
 export function translateRequest({ caller, body, target, tokens }: RequestToTranslate): TranslatedRequest {
   const losses = new Losses();
-  const decoded = PROTOCOLS[caller].decodeRequest(body, tokens);
+  const decoded = withTurn(PROTOCOLS[caller].decodeRequest(body, tokens));
   const { conversation: emulated, answerTool } = emulateOutputFormat(decoded, target, losses);
   const conversation = target.quirks.namedToolChoice ? emulated : demandOneTool(emulated);
   const names = new ToolNames(target.quirks.toolNameLength ?? PROTOCOLS[target.protocol].toolNameLength);
@@ -62,6 +62,16 @@ export function translateRequest({ caller, body, target, tokens }: RequestToTran
       showUsage: isJsonObject(streamOptions) && streamOptions.include_usage === true,
     },
   };
+}
+
+/**
+ * A request that is nothing but instructions: they become the user's turn, since most providers want one to answer.
+ */
+function withTurn(conversation: Conversation): Conversation {
+  const { system, turns } = conversation;
+  const [first] = system;
+  if (first === undefined || turns.some(({ parts }) => parts.length > 0)) return conversation;
+  return { ...conversation, system: [], turns: [{ role: 'user', parts: system, at: first.at ?? [] }] };
 }
 
 /**

@@ -6,7 +6,7 @@ import type { TextEndpoint } from '../call/request/text-endpoint.ts';
 import { betasOf, THREADS_BETA } from '../protocols/messages/request/betas.ts';
 
 /** The headers of a protocol, known or not yet known. */
-const PASSED_PREFIXES = ['openai-', 'anthropic-', 'x-codex-'];
+const PASSED_PREFIXES = ['openai-', 'anthropic-', 'x-codex-', 'openresponses-'];
 const PASSED = new Set(['content-type', 'x-models-etag', 'x-reasoning-included']);
 
 /** These describe the gateway's own account at the provider: they are wrong for a caller, and none of its business. */

@@ -212,3 +212,113 @@ test.for<WrongPart>([
     expect(error instanceof GatewayError && formatPath(error.options.path ?? [])).toBe(path);
   }
 });
+
+const NO_ARGUMENTS = [
+  undefined,
+  null,
+  {},
+  { type: 'object' },
+  { type: null, properties: null, required: null },
+  { type: 'object', properties: null },
+] as const;
+
+/** A request with one tool under `parameters`, in the words of its protocol. */
+const offering = (caller: TextProtocol, parameters: unknown, more: object = {}): object => {
+  const fn = { name: 'stop', parameters, ...more };
+  return {
+    responses: { model: 'm', input: 'Stop', tools: [{ type: 'function', ...fn }] },
+    messages: {
+      model: 'm',
+      max_tokens: 100,
+      messages: [{ role: 'user', content: 'Stop' }],
+      tools: [{ name: 'stop', ...(parameters !== undefined && { input_schema: parameters }), ...more }],
+    },
+    chat: {
+      model: 'm',
+      messages: [{ role: 'user', content: 'Stop' }],
+      tools: [{ type: 'function', function: fn }],
+    },
+  }[caller];
+};
+
+const schemaIn = (body: unknown): unknown => {
+  const [tool] = Object(body).tools;
+  return tool.input_schema ?? tool.parameters ?? tool.function.parameters;
+};
+
+test.for(CROSSINGS)(
+  '$caller to $target: a tool without arguments has a schema that every server takes',
+  ({ caller, target }) => {
+    for (const parameters of NO_ARGUMENTS) {
+      const { body, dropped } = translate(caller, target, offering(caller, parameters));
+      expect(schemaIn(body)).toEqual({ type: 'object', properties: {} });
+      expect(dropped).toEqual([]);
+      const strictly = translate(caller, target, offering(caller, parameters, { strict: true })).body;
+      expect(schemaIn(strictly)).toEqual({
+        type: 'object',
+        properties: {},
+        required: [],
+        additionalProperties: false,
+      });
+    }
+    const own = { description: 'The place.', properties: { at: { type: 'string' } }, required: ['at'] };
+    expect(schemaIn(translate(caller, target, offering(caller, own)).body)).toEqual({
+      ...own,
+      type: 'object',
+    });
+  },
+);
+
+const INSTRUCTIONS_ALONE: readonly (readonly [TextProtocol, object])[] = [
+  ['chat', { messages: [{ role: 'system', content: 'Write a haiku.' }] }],
+  ['chat', { messages: [{ role: 'developer', content: [{ type: 'text', text: 'Write a haiku.' }] }] }],
+  ['responses', { input: [{ role: 'developer', content: 'Write a haiku.' }] }],
+  ['responses', { instructions: 'Write a haiku.', input: [{ role: 'user', content: [] }] }],
+  ['messages', { max_tokens: 9, system: 'Write a haiku.', messages: [{ role: 'user', content: '' }] }],
+];
+
+test.for(INSTRUCTIONS_ALONE.flatMap(([caller, more]) => CALLERS.map((target) => ({ caller, more, target }))))(
+  '$caller to $target: nothing but instructions is what the user says',
+  ({ caller, more, target }) => {
+    if (caller === target) return;
+    const { body } = translate(caller, target, { model: 'm', ...more });
+    const turns = Object(body).messages ?? Object(body).input;
+    expect(turns).toHaveLength(1);
+    expect(turns[0].role).toBe('user');
+    expect(JSON.stringify(turns[0].content)).toContain('Write a haiku.');
+    expect(body).not.toHaveProperty('system');
+    expect(body).not.toHaveProperty('instructions');
+  },
+);
+
+test.for(['messages', 'chat'] as const)(
+  'responses to %s: a tool that only code may call is not offered',
+  (target) => {
+    const tool = (name: string, callers: unknown) => ({
+      type: 'function',
+      name,
+      parameters: SCHEMA,
+      ...(callers !== undefined && { allowed_callers: callers }),
+    });
+    const tools = [
+      tool('coded', ['programmatic']),
+      tool('plain', undefined),
+      tool('both', ['direct', 'programmatic']),
+    ];
+    const { body, dropped } = translate('responses', target, { model: 'm', input: 'hi', tools });
+    const offered = JSON.stringify(body);
+    expect(offered).not.toContain('coded');
+    expect(offered).toContain('"plain"');
+    expect(offered).toContain('"both"');
+    expect(dropped.map(({ path }) => formatPath(path))).toContain('tools[0]');
+    for (const choice of ['required', { type: 'function', name: 'coded' }])
+      expect(() =>
+        translate('responses', target, {
+          model: 'm',
+          input: 'hi',
+          tools: tools.slice(0, 1),
+          tool_choice: choice,
+        }),
+      ).toThrow(expect.objectContaining({ code: 'unsupported_parameter' }));
+  },
+);

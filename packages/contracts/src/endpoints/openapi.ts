@@ -87,7 +87,7 @@ function operation(endpoint: Endpoint): Json {
       ? {}
       : {
           requestBody: {
-            required: true,
+            required: body.isOptional !== true,
             content: {
               [contentTypeOf(body)]: { schema: bodySchema(body) },
               ...(body.json && { 'application/json': { schema: bodySchema({ schema: body.json }) } }),

@@ -19,6 +19,8 @@ export interface RequestBody {
   readonly files?: { readonly required: readonly string[]; readonly optional: readonly string[] };
   /** For a form that may be sent as JSON instead. */
   readonly json?: z.ZodType;
+  /** Every member may be left out, and so may the body. */
+  readonly isOptional?: true;
   /** The body is one JSON text on each line, which is what the schema describes. */
   readonly isLines?: true;
 }
@@ -28,7 +30,7 @@ export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
   'POST /v1/responses': { schema: ResponsesRequest },
   'POST /v1/responses/input_tokens': { schema: ResponsesRequest },
   'POST /v1/responses/compact': { schema: CompactRequest },
-  'POST /v1/conversations': { schema: ConversationRequest },
+  'POST /v1/conversations': { schema: ConversationRequest, isOptional: true },
   'POST /v1/conversations/{id}': { schema: ConversationUpdate },
   'POST /v1/conversations/{id}/items': { schema: ConversationItemsRequest },
   'POST /v1/messages': { schema: MessagesRequest },

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 
 /**
@@ -18,12 +18,15 @@ const WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE', 'CONN
 /** Whether a request that was checked can have a body, by its method alone. */
 export const mayHaveBody = (method: string): boolean => !WITHOUT_BODY.has(method);
 
+/** Whether the head of a request announces a body. */
+export const hasBody = (headers: IncomingHttpHeaders): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
 function checkFraming({ method = '', headers, httpVersion }: IncomingMessage): void {
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     throw malformed('The version of HTTP must be 1.1 or 1.0.');
   const encoding = headers['transfer-encoding'];
-  const hasBody = encoding !== undefined || Number(headers['content-length'] ?? 0) > 0;
-  if (!hasBody) return;
+  if (!hasBody(headers)) return;
   if (!mayHaveBody(method))
     throw malformed(`${method} requests must not have a body. Send this one without it.`);
   if (encoding === undefined) return;

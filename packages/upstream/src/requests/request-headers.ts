@@ -24,10 +24,10 @@ const OPENAI: Allowed = { names: [...SHARED, 'x-client-request-id'], prefixes: [
  * callers share the channel's account, where the same key of two callers would mean the same request.
  */
 const ALLOWED: Readonly<Record<Protocol, Allowed>> = {
-  // The others are Codex's; it gets `x-codex-turn-state` from the provider and sends it back.
+  // `OpenResponses-Version` is of the open specification. The others are Codex's; it gets `x-codex-turn-state` from the provider and sends it back.
   responses: {
     names: [...OPENAI.names, 'conversation_id', 'originator', 'session-id', 'session_id', 'version'],
-    prefixes: [...OPENAI.prefixes, 'x-codex-', 'x-openai-'],
+    prefixes: [...OPENAI.prefixes, 'x-codex-', 'x-openai-', 'openresponses-'],
   },
   messages: { names: SHARED, prefixes: ['anthropic-'] },
   chat: OPENAI,

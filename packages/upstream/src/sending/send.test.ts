@@ -100,7 +100,7 @@ const SHARED = ['accept', 'accept-language', 'content-type', 'traceparent', 'tra
 const OPENAI = [...SHARED, 'openai-beta', 'openai-new', 'x-client-request-id'];
 const CODEX = ['session_id', 'session-id', 'conversation_id', 'originator', 'version'];
 const PASSES = {
-  responses: [...OPENAI, ...CODEX, 'x-codex-new', 'x-openai-subagent'],
+  responses: [...OPENAI, ...CODEX, 'x-codex-new', 'x-openai-subagent', 'OpenResponses-Version'],
   messages: [...SHARED, 'anthropic-beta', 'anthropic-new', 'anthropic-version', 'anthropic-user-profile-id'],
   chat: OPENAI,
   images: OPENAI,

@@ -2,21 +2,27 @@ import type { JsonObject } from '../../wire/json-object.ts';
 import { refuseParameter } from '../losses.ts';
 import type { CustomTool, FunctionTool } from '../tool.ts';
 
-const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
+/** What strict mode demands of a schema, also of one without properties. */
+const NOTHING_ELSE = { required: [], additionalProperties: false };
 
-/** A function's parameters with an object at the root, as every protocol wants. @throws GatewayError where they are something else */
+/**
+ * A function's parameters as the strictest server takes them: an object at the root, with properties, be there none.
+ * @throws GatewayError where they are something else
+ */
 export function objectParameters(tool: FunctionTool): JsonObject {
-  const { parameters } = tool;
-  if (parameters === undefined) return NO_PARAMETERS;
-  if (parameters.type === 'object') return parameters;
-  if (parameters.type === undefined || parameters.type === null) {
-    return { ...parameters, type: 'object' };
+  const { type, properties, ...rest } = tool.parameters ?? {};
+  if ((type ?? 'object') === 'object') {
+    if (properties !== undefined && properties !== null) return { ...tool.parameters, type: 'object' };
+    return { ...withoutNulls(rest), type: 'object', properties: {}, ...(tool.strict && NOTHING_ELSE) };
   }
   return refuseParameter(
     [...tool.at, 'parameters', 'type'],
     `The parameters of tool '${tool.name}' must be an object schema for this model.`,
   );
 }
+
+const withoutNulls = (schema: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== null));
 
 /** How a free-text tool is shown to a model that only knows functions. Its grammar is described, not enforced. */
 export function customAsFunction(tool: CustomTool): { description: string; parameters: JsonObject } {

@@ -1,6 +1,7 @@
 import { builtInToolOf, offersTool } from '@gateway/contracts/tools/built-in-tools';
 import type { Conversation } from '../conversation.ts';
-import { type Losses, refuseTool } from '../losses.ts';
+import { type Losses, refuseParameter, refuseTool } from '../losses.ts';
+import { pathsOf } from '../scalar-paths.ts';
 import type { Target } from '../target.ts';
 import type { Tool } from '../tool.ts';
 
@@ -30,7 +31,7 @@ export function availableTools(
   canSay: (tool: Tool & { type: 'web-search' | 'hosted' }) => boolean,
   losses: Losses,
 ): Tool[] {
-  return conversation.tools.filter((tool) => {
+  const available = conversation.tools.filter((tool) => {
     if (!isBuiltIn(tool)) return true;
     if (canSay(tool) && offersTool(target.builtInTools, family(tool.name))) return true;
     if (!target.dropUnavailableTools || isNeeded(tool, conversation)) {
@@ -39,4 +40,20 @@ export function availableTools(
     losses.drop(tool.at, 'the built-in tool is not available for this model');
     return false;
   });
+  refuseLostChoice(conversation, available);
+  return available;
+}
+
+/** The tool that the choice names may have been left out when the request was read. */
+function refuseLostChoice({ toolChoice, ...conversation }: Conversation, available: readonly Tool[]): void {
+  if (toolChoice?.type !== 'tool' || toolChoice.tool.type === 'hosted') return;
+  const { name, namespace } = toolChoice.tool;
+  const isOffered = available.some(
+    (tool) =>
+      (tool.type === 'function' || tool.type === 'custom') &&
+      tool.name === name &&
+      tool.namespace === namespace,
+  );
+  if (isOffered) return;
+  refuseParameter(pathsOf(conversation).toolChoice, `Tool '${name}' is not available for this model.`);
 }

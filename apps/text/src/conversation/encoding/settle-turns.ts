@@ -1,7 +1,10 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 import type { Conversation, Turn } from '../conversation.ts';
+import { refuseParameter } from '../losses.ts';
 import type { ToolCallPart, ToolResultPart } from '../parts.ts';
+import type { Target } from '../target.ts';
+import type { Encoder } from './encoder.ts';
 
 const isCall = (part: { type: string }): part is ToolCallPart => part.type === 'tool-call';
 const isResult = (part: { type: string }): part is ToolResultPart => part.type === 'tool-result';
@@ -9,9 +12,12 @@ const isResult = (part: { type: string }): part is ToolResultPart => part.type =
 /**
  * The turns with every tool result directly after the turn that made the call, in the order of the calls and in a
  * user turn of its own. Responses allows results anywhere later; the other protocols do not.
- * @throws GatewayError where a call has no result, or a result no call
+ * @throws GatewayError where a call has no result, or a result no call; the last turn's calls may wait where it is only counted
  */
-export function settleTurns({ source, turns }: Conversation): Turn[] {
+export function settleTurns(
+  { source, turns }: Conversation,
+  { countsOnly = false }: Pick<Target, 'countsOnly'>,
+): Turn[] {
   const waiting = new Map<string, ToolResultPart[]>();
   for (const part of turns.flatMap((turn) => turn.parts).filter(isResult)) {
     const known = waiting.get(part.callId);
@@ -25,7 +31,10 @@ export function settleTurns({ source, turns }: Conversation): Turn[] {
     if (rest.length > 0) settled.push({ ...turn, parts: rest });
     const results = rest.filter(isCall).map((call) => {
       const result = waiting.get(call.id)?.shift();
-      if (result === undefined) return missingResult(source, call, turn);
+      if (result === undefined) {
+        if (countsOnly && turn === turns.at(-1)) return noResult(call);
+        return missingResult(source, call, turn);
+      }
       return call.custom ? { ...result, custom: true } : result;
     });
     if (results.length > 0) settled.push({ role: 'user', parts: results, at: results[0]?.at ?? turn.at });
@@ -33,6 +42,20 @@ export function settleTurns({ source, turns }: Conversation): Turn[] {
   const unclaimed = [...waiting.values()].flat()[0];
   if (unclaimed !== undefined) unexpectedResult(source, unclaimed);
   return settled;
+}
+
+const noResult = ({ id, at }: ToolCallPart): ToolResultPart => ({
+  type: 'tool-result',
+  callId: id,
+  content: [],
+  at,
+});
+
+/** @throws GatewayError where the caller has begun the answer, and the model would begin another one */
+export function refusePrefill(turns: readonly Turn[], { conversation, target }: Encoder): void {
+  const last = turns.at(-1);
+  if (target.countsOnly || conversation.source !== 'messages' || last?.role !== 'assistant') return;
+  refuseParameter(last.at, 'Prefilling the answer is not supported by the model that would answer.');
 }
 
 const MISSING: Record<TextProtocol, (id: string) => string> = {

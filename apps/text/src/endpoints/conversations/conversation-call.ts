@@ -1,3 +1,4 @@
+import { hasBody } from '@gateway/service-kit/request/check-request';
 import { readJsonBody } from '@gateway/service-kit/request/json-body';
 import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
 import { validate } from '@gateway/service-kit/request/validate';
@@ -32,14 +33,18 @@ export function namedConversation(message: Request): string {
   return id;
 }
 
-/** @throws {GatewayError} for a body that cannot be read, or that is not what the endpoint takes */
+/**
+ * The request's body. None at all is an empty object, as clients send none where every member may be left out.
+ *
+ * @throws {GatewayError} for a body that cannot be read, or that is not what the endpoint takes
+ */
 export async function readBody<Schema extends z.ZodType>(
   schema: Schema,
   message: Request,
   { maxBodyBytes, maxJsonDepth }: TextServices,
 ): Promise<z.infer<Schema>> {
-  const { value } = await readJsonBody(message, { maxBytes: maxBodyBytes, maxDepth: maxJsonDepth });
-  return validate(schema, value);
+  const bounds = { maxBytes: maxBodyBytes, maxDepth: maxJsonDepth };
+  return validate(schema, hasBody(message.headers) ? (await readJsonBody(message, bounds)).value : {});
 }
 
 /** Items that a request adds; what it names by an id alone is what its owner has under that id. */

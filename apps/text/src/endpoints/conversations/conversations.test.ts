@@ -46,6 +46,18 @@ test('a conversation is made, read, given other metadata and deleted', async () 
   await expect(client.conversations.delete(made.id)).rejects.toMatchObject({ status: 404 });
 });
 
+test('a conversation is made by a request without a body, and by an empty one', async () => {
+  const made = await client.conversations.create();
+  expect(made).toMatchObject({ object: 'conversation', metadata: {} });
+  expect(await client.conversations.create({})).toMatchObject({ metadata: {} });
+  for (const path of ['', '/items']) {
+    const reply = await stack.text.fetch(`/v1/conversations/${made.id}${path}`, { method: 'POST' });
+    expect(await reply.json()).toMatchObject({
+      error: { code: 'missing_required_parameter', param: path === '' ? 'metadata' : 'items' },
+    });
+  }
+});
+
 test('items come back with ids, a type, a status and content in parts', async () => {
   const call = {
     type: 'function_call' as const,

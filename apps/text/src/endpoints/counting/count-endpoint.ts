@@ -1,5 +1,7 @@
 import type { Operation } from '@gateway/upstream/protocol';
 import { COUNT_TOKENS, INPUT_TOKENS, type TextEndpoint } from '../../call/request/text-endpoint.ts';
+import { effectiveBody } from '../../translation/effective-body.ts';
+import { isJsonObject } from '../../wire/raw-json.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 
 /** The operation that counts tokens, by a channel's protocol. Chat has none; llama.cpp has one of its own. */
@@ -24,6 +26,17 @@ export const COUNTED_MEMBERS: Readonly<Record<TextProtocol, readonly string[]>> 
   ],
   chat: ['model', 'messages', 'tools', 'tool_choice', 'response_format', 'reasoning_effort'],
 };
+
+/** Members that a count takes, as a message does, and that add nothing to it: they say how, where and for whose money to answer. */
+const NOT_COUNTED = ['compaction', 'billing_policy', 'inference_geo', 'fallback_credit_token'] as const;
+
+/** A caller's request as far as any provider can count it. @throws {GatewayError} `unsupported_parameter` */
+export function countedBody(caller: TextProtocol, body: unknown): unknown {
+  if (caller !== 'messages' || !isJsonObject(body)) return effectiveBody(caller, body);
+  const counted = { ...body };
+  for (const member of NOT_COUNTED) Reflect.deleteProperty(counted, member);
+  return effectiveBody(caller, counted);
+}
 
 /** An endpoint that counts, and how its callers read the number. */
 export interface CountEndpoint {

@@ -8,11 +8,10 @@ import { targetOf, textProtocolOf } from '../../call/candidates/target-of.ts';
 import { tokensOf } from '../../call/history/conversation-space.ts';
 import type { TextCall } from '../../call/request/text-call.ts';
 import { translateRequest } from '../../conversion/translate-request.ts';
-import { effectiveBody } from '../../translation/effective-body.ts';
 import { explainRefusal } from '../../translation/explain-refusal.ts';
 import { translatedHead, translatedHeaders } from '../../translation/headers.ts';
 import { numberAt, parseObject } from '../../wire/json-object.ts';
-import { COUNT_OPERATIONS, COUNTED_MEMBERS, type CountEndpoint } from './count-endpoint.ts';
+import { COUNT_OPERATIONS, COUNTED_MEMBERS, type CountEndpoint, countedBody } from './count-endpoint.ts';
 
 const MAX_REPLY_BYTES = 65_536;
 
@@ -27,8 +26,8 @@ export const prepareCountTranslation = (
     const protocol = textProtocolOf(candidate);
     const translated = translateRequest({
       caller: endpoint.protocol,
-      body: effectiveBody(endpoint.protocol, request.content.take()),
-      target: targetOf(candidate, model),
+      body: countedBody(endpoint.protocol, request.content.take()),
+      target: { ...targetOf(candidate, model), countsOnly: true },
       tokens: tokensOf(call),
     });
     const counted = Object.entries(translated.body).filter(([name]) =>

@@ -82,6 +82,37 @@ test('a reserve of another kind is not called instead of a model that cannot cou
   expect(await count('messages', 'unable')).toMatchObject({ status: 200, estimated: 'true' });
 });
 
+const PREFILL = { role: 'assistant', content: 'The answer is' };
+const CALL = { role: 'assistant', content: [{ type: 'tool_use', id: 't_1', name: 'f', input: { a: 1 } }] };
+
+test.for([
+  ['to-messages', PREFILL],
+  ['to-responses', PREFILL],
+  ['to-responses', CALL],
+  ['to-chat', PREFILL],
+  ['to-chat', CALL],
+] as const)('%s counts a conversation that ends with %j', async ([model, last]) => {
+  const { status, body } = await count('messages', model, {
+    messages: [{ role: 'user', content: TEXT }, last],
+  });
+  expect(status).toBe(200);
+  expect(body.input_tokens).toBeGreaterThan(8);
+});
+
+test.for(['to-messages', 'to-responses', 'to-chat'])(
+  'what a count takes and does not count changes nothing: %s',
+  async (model) => {
+    const plain = await count('messages', model);
+    const counted = await count('messages', model, {
+      compaction: { type: 'summarize', instructions: 'Be brief.' },
+      billing_policy: { bill_to: 'user_profile' },
+      speed: 'fast',
+      user_profile_id: 'p_1',
+    });
+    expect(counted).toEqual(plain);
+  },
+);
+
 test('where the upstream lacks the path, the gateway estimates', async () => {
   stack.first.script({ status: 404 });
   expect(await count('messages', 'to-messages')).toMatchObject({ status: 200, estimated: 'true' });

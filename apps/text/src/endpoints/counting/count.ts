@@ -19,8 +19,7 @@ import { PROTOCOLS } from '../../conversion/protocols.ts';
 import { preparePassthrough } from '../../passthrough/passthrough.ts';
 import type { NamedId } from '../../stored/origins/named-ids.ts';
 import { openThread } from '../../threads/open-thread.ts';
-import { effectiveBody } from '../../translation/effective-body.ts';
-import { COUNT_OPERATIONS, type CountEndpoint } from './count-endpoint.ts';
+import { COUNT_OPERATIONS, type CountEndpoint, countedBody } from './count-endpoint.ts';
 import { prepareCountTranslation } from './count-translation.ts';
 
 /** Set where a number was counted with a tokenizer that is not the model's own. */
@@ -67,7 +66,7 @@ async function estimate(call: TextCall, [candidate]: readonly Candidate[], { rep
   const isNamed = unseen === undefined && candidate !== undefined && namesKept(call);
   const whole = isNamed ? await wholeCall(call, candidate) : call;
   const { request } = candidate === undefined ? whole : openCompactions(whole, candidate);
-  const body = effectiveBody(endpoint.protocol, request.content.take());
+  const body = countedBody(endpoint.protocol, request.content.take());
   if (unseen !== undefined) refuseUnseen(unseen);
   const conversation = PROTOCOLS[endpoint.protocol].decodeRequest(body, tokensOf(call));
   const inputTokens = estimateTokens(conversation, await loadTextCounter());

@@ -23,6 +23,17 @@ const takesModel = (path: string): boolean => !path.includes('{') && !WITHOUT_MO
 /** The gateway does not know when a model was made; both protocols allow the epoch for that. */
 const [UNKNOWN_SECONDS, UNKNOWN_TIME] = [0, '1970-01-01T00:00:00Z'];
 
+/** What the Messages protocol's clients require of an entry: null where the gateway does not know it. */
+const ofMessages = (contextWindow: number | null, maxOutputTokens: number | null) => ({
+  capabilities: null,
+  deprecated_at: null,
+  lifecycle: 'active' as const,
+  line: null,
+  max_input_tokens: contextWindow,
+  max_tokens: maxOutputTokens,
+  retires_at: null,
+});
+
 /**
  * A model with the members of both protocols' lists, so that each kind of client finds its own; what is only in this
  * gateway's list is below `gateway`.
@@ -39,6 +50,7 @@ export function modelEntry(model: ResolvedModel, { endpoints: allowed }: Pick<Id
     type: 'model',
     display_name: id,
     created_at: UNKNOWN_TIME,
+    ...ofMessages(contextWindow, maxOutputTokens),
     gateway: {
       kind,
       /** The protocols that its channels speak themselves: through these nothing is translated. */

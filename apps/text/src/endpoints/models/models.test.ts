@@ -52,6 +52,13 @@ test('the list has the members of both protocols, and what each model can do', a
     type: 'model',
     display_name: 'gpt-5.2',
     created_at: '1970-01-01T00:00:00Z',
+    capabilities: null,
+    deprecated_at: null,
+    lifecycle: 'active',
+    line: null,
+    max_input_tokens: 400_000,
+    max_tokens: 128_000,
+    retires_at: null,
     gateway: {
       kind: 'text',
       protocols: ['responses'],

@@ -7,8 +7,7 @@ import {
   textOf,
   withoutAttribution,
 } from '../../../conversation/encoding/plain-text.ts';
-import { settleTurns } from '../../../conversation/encoding/settle-turns.ts';
-import { refuseParameter } from '../../../conversation/losses.ts';
+import { refusePrefill, settleTurns } from '../../../conversation/encoding/settle-turns.ts';
 import type {
   Part,
   ReasoningPart,
@@ -27,11 +26,8 @@ const isResult = (part: { type: string }): part is ToolResultPart => part.type =
 /** The whole conversation as chat messages, instructions first. */
 export function encodeMessages(encoder: Encoder): Message[] {
   const { conversation, target } = encoder;
-  const turns = settleTurns(conversation);
-  const last = turns.at(-1);
-  if (conversation.source === 'messages' && last?.role === 'assistant') {
-    refuseParameter(last.at, 'Prefilling the answer is not supported by the model that would answer.');
-  }
+  const turns = settleTurns(conversation, target);
+  refusePrefill(turns, encoder);
   const parts = target.vendor === 'anthropic' ? conversation.system : withoutAttribution(conversation.system);
   const system = textOf(
     parts.filter(({ text }) => text !== ''),

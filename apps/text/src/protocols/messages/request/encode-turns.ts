@@ -44,7 +44,7 @@ function endWithUser(messages: Message[], encoder: Encoder): void {
 
 /** The conversation as alternating messages that begin with the user's. */
 export function encodeTurns(encoder: Encoder): Message[] {
-  const turns = settleTurns(encoder.conversation);
+  const turns = settleTurns(encoder.conversation, encoder.target);
   const messages: Message[] = [];
   for (const [index, turn] of turns.entries()) {
     const previous = messages.at(-1);

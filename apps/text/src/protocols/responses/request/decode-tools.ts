@@ -10,9 +10,17 @@ import type { Path } from '../../../wire/path.ts';
 
 type WireTool = { readonly type: string; readonly [member: string]: unknown };
 
+/** A tool that the model itself may not call. */
+const isForCodeAlone = ({ allowed_callers: callers }: WireTool): boolean =>
+  Array.isArray(callers) && callers.length > 0 && !callers.includes('direct');
+
 /** One entry of `tools`; a namespace holds several. */
 export function decodeTool(tool: WireTool, at: Path, reader: RequestReader, namespace?: string): Tool[] {
   const home = namespace === undefined ? {} : { namespace };
+  if (isForCodeAlone(tool)) {
+    reader.drop(at, 'only code that runs at its provider may call the tool');
+    return [];
+  }
   if (tool.type === 'function') {
     const { name, description, parameters, strict } = reader.read(ResponsesTool.function, tool, at);
     return [

@@ -1,8 +1,7 @@
 import type { Turn } from '../../../conversation/conversation.ts';
 import { historyCallId } from '../../../conversation/encoding/call-ids.ts';
 import type { Encoder } from '../../../conversation/encoding/encoder.ts';
-import { settleTurns } from '../../../conversation/encoding/settle-turns.ts';
-import { refuseParameter } from '../../../conversation/losses.ts';
+import { refusePrefill, settleTurns } from '../../../conversation/encoding/settle-turns.ts';
 import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from '../../../conversation/parts.ts';
 import { acceptsPayload } from '../../../conversation/target.ts';
 import { encodeOutput, encodeShown } from './encode-content.ts';
@@ -13,11 +12,8 @@ const message = (role: string, content: readonly object[]): Item => ({ type: 'me
 
 /** The whole conversation after the instructions, as input items. */
 export function encodeItems(encoder: Encoder): Item[] {
-  const turns = settleTurns(encoder.conversation);
-  const last = turns.at(-1);
-  if (encoder.conversation.source === 'messages' && last?.role === 'assistant') {
-    refuseParameter(last.at, 'Prefilling the answer is not supported by the model that would answer.');
-  }
+  const turns = settleTurns(encoder.conversation, encoder.target);
+  refusePrefill(turns, encoder);
   return turns.flatMap((turn) => encodeTurn(turn, encoder));
 }
 
