@@ -130,7 +130,11 @@ export class NeutralSource {
     if (event.type === 'start') {
       if (this.started) return;
       this.started = true;
-    } else if (!this.started && event.type !== 'error') throw upstreamNonsense();
+    } else if (!this.started && event.type !== 'error') {
+      // Some servers begin without the event that says so.
+      this.started = true;
+      out.push({ type: 'start', usage: NO_USAGE });
+    }
     if (event.type === 'finish' || event.type === 'error') this.ended = true;
     out.push(event);
   }

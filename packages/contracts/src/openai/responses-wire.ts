@@ -197,7 +197,7 @@ export type ResponsesRequestWire = z.infer<typeof ResponsesRequestWire>;
 const typed = z.looseObject({ type: z.string() });
 const texts = maybeList(z.looseObject({ text: z.string() }));
 
-/** A call from a server: in the event that announces it, its input may be missing. */
+/** A call from a server. */
 const outputCall = z.looseObject({ call_id: maybeText, name: z.string(), namespace: maybeText });
 
 export const ResponsesOutputItem = {
@@ -215,8 +215,8 @@ export const ResponsesOutputItem = {
       ]),
     ),
   }),
-  function_call: outputCall.extend({ arguments: maybeText }),
-  custom_tool_call: outputCall.extend({ input: maybeText }),
+  function_call: outputCall,
+  custom_tool_call: outputCall,
   reasoning: z.looseObject({ summary: texts, content: texts, encrypted_content: maybeText }),
   web_search_call: z.looseObject({
     status: maybeText,
@@ -234,7 +234,8 @@ const responseError = z.looseObject({ code: maybeText, message: maybeText });
 
 export const ResponsesReply = z.looseObject({
   status: maybeText,
-  output: listOf(typed).nullish(),
+  output: maybeList(typed),
+  output_text: maybeText,
   error: maybe(responseError),
   incomplete_details: maybe(z.looseObject({ reason: maybeText })),
   service_tier: maybeText,
@@ -247,6 +248,7 @@ export const ResponsesEvent = z.looseObject({
   output_index: maybeNumber,
   item_id: maybeText,
   content_index: maybeNumber,
+  summary_index: maybeNumber,
   delta: maybeText,
   text: maybeText,
   refusal: maybeText,

@@ -3,6 +3,7 @@ import type { OpaquePayload, ReplyPart, WebSearchPart } from '../../../conversat
 import type { Reply } from '../../../conversation/reply/reply.ts';
 import type { Target } from '../../../conversation/target.ts';
 import { decodeOpenAiError } from '../../../wire/openai-errors.ts';
+import { isJsonObject } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';
 import { NO_USAGE } from '../../../wire/usage.ts';
 import { decodeAnnotation } from './annotations.ts';
@@ -14,7 +15,7 @@ export function decodeResponsesReply(body: unknown, target: Target, clean: (text
   const reply = readUpstream(ResponsesReply, body);
   if (reply.status === 'failed') throw decodeOpenAiError(reply.error, clean);
   if (reply.status !== 'completed' && reply.status !== 'incomplete') throw upstreamCutOff();
-  const parts = (reply.output ?? []).flatMap((item) => decodeItem(item, target));
+  const parts = outputOf(reply).flatMap((item) => decodeItem(item, target));
   const has = (type: ReplyPart['type']) => parts.some((part) => part.type === type);
   return {
     parts,
@@ -29,8 +30,7 @@ type Item = { readonly type: string; readonly [member: string]: unknown };
 function decodeItem(item: Item, target: Target): ReplyPart[] {
   switch (item.type) {
     case 'message': {
-      const { content } = readUpstream(ResponsesOutputItem.message, item);
-      return content.map((part) => {
+      return contentOf(item).map((part) => {
         if (part.type === 'refusal') return { type: 'refusal', text: part.refusal };
         const citations = (part.annotations ?? []).flatMap(
           (annotation) => decodeAnnotation(annotation) ?? [],
@@ -43,25 +43,12 @@ function decodeItem(item: Item, target: Target): ReplyPart[] {
         };
       });
     }
-    case 'function_call': {
-      const {
-        call_id: id = '',
-        name,
-        arguments: text = '',
-        namespace,
-      } = readUpstream(ResponsesOutputItem.function_call, item);
-      return [{ type: 'tool-call', id, name, arguments: text, ...(namespace && { namespace }) }];
-    }
+    case 'function_call':
     case 'custom_tool_call': {
-      const {
-        call_id: id = '',
-        name,
-        input = '',
-        namespace,
-      } = readUpstream(ResponsesOutputItem.custom_tool_call, item);
-      return [
-        { type: 'tool-call', id, name, arguments: input, custom: true, ...(namespace && { namespace }) },
-      ];
+      const { call_id: id = '', name, namespace } = readUpstream(ResponsesOutputItem[item.type], item);
+      const call = { type: 'tool-call', id, name, arguments: argumentsOf(item) } as const;
+      const custom = item.type === 'custom_tool_call' && { custom: true };
+      return [{ ...call, ...custom, ...(namespace && { namespace }) }];
     }
     case 'reasoning': {
       const { summary, content } = readUpstream(ResponsesOutputItem.reasoning, item);
@@ -75,6 +62,29 @@ function decodeItem(item: Item, target: Target): ReplyPart[] {
     default:
       return [];
   }
+}
+
+/** The items of an answer. Some servers write its text beside them, where clients would gather it. */
+export function outputOf({ output = [], output_text: text }: ResponsesReply): readonly Item[] {
+  const isMissing = text !== undefined && text !== '' && !output.some(({ type }) => type === 'message');
+  return isMissing ? [...output, { type: 'message', content: text }] : output;
+}
+
+/** The content of a message: a list of parts, or a text where a server writes it so. */
+export function contentOf(item: Partial<Item>) {
+  const { content } = item;
+  const parts = typeof content === 'string' ? [{ type: 'output_text', text: content }] : content;
+  return readUpstream(ResponsesOutputItem.message, {
+    type: 'message',
+    content: Array.isArray(parts) ? parts : [],
+  }).content;
+}
+
+/** What a call is given: text, or an object from a server that has already read it. */
+export function argumentsOf(item: Item): string {
+  const given = item.type === 'custom_tool_call' ? item.input : item.arguments;
+  if (typeof given === 'string') return given;
+  return isJsonObject(given) ? JSON.stringify(given) : '';
 }
 
 /** The sealed content of a reasoning item, bound to the organisation that it came from. */

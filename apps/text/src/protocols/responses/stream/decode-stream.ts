@@ -2,13 +2,16 @@ import { ResponsesEvent, type ResponsesReply } from '@gateway/contracts/openai/r
 import { PartSequence } from '../../../conversation/reply/part-sequence.ts';
 import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
 import type { Target } from '../../../conversation/target.ts';
+import { textAt } from '../../../wire/json-object.ts';
 import { decodeOpenAiError } from '../../../wire/openai-errors.ts';
 import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
 import { NO_USAGE } from '../../../wire/usage.ts';
 import { decodeAnnotation } from '../reply/annotations.ts';
+import { argumentsOf, outputOf } from '../reply/decode-reply.ts';
 import { decodeFinish } from '../reply/finish-reason.ts';
 import { readUsage } from '../reply/usage.ts';
+import { ItemPositions } from './item-positions.ts';
 import { ItemStream } from './item-stream.ts';
 
 /** A Responses stream from an upstream, as neutral events. Items that overlap are put one after another. */
@@ -16,8 +19,7 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
   readonly #clean: (text: string) => string;
   readonly #parts = new PartSequence();
   readonly #items: ItemStream;
-  /** The position of each item, for servers that distinguish items by id alone (llama.cpp). */
-  readonly #positions = new Map<string, number>();
+  readonly #positions = new ItemPositions();
   #ended = false;
 
   constructor(target: Target, clean: (text: string) => string) {
@@ -37,7 +39,7 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
         break;
       case 'response.completed':
       case 'response.incomplete':
-        yield* this.#finish(event.response ?? {});
+        yield* this.#finish(event.type, event.response ?? {});
         break;
       case 'response.failed':
         yield* this.#fail(event.response?.error);
@@ -63,44 +65,34 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
     yield { type: 'error', error: decodeOpenAiError({ code, message }, this.#clean), usage: NO_USAGE };
   }
 
-  *#finish(response: ResponsesReply): Generator<StreamEvent> {
-    yield* this.#items.closeAll();
+  *#finish(type: string, response: ResponsesReply): Generator<StreamEvent> {
+    yield* this.#items.finish(outputOf(response), () => this.#positions.take());
     this.#ended = true;
+    const status = response.status ?? type.slice('response.'.length);
     yield {
       type: 'finish',
-      finish: decodeFinish(response, this.#items.seen),
+      finish: decodeFinish({ ...response, status }, this.#items.seen),
       usage: readUsage(response, this.#items.searches) ?? NO_USAGE,
       serviceTier: response.service_tier ?? undefined,
     };
   }
 
-  #positionOf({ output_index, item_id, item }: ResponsesEvent): number {
-    if (output_index !== undefined) return output_index;
-    const id = typeof item?.id === 'string' ? item.id : item_id;
-    if (id === undefined) return 0;
-    const position = this.#positions.get(id) ?? this.#positions.size;
-    this.#positions.set(id, position);
-    return position;
-  }
-
   #part(event: ResponsesEvent): Iterable<StreamEvent> {
     const items = this.#items;
-    const item = this.#positionOf(event);
-    const content = event.content_index ?? 0;
+    const item = this.#positions.of(event);
+    const content = event.content_index ?? items.endedParts(item);
     const delta = event.delta ?? '';
     switch (event.type) {
       case 'response.output_item.added':
         return event.item ? items.added(item, event.item) : [];
       case 'response.output_item.done':
         return event.item ? items.done(item, event.item) : [];
-      case 'response.content_part.added':
-        return items.partAdded(item, content, event.part?.type ?? '');
       case 'response.content_part.done':
-        return items.partDone(item, content);
+        return items.partDone(item, content, event.part);
       case 'response.output_text.delta':
         return items.text(item, content, delta, event.logprobs);
       case 'response.output_text.done':
-        return items.textWithoutDeltas(item, content, event.text ?? '');
+        return items.wholeText(item, content, event.text ?? '', event.logprobs);
       case 'response.output_text.annotation.added': {
         const citation = decodeAnnotation(event.annotation);
         return citation === null ? [] : items.citation(item, content, citation);
@@ -108,17 +100,31 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
       case 'response.refusal.delta':
         return items.refusal(item, content, delta);
       case 'response.refusal.done':
-        return items.refusalWithoutDeltas(item, content, event.refusal ?? '');
+        return items.wholeRefusal(item, content, event.refusal ?? '');
       case 'response.reasoning_summary_part.added':
-        return items.summaryPart(item);
+        return items.summaryPart(item, event.summary_index);
       case 'response.reasoning_summary_text.delta':
-        return items.reasoning(item, 'summary', delta);
+        return items.reasoning(item, { form: 'summary', part: event.summary_index }, delta);
+      case 'response.reasoning_summary_text.done':
+        return items.wholeReasoning(item, { form: 'summary', part: event.summary_index }, event.text ?? '');
+      case 'response.reasoning_summary_part.done': {
+        const text = textAt(event.part ?? {}, 'text') ?? '';
+        return items.wholeReasoning(item, { form: 'summary', part: event.summary_index }, text);
+      }
       case 'response.reasoning_text.delta':
       case 'response.reasoning.delta':
-        return items.reasoning(item, 'trace', delta);
+        return items.reasoning(item, { form: 'trace', part: event.content_index }, delta);
+      case 'response.reasoning_text.done':
+      case 'response.reasoning.done':
+        return items.wholeReasoning(item, { form: 'trace', part: event.content_index }, event.text ?? '');
       case 'response.function_call_arguments.delta':
+        return items.call(item, delta, false);
       case 'response.custom_tool_call_input.delta':
-        return items.call(item, delta);
+        return items.call(item, delta, true);
+      case 'response.function_call_arguments.done':
+        return items.wholeCall(item, argumentsOf({ ...event, type: 'function_call' }), false);
+      case 'response.custom_tool_call_input.done':
+        return items.wholeCall(item, argumentsOf({ ...event, type: 'custom_tool_call' }), true);
       default:
         return [];
     }

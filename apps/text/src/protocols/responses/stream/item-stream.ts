@@ -3,190 +3,280 @@ import type { Citation } from '../../../conversation/parts.ts';
 import type { PartSequence } from '../../../conversation/reply/part-sequence.ts';
 import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
 import type { Target } from '../../../conversation/target.ts';
-import { readUpstream } from '../../../wire/read-upstream.ts';
-import { decodeSearch, sealOf } from '../reply/decode-reply.ts';
+import { textAt } from '../../../wire/json-object.ts';
+import { readUpstream, upstreamNonsense } from '../../../wire/read-upstream.ts';
+import { decodeAnnotation } from '../reply/annotations.ts';
+import { argumentsOf, contentOf, decodeSearch, sealOf } from '../reply/decode-reply.ts';
+import { type ItemIdentity, identityOf, matchItems } from '../reply/match-items.ts';
+import { SpokenParts } from './spoken-parts.ts';
 
 type Item = { readonly type: string; readonly [member: string]: unknown };
-type Kind = 'text' | 'refusal' | 'reasoning' | 'tool-call' | 'web-search';
 
-interface OpenPart {
-  readonly kind: Kind;
-  readonly item: number;
-  /** Whether any delta came, so that what only a `done` event holds is taken once. */
-  spoken: boolean;
+/** What is known of a call. */
+interface Call {
+  id: string;
+  name: string;
+  namespace: string;
+  readonly isCustom: boolean;
+  /** What came before its name or its id. */
+  waiting: string;
 }
 
-/** Follows the items of one response and opens, feeds and closes the neutral parts that they amount to. */
+/** Where the words of a reasoning item belong. */
+interface ReasoningPosition {
+  readonly form: 'summary' | 'trace';
+  readonly part: number | undefined;
+}
+
+/**
+ * Follows the items of one response and opens, feeds and closes the neutral parts that they amount to. A stream says most
+ * things several times; servers leave out some of these. What is said at least once is given once. A text begins with its
+ * first words, a call when its name and id are known.
+ */
 export class ItemStream {
   readonly seen = { calls: false, refusal: false };
   searches = 0;
   readonly #target: Target;
-  readonly #parts: PartSequence;
-  readonly #open = new Map<string, OpenPart>();
+  readonly #parts: SpokenParts;
+  readonly #items = new Map<number, ItemIdentity>();
+  /** Items without their last event, as they were announced. */
+  readonly #announced = new Map<number, Item>();
+  readonly #calls = new Map<number, Call>();
+  /** Calls that have ended without arguments. They stay open until something follows: a later event may have them. */
+  readonly #silentCalls = new Set<number>();
+  /** The part that each reasoning item is at. */
+  readonly #reasoningParts = new Map<number, number>();
+  /** The citations of each text that came before its words; a text that is here needs no others. */
+  readonly #citations = new Map<string, Citation[]>();
 
-  constructor(target: Target, parts: PartSequence) {
+  constructor(target: Target, sequence: PartSequence) {
     this.#target = target;
-    this.#parts = parts;
+    this.#parts = new SpokenParts(sequence);
+  }
+
+  /** How many parts of an item's content have ended. */
+  endedParts(index: number): number {
+    return this.#parts.count(index, ({ isOpen }) => !isOpen);
   }
 
   added(index: number, item: Item): StreamEvent[] {
+    this.#items.set(index, identityOf(item));
+    this.#announced.set(index, item);
     switch (item.type) {
-      case 'function_call': {
-        const { call_id: id = '', name, namespace } = readUpstream(ResponsesOutputItem.function_call, item);
-        return this.#startCall(index, { id, name, ...(namespace && { namespace }) });
-      }
-      case 'custom_tool_call': {
-        const {
-          call_id: id = '',
-          name,
-          namespace,
-        } = readUpstream(ResponsesOutputItem.custom_tool_call, item);
-        return this.#startCall(index, { id, name, custom: true, ...(namespace && { namespace }) });
-      }
+      case 'function_call':
+      case 'custom_tool_call':
+        return this.#announceCall(index, item);
       case 'web_search_call':
-        this.searches += 1;
-        return this.#start(itemKey(index), 'web-search', index, { type: 'web-search-start' });
+        return this.#startSearch(index);
       default:
         return [];
     }
   }
 
-  /** The complete item: gives what no delta gave, and closes. */
+  /** The complete item: gives what no earlier event gave, and closes. */
   done(index: number, item: Item): StreamEvent[] {
-    const key = itemKey(index);
+    this.#items.set(index, identityOf(item));
+    this.#announced.delete(index);
     switch (item.type) {
       case 'function_call':
-      case 'custom_tool_call': {
-        const out = this.#open.has(key) ? [] : this.added(index, item);
-        const whole = item.type === 'function_call' ? item.arguments : item.input;
-        if (!this.#open.get(key)?.spoken && typeof whole === 'string') out.push(...this.call(index, whole));
-        return [...out, ...this.#close(key, { type: 'tool-call-end' })];
-      }
+      case 'custom_tool_call':
+        return this.#callDone(index, item);
       case 'web_search_call': {
-        const out = this.#open.has(key) ? [] : this.added(index, item);
-        return [...out, ...this.#close(key, { type: 'web-search-end', search: decodeSearch(item) })];
+        const end: StreamEvent = { type: 'web-search-end', search: decodeSearch(item) };
+        return [...this.#startSearch(index), ...this.#parts.close(itemKey(index), end)];
       }
       case 'reasoning':
         return this.#reasoningDone(index, item);
+      case 'message':
+        return [...this.#content(index, contentOf(item)), ...this.#parts.endItem(index)];
       default:
-        return this.#closeItem(index);
+        return this.#parts.endItem(index);
     }
   }
 
-  partAdded(index: number, content: number, type: string): StreamEvent[] {
-    if (type === 'output_text') return this.#startText(index, content);
-    if (type === 'refusal') return this.#startRefusal(index, content);
-    return type === 'reasoning_text' ? this.#startReasoning(index, 'trace') : [];
+  /** The response has ended with this output: gives what no event of its items gave, and closes everything. */
+  finish(output: readonly Item[], newPosition: () => number): StreamEvent[] {
+    const out: StreamEvent[] = [];
+    for (const [index, position] of matchItems(this.#items, output).entries()) {
+      const item = output[index];
+      if (item !== undefined) out.push(...this.done(position ?? newPosition(), item));
+    }
+    for (const [index, item] of this.#announced) out.push(...this.done(index, item));
+    for (const index of this.#calls.keys()) out.push(...this.#startCall(index, true));
+    return [...out, ...this.#parts.endAll()];
   }
 
-  partDone(index: number, content: number): StreamEvent[] {
-    return this.#closeByKind(partKey(index, content));
+  partDone(index: number, content: number, part: Item | undefined): StreamEvent[] {
+    const given = part === undefined ? [] : contentOf({ content: [part] });
+    return [...this.#content(index, given, content), ...this.#parts.end(partKey(index, content))];
   }
 
-  text(index: number, content: number, text: string, logprobs: unknown[] | undefined): StreamEvent[] {
+  text(index: number, content: number, text: string, logprobs?: unknown[]): StreamEvent[] {
     const extra = logprobs?.length ? { logprobs } : {};
-    const delta: StreamEvent = { type: 'text-delta', text, ...extra };
-    return [...this.#startText(index, content), ...this.#emit(partKey(index, content), text, delta)];
+    return this.#words(index, content, { type: 'text-delta', text, ...extra });
   }
 
-  textWithoutDeltas(index: number, content: number, text: string): StreamEvent[] {
-    return this.#open.get(partKey(index, content))?.spoken ? [] : this.text(index, content, text, undefined);
+  wholeText(index: number, content: number, text: string, logprobs?: unknown[]): StreamEvent[] {
+    return this.#parts.isSpoken(partKey(index, content)) ? [] : this.text(index, content, text, logprobs);
   }
 
   citation(index: number, content: number, citation: Citation): StreamEvent[] {
-    return this.#parts.add(partKey(index, content), { type: 'text-citation', citation });
+    const key = partKey(index, content);
+    const early = this.#citations.get(key) ?? [];
+    this.#citations.set(key, this.#parts.isOpen(key) ? [] : [...early, citation]);
+    return this.#parts.add(key, { type: 'text-citation', citation });
   }
 
   refusal(index: number, content: number, text: string): StreamEvent[] {
-    const delta: StreamEvent = { type: 'refusal-delta', text };
-    return [...this.#startRefusal(index, content), ...this.#emit(partKey(index, content), text, delta)];
+    if (text !== '') this.seen.refusal = true;
+    return this.#words(index, content, { type: 'refusal-delta', text });
   }
 
-  refusalWithoutDeltas(index: number, content: number, text: string): StreamEvent[] {
-    return this.#open.get(partKey(index, content))?.spoken ? [] : this.refusal(index, content, text);
+  wholeRefusal(index: number, content: number, text: string): StreamEvent[] {
+    return this.#parts.isSpoken(partKey(index, content)) ? [] : this.refusal(index, content, text);
   }
 
-  summaryPart(index: number): StreamEvent[] {
+  /** Another part of a summary begins, at a server that may not number them. */
+  summaryPart(index: number, part: number | undefined): StreamEvent[] {
+    const next = this.#parts.isSpoken(itemKey(index)) ? (this.#reasoningParts.get(index) ?? 0) + 1 : 0;
+    return this.#toReasoningPart(index, part ?? next);
+  }
+
+  reasoning(index: number, { form, part }: ReasoningPosition, text: string): StreamEvent[] {
+    if (text === '') return [];
     const key = itemKey(index);
-    return this.#open.has(key)
-      ? this.#parts.add(key, { type: 'reasoning-break' })
-      : this.#startReasoning(index, 'summary');
+    this.#identify(index, 'reasoning');
+    return [
+      ...(part === undefined ? [] : this.#toReasoningPart(index, part)),
+      ...this.#start(key, index, 'reasoning', { type: 'reasoning-start', form }),
+      ...this.#parts.speak(key, { type: 'reasoning-delta', text }),
+    ];
   }
 
-  reasoning(index: number, form: 'summary' | 'trace', text: string): StreamEvent[] {
-    const delta: StreamEvent = { type: 'reasoning-delta', text };
-    return [...this.#startReasoning(index, form), ...this.#emit(itemKey(index), text, delta)];
+  wholeReasoning(index: number, { form, part = 0 }: ReasoningPosition, text: string): StreamEvent[] {
+    const isSaid = this.#parts.isSpoken(itemKey(index)) && (this.#reasoningParts.get(index) ?? 0) >= part;
+    return isSaid ? [] : this.reasoning(index, { form, part }, text);
   }
 
-  call(index: number, text: string): StreamEvent[] {
-    return this.#emit(itemKey(index), text, { type: 'tool-call-delta', text });
+  call(index: number, text: string, isCustom: boolean): StreamEvent[] {
+    const call = this.#callAt(index, isCustom);
+    const key = itemKey(index);
+    if (text === '') return [];
+    if (this.#parts.has(key)) return this.#parts.speak(key, { type: 'tool-call-delta', text });
+    call.waiting += text;
+    return [];
   }
 
-  closeAll(): StreamEvent[] {
-    return [...this.#open.keys()].flatMap((key) => this.#closeByKind(key));
+  wholeCall(index: number, text: string, isCustom: boolean): StreamEvent[] {
+    const isSaid = this.#parts.isSpoken(itemKey(index)) || this.#calls.get(index)?.waiting;
+    return isSaid ? [] : this.call(index, text, isCustom);
   }
 
-  #startCall(index: number, call: Omit<StreamEvent & { type: 'tool-call-start' }, 'type'>): StreamEvent[] {
+  #callAt(index: number, isCustom: boolean): Call {
+    const known = this.#calls.get(index);
+    if (known !== undefined) return known;
+    const call: Call = { id: '', name: '', namespace: '', isCustom, waiting: '' };
+    this.#calls.set(index, call);
+    this.#identify(index, isCustom ? 'custom_tool_call' : 'function_call');
+    return call;
+  }
+
+  #announceCall(index: number, item: Item): StreamEvent[] {
+    const call = this.#callAt(index, item.type === 'custom_tool_call');
+    call.id ||= textAt(item, 'call_id') ?? '';
+    call.name ||= textAt(item, 'name') ?? '';
+    call.namespace ||= textAt(item, 'namespace') ?? '';
+    return this.#startCall(index, false);
+  }
+
+  /** @throws GatewayError for a call that is over without a name: nobody could run it */
+  #startCall(index: number, isOver: boolean): StreamEvent[] {
+    const call = this.#calls.get(index);
+    const key = itemKey(index);
+    if (call === undefined || this.#parts.has(key)) return [];
+    const { id, name, namespace, isCustom, waiting } = call;
+    if (isOver && name === '') throw upstreamNonsense();
+    if (!isOver && (name === '' || id === '')) return [];
     this.seen.calls = true;
-    return this.#start(itemKey(index), 'tool-call', index, { type: 'tool-call-start', ...call });
+    const more = { ...(isCustom && { custom: true }), ...(namespace !== '' && { namespace }) };
+    const out = this.#start(key, index, 'tool-call', { type: 'tool-call-start', id, name, ...more });
+    if (waiting === '') return out;
+    return [...out, ...this.#parts.speak(key, { type: 'tool-call-delta', text: waiting })];
   }
 
-  #startText(index: number, content: number): StreamEvent[] {
-    return this.#start(partKey(index, content), 'text', index, { type: 'text-start' });
+  #callDone(index: number, item: Item): StreamEvent[] {
+    const out = [...this.#announceCall(index, item), ...this.#startCall(index, true)];
+    out.push(...this.wholeCall(index, argumentsOf(item), item.type === 'custom_tool_call'));
+    if (this.#parts.isSpoken(itemKey(index))) return [...out, ...this.#parts.end(itemKey(index))];
+    this.#silentCalls.add(index);
+    return out;
   }
 
-  #startRefusal(index: number, content: number): StreamEvent[] {
-    this.seen.refusal = true;
-    return this.#start(partKey(index, content), 'refusal', index, { type: 'refusal-start' });
-  }
-
-  #startReasoning(index: number, form: 'summary' | 'trace'): StreamEvent[] {
-    return this.#start(itemKey(index), 'reasoning', index, { type: 'reasoning-start', form });
+  #startSearch(index: number): StreamEvent[] {
+    if (this.#parts.has(itemKey(index))) return [];
+    this.searches += 1;
+    return this.#start(itemKey(index), index, 'web-search', { type: 'web-search-start' });
   }
 
   #reasoningDone(index: number, item: Item): StreamEvent[] {
     const key = itemKey(index);
     const { summary, content } = readUpstream(ResponsesOutputItem.reasoning, item);
     const form = content?.length ? 'trace' : 'summary';
-    const out = this.#startReasoning(index, form);
-    if (!this.#open.get(key)?.spoken) {
-      for (const [position, { text }] of ((form === 'trace' ? content : summary) ?? []).entries()) {
-        if (position > 0) out.push(...this.#parts.add(key, { type: 'reasoning-break' }));
-        out.push(...this.#emit(key, text, { type: 'reasoning-delta', text }));
-      }
-    }
-    return [...out, ...this.#close(key, { type: 'reasoning-end', payload: sealOf(item, this.#target) })];
+    const texts = ((form === 'trace' ? content : summary) ?? []).filter(({ text }) => text !== '');
+    const unsaid = this.#parts.isSpoken(key) ? [] : texts;
+    if (unsaid.length === 0 && this.#parts.has(key) && !this.#parts.isOpen(key)) return [];
+    return [
+      ...unsaid.flatMap(({ text }, part) => this.reasoning(index, { form, part }, text)),
+      ...this.#start(key, index, 'reasoning', { type: 'reasoning-start', form }),
+      ...this.#parts.close(key, { type: 'reasoning-end', payload: sealOf(item, this.#target) }),
+    ];
   }
 
-  #start(key: string, kind: Kind, item: number, event: StreamEvent): StreamEvent[] {
-    if (this.#open.has(key)) return [];
-    this.#open.set(key, { kind, item, spoken: false });
-    return this.#parts.open(key, event);
+  /** The words and the citations of content that no earlier event gave. `first` is the index of its first part. */
+  #content(index: number, content: ReturnType<typeof contentOf>, first = 0): StreamEvent[] {
+    // Servers number the parts of an item in different ways.
+    const spoken = this.#parts.count(index, ({ isSpoken }) => isSpoken);
+    return content.flatMap((part, offset) => {
+      const at = first + offset;
+      const key = partKey(index, at);
+      if (!this.#parts.has(key) && offset < spoken - first) return [];
+      if (part.type === 'refusal') return this.wholeRefusal(index, at, part.refusal);
+      const words = this.wholeText(index, at, part.text, part.logprobs);
+      const given = this.#citations.has(key) ? [] : (part.annotations ?? []);
+      const citations = given.flatMap((annotation) => decodeAnnotation(annotation) ?? []);
+      return [...words, ...citations.flatMap((citation) => this.citation(index, at, citation))];
+    });
   }
 
-  #emit(key: string, text: string, event: StreamEvent): StreamEvent[] {
-    const part = this.#open.get(key);
-    if (part === undefined || text === '') return [];
-    part.spoken = true;
-    return this.#parts.add(key, event);
+  #toReasoningPart(index: number, part: number): StreamEvent[] {
+    const isAnother = (this.#reasoningParts.get(index) ?? 0) !== part;
+    this.#reasoningParts.set(index, part);
+    if (!isAnother || !this.#parts.isSpoken(itemKey(index))) return [];
+    return this.#parts.add(itemKey(index), { type: 'reasoning-break' });
   }
 
-  #close(key: string, event: StreamEvent): StreamEvent[] {
-    return this.#open.delete(key) ? this.#parts.close(key, event) : [];
+  #words(index: number, content: number, delta: StreamEvent & { type: 'text-delta' | 'refusal-delta' }) {
+    if (delta.text === '') return [];
+    this.#identify(index, 'message');
+    const key = partKey(index, content);
+    const kind = delta.type === 'text-delta' ? 'text' : 'refusal';
+    const early = this.#citations.get(key) ?? [];
+    return [
+      ...this.#start(key, index, kind, { type: `${kind}-start` }),
+      ...this.#parts.speak(key, delta),
+      ...early.splice(0).flatMap((citation) => this.#parts.add(key, { type: 'text-citation', citation })),
+    ];
   }
 
-  #closeItem(index: number): StreamEvent[] {
-    const keys = [...this.#open].filter(([, part]) => part.item === index).map(([key]) => key);
-    return keys.flatMap((key) => this.#closeByKind(key));
+  #identify(index: number, type: string): void {
+    if (!this.#items.has(index)) this.#items.set(index, { type, id: null, callId: null });
   }
 
-  /** Closes what the upstream left open. */
-  #closeByKind(key: string): StreamEvent[] {
-    const kind = this.#open.get(key)?.kind;
-    if (kind === undefined) return [];
-    if (kind !== 'web-search') return this.#close(key, { type: `${kind}-end` });
-    const search = { type: 'web-search', status: 'failed', queries: [], sources: [] } as const;
-    return this.#close(key, { type: 'web-search-end', search });
+  #start(...[key, index, kind, event]: Parameters<SpokenParts['start']>): StreamEvent[] {
+    if (this.#parts.isOpen(key)) return [];
+    const others = [...this.#silentCalls].flatMap((silent) => this.#parts.end(itemKey(silent)));
+    this.#silentCalls.clear();
+    return [...others, ...this.#parts.start(key, index, kind, event)];
   }
 }
 
