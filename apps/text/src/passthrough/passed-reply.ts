@@ -13,13 +13,15 @@ import {
 } from '../call/keeping/keep-response.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import type { TextEndpoint } from '../call/request/text-endpoint.ts';
+import { newItemId } from '../conversations/kept-conversations.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { estimatedUsage } from '../metering/consumption.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
+import { missingMembers } from '../protocols/responses/reply/whole-output.ts';
 import type { ProviderId } from '../stored/origins/id-origins.ts';
 import { originAt } from '../stored/origins/maker.ts';
 import { bringsIds, type Kept, receivedIds, replyWithin } from '../stored/origins/received-ids.ts';
-import { type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
+import { isObject, type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import { namedFrame } from '../wire/stream/sse-frames.ts';
 import type { StreamReader } from '../wire/stream/stream-reader.ts';
@@ -59,7 +61,7 @@ export function keepWholeReply(
   const read = () => (call.request.compaction === null ? whole : parsed());
   const ids = () => receivedIds(endpoint.protocol, read(), keptOf(call, reply));
   const keeping = keepsResponses(endpoint)
-    ? keepResponse(call, reply.candidate, whole, { whole: parsed })
+    ? keepWholeResponse(call, reply, whole, parsed)
     : keepMessage(call, reply, parsed, remember(call, reply, ids()));
   const id = textAt(whole, 'id');
   return isUnderWay(endpoint, whole) && id !== null
@@ -68,6 +70,20 @@ export function keepWholeReply(
         return keeping ?? null;
       })
     : keeping;
+}
+
+/** A reply without an output may have its text elsewhere. */
+function keepWholeResponse(
+  call: TextCall,
+  { candidate }: Reply,
+  whole: JsonObject,
+  parsed: () => JsonObject,
+): Promise<Amendment> {
+  const isEmpty = !Array.isArray(whole.output) || whole.output.length === 0;
+  const missing = isEmpty && !isPending(whole) ? withIds(missingMembers(parsed(), null)) : null;
+  if (missing === null) return keepResponse(call, candidate, whole, { whole: parsed });
+  const response = { ...parsed(), ...missing };
+  return keepResponse(call, candidate, response).then((amendment) => ({ ...missing, ...amendment }));
 }
 
 /** Of a thread's turn the whole message is kept, beside the ids of the reply. */
@@ -100,7 +116,12 @@ export function keepStreamId(
 const EARLY_EVENTS = ['"response.created"', '"response.in_progress"', '"response.queued"'];
 
 /** The same for an event. Returns what the caller gets instead; null: the event itself. */
-export function keepEvent(call: TextCall, reply: Reply, frame: Frame): string | Promise<string> | null {
+export function keepEvent(
+  call: TextCall,
+  reply: Reply,
+  frame: Frame,
+  { missingMembers }: Pick<StreamReader, 'missingMembers'>,
+): string | Promise<string> | null {
   const { endpoint } = call;
   const { protocol } = endpoint;
   if (!keepsResponses(endpoint)) {
@@ -114,14 +135,29 @@ export function keepEvent(call: TextCall, reply: Reply, frame: Frame): string | 
   const event = eventIn(frame);
   const response = event && objectAt(event, 'response');
   if (event === null || response === null) return null;
+  const type = textAt(event, 'type') ?? '';
   const amended = (amendment: Amendment) =>
-    namedFrame({ ...event, type: textAt(event, 'type') ?? '', response: { ...response, ...amendment } });
+    namedFrame({ ...event, type, response: { ...response, ...amendment } });
   if (!isLast) return amended(continued);
+  const missing = withIds(missingMembers?.(response, type) ?? null);
   const { bytes, start, end } = frame;
-  return keepResponse(call, reply.candidate, response).then((amendment) =>
-    amendment === null ? bytes.toString('utf8', start, end) : amended(amendment),
+  return keepResponse(call, reply.candidate, { ...response, ...missing }).then((amendment) =>
+    amendment === null && missing === null
+      ? bytes.toString('utf8', start, end)
+      : amended({ ...missing, ...amendment }),
   );
 }
+
+/** Clients and lists name items by their ids. */
+const withIds = (members: JsonObject | null): JsonObject | null =>
+  members && {
+    ...members,
+    ...(Array.isArray(members.output) && {
+      output: members.output
+        .filter(isObject)
+        .map((item) => ({ ...item, id: textAt(item, 'id') ?? newItemId(item.type) })),
+    }),
+  };
 
 function eventIn({ data }: Frame): JsonObject | null {
   const event = data === null ? null : parseBody(data);

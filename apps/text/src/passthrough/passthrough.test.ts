@@ -113,8 +113,9 @@ test('pings, comments, unknown events and line ends of another kind pass', async
 
 test('a stream that comes faster than the caller reads is held up and arrives whole', async () => {
   const delta = (index: number) => {
-    const data = { type: 'response.output_text.delta', sequence_number: index, delta: 'x'.repeat(100_000) };
-    return `event: response.output_text.delta\ndata: ${JSON.stringify(data)}\n\n`;
+    const type = 'response.code_interpreter_call.interpreting';
+    const data = { type, sequence_number: index, delta: 'x'.repeat(100_000) };
+    return `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
   };
   const frames = Array.from({ length: 200 }, (_, index) => delta(index));
   const sse = `${frames.join('')}event: response.completed\ndata: {"type":"response.completed","response":{"id":"resp_1"}}\n\n`;

@@ -89,7 +89,7 @@ async function passWhole(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
 async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
   const { endpoint, request, response, context, services } = call;
   const reader = PROTOCOLS[endpoint.protocol].createStreamReader({ hidesUsage: !showsUsage(request) });
-  const onFrame = (frame: Frame) => keepEvent(call, reply, frame);
+  const onFrame = (frame: Frame) => keepEvent(call, reply, frame, reader);
   const stream = passedStream({ reader, requestId: context.requestId, onFrame });
   let firstByteMs: number | null = null;
   let consumed = NOTHING_KNOWN;

@@ -34,6 +34,11 @@ export interface StreamReader {
   readonly reportedFailure: string | null;
   /** The frames that end a stream which broke: after them the reply is over for every client of the protocol. */
   breakOff(error: GatewayError, requestId: string): string;
+  /**
+   * The members that the last event lacks of what came before it; null where it lacks nothing. Only in protocols whose last
+   * event has the whole answer.
+   */
+  missingMembers?(answer: JsonObject, lastEvent: string): JsonObject | null;
   /** A frame without content, for long silences; null while none may be sent. */
   keepAlive(): string | null;
 }

@@ -4,6 +4,7 @@ import { numberAfter, readEvent, type StreamReader } from '../../../wire/stream/
 import type { Usage } from '../../../wire/usage.ts';
 import { encodeOpenAiError, reportedError } from '../reply/errors.ts';
 import { readUsageAtTier } from '../reply/usage.ts';
+import { missingMembers } from '../reply/whole-output.ts';
 import { createOutputCollector } from './output-collector.ts';
 
 /** The events after which nothing follows but `[DONE]`. */
@@ -43,7 +44,8 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
 
   const failedResponse = (error: object): JsonObject => {
     const known = lifecycle === null ? null : parseObject(lifecycle);
-    return { ...(known && objectAt(known, 'response')), status: 'failed', error, output: output.items() };
+    const items = [...output.items('incomplete').values()];
+    return { ...(known && objectAt(known, 'response')), status: 'failed', error, output: items };
   };
 
   const nextSequenceNumber = (): number => {
@@ -100,6 +102,7 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
       ].map(({ type, ...rest }, index) => namedFrame({ type, sequence_number: sequence + index, ...rest }));
       return frames.join('') + DONE_FRAME;
     },
+    missingMembers: (response, type) => missingMembers(response, type, output),
     // A comment: every client's parser skips it, and it takes no sequence number.
     keepAlive: () => COMMENT_FRAME,
   };
