@@ -13,11 +13,15 @@ const CONTENT_TYPE = /^content-type:.*$/gim;
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
 const EXTENDED_NAME = /;\s*(?:file)?name\*\s*=\s*([^';]*)/i;
 const FILE_NAME = /;\s*filename\*?\s*=/i;
+/** What is a file although it has no name. */
+const FILE_TYPE = /^content-type:\s*(?:audio\/|video\/|image\/|application\/(?:octet-stream|ogg|mp4)\b)/im;
+const DISPOSITION = /^content-disposition:.*$/im;
 
 /**
  * Reads the head of each part before the parser of the form. The parser decodes a text part by the charset that the part
  * names, gives nothing for a charset that it does not have, and replaces invalid text. So a part that names another
- * charset than UTF-8 is refused, and the name is hidden from the parser: every part is passed on as bytes.
+ * charset than UTF-8 is refused, and the name is hidden from the parser: every part is passed on as bytes. A file without a name
+ * gets one, since the parser takes it for a text or leaves it out.
  */
 export class PartHeads extends Transform {
   readonly #delimiter: Buffer;
@@ -86,12 +90,16 @@ export class PartHeads extends Transform {
     const fileNameCharset = EXTENDED_NAME.exec(bare)?.[1]?.trim().toLowerCase();
     if (fileNameCharset !== undefined && !FILE_NAME_CHARSETS.has(fileNameCharset))
       this.#refuse(unknownCharset('the name of a part or of a file', fileNameCharset));
+    const isNameless = FILE_TYPE.test(bare) && !FILE_NAME.test(bare);
     for (const [line] of bare.matchAll(CONTENT_TYPE)) {
       const charset = CHARSET.exec(line)?.[1]?.toLowerCase();
-      if (charset !== undefined && !UTF8_NAMES.has(charset) && !FILE_NAME.test(bare))
+      if (charset !== undefined && !UTF8_NAMES.has(charset) && !isNameless && !FILE_NAME.test(bare))
         this.#refuse(unknownCharset('a text part', charset));
     }
-    return unfolded.replace(CONTENT_TYPE, (line) => line.replace(/charset/gi, 'ignored'));
+    const named = isNameless
+      ? unfolded.replace(DISPOSITION, (line) => `${line.trimEnd()}; filename="blob"`)
+      : unfolded;
+    return named.replace(CONTENT_TYPE, (line) => line.replace(/charset/gi, 'ignored'));
   }
 }
 

@@ -291,6 +291,16 @@ test('the charset of a file does not count; that of its name does', async () => 
   });
 });
 
+test.for(['audio/wav', 'application/octet-stream', 'image/png; charset=binary'])(
+  'a part of the type %s is a file, although it has no name',
+  async (type) => {
+    const head = `Content-Disposition: form-data; name="image"\r\nContent-Type: ${type}`;
+    expect((await postRaw(head, Buffer.from([0xff, 0xd8, 0xff]))).outcome).toMatchObject({
+      files: [{ part: 'image', fileName: 'blob', sizeBytes: 3 }],
+    });
+  },
+);
+
 test('a form is read the same however it is cut', async () => {
   const { bytes, headers, outcome } = await postRaw(
     `${PROMPT}\r\nContent-Type: text/plain; charset=utf-8`,

@@ -9,6 +9,7 @@ import multer from 'multer';
 import { brokenOff, formError, notUtf8, refusalError, tooMuchText, unknownPart } from './form-error.ts';
 import { type FilePart, type FormRefusal, type FormRules, UTF8_NAMES } from './form-rules.ts';
 import { PartHeads } from './part-heads.ts';
+import { plainFileName } from './plain-file-name.ts';
 
 /** A file of the form. It belongs to the reader of the form. */
 export interface ReceivedFile {
@@ -16,7 +17,7 @@ export interface ReceivedFile {
   readonly part: string;
   /** Names it in the upload area. */
   readonly uploadId: string;
-  /** The caller's name for it. */
+  /** The caller's name for it, as plain text. */
   readonly fileName: string;
   readonly sizeBytes: number;
 }
@@ -83,7 +84,12 @@ export async function readForm(
       const tooLarge = () => refuse(part.tooLarge);
       storeFile(file.stream, { path: uploads.pathOf(uploadId), maxBytes: part.maxBytes, tooLarge }).then(
         (size) => {
-          files.set(uploadId, { part: part.name, uploadId, fileName: file.originalname, sizeBytes: size });
+          files.set(uploadId, {
+            part: part.name,
+            uploadId,
+            fileName: plainFileName(file.originalname),
+            sizeBytes: size,
+          });
           callback(null, { size });
         },
         (error: unknown) => callback(error),
