@@ -82,6 +82,10 @@ test.for([
   ['Interview – é.mp3', 'Interview – é.wav'],
   ['blob', 'blob.wav'],
   ['AUDIO.WAV', 'AUDIO.wav'],
+  ['recording.webm;codecs=opus', 'recording.wav'],
+  ['a.wav?x=1', 'a.wav'],
+  ['=?UTF-8?B?w5xiZXIgdW5zLm1wMw==?=', 'Über uns.wav'],
+  ['voice.tmp', 'voice.wav'],
 ])('a WAV file called %s is sent as %s', async ([name, sentName]) => {
   audio.simulator.script(PATH, { json: { text: 'heard' } });
   await post([

@@ -133,6 +133,7 @@ function transcriptionForm(maxFileBytes: number): FormRules {
     parts: [
       {
         name: 'file',
+        names: /^file(?:\[\d*\])?$/,
         most: 1,
         maxBytes: maxFileBytes,
         tooMany: {
