@@ -1,5 +1,5 @@
-import type { FileHandle } from 'node:fs/promises';
 import { lookUp } from '@gateway/contracts/look-up';
+import { FileBlocks, type OpenFile } from '@gateway/forms/file-blocks';
 
 /** The content types that images have here, by their first bytes. */
 export type ImageType = 'image/png' | 'image/jpeg' | 'image/webp' | 'image/gif' | 'image/svg+xml';
@@ -33,30 +33,22 @@ export interface ImageHeader {
   readonly hasAlpha: boolean;
 }
 
-/** The readable part of a file. */
-type Source = Pick<FileHandle, 'read'>;
-
 /** More parts than this before the one that counts, and a file is taken for unreadable. */
 const MAX_PARTS = 10_000;
-
-async function bytesAt(file: Source, position: number, length: number): Promise<Buffer | undefined> {
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
-  return bytesRead === length ? buffer : undefined;
-}
 
 /**
  * Width and height are in the first chunk; alpha is the colour type (4 or 6), or a `tRNS` chunk before the pixels.
  * PNG (third edition), 11.2.1 and 11.3.1.
  */
-async function pngHeader(file: Source): Promise<ImageHeader | undefined> {
-  const first = await bytesAt(file, 8, 18);
+async function pngHeader(file: FileBlocks): Promise<ImageHeader | undefined> {
+  const first = await file.bytesAt(8, 18);
   if (first?.toString('latin1', 4, 8) !== 'IHDR') return undefined;
   const [width, height] = [first.readUInt32BE(8), first.readUInt32BE(12)];
   const colourType = first.readUInt8(17);
   let hasAlpha = colourType === 4 || colourType === 6;
   let position = 33;
   for (let part = 0; !hasAlpha && part < MAX_PARTS; part += 1) {
-    const head = await bytesAt(file, position, 8);
+    const head = await file.bytesAt(position, 8);
     const type = head?.toString('latin1', 4, 8);
     if (head === undefined || type === 'IDAT' || type === 'IEND') break;
     hasAlpha = type === 'tRNS';
@@ -69,10 +61,10 @@ async function pngHeader(file: Source): Promise<ImageHeader | undefined> {
 const isFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 
-async function jpegHeader(file: Source): Promise<ImageHeader | undefined> {
+async function jpegHeader(file: FileBlocks): Promise<ImageHeader | undefined> {
   let position = 2;
   for (let part = 0; part < MAX_PARTS; part += 1) {
-    const head = await bytesAt(file, position, 4);
+    const head = await file.bytesAt(position, 4);
     if (head === undefined || head.readUInt8(0) !== 0xff) return undefined;
     const marker = head.readUInt8(1);
     if (marker === 0xff) {
@@ -81,7 +73,7 @@ async function jpegHeader(file: Source): Promise<ImageHeader | undefined> {
       continue;
     }
     if (isFrame(marker)) {
-      const frame = await bytesAt(file, position + 5, 4);
+      const frame = await file.bytesAt(position + 5, 4);
       return frame && { height: frame.readUInt16BE(0), width: frame.readUInt16BE(2), hasAlpha: false };
     }
     position += 2 + head.readUInt16BE(2);
@@ -90,8 +82,8 @@ async function jpegHeader(file: Source): Promise<ImageHeader | undefined> {
 }
 
 /** The three forms of WebP: lossy, lossless, extended. RFC 9649, 2.5 to 2.7. */
-async function webpHeader(file: Source): Promise<ImageHeader | undefined> {
-  const bytes = await bytesAt(file, 12, 18);
+async function webpHeader(file: FileBlocks): Promise<ImageHeader | undefined> {
+  const bytes = await file.bytesAt(12, 18);
   if (bytes === undefined) return undefined;
   const hasAlpha = false;
   switch (bytes.toString('latin1', 0, 4)) {
@@ -108,14 +100,14 @@ async function webpHeader(file: Source): Promise<ImageHeader | undefined> {
   }
 }
 
-const READERS: Readonly<Record<string, (file: Source) => Promise<ImageHeader | undefined>>> = {
+const READERS: Readonly<Record<string, (file: FileBlocks) => Promise<ImageHeader | undefined>>> = {
   'image/png': pngHeader,
   'image/jpeg': jpegHeader,
   'image/webp': webpHeader,
 };
 
 /** The header of an image of this type; undefined where it cannot be read or makes no sense. */
-export async function readImageHeader(file: Source, contentType: string): Promise<ImageHeader | undefined> {
-  const header = await lookUp(READERS, contentType)?.(file);
+export async function readImageHeader(file: OpenFile, contentType: string): Promise<ImageHeader | undefined> {
+  const header = await lookUp(READERS, contentType)?.(new FileBlocks(file, 2 * MAX_PARTS));
   return header !== undefined && header.width > 0 && header.height > 0 ? header : undefined;
 }

@@ -31,6 +31,7 @@ export const EDIT_FORM: FormRules = {
     },
     {
       name: 'mask',
+      names: /^mask(?:\[\d*\])?$/,
       most: 1,
       maxBytes: MASK_MAX_BYTES,
       tooMany: {

@@ -6,12 +6,11 @@ import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { openaiPath } from '@gateway/service-kit/error-response';
 import { listed } from '@gateway/service-kit/request/validate';
 import { type ImageHeader, imageTypeOf, readImageHeader } from '../files/image-header.ts';
+import { MAX_MASK_PIXELS, MAX_MASK_SIDE } from '../files/invert-png.ts';
 
 /** What may be edited. */
 const EDITABLE: readonly string[] = ['image/jpeg', 'image/png', 'image/webp'];
 const FIRST_BYTES = 1024;
-/** A mask may have to be decoded, to invert it; this bounds the memory that takes. */
-const MAX_MASK_PIXELS = 40_000_000;
 
 /** An image or a mask of a request: a file in the uploads area, or one that the provider has. */
 export interface EditFile {
@@ -107,8 +106,13 @@ async function inspectMask(
       path,
       `The mask must have the size of the first image, ${image.width}x${image.height}, but has ${header.width}x${header.height}.`,
     );
-  if (header.width * header.height > MAX_MASK_PIXELS)
-    throw refuse('invalid_image_format', path, `The mask has more than ${MAX_MASK_PIXELS} pixels.`);
+  const { width, height } = header;
+  if (width * height > MAX_MASK_PIXELS || Math.max(width, height) > MAX_MASK_SIDE)
+    throw refuse(
+      'invalid_image_format',
+      path,
+      `The mask is too large. It may have ${MAX_MASK_PIXELS} pixels, and ${MAX_MASK_SIDE} on a side.`,
+    );
   return upload;
 }
 

@@ -47,15 +47,13 @@ test('a DALL·E edit gets a URL by default and base64 when it is requested', asy
 });
 
 test('parts may come in any order, under any of the names that images have', async () => {
-  for (const name of ['image', 'image[]', 'image[0]']) {
+  for (const [name, mask] of [
+    ['image', 'mask'],
+    ['image[]', 'mask[]'],
+    ['image[0]', 'mask[0]'],
+  ] as const) {
     image.reset();
-    const reply = await image.edit([
-      ['mask', pngFile()],
-      [name, pngFile()],
-      [name, pngFile()],
-      prompt,
-      model,
-    ]);
+    const reply = await image.edit([[mask, pngFile()], [name, pngFile()], [name, pngFile()], prompt, model]);
     expect(reply.status).toBe(200);
     const form = await (await image.simulator.nextRequest()).form();
     expect(form.getAll('image[]')).toHaveLength(2);
