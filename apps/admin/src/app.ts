@@ -80,7 +80,7 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   app.use(onError);
   return (request, response) => {
     try {
-      checkRequest(request);
+      checkRequest(request, response);
     } catch (error) {
       return refuse(error, request, response);
     }

@@ -38,7 +38,7 @@ export function createEdgeApp({ contexts, gateway, readiness }: EdgeAppOptions):
   app.use(onError);
   return (request, response) => {
     try {
-      checkRequest(request);
+      checkRequest(request, response);
       gateway(request, response, (error) => {
         if (error === undefined) app(request, response);
         else refuse(error, request, response);

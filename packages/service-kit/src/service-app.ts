@@ -165,7 +165,7 @@ function refuseForeign(request: IncomingMessage, response: ServerResponse): void
     request.socket.destroy();
     throw new GatewayError('malformed_request', 'The request does not begin as those of the edge do.');
   }
-  checkRequest(request);
+  checkRequest(request, response);
   response.shouldKeepAlive = shouldKeepAlive;
 }
 

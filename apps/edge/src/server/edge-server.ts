@@ -1,5 +1,6 @@
 import type { RequestListener, Server, ServerOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { endAfterAnswer } from '@gateway/service-kit/life/serving';
 import type { Logger } from '@gateway/service-kit/logger';
 import type { Metrics } from '@gateway/service-kit/metrics';
 import { requestIdOf } from '@gateway/service-kit/request/request-id';
@@ -16,6 +17,14 @@ const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
 /** How long a refused connection stays open so that its reply can be read. */
 const CLOSE_GRACE_MS = 5000;
+
+const destroyLater = (socket: Duplex): void =>
+  void setTimeout(() => socket.destroy(), CLOSE_GRACE_MS).unref();
+
+function endSoon(socket: Duplex, text?: string): void {
+  socket.end(text);
+  destroyLater(socket);
+}
 
 interface EdgeServerSettings {
   readonly requestTimeoutMs: number;
@@ -51,12 +60,12 @@ export function configureEdgeServer(
   server.on('clientError', (error: ParserError, socket: Duplex) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
     const failure = parserFailure(error);
-    if (forwarder.failOn(socket, failure)) return void socket.end();
+    if (forwarder.failOn(socket, failure)) return endSoon(socket);
+    if (endAfterAnswer(socket)) return destroyLater(socket);
     const requestId = requestIdOf(undefined);
     const dialect = dialectOfPacket(error.rawPacket);
     const status = failure.status(dialect);
-    socket.end(failureText(failure, dialect, requestId));
-    setTimeout(() => socket.destroy(), CLOSE_GRACE_MS).unref();
+    endSoon(socket, failureText(failure, dialect, requestId));
     metrics.request({ endpoint: UNKNOWN_PATH, status, outcome: 'refused' }, 0);
     const reason = { 'error.code': failure.code, 'error.parser': error.code };
     logger.info({ path: UNKNOWN_PATH, requestId, status, outcome: 'refused', ...reason });

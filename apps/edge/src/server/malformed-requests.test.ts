@@ -1,6 +1,7 @@
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { rawRequest } from '../testing/raw-request.ts';
+import { openRaw } from '../testing/raw-connection.ts';
+import { rawExchange, rawRequest } from '../testing/raw-request.ts';
 import { KEY, type RunningEdge, runEdge } from '../testing/run-edge.ts';
 import { type StandInService, startStandInService } from '../testing/stand-in-service.ts';
 
@@ -90,4 +91,63 @@ test.for([
   expect(reply.status).toBe(400);
   expect(JSON.parse(reply.body)).toMatchObject({ error: { type: 'invalid_request_error' } });
   expect(service.requests).toHaveLength(before);
+});
+
+const NEXT = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+const CHUNKED = 'Transfer-Encoding: chunked';
+const UPGRADE = `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==`;
+
+test.for<[string, string, string]>([
+  ['a coding that is not chunked', 'POST', 'Transfer-Encoding: identity\r\n\r\nabc'],
+  ['an unknown coding', 'POST', 'Transfer-Encoding: xchunked\r\n\r\nabc'],
+  ['a coding before chunked', 'POST', 'Transfer-Encoding: gzip, chunked\r\n\r\n1\r\na\r\n0\r\n\r\n'],
+  [
+    'chunked before another coding',
+    'POST',
+    'Transfer-Encoding: chunked, identity\r\n\r\n1\r\na\r\n0\r\n\r\n',
+  ],
+  ['chunked twice', 'POST', `${CHUNKED}\r\n${CHUNKED}\r\n\r\n0\r\n\r\n`],
+  ['a length and a coding', 'POST', `Content-Length: 3\r\n${CHUNKED}\r\n\r\n0\r\n\r\n`],
+  ['two lengths', 'POST', 'Content-Length: 3\r\nContent-Length: 4\r\n\r\nabc'],
+  ['a folded line', 'POST', 'Content-Length:\r\n 3\r\n\r\nabc'],
+  ['an unknown method', 'BREW', 'Content-Length: 0\r\n\r\n'],
+  ['an unknown expectation', 'POST', 'Expect: tea\r\nContent-Length: 3\r\n\r\nabc'],
+  ['a body where none may be', 'GET', 'Content-Length: 3\r\n\r\nabc'],
+  ['an upgrade with a body', 'GET', `${UPGRADE}\r\nContent-Length: 3\r\n\r\nabc`],
+  ['a chunk without a length', 'POST', `${CHUNKED}\r\n\r\nzz\r\na\r\n0\r\n\r\n`],
+  ['a broken chunk in two packets', 'POST', `${CHUNKED}\r\n\r\n1\r\na|zz\r\n`],
+])('%s: one answer, then the connection ends', async ([, method, rest]) => {
+  for (const key of ['', `Authorization: Bearer ${KEY}\r\n`]) {
+    const head = `${method} /v1/responses HTTP/1.1\r\nHost: x\r\n${key}`;
+    const [first = '', second] = `${head}${rest}${NEXT}${NEXT}`.split('|');
+    const connection = openRaw(edge.port, first);
+    if (second !== undefined) {
+      if (key === '') await connection.until('}');
+      connection.socket.write(second);
+    }
+    await connection.closed;
+    expect(connection.received.match(/HTTP\/1\.1 4\d\d /g)).toHaveLength(1);
+    expect(connection.received).not.toContain('HTTP/1.1 200');
+  }
+});
+
+test('a good request before a malformed one on its connection has its own answer', async () => {
+  const both = `GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\nPOST /v1/responses HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: identity\r\n\r\n`;
+  const answers = (await rawExchange(edge.port, both)).match(/HTTP\/1\.1 \d\d\d /g);
+  expect(answers?.map((line) => line.trim())).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
+});
+
+test('a body without an end is read on after its refusal for a while only, by its bytes', async () => {
+  const piece = `${(1024 * 1024).toString(16)}\r\n${'x'.repeat(1024 * 1024)}\r\n`;
+  for (const head of ['POST /v1/responses', 'POST /v1/images/edits', 'POST /healthz']) {
+    const connection = openRaw(edge.port, `${head} HTTP/1.1\r\nHost: x\r\n${CHUNKED}\r\n\r\n`);
+    const { socket } = connection;
+    const send = () => {
+      while (!socket.destroyed && socket.write(piece));
+    };
+    socket.on('connect', send).on('drain', send);
+    await connection.closed;
+    expect(connection.received).toMatch(/^HTTP\/1\.1 4/);
+    expect(socket.bytesWritten).toBeLessThan(100 * 1024 * 1024);
+  }
 });

@@ -4,6 +4,7 @@ import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import { pathOf } from '@gateway/contracts/endpoints/path-table';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { http } from '@gateway/service-kit/node-http';
+import { discardRest } from '@gateway/service-kit/request/discard-rest';
 import {
   isWebSocketHandshake,
   opensSocket,
@@ -108,9 +109,6 @@ const foreignOrigin = (): GatewayError =>
     'Pages of this origin may not open a WebSocket here. The operator can allow it with EDGE_CORS_ORIGINS.',
   );
 
-/** How long a refused connection stays open so that its reply can be read. */
-const CLOSE_GRACE_MS = 5000;
-
 /** For the server's options: only these requests give up their connection, every other one is answered over HTTP. */
 export const takesUpgrade = (request: IncomingMessage): boolean =>
   isWebSocketHandshake(request) && pathOf(request.url ?? '') === WEBSOCKET.path;
@@ -133,8 +131,7 @@ export function listenForUpgrades(server: Server, app: RequestListener): void {
       response.detachSocket(socket);
       response.emit('close');
       socket.end();
-      socket.resume();
-      setTimeout(() => socket.destroy(), CLOSE_GRACE_MS).unref();
+      discardRest(socket);
     });
     request[connectionOf] = { socket, head };
     app(request, response);

@@ -90,6 +90,8 @@ export async function runService(options: RunOptions, build: (life: Life) => Pro
       }),
     listen: async (listener, address) => {
       const server = http.createServer({ ...SERVER_DEFAULTS, ...address.options }, listener);
+      // Node's own answer would leave the rest of the body to be read without a bound.
+      server.on('checkExpectation', listener);
       address.configure?.(server);
       servings.push(serveBy(server));
       const bound = await bind(server, address);

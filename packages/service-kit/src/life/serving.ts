@@ -1,7 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { Server as NetServer, type Socket } from 'node:net';
+import { Server as NetServer, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { discardRest } from '../request/discard-rest.ts';
 
-/** The property of a connection with the response that is not complete yet. */
+/** The property of a connection with the response that is not complete yet, or whose request is not. */
 const openResponse: unique symbol = Symbol('open response');
 declare module 'node:net' {
   interface Socket {
@@ -26,7 +28,34 @@ const IDLE_CHECK_MS = 50;
 /** How long a client may use a connection again after a reply that promised this before the process began to stop. */
 const REUSE_MS = 1000;
 
+/**
+ * Ends a connection whose bytes cannot be read as HTTP, if they belong to the body of a request that has its answer, or is
+ * getting it: a second answer would be taken for that to the next request. False: they belong to no such request.
+ */
+export function endAfterAnswer(socket: Duplex): boolean {
+  const response = socket instanceof Socket ? socket[openResponse] : undefined;
+  if (response?.headersSent !== true || response.req.complete) return false;
+  if (!response.writableEnded) response.destroy();
+  else if (response.writableFinished) socket.end();
+  else response.once('finish', () => socket.end());
+  return true;
+}
+
+/** What Node does where nobody listens, but for a second answer. */
+function refuseBroken(error: Error & { readonly code?: string }, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  if (endAfterAnswer(socket)) return;
+  if (socket instanceof Socket && socket[openResponse]?.headersSent === true) return void socket.destroy();
+  socket.end(`HTTP/1.1 ${STATUS_LINES[error.code ?? ''] ?? '400 Bad Request'}\r\nconnection: close\r\n\r\n`);
+}
+
+const STATUS_LINES: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
 export function serveBy(server: Server): Serving {
+  if (server.listenerCount('clientError') === 0) server.on('clientError', refuseBroken);
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -35,13 +64,16 @@ export function serveBy(server: Server): Serving {
   const onRequest = (listener: (request: IncomingMessage, response: ServerResponse) => void) => {
     server.prependListener('request', listener);
     // Node answers a client that waits for `100 Continue` by itself only where nobody listens.
-    if (server.listenerCount('checkContinue') > 0) server.prependListener('checkContinue', listener);
+    for (const event of ['checkContinue', 'checkExpectation'])
+      if (server.listenerCount(event) > 0) server.prependListener(event, listener);
   };
-  onRequest(({ socket }, response) => {
+  onRequest((request, response) => {
+    const { socket } = request;
     socket[openResponse] = response;
-    // A connection that kept its last response would keep all of that request in memory for as long as it is idle.
     response.once('close', () => {
-      if (socket[openResponse] === response) socket[openResponse] = undefined;
+      if (!request.complete) discardRest(request);
+      // A connection that kept its last response would keep all of that request in memory for as long as it is idle.
+      else if (socket[openResponse] === response) socket[openResponse] = undefined;
     });
   });
   /** Connections whose reply had promised to keep them, and since when it has been complete. */

@@ -1,14 +1,33 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+
+/** The property of a connection on which nothing is read as a request any more. */
+const isOver: unique symbol = Symbol('is over');
+declare module 'node:net' {
+  interface Socket {
+    [isOver]?: true;
+  }
+}
 
 /**
  * Refuses a request whose framing or target two HTTP implementations could understand differently, beyond
- * what Node's parser refuses. Call it before anything of the request is used or passed on.
+ * what Node's parser refuses. Call it before anything of the request is used or passed on. Where the framing is refused, the
+ * connection ends with this answer: nobody knows where the next request would begin.
  *
  * @throws {GatewayError} `malformed_request`
  */
-export function checkRequest(request: IncomingMessage): void {
-  checkFraming(request);
+export function checkRequest(request: IncomingMessage, response: ServerResponse): void {
+  const { socket } = request;
+  try {
+    // Node's parser has read on. The answer to this request is never sent.
+    if (socket[isOver] === true)
+      throw malformed('A request before this one on its connection was malformed.');
+    checkFraming(request);
+  } catch (error) {
+    socket[isOver] = true;
+    response.shouldKeepAlive = false;
+    throw error;
+  }
   checkTarget(request.url ?? '');
 }
 
@@ -25,6 +44,9 @@ export const hasBody = (headers: IncomingHttpHeaders): boolean =>
 function checkFraming({ method = '', headers, httpVersion }: IncomingMessage): void {
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     throw malformed('The version of HTTP must be 1.1 or 1.0.');
+  const { expect } = headers;
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue')
+    throw malformed("The only expectation that is met here is '100-continue'.");
   const encoding = headers['transfer-encoding'];
   if (!hasBody(headers)) return;
   if (!mayHaveBody(method))

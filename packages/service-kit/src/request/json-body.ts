@@ -82,7 +82,10 @@ function checkContentType(contentType: string | undefined): void {
 
 async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0);
-  if (declared > maxBytes) throw tooLarge(request, maxBytes);
+  if (declared > maxBytes) {
+    discardRest(request);
+    throw tooLarge(maxBytes);
+  }
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
   // An announced length was counted when the request was let in.
@@ -91,16 +94,16 @@ async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Bu
     try {
       load?.hold(chunk.length);
     } catch (error) {
-      discardRest(request);
       return error;
     }
   };
   return new Promise((resolve, reject) => {
     request.on('data', (chunk: Buffer) => {
       sizeBytes += chunk.length;
-      const refusal = sizeBytes > maxBytes ? tooLarge(request, maxBytes) : hold(chunk);
+      const refusal = sizeBytes > maxBytes ? tooLarge(maxBytes) : hold(chunk);
       if (refusal === undefined) return void chunks.push(chunk);
       request.removeAllListeners('data');
+      discardRest(request);
       reject(refusal);
     });
     request.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
@@ -115,13 +118,11 @@ async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Bu
   });
 }
 
-function tooLarge(request: IncomingMessage, maxBytes: number): GatewayError {
-  discardRest(request);
-  return new GatewayError(
+const tooLarge = (maxBytes: number): GatewayError =>
+  new GatewayError(
     'request_too_large',
     `The request body is larger than the ${maxBytes} bytes that are accepted here.`,
   );
-}
 
 /** Finding the path costs more than parsing, and only helps the caller. */
 const MAX_SEARCHED_BYTES = 1_000_000;
