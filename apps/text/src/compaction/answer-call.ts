@@ -7,7 +7,7 @@ import { wholeCall } from '../call/history/whole-conversation.ts';
 import { namesKept } from '../call/request/history.ts';
 import type { CompactionOrder } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
-import { estimateTokens, loadTextCounter } from '../conversation/estimate-tokens.ts';
+import { estimateTokens } from '../conversation/estimate-tokens.ts';
 import { refuseParameter } from '../conversation/losses.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { NO_USAGE } from '../wire/usage.ts';
@@ -93,7 +93,7 @@ async function dueConversation(
   }
   if (isForced(order)) return opened;
   const bound = order.aboveTokens ?? defaultThreshold(model.contextWindow);
-  const tokens = estimateTokens(opened.conversation, await loadTextCounter());
+  const tokens = await estimateTokens(opened.conversation);
   return tokens > bound ? opened : null;
 }
 

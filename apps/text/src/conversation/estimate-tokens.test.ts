@@ -2,7 +2,8 @@ import { countTokens } from 'gpt-tokenizer/encoding/r50k_base';
 import { expect, test } from 'vitest';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { testTokens } from '../testing/test-context.ts';
-import { estimateTokens, loadTextCounter } from './estimate-tokens.ts';
+import { EXACT_CHARACTERS } from './count-text.ts';
+import { estimateTokens } from './estimate-tokens.ts';
 
 /** What a model of a small vocabulary, GPT-2's, makes of it: llama.cpp serves models like it. */
 const TEXTS = {
@@ -22,7 +23,7 @@ const TEXTS = {
 
 const estimate = async (text: string, more: object = {}): Promise<number> => {
   const body = { model: 'tiny', messages: [{ role: 'user', content: text }], ...more };
-  return estimateTokens(PROTOCOLS.chat.decodeRequest(body, testTokens), await loadTextCounter());
+  return estimateTokens(PROTOCOLS.chat.decodeRequest(body, testTokens));
 };
 
 test.for(Object.entries(TEXTS))(
@@ -33,6 +34,66 @@ test.for(Object.entries(TEXTS))(
     expect(estimated).toBeLessThanOrEqual(Buffer.byteLength(text) + 10);
   },
 );
+
+/** A text of the same kind throughout that is longer than what is tokenized. */
+const long = (text: string): string => text.repeat(Math.ceil((4 * EXACT_CHARACTERS) / text.length));
+
+test.for(Object.entries(TEXTS))('a long text of %s is projected from its samples', async ([, text]) => {
+  const repeated = long(text);
+  const estimated = (await estimate(repeated)) / repeated.length;
+  expect(estimated).toBeGreaterThanOrEqual((0.95 * countTokens(text)) / text.length);
+  expect(estimated).toBeLessThanOrEqual((Buffer.byteLength(text) + 10) / text.length);
+});
+
+test('samples come from all of a conversation', async () => {
+  const [sparse, dense] = [long(TEXTS.English), long(TEXTS.base64)];
+  const together = await estimate(sparse + dense);
+  const apart = (await estimate(sparse)) + (await estimate(dense));
+  expect(together / apart).toBeGreaterThan(0.85);
+  expect(together / apart).toBeLessThan(1.15);
+});
+
+/** Ratios in one run: how long the process works on it, and how long others wait meanwhile. */
+test.for([
+  ['characters without a space', () => 'x'.repeat(5_000_000)],
+  ['letters without sense', () => nonsense(5_000_000, 0x61, 26)],
+  ['ideographs without sense', () => nonsense(1_700_000, 0x4e00, 20_000)],
+  ['spaces', () => ' '.repeat(5_000_000)],
+  ['one sign', () => '!'.repeat(5_000_000)],
+] as const)(
+  'a large text of %s neither takes longer than its size allows nor stops others',
+  async ([, make]) => {
+    await estimate('the vocabulary is loaded');
+    const text = make();
+    const work = async (length: number) => {
+      const before = process.cpuUsage();
+      await estimate(text.slice(0, length));
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    let turns = 0;
+    let isDone = false;
+    const count = () => {
+      turns += 1;
+      if (!isDone) setImmediate(count);
+    };
+    const quarter = await work(text.length / 4);
+    setImmediate(count);
+    const whole = await work(text.length);
+    isDone = true;
+    expect(whole / Math.max(quarter, 20_000)).toBeLessThan(8);
+    expect(turns).toBeGreaterThan(EXACT_CHARACTERS / 2048);
+  },
+);
+
+function nonsense(length: number, first: number, count: number): string {
+  let state = 1;
+  const units = Uint16Array.from({ length }, () => {
+    state = (state * 48_271) % 0x7fffffff;
+    return first + (state % count);
+  });
+  return Buffer.from(units.buffer).toString('utf16le');
+}
 
 test('digits may be a token each', async () => {
   expect(await estimate(TEXTS.digits)).toBeGreaterThanOrEqual(600);

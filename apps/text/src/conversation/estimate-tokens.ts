@@ -1,4 +1,5 @@
 import type { Conversation } from './conversation.ts';
+import { countTexts, LOOKED_AT_PER_CHARACTER, loadTextCounter, Turns } from './count-text.ts';
 import type { DocumentPart, MediaSource, Part } from './parts.ts';
 
 /** What the templates of chat models put around the texts, in tokens; the explanation of tools comes once. */
@@ -17,100 +18,112 @@ const PER_DIGIT = 0.7;
 /** Vocabularies that know little beside English write other scripts nearly byte by byte, Korean most of all. */
 const [PER_FOREIGN_BYTE, PER_HANGUL_BYTE] = [0.7, 0.95];
 
-/** What a model of whatever vocabulary makes of a text. No tokenizer makes more tokens than there are bytes. */
-function onTheHighSide(text: string, counted: number): number {
-  const bytes = Buffer.byteLength(text);
-  let digits = 0;
-  let ascii = 0;
-  let hangul = 0;
-  for (let at = 0; at < text.length; at += 1) {
+/** The characters of a text that some vocabularies know badly. */
+interface Characters {
+  ascii: number;
+  digits: number;
+  hangulBytes: number;
+}
+
+function addCharacters(to: Characters, text: string, from: number, end: number): void {
+  for (let at = from; at < end; at += 1) {
     const unit = text.charCodeAt(at);
-    if (unit < 0x80) ascii += 1;
-    if (unit >= 0x30 && unit <= 0x39) digits += 1;
-    if (unit >= 0xac00 && unit <= 0xd7a3) hangul += 3;
+    if (unit < 0x80) to.ascii += 1;
+    if (unit >= 0x30 && unit <= 0x39) to.digits += 1;
+    if (unit >= 0xac00 && unit <= 0xd7a3) to.hangulBytes += 3;
   }
+}
+
+/** What a model of whatever vocabulary makes of a text. No tokenizer makes more tokens than there are bytes. */
+function onTheHighSide(text: string, counted: number, { ascii, digits, hangulBytes }: Characters): number {
+  const bytes = Buffer.byteLength(text);
   const known = SMALLER_VOCABULARY * counted + PER_DIGIT * digits;
-  const others = PER_FOREIGN_BYTE * (bytes - ascii - hangul) + PER_HANGUL_BYTE * hangul;
+  const others = PER_FOREIGN_BYTE * (bytes - ascii - hangulBytes) + PER_HANGUL_BYTE * hangulBytes;
   const foreign = others + (SMALLER_VOCABULARY * ascii) / 4;
   return Math.min(bytes, Math.ceil(bytes === ascii ? known : Math.max(known, foreign)));
 }
 
-/** The input tokens of a conversation, counted with a tokenizer that is not the model's own. */
-export function estimateTokens(conversation: Conversation, exactly: CountText): number {
-  const { system, turns, tools, outputFormat } = conversation;
-  const countText: CountText = (text) => onTheHighSide(text, exactly(text));
-  let count = PER_REQUEST + (tools.length > 0 ? PER_TOOLS : 0);
-  for (const { text } of system) count += countText(text);
-  for (const { parts } of turns) {
-    count += PER_TURN;
-    for (const part of parts) count += partTokens(part, countText);
+/** What is looked at in one go. */
+const STRETCH = 65_536;
+
+/** The input tokens of a conversation, counted with a tokenizer that is not the model's own. Other work has its turns meanwhile. */
+export async function estimateTokens(conversation: Conversation): Promise<number> {
+  const { texts, tokens } = contentOf(conversation);
+  const turns = new Turns();
+  const countOf = await countTexts(texts, await loadTextCounter(), turns);
+  let count = tokens;
+  for (const text of texts) {
+    const characters: Characters = { ascii: 0, digits: 0, hangulBytes: 0 };
+    for (let at = 0; at < text.length; at += STRETCH) {
+      const end = Math.min(at + STRETCH, text.length);
+      addCharacters(characters, text, at, end);
+      if (turns.add((end - at) / LOOKED_AT_PER_CHARACTER)) await turns.next();
+    }
+    count += onTheHighSide(text, countOf(text), characters);
   }
-  for (const { at: _, ...tool } of tools) count += PER_TOOL + countText(JSON.stringify(tool));
-  if (outputFormat?.type === 'schema') count += countText(JSON.stringify(outputFormat.schema));
   return count;
 }
 
-function partTokens(part: Part, countText: CountText): number {
+/** The texts of a conversation, and the tokens of everything else in it. */
+interface Content {
+  readonly texts: string[];
+  tokens: number;
+}
+
+function contentOf({ system, turns, tools, outputFormat }: Conversation): Content {
+  const content: Content = { texts: [], tokens: PER_REQUEST + (tools.length > 0 ? PER_TOOLS : 0) };
+  const { texts } = content;
+  for (const { text } of system) texts.push(text);
+  content.tokens += PER_TURN * turns.length + PER_TOOL * tools.length;
+  for (const { parts } of turns) for (const part of parts) addPart(content, part);
+  for (const { at: _, ...tool } of tools) texts.push(JSON.stringify(tool));
+  if (outputFormat?.type === 'schema') texts.push(JSON.stringify(outputFormat.schema));
+  return content;
+}
+
+function addPart(content: Content, part: Part): void {
+  const { texts } = content;
   switch (part.type) {
     case 'text':
     case 'refusal':
-      return countText(part.text);
+      texts.push(part.text);
+      break;
     case 'image':
-      return PER_IMAGE;
+      content.tokens += PER_IMAGE;
+      break;
     case 'audio':
-      return Math.ceil(part.data.length / AUDIO_BYTES_PER_TOKEN);
+      content.tokens += Math.ceil(part.data.length / AUDIO_BYTES_PER_TOKEN);
+      break;
     case 'document':
-      return documentTokens(part, countText);
+      addDocument(content, part);
+      break;
     case 'search-result':
-      return countText([part.title, part.source, ...part.texts].join('\n'));
+      texts.push([part.title, part.source, ...part.texts].join('\n'));
+      break;
     case 'tool-call':
-      return PER_CALL + countText(part.name) + countText(part.arguments);
+      content.tokens += PER_CALL;
+      texts.push(part.name, part.arguments);
+      break;
     case 'tool-result':
-      return part.content.reduce((sum, inner) => sum + partTokens(inner, countText), PER_CALL);
+      content.tokens += PER_CALL;
+      for (const inner of part.content) addPart(content, inner);
+      break;
     case 'reasoning':
-      return part.texts.reduce((sum, text) => sum + countText(text), 0);
+      for (const text of part.texts) texts.push(text);
+      break;
     case 'web-search':
     case 'foreign':
-      return 0;
+      break;
   }
 }
 
-function documentTokens({ source, title = '', context = '' }: DocumentPart, countText: CountText): number {
-  const head = countText(title) + countText(context);
-  if (source.type === 'text') return head + countText(source.text);
-  if (source.type === 'content')
-    return head + source.parts.reduce((sum, inner) => sum + partTokens(inner, countText), 0);
-  return head + PER_PAGE * pages(source);
+function addDocument(content: Content, { source, title = '', context = '' }: DocumentPart): void {
+  const { texts } = content;
+  texts.push(title, context);
+  if (source.type === 'text') texts.push(source.text);
+  else if (source.type === 'content') for (const inner of source.parts) addPart(content, inner);
+  else content.tokens += PER_PAGE * pages(source);
 }
 
 const pages = (source: MediaSource): number =>
   source.type === 'base64' ? Math.max(1, Math.ceil(source.data.length / BYTES_PER_PAGE)) : 1;
-
-/** Beyond this many characters a text's tokens are projected: a tokenizer would hold up every other request. */
-const EXACT_CHARACTERS = 1_000_000;
-/** A tokenizer's work grows faster than the piece it is given when that has no spaces. */
-const PIECE_CHARACTERS = 4_096;
-
-/** Counts the tokens of a text. */
-export type CountText = (text: string) => number;
-
-let loading: Promise<CountText> | null = null;
-
-/** The vocabulary of OpenAI's newer models. It is some megabytes of memory, so it is loaded when first needed. */
-export const loadTextCounter = (): Promise<CountText> => {
-  loading ??= load();
-  return loading;
-};
-
-async function load(): Promise<CountText> {
-  const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base');
-  // Marks such as <|endoftext|> are ordinary text here.
-  const options = { disallowedSpecial: new Set<string>() };
-  return (text) => {
-    const exact = text.slice(0, EXACT_CHARACTERS);
-    let count = 0;
-    for (let at = 0; at < exact.length; at += PIECE_CHARACTERS)
-      count += countTokens(exact.slice(at, at + PIECE_CHARACTERS), options);
-    return text.length > exact.length ? Math.ceil((count * text.length) / exact.length) : count;
-  };
-}

@@ -13,7 +13,7 @@ import { candidatesFor, openCall } from '../../call/open-call.ts';
 import { namesKept } from '../../call/request/history.ts';
 import type { TextCall, TextServices } from '../../call/request/text-call.ts';
 import { openCompactions } from '../../compaction/open-compactions.ts';
-import { estimateTokens, loadTextCounter } from '../../conversation/estimate-tokens.ts';
+import { estimateTokens } from '../../conversation/estimate-tokens.ts';
 import { refuseParameter } from '../../conversation/losses.ts';
 import { PROTOCOLS } from '../../conversion/protocols.ts';
 import { preparePassthrough } from '../../passthrough/passthrough.ts';
@@ -69,7 +69,7 @@ async function estimate(call: TextCall, [candidate]: readonly Candidate[], { rep
   const body = countedBody(endpoint.protocol, request.content.take());
   if (unseen !== undefined) refuseUnseen(unseen);
   const conversation = PROTOCOLS[endpoint.protocol].decodeRequest(body, tokensOf(call));
-  const inputTokens = estimateTokens(conversation, await loadTextCounter());
+  const inputTokens = await estimateTokens(conversation);
   context.line.usageEstimated = true;
   response.writeHead(200, { ...jsonHead(context), [ESTIMATED_HEADER]: 'true' });
   response.end(JSON.stringify(replyBody(inputTokens)));
